@@ -114,7 +114,6 @@ static void test_a_release_that_failed_changes_no_answer(void **state) {
 static void test_who_ends_before_expire_holds_the_key_for_ever(void **state) {
     const struct model_sale *sale;
 
-    (void)state;
     hand.passes_with[FAIL_BEFORE_EXPIRE] = OUTCOME_FAILED;
     assert_int_equal(hand_sell("redis-expire", 0, &sale), OUTCOME_FAILED);
     assert_string_equal(hand_key(), "held");
@@ -162,7 +161,6 @@ static void test_only_an_owner_leaves_anothers_key_alone(void **state) {
 static void test_a_pause_between_get_and_del_frees_anothers_key(void **state) {
     const struct model_sale *a;
 
-    (void)state;
     hand.stop = FAIL_BEFORE_DELETE;
     hand.does_stop = true;
     a = hand_begin("redis-get-del", 0);
@@ -176,7 +174,6 @@ static void test_a_pause_between_get_and_del_frees_anothers_key(void **state) {
 static void test_the_same_pause_before_a_compared_delete_frees_nothing(void **state) {
     const struct model_sale *a;
 
-    (void)state;
     hand.stop = FAIL_BEFORE_DELETE;
     hand.does_stop = true;
     a = hand_begin("redis-owner", 0);
@@ -219,7 +216,6 @@ static void test_a_fence_refuses_the_late_holder_that_a_lease_lets_write(void **
 static void test_a_fence_refuses_what_was_read_before_an_older_one_wrote(void **state) {
     const struct model_sale *older, *newer;
 
-    (void)state;
     older = hand_begin("redis-fenced", 0);
     hand_free_locks();
     newer = hand_begin("redis-fenced", 0);

@@ -5,7 +5,6 @@
 static void test_a_nested_lock_is_given_back_by_both(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     one = hand_begin("reentrant", 0);
     assert_int_equal(hand.world.state.orders[0].lock.times, 2);
     two = hand_begin("reentrant", 0);
@@ -51,7 +50,6 @@ static void test_who_shares_gives_back_before_it_wants_the_lock_alone(void **sta
 static void test_a_stamp_that_is_out_of_date_is_tried_again(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     hand_let_wait();
     one = hand_begin("stamped", 0);
     two = hand_begin("stamped", 0);
@@ -71,7 +69,6 @@ static void test_a_stamp_that_is_out_of_date_is_tried_again(void **state) {
 static void test_without_a_stamp_nothing_is_read_and_the_sale_is_busy_in_the_end(void **state) {
     const struct model_sale *sale;
 
-    (void)state;
     hand_lock(LOCK_STAMPED, false);
     hand.read_outcome = OUTCOME_FAILED;
     assert_int_equal(hand_sell("stamped", 0, &sale), OUTCOME_BUSY);
@@ -81,7 +78,6 @@ static void test_segments_are_sold_to_the_last_unit_of_all(void **state) {
     const struct model_sale *sale;
     int sold[SHARDS * 10 + 1] = {0};
 
-    (void)state;
     hand_set_stock(1);
     for (int i = 0; i < SHARDS; i++) {
         assert_int_equal(hand_sell("segment", 2, &sale), OUTCOME_SOLD);

@@ -41,7 +41,6 @@ static void assert_fails(enum outcome (*sell)(struct sale *), const char *messag
 }
 
 static void test_an_answer_that_is_no_outcome_of_a_sale_is_failed(void **state) {
-    (void)state;
     answer = OUTCOME_OK;
     assert_fails(answers, "the strategy answered OK");
     answer = OUTCOME_UNKNOWN_PRODUCT;
@@ -51,7 +50,6 @@ static void test_an_answer_that_is_no_outcome_of_a_sale_is_failed(void **state) 
 }
 
 static void test_a_transaction_that_ends_with_none_is_rolled_back(void **state) {
-    (void)state;
     answer = OUTCOME_OK;
     assert_fails(ends_with_it, "the strategy ended a transaction with OK");
     answer = OUTCOME_KEY_REUSED;
@@ -94,7 +92,6 @@ static enum outcome leaves_it_open(struct sale *sale) {
 }
 
 static void test_a_step_of_a_transaction_out_of_place_is_failed(void **state) {
-    (void)state;
     assert_fails(begins_twice, "a transaction in a transaction");
     assert_fails(takes_inside, "a sale of one statement in a transaction");
     assert_fails(ends_what_was_not_begun, "the end of a transaction that was not begun");
@@ -135,7 +132,6 @@ static enum outcome writes_after_the_unlock(struct sale *sale) {
 }
 
 static void test_a_lock_that_is_none_is_failed(void **state) {
-    (void)state;
     assert_fails(locks_twice, "a second lock beside the one that it holds");
     assert_int_equal(hand_locks(), 0);
     assert_fails(locks_by_key, "no lock is of this kind");
@@ -164,7 +160,6 @@ static enum outcome deletes_if_nothing(struct sale *sale) {
 }
 
 static void test_a_command_without_its_words_is_failed(void **state) {
-    (void)state;
     assert_fails(sets_nothing, "a value that is NULL");
     assert_fails(sets_what_has_expired, "a key that would have expired before it is set");
     assert_fails(deletes_no_key, "a key that is NULL");
@@ -191,7 +186,6 @@ static enum outcome notes_of_no_row(struct sale *sale) {
 }
 
 static void test_a_row_that_there_is_not_is_failed(void **state) {
-    (void)state;
     assert_fails(loads_no_data_set, "a data set that was not opened");
     assert_fails(loads_no_row, "the load of a row that there is not");
     assert_fails(loads_before_the_first, "the row after one that there is not");
@@ -199,7 +193,6 @@ static void test_a_row_that_there_is_not_is_failed(void **state) {
 }
 
 static void test_a_write_below_zero_is_failed(void **state) {
-    (void)state;
     assert_fails(writes_below_zero, "a write below zero");
     assert_fails(notes_below_zero, "a write below zero");
 }

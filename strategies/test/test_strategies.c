@@ -5,7 +5,6 @@
 static void test_two_sales_without_a_guard_sell_the_same_unit(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     one = hand_begin("none", 0);
     two = hand_begin("none", 0);
     hand_go_on(one);
@@ -19,7 +18,6 @@ static void test_two_sales_without_a_guard_sell_the_same_unit(void **state) {
 static void test_two_sales_one_after_the_other_sell_two_units(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     assert_int_equal(hand_sell("none", 0, &one), OUTCOME_SOLD);
     assert_int_equal(hand_sell("none", 0, &two), OUTCOME_SOLD);
     assert_int_equal(one->sale.unit, 10);
@@ -29,7 +27,6 @@ static void test_two_sales_one_after_the_other_sell_two_units(void **state) {
 static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     one = hand_begin("atomic", 0);
     two = hand_begin("atomic", 0);
     hand_go_on(two);
@@ -61,7 +58,6 @@ static void test_a_lock_keeps_the_second_sale_out(void **state) {
 static void test_a_lost_lease_stops_the_write(void **state) {
     const struct model_sale *sale;
 
-    (void)state;
     sale = hand_begin("redis", 0);
     hand.check_outcome = OUTCOME_BUSY;
     hand_go_on(sale);
@@ -72,7 +68,6 @@ static void test_a_lost_lease_stops_the_write(void **state) {
 static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
     const struct model_sale *sale;
 
-    (void)state;
     hand.write_outcome = OUTCOME_UNKNOWN;
     assert_int_equal(hand_sell("redis", 0, &sale), OUTCOME_UNKNOWN);
     assert_int_equal(hand.unlocked_with, OUTCOME_UNKNOWN);
@@ -137,7 +132,6 @@ static void test_a_row_that_is_held_keeps_the_second_sale_out(void **state) {
 static void test_a_row_that_is_held_is_passed_over(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     one = hand_begin("sharded-skip", 0);
     assert_int_equal(hand_sell("sharded-skip", 0, &two), OUTCOME_SOLD);
     assert_int_equal(two->sale.shard, 1);
@@ -173,7 +167,6 @@ static void test_who_was_overtaken_begins_again_or_gives_up(void **state) {
 static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     one = hand_begin("pg-value", 0);
     assert_int_equal(hand_sell("pg-value", 0, &two), OUTCOME_SOLD);
     hand.world.state.rows[0].available++;
@@ -191,7 +184,6 @@ static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **s
 static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
     const struct model_sale *one, *two;
 
-    (void)state;
     hand.does_stop = true;
     hand.stop = FAIL_BEFORE_COMMIT;
     one = hand_begin("early-unlock", 0);
@@ -210,7 +202,6 @@ static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
     const struct model_sale *sale;
     int64_t sold[SHARDS * 10 + 1] = {0};
 
-    (void)state;
     hand_set_stock(1);
     for (int i = 0; i < SHARDS; i++) {
         assert_int_equal(hand_sell("sharded", 2, &sale), OUTCOME_SOLD);
@@ -224,7 +215,6 @@ static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
 }
 
 static void test_every_outcome_has_a_name_and_a_text(void **state) {
-    (void)state;
     assert_string_equal(outcome_name(OUTCOME_SOLD_OUT), "SOLD_OUT");
     assert_string_equal(outcome_text(OUTCOME_SOLD_OUT), "no unit left");
     assert_string_equal(outcome_name(OUTCOME_FAILED), "FAILED");
@@ -232,7 +222,6 @@ static void test_every_outcome_has_a_name_and_a_text(void **state) {
 
 /* So that a list in the table's order is a list by family. */
 static void test_strategies_of_a_family_stand_together(void **state) {
-    (void)state;
     for (size_t i = 1; strategies[i] != NULL; i++)
         for (size_t j = 0; strcmp(strategies[i]->family, strategies[i - 1]->family) != 0 && j < i;
              j++)

@@ -67,7 +67,6 @@ static void test_each_order_has_the_answer_that_it_would_have_alone(void **state
     static struct web_call e;
     char id[UUID_TEXT], empty[UUID_TEXT], bad[UUID_TEXT], nobody[UUID_TEXT], order[6][UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     make_product(empty, "atomic", 0);
     make_product(bad, "best", 5);
@@ -98,7 +97,6 @@ static void test_a_sold_line_has_all_of_the_single_answer(void **state) {
     json_t *value;
     int place;
 
-    (void)state;
     make_product(id, "redis", 5);
     uuid_v7(order);
     begin_body();
@@ -118,7 +116,6 @@ static void test_many_orders_get_a_unit_each(void **state) {
     static struct web_call e;
     char id[UUID_TEXT], order[MANY][UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", MANY);
     begin_body();
     for (int i = 0; i < MANY; i++) {
@@ -135,7 +132,6 @@ static void test_a_slow_sale_is_the_last_to_be_told(void **state) {
     static struct web_call e;
     char slow[UUID_TEXT], fast[UUID_TEXT], order[2][UUID_TEXT];
 
-    (void)state;
     make_product(slow, "atomic,work=500ms", 5);
     make_product(fast, "atomic", 5);
     uuid_v7(order[0]);
@@ -153,7 +149,6 @@ static void test_a_dropped_reply_is_a_line_that_is_missing(void **state) {
     char id[UUID_TEXT], order[3][UUID_TEXT];
     int place, missing = 0;
 
-    (void)state;
     make_product(id, "atomic,fail=after-write:drop-reply@1", 5);
     begin_body();
     for (int i = 0; i < 3; i++) {
@@ -175,7 +170,6 @@ static void test_an_order_given_twice_is_sold_once(void **state) {
     static struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     uuid_v7(order);
     begin_body();
@@ -189,7 +183,6 @@ static void test_with_a_bad_entry_none_is_sold(void **state) {
     static struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     uuid_v7(order);
     begin_body();
@@ -213,7 +206,6 @@ static void test_too_many_orders_are_refused(void **state) {
     static struct web_call e;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     begin_body();
     for (int i = 0; i < 257; i++)

@@ -11,7 +11,6 @@ static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
     char id[UUID_TEXT], order[UUID_TEXT];
     char first[sizeof exchange.text];
 
-    (void)state;
     make_product(id, "redis", 5);
     uuid_v7(order);
     assert_int_equal(reserve(&exchange, id, order), 201);
@@ -38,7 +37,6 @@ static void test_what_is_wrong_is_told(void **state) {
     struct web_call e;
     char id[UUID_TEXT], empty[UUID_TEXT], bad[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     make_product(empty, "atomic", 0);
     make_product(bad, "best", 5);
@@ -65,7 +63,6 @@ static void test_busy_unknown_and_failed_have_their_status(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     uuid_v7(order);
     make_product(id, "redis,ttl=1s,wait=0,fail=after-write:error@1", 5);
     expect_error(&e, reserve(&e, id, order), 504, "unknown");
@@ -79,7 +76,6 @@ static void test_a_product_says_what_is_left(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "sharded,shards=4", 10);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);
@@ -106,7 +102,6 @@ static void test_a_product_says_who_holds_its_lock(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=60s,fail=before-unlock:error@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     expect_holder(id, "");
@@ -123,7 +118,6 @@ static void test_without_redis_a_product_has_no_holder(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     usual = lose_redis();
@@ -140,7 +134,6 @@ static void test_a_reply_tells_its_cost_sold_or_not(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "mutex", 1);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);
@@ -160,7 +153,6 @@ static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) 
     struct web_call e;
     json_t *list;
 
-    (void)state;
     assert_int_equal(get(&e, "GET", "/strategies", "", ""), 200);
     list = json_object_get(e.json, "strategies");
     for (size_t i = 0; strategies[i] != NULL; i++) {
@@ -177,7 +169,6 @@ static void test_the_path_of_the_article_answers_in_its_words(void **state) {
     struct web_call e;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 2);
     assert_int_equal(get(&e, "GET", path, id, ""), 200);
     assert_string_equal(e.text, "端口：8001,库存扣减成功！！！");
@@ -197,7 +188,6 @@ static void test_a_dropped_reply_cuts_the_connection(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic,fail=after-write:drop-reply@1", 5);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 0);

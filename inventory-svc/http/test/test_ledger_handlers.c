@@ -7,7 +7,6 @@ static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT], next[100];
 
-    (void)state;
     run_sql("DELETE FROM reservation");
     make_product(id, "atomic", 3);
     for (int i = 0; i < 3; i++) {
@@ -40,7 +39,6 @@ static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
     char now[100], ahead[100];
     struct web_call e;
 
-    (void)state;
     run_sql("DELETE FROM reservation");
     make_product(id, "atomic", 3);
     uuid_v7(order);
@@ -66,7 +64,6 @@ static void test_what_is_confirmed_is_not_cancelled(void **state) {
     struct web_call e;
     char id[UUID_TEXT], orders[3][UUID_TEXT], body[200];
 
-    (void)state;
     make_product(id, "atomic", 3);
     for (int i = 0; i < 3; i++) {
         uuid_v7(orders[i]);
@@ -88,7 +85,6 @@ static void test_a_repeat_confirms_the_reservation(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 3);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);
@@ -107,7 +103,6 @@ static void test_what_cannot_be_confirmed_is_told(void **state) {
     };
     struct web_call e;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         expect_error(&e, confirm(&e, bad[i]), 400, "bad_request");
 }
@@ -139,7 +134,6 @@ static void test_who_does_not_know_the_secret_is_refused(void **state) {
         "Authorization: hush\r\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_refusals(wrong[i], 401, "unauthorized");
     instance.store.secret = "";
@@ -163,7 +157,6 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
     };
     struct web_call e;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         expect_error(&e, get(&e, "GET", "/reservations", bad[i], ""), 400, "bad_request");
 }
@@ -173,7 +166,6 @@ static void test_what_is_pending_can_be_cancelled_at_once(void **state) {
     struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 3);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);

@@ -2,13 +2,9 @@
 #include "fiber.h"
 #include "file_lock.h"
 #include "log.h"
+#include "test.h"
 #include "wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +26,6 @@ static uv_loop_t loop;
 static char base[64], dir[80];
 
 static int set_up(void **state) {
-    (void)state;
     (void)alarm(PATIENCE_S);
     log_init("test", LOG_ERROR);
     assert_int_equal(uv_loop_init(&loop), 0);
@@ -41,7 +36,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     (void)rmdir(dir);
     assert_int_equal(rmdir(base), 0); /* nothing is left behind */
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -87,7 +81,6 @@ static void take_and_give_back(void *arg) {
 }
 
 static void test_a_lock_has_one_holder_and_leaves_nothing(void **state) {
-    (void)state;
     in_fiber(take_and_give_back);
 }
 
@@ -108,7 +101,6 @@ static void leave(void *arg) {
 }
 
 static void test_a_directory_that_is_left_stays_and_a_file_is_free(void **state) {
-    (void)state;
     in_fiber(leave);
 }
 
@@ -136,7 +128,6 @@ static void contend(void *arg) {
 }
 
 static void test_of_many_one_at_a_time_has_it(void **state) {
-    (void)state;
     for (size_t i = 0; i < WAYS; i++) {
         enum file_lock_way way = ways[i];
 
@@ -205,7 +196,6 @@ static void look_after_the_kill(void *arg) {
 static void test_a_killed_process_leaves_its_directory_and_no_file_lock(void **state) {
     pid_t holder = start_holder();
 
-    (void)state;
     in_fiber(look_while_held);
     assert_int_equal(kill(holder, SIGKILL), 0);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
@@ -228,7 +218,6 @@ static void be_refused(void *arg) {
 static void test_the_directory_is_made_for_its_user_alone(void **state) {
     struct stat stat_of_dir;
 
-    (void)state;
     in_fiber(take_and_give_back);
     assert_int_equal(stat(dir, &stat_of_dir), 0);
     assert_int_equal(stat_of_dir.st_mode & 0777, 0700);
@@ -237,7 +226,6 @@ static void test_the_directory_is_made_for_its_user_alone(void **state) {
 static void test_a_directory_that_others_may_write_in_is_refused(void **state) {
     int err = UV_EPERM;
 
-    (void)state;
     assert_int_equal(mkdir(dir, 0700), 0);
     assert_int_equal(chmod(dir, 0777), 0);
     assert_int_equal(fiber_start(be_refused, &err), 0);
@@ -247,7 +235,6 @@ static void test_a_directory_that_others_may_write_in_is_refused(void **state) {
 static void test_a_link_is_no_directory(void **state) {
     int err = UV_ENOTDIR;
 
-    (void)state;
     assert_int_equal(symlink(base, dir), 0);
     assert_int_equal(fiber_start(be_refused, &err), 0);
     (void)uv_run(&loop, UV_RUN_DEFAULT);

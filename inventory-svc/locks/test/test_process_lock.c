@@ -1,15 +1,11 @@
 /* Locks among fibers: who gets one, in which order, and when it is given up. */
 #include "process_lock.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
 #include "wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #define MANY    20
@@ -34,13 +30,11 @@ struct user {
 static char order[64]; /* the names, as they won */
 
 static int set_up(void **state) {
-    (void)state;
     order[0] = '\0';
     return uv_loop_init(&loop);
 }
 
 static int tear_down(void **state) {
-    (void)state;
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(process_lock_is_free("a"));
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -81,7 +75,6 @@ static void end(struct user *user) {
 static void test_who_comes_first_is_served_first(void **state) {
     struct user users[4];
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         begin(&users[i], (struct user){.name = "abcd"[i]});
     assert_string_equal(order, "a");
@@ -97,7 +90,6 @@ static void test_who_shares_does_so_until_somebody_wants_it_alone(void **state) 
     struct user users[6];
     const enum process_lock_mode modes[] = {shared, shared, alone, shared, shared, alone};
 
-    (void)state;
     for (size_t i = 0; i < 6; i++)
         begin(&users[i], (struct user){.name = "abCdeF"[i], .mode = modes[i]});
     assert_string_equal(order, "ab");
@@ -119,7 +111,6 @@ static void test_who_shares_does_so_until_somebody_wants_it_alone(void **state) 
 static void test_it_is_not_reentrant(void **state) {
     struct user me, again;
 
-    (void)state;
     begin(&me, (struct user){.name = 'a'});
     begin(&again, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
     WAIT_FOR(&loop, again.has_answer);
@@ -130,7 +121,6 @@ static void test_it_is_not_reentrant(void **state) {
 static void test_who_shares_it_waits_for_itself_when_it_wants_it_alone(void **state) {
     struct user reader, writer;
 
-    (void)state;
     begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED});
     begin(&writer, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
     WAIT_FOR(&loop, writer.has_answer);
@@ -141,7 +131,6 @@ static void test_who_shares_it_waits_for_itself_when_it_wants_it_alone(void **st
 static void test_who_gives_up_lets_those_behind_it_on(void **state) {
     struct user reader, writer, behind;
 
-    (void)state;
     begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED});
     begin(&writer, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
     begin(&behind, (struct user){.name = 'c', .mode = PROCESS_LOCK_SHARED});
@@ -156,7 +145,6 @@ static void test_who_gives_up_lets_those_behind_it_on(void **state) {
 static void test_trying_takes_it_only_when_nobody_has_it(void **state) {
     struct process_lock *lock, *other;
 
-    (void)state;
     assert_int_equal(process_lock_try("a", &lock), 0);
     assert_int_equal(process_lock_try("a", &other), UV_EBUSY);
     assert_null(other);
@@ -178,7 +166,6 @@ static void on_tick(uv_timer_t *timer) {
 static void test_who_spins_leaves_the_loop_to_others(void **state) {
     struct user holder, spinner;
 
-    (void)state;
     ticks = 0;
     assert_int_equal(uv_timer_init(&loop, &ticker), 0);
     assert_int_equal(uv_timer_start(&ticker, on_tick, 1, 1), 0);
@@ -197,7 +184,6 @@ static void test_who_spins_leaves_the_loop_to_others(void **state) {
 static void test_a_newcomer_overtakes_who_spins(void **state) {
     struct user holder, spinner, newcomer;
 
-    (void)state;
     begin(&holder, (struct user){.name = 'a', .is_spinning = true});
     begin(&spinner, (struct user){.name = 'b', .is_spinning = true});
     fiber_event_set(&holder.go);
@@ -211,7 +197,6 @@ static void test_a_newcomer_overtakes_who_spins(void **state) {
 static void test_who_spins_gives_up_in_time(void **state) {
     struct user holder, spinner;
 
-    (void)state;
     begin(&holder, (struct user){.name = 'a', .is_spinning = true});
     begin(&spinner,
           (struct user){.name = 'b', .is_spinning = true, .deadline_ms = clock_now_ms() + 5});
@@ -224,7 +209,6 @@ static void test_who_spins_gives_up_in_time(void **state) {
 static void test_many_who_spin_all_get_it(void **state) {
     struct user users[MANY];
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++)
         begin(&users[i], (struct user){.name = 'x', .is_spinning = true});
     for (size_t won = 1; won <= MANY; won++) {

@@ -80,7 +80,6 @@ static long unfit(const char *id, int stock) {
 static void test_units_go_to_who_came_first(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", 10);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < 20; i++)
@@ -103,7 +102,6 @@ static void test_units_go_to_who_came_first(void **state) {
 static void test_a_batch_is_one_statement(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", MANY);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < MANY; i++)
@@ -124,7 +122,6 @@ static void test_a_batch_is_one_statement(void **state) {
 static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
     char id[UUID_TEXT], skipped[UUID_TEXT];
 
-    (void)state;
     uuid_v7(skipped);
     lay_out(id, "batched", 9);
     run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS"
@@ -148,7 +145,6 @@ static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
 static void test_two_instances_sell_from_one_row(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", 3 * MANY / 2);
     for (int i = 0; i < MANY; i++) {
         begin(&buyers[i], id, NULL);
@@ -179,7 +175,6 @@ static void test_batches_that_meet_lose_no_unit(void **state) {
     char id[UUID_TEXT];
     long count = 0;
 
-    (void)state;
     make_product(id, "batched", STOCK);
     for (int i = 0; i < MANY; i++)
         sell_in_turn(&buyers[i], id, i);
@@ -204,7 +199,6 @@ static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     struct buyer earlier_one, elsewhere;
     char id[UUID_TEXT], other_id[UUID_TEXT];
 
-    (void)state;
     make_product(other_id, "batched", 5);
     assert_int_equal(sell(&elsewhere, other_id, NULL), OUTCOME_SOLD);
     lay_out(id, "batched", 4);
@@ -239,7 +233,6 @@ static void test_a_repeat_in_a_batch_is_told_so(void **state) {
 static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", 10);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < 5; i++)
@@ -260,7 +253,6 @@ static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
 static void test_a_batch_that_is_refused_twice_goes_one_by_one(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     run_sql("CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             " IF (SELECT count(*) FROM spoilt) > 1 THEN RAISE unique_violation; END IF;"
             " RETURN NULL; END $$");
@@ -284,7 +276,6 @@ static void test_a_batch_that_is_refused_twice_goes_one_by_one(void **state) {
 static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", 20);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < 5; i++)
@@ -304,7 +295,6 @@ static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
 static void test_a_lost_reply_is_looked_up(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched", 2);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < 4; i++)
@@ -324,7 +314,6 @@ static void test_a_lost_reply_is_looked_up(void **state) {
 static void test_a_sale_waits_no_longer_than_it_may(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     hold(id, "batched,wait=0", 5);
     begin_lone(&buyers[0], id);
     begin(&buyers[1], id, NULL);
@@ -341,7 +330,6 @@ static void test_more_than_may_wait_are_refused(void **state) {
     struct buyer *all = calloc(LIMIT + 2, sizeof *all);
     char id[UUID_TEXT];
 
-    (void)state;
     assert_non_null(all);
     hold(id, "batched,wait=60s", LIMIT);
     begin_lone(&all[0], id);
@@ -363,7 +351,6 @@ static void test_more_than_may_wait_are_refused(void **state) {
 static void test_a_refused_batch_sells_nothing(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     lay_out(id, "batched", 5);
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
     lock_stock(id);

@@ -78,7 +78,6 @@ static void test_each_guard_sees_what_it_is_for(void **state) {
         {"fence = 10", OF(SOLD, SOLD, SOLD, CONFLICT)},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
             struct write write;
@@ -93,7 +92,6 @@ static void test_each_guard_sees_what_it_is_for(void **state) {
 static void test_a_token_that_is_not_above_the_one_read_is_refused(void **state) {
     struct write write;
 
-    (void)state;
     begin_write(&write, GUARD_FENCE);
     write.sold.fence = 7;
     assert_int_equal(end_write(&write), OUTCOME_CONFLICT);
@@ -101,7 +99,6 @@ static void test_a_token_that_is_not_above_the_one_read_is_refused(void **state)
 }
 
 static void test_a_write_that_comes_too_late_is_busy_under_each_guard(void **state) {
-    (void)state;
     for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
         struct write write;
 
@@ -119,7 +116,6 @@ static void test_a_guard_looks_again_after_waiting_for_the_row(void **state) {
         "SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
         " WHERE application_name = '%s' AND wait_event_type = 'Lock'";
 
-    (void)state;
     for (size_t guard = GUARD_VERSION; guard <= GUARD_FENCE; guard++) {
         struct write write;
 
@@ -136,7 +132,6 @@ static void test_a_guard_looks_again_after_waiting_for_the_row(void **state) {
 }
 
 static void test_an_order_that_has_its_unit_is_told_so_under_each_guard(void **state) {
-    (void)state;
     for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
         struct write write;
 
@@ -150,7 +145,6 @@ static void test_an_order_that_has_its_unit_is_told_so_under_each_guard(void **s
 
 /* A trigger of the ledger skips the sale, or puts it into another table. */
 static void test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold(void **state) {
-    (void)state;
     run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
     for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
         struct write write;

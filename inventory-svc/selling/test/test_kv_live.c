@@ -93,7 +93,6 @@ static void expire(struct sale *sale) {
 }
 
 static void test_a_key_is_set_with_its_ttl_or_for_ever(void **state) {
-    (void)state;
     (void)run_since(set_for_ever, 0);
     assert_true(was_set);
     assert_int_equal(pttl(), -1);
@@ -124,7 +123,6 @@ static void delete_others(struct sale *sale) {
 }
 
 static void test_only_a_compared_delete_spares_anothers_key(void **state) {
-    (void)state;
     own_redis_do(&own, "SET sale:{%s}:lock other", product_id);
     assert_int_equal(run_since(delete_others, 0), 5);
     assert_key(NULL);
@@ -143,7 +141,6 @@ static void be_queued(struct sale *sale) {
 
 /* Redis says QUEUED to all, and sets nothing. */
 static void test_a_reply_of_another_form_sets_no_key(void **state) {
-    (void)state;
     (void)run_since(be_queued, 0);
     assert_key(NULL);
 }
@@ -173,7 +170,6 @@ static void renew_and_delete(struct sale *sale) {
 }
 
 static void test_a_full_server_denies_neither_a_renewal_nor_a_release(void **state) {
-    (void)state;
     own_redis_do(&own, "SET sale:{%s}:lock me", product_id);
     own_redis_do(&own, "SET sale:{%s}:other me", product_id);
     own_redis_do(&own, "CONFIG SET maxmemory 1");
@@ -204,14 +200,12 @@ static void assert_nothing_is_sold(const char *why) {
 }
 
 static void test_a_dead_server_is_busy_and_sells_nothing(void **state) {
-    (void)state;
     divert_kv("redis://127.0.0.1:1");
     assert_int_equal(run_since(be_busy_everywhere, 0), 0); /* none was sent */
     assert_nothing_is_sold("Redis cannot be reached");
 }
 
 static void test_a_server_that_refuses_is_busy_and_sells_nothing(void **state) {
-    (void)state;
     own_redis_do(&own, "ACL SETUSER default -@all +acl +hello +client +select +ping"); /* NOPERM */
     (void)run_since(be_busy_everywhere, 0);
     assert_nothing_is_sold("Redis refused a command");
@@ -220,7 +214,6 @@ static void test_a_server_that_refuses_is_busy_and_sells_nothing(void **state) {
 
 /* As a primary is that another has taken the place of. */
 static void test_a_replica_refuses_and_sells_nothing(void **state) {
-    (void)state;
     own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
     assert_nothing_is_sold("Redis refused a command");
     own_redis_do(&own, "REPLICAOF NO ONE");
@@ -244,7 +237,6 @@ static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state
     struct buyer first, second;
     unsigned clients;
 
-    (void)state;
     divert_through_proxy();
     make_product(product_id, "redis-ttl,ttl=2s", 5);
     fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
@@ -285,7 +277,6 @@ static void sell_without_release(const char *strategy, unsigned faults, bool is_
 }
 
 static void test_a_release_that_fails_changes_no_answer(void **state) {
-    (void)state;
     sell_without_release("redis-setnx,work=300ms", PROXY_REFUSES, false);
     sell_without_release("redis-setnx,work=300ms", PROXY_HOLDS_REPLIES, true);
     sell_without_release("redis-get-del,work=300ms", PROXY_HOLDS_REPLIES, false);
@@ -303,7 +294,6 @@ static void set_and_delete_late(struct sale *sale) {
 
 /* A key without a TTL would stay for ever. */
 static void test_a_sale_past_its_deadline_wins_nothing_and_gives_back(void **state) {
-    (void)state;
     own_redis_do(&own, "SET sale:{%s}:lock me", product_id);
     (void)run_since(set_and_delete_late, 60000);
     assert_key(NULL);

@@ -40,7 +40,6 @@ static void test_a_failpoint_is_told_before_it_acts(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none,fail=before-write:error@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(ask(EVENTS "true", id), 0);
@@ -58,7 +57,6 @@ static void test_a_delay_says_how_long_it_lasts(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,fail=after-lock:delay=7ms", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(ask(EVENTS "detail = 'delay 7 ms' AND lasts_ms = 7", id), 1);
@@ -68,7 +66,6 @@ static void test_a_failpoint_that_cannot_be_told_acts_all_the_same(void **state)
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none,fail=before-write:error", 5);
     run_sql("ALTER TABLE lab_event RENAME TO hidden");
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
@@ -106,7 +103,6 @@ static void test_each_result_of_a_raw_lock_is_a_row(void **state) {
     const char *id = stepped.product_id;
     const long count = sizeof rows / sizeof rows[0];
 
-    (void)state;
     run_steps("none", use_a_lock);
     WAIT_FOR(&instance.loop, ask(EVENTS "true", id) == count);
     for (long i = 0; i < count; i++)
@@ -132,7 +128,6 @@ static void ask_in_vain(struct sale *sale) {
 static void test_who_gives_up_tells_how_often_it_was_refused(void **state) {
     const char *id = stepped.product_id;
 
-    (void)state;
     run_steps("none,wait=100ms", ask_in_vain);
     WAIT_FOR(&instance.loop, ask(EVENTS "true", id) == 2);
     assert_int_equal(ask(EVENTS "result = 'no' AND detail ~ '^[0-9]+ times$'", id), 1);
@@ -145,7 +140,6 @@ static void test_events_are_written_when_it_closes(void **state) {
                                     .name = "DEL",
                                     .result = "yes"};
 
-    (void)state;
     for (int i = 0; i < 1000; i++)
         lab_note(instance.store.lab, &event);
     lab_close(instance.store.lab);

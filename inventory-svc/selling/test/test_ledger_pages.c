@@ -61,7 +61,6 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     char id[UUID_TEXT];
     size_t read = 0, all;
 
-    (void)state;
     make_product(id, "atomic", 6);
     sell_some(id, 5);
     /* All of one moment: the order id decides. */
@@ -98,7 +97,6 @@ static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **sta
                         .overlap_ms = 60000};
     char id[UUID_TEXT];
 
-    (void)state;
     run_sql("DELETE FROM reservation");
     make_product(id, "atomic", 5);
     sell_some(id, 1);
@@ -124,7 +122,6 @@ static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
     char id[UUID_TEXT];
     size_t read = 0;
 
-    (void)state;
     run_sql("DELETE FROM reservation");
     make_product(id, "atomic", 9);
     sell_some(id, 9);

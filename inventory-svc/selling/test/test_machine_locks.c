@@ -47,7 +47,6 @@ static void sell_at_both(struct buyer buyers[2], const char *spec, char id[UUID_
 static void test_two_instances_that_share_the_directory_sell_two_units(void **state) {
     static const char *const specs[] = {"mkdir,work=100ms", "flock,work=100ms"};
 
-    (void)state;
     open_other(instance.lock_dir);
     for (size_t i = 0; i < 2; i++) {
         struct buyer buyers[2];
@@ -64,7 +63,6 @@ static void test_two_instances_with_a_directory_each_sell_one_unit_twice(void **
     static const char *const specs[] = {"mkdir,work=1s", "flock,work=1s"};
     char own[] = "/tmp/inventory-test-XXXXXX";
 
-    (void)state;
     assert_non_null(mkdtemp(own));
     open_other(own);
     for (size_t i = 0; i < 2; i++) {
@@ -83,7 +81,6 @@ static void test_a_directory_of_a_holder_that_is_unsure_stays(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT], path[100];
 
-    (void)state;
     make_product(id, "mkdir,wait=500ms,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -97,7 +94,6 @@ static void test_a_file_of_a_holder_that_is_unsure_is_free_in_time(void **state)
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "flock,fail=after-write:error@1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
@@ -108,7 +104,6 @@ static void test_a_file_of_a_holder_that_is_unsure_is_free_in_time(void **state)
 static void test_a_directory_that_cannot_be_used_fails_the_sale(void **state) {
     static const char *const specs[] = {"mkdir", "flock"};
 
-    (void)state;
     open_other("/proc/no/such");
     for (size_t i = 0; i < 2; i++) {
         struct buyer buyer;

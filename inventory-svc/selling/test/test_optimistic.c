@@ -27,7 +27,6 @@ static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, con
 }
 
 static void test_a_sale_that_another_overtook_begins_again(void **state) {
-    (void)state;
     for (size_t i = 0; i < ALL; i++) {
         struct buyer first, slow, quick;
         char id[UUID_TEXT];
@@ -44,7 +43,6 @@ static void test_a_sale_that_another_overtook_begins_again(void **state) {
 }
 
 static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
-    (void)state;
     for (size_t i = 0; i < ALL; i++) {
         struct buyer first, slow, quick;
         char id[UUID_TEXT];
@@ -70,7 +68,6 @@ static void give_back(const char *order_id) {
 static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **state) {
     static const char *const specs[] = {"pg-version,return=count", "pg-value,return=count"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         static const int64_t next[] = {4, 5, 2, 1};
         struct buyer bought[3], again;
@@ -95,7 +92,6 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
 
 /* While it stands still, 5 is sold and 6 comes back: the count is what it was. */
 static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct buyer first, slow, quick;
         char id[UUID_TEXT];
@@ -120,7 +116,6 @@ static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
     struct buyer buyers[3];
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table,work=20ms", 5);
     for (size_t i = 0; i < 3; i++)
         begin(&buyers[i], id, NULL);
@@ -138,7 +133,6 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     struct buyer first, holder, other;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD); /* the locks' connection stands */
     make_product(id, "pg-table,wait=1s", 5);
@@ -158,7 +152,6 @@ static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table", 0);
     run_sql("INSERT INTO lockkit_lock (name, fence, owner, until)"
             " VALUES ('stock:%s:0', 1, 'other', now() + interval '1 hour')",
@@ -179,7 +172,6 @@ static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **stat
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table,ttl=1s,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
@@ -193,7 +185,6 @@ static void test_a_write_behind_the_next_holder_is_refused(void **state) {
     char id[UUID_TEXT];
     long fence;
 
-    (void)state;
     make_product(id, "pg-table,fail=before-write:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, (fence = table_fence(id) + 1) > 1);
@@ -219,7 +210,6 @@ static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
     struct buyer late, next;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, sold(id) == 1);
@@ -237,7 +227,6 @@ static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "early-unlock,fail=before-commit:delay=1s@1", 5);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop,

@@ -99,7 +99,6 @@ static void test_a_crowd_buys_each_unit_once_and_the_ledger_follows(void **state
     } cases[] = {{"prewarm", 23},          {"prewarm,ack=ledger", 23}, {"prewarm,shards=1", 40},
                  {"prewarm,shards=50", 3}, {"prewarm,work=1ms", 50},   {"prewarm", 0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const int stock = cases[i].stock;
         char id[UUID_TEXT];
@@ -123,7 +122,6 @@ static void test_under_ack_ledger_the_ledger_has_it_before_the_answer(void **sta
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,ack=ledger", 20);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sold(id), 1);
@@ -138,7 +136,6 @@ static void test_segments_are_loaded_when_the_one_before_is_half_sold(void **sta
     struct stock_left now;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 40);
     now = show(id);
     assert_int_equal(now.available, 40);
@@ -156,7 +153,6 @@ static void test_segments_are_loaded_when_the_one_before_is_half_sold(void **sta
 static void test_a_repeat_gets_the_first_unit(void **state) {
     static const char *const all[] = {"prewarm", "prewarm,ack=ledger"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         char id[UUID_TEXT], order[UUID_TEXT];
 
@@ -178,7 +174,6 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     struct buyer first, again;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 2);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
@@ -194,7 +189,6 @@ static void test_a_segment_whose_loading_died_is_loaded_again(void **state) {
     redisReply *token;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=3", 30);
     (void)show(id);
     token = redisCommand(own.admin, "HGET sale:{%s}:stock data_set", id);
@@ -222,7 +216,6 @@ static bool is_noted(const char *id) {
 static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 5);
     (void)show(id);
     buy_all(id, 1);
@@ -242,7 +235,6 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
 static void test_a_note_that_is_none_sells_nothing(void **state) {
     char id[UUID_TEXT], order[UUID_TEXT], other[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 5);
     (void)show(id);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 4", id);
@@ -259,7 +251,6 @@ static void test_a_unit_that_is_none_is_not_sold(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock first -5", id);
@@ -272,7 +263,6 @@ static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
     struct doing doing = {.what = cancel, .id = buyer.order_id};
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,ack=ledger,shards=1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     do_in_fiber(&doing);
@@ -289,7 +279,6 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
     struct doing doing[4];
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 50);
     buy_all(id, 30);
     for (size_t i = 0; i < 4; i++) {
@@ -308,7 +297,6 @@ static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     struct doing doing = {.what = bring, .buyers = 1};
     char gone[UUID_TEXT], id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     uuid_v7(gone);
     uuid_v7(order);
     (void)own_redis_do(&own, "SADD sale:prewarmed %s", gone);
@@ -325,7 +313,6 @@ static void test_a_unit_that_redis_sells_twice_is_written_once(void **state) {
     struct buyer first, second, again;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,ack=ledger,shards=1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 5", id);
@@ -341,7 +328,6 @@ static void test_a_redis_that_lost_its_data_sells_only_what_it_never_had(void **
     char id[UUID_TEXT];
     size_t more = 0;
 
-    (void)state;
     make_product(id, "prewarm,ack=ledger,shards=4", 40);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "FLUSHALL");
@@ -358,7 +344,6 @@ static void test_an_order_id_of_another_product_gives_its_unit_back(void **state
     struct buyer first, second;
     char id[UUID_TEXT], other[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic", 5);
     make_product(other, "prewarm,ack=ledger", 1);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
@@ -394,7 +379,6 @@ static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void
                                            {"prewarm", "batched"},
                                            {"sharded", "prewarm"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         char ids[2][UUID_TEXT], key[UUID_TEXT];
 

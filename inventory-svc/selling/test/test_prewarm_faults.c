@@ -34,7 +34,6 @@ static void test_without_redis_nothing_is_sold(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 5);
     assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &nowhere), 0);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -51,7 +50,6 @@ static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void *
     struct buyer buyer;
     char id[UUID_TEXT], order[UUID_TEXT];
 
-    (void)state;
     uuid_v7(order);
     make_product(id, "prewarm", 5);
     assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &nowhere), 0);
@@ -69,7 +67,6 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     fault_proxy_listen(proxy);
     make_product(id, "prewarm,shards=1", 5);
     assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &through), 0);
@@ -94,7 +91,6 @@ static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 50);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
@@ -111,7 +107,6 @@ static void test_a_script_that_redis_lost_is_brought_again(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 50);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "SCRIPT FLUSH");
@@ -130,7 +125,6 @@ static void test_closing_writes_what_was_added(void **state) {
     bool is_stopped = false;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm", 50);
     buy_all(id, 25);
     pending_close(store->pending, on_stopped, &is_stopped);
@@ -147,7 +141,6 @@ static void test_what_postgres_does_not_take_is_brought_later(void **state) {
     bool is_stopped = false;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "prewarm,shards=1", 5);
     buy_all(id, 1);
     pending_close(store->pending, on_stopped, &is_stopped);

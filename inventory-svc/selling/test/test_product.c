@@ -43,7 +43,6 @@ static void test_a_product_is_read_once_for_all_who_ask(void **state) {
     struct pg_pool_stats before, after;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=2s", 5);
     pg_pool_stats(instance.store.pool, &before);
     for (size_t i = 0; i < 20; i++)
@@ -67,7 +66,6 @@ static void test_an_unknown_product_is_not_remembered(void **state) {
     struct getter getters[3];
     char id[UUID_TEXT];
 
-    (void)state;
     uuid_v7(id);
     for (size_t i = 0; i < 3; i++)
         begin_get(&getters[i], id);
@@ -86,7 +84,6 @@ static void test_what_was_used_longest_ago_is_forgotten(void **state) {
     struct product *first;
     char ids[4][UUID_TEXT];
 
-    (void)state;
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 2);
     for (size_t i = 0; i < 4; i++)
         make_product(ids[i], "none", 1);
@@ -108,7 +105,6 @@ static void test_a_product_in_use_stays(void **state) {
     struct getter held, getter;
     char ids[3][UUID_TEXT];
 
-    (void)state;
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 1);
     for (size_t i = 0; i < 3; i++)
         make_product(ids[i], "none", 1);
@@ -127,7 +123,6 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     struct getter getter;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,shrads=3", 1);
     for (int i = 0; i < 2; i++) {
         begin_get(&getter, id);
@@ -145,7 +140,6 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
     struct getter getter;
     char id[UUID_TEXT];
 
-    (void)state;
     for (int has = 0; has < 2; has++) {
         make_product(id, "zookeeper", 1);
         product_table_has(instance.store.products, (unsigned)has << NEEDS_ZOOKEEPER);
@@ -166,7 +160,6 @@ static void test_without_lab_a_failpoint_is_refused(void **state) {
     struct getter getter;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none,fail=after-read:crash", 1);
     begin_get(&getter, id);
     wait_until_has(&getter);
@@ -195,7 +188,6 @@ static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {
         {"sharded", 0, 10, 0, 0}, {"sharded,shards=1000", 1000000000, 1000, 1000000, 1000000},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct getter getter;
         char id[UUID_TEXT];
@@ -222,7 +214,6 @@ static void test_without_memory_a_product_is_refused_and_nothing_stays(void **st
     struct getter getter;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none", 1);
     fault_memory(0, 1);
     begin_get(&getter, id);

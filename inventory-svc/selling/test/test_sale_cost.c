@@ -12,7 +12,6 @@ static void expect_text(const struct sale_cost *cost, const char *expected) {
 static void test_parts_that_do_not_apply_are_left_out(void **state) {
     struct sale_cost cost;
 
-    (void)state;
     sale_cost_init(&cost);
     expect_text(&cost, "pg;desc=\"0\"");
     cost.postgres = 2;
@@ -32,7 +31,6 @@ static void test_parts_that_do_not_apply_are_left_out(void **state) {
 static void test_several_locks_add_up(void **state) {
     struct sale_cost cost;
 
-    (void)state;
     sale_cost_init(&cost);
     sale_cost_lock(&cost, LOCK_REDIS, 1000000, 3);
     sale_cost_unlock(&cost, LOCK_REDIS, 2000000, true);
@@ -56,7 +54,6 @@ static void test_the_longest_text_has_whole_parts(void **state) {
     char text[SALE_COST_TEXT];
     size_t length = strlen(sale_cost_text(&cost, text));
 
-    (void)state;
     assert_true(length < sizeof text);
     assert_int_equal(text[length - 1], '"');
 }
@@ -123,7 +120,6 @@ static void bring_scripts_to_redis(void) {
 }
 
 static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) {
-    (void)state;
     bring_scripts_to_redis();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buyer buyer;
@@ -154,7 +150,6 @@ static void test_a_look_at_the_ledger_counts(void **state) {
     char id[UUID_TEXT];
     uint64_t before;
 
-    (void)state;
     make_product(id, "atomic", 1);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     before = pool_stats().queries;
@@ -170,7 +165,6 @@ static void test_a_returned_unit_is_a_sale_like_others(void **state) {
     char id[UUID_TEXT];
     uint64_t before;
 
-    (void)state;
     make_product(id, "atomic", 1);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     run_sql("INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
@@ -190,7 +184,6 @@ static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **stat
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis", 5); /* which connects */
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     make_product(id, "redis,wait=1s,ttl=3s,fail=before-unlock:error@1", 5);
@@ -222,7 +215,6 @@ static void wait_and_work(const char *spec) {
 }
 
 static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
-    (void)state;
     wait_and_work("redis,work=20ms");
     wait_and_work("redis-ttl,work=20ms");
 }
@@ -231,7 +223,6 @@ static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis-setnx,wait=1s,fail=before-delete:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_true(part_ms(&first, "hold;dur=") < 0); /* it holds it still */
@@ -246,7 +237,6 @@ static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
 static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
     static const char *const names[] = {"none", "mutex", "redis,ttl=30s", "atomic"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buyer buyer;
         char id[UUID_TEXT], spec[100];
@@ -263,7 +253,6 @@ static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
 static void test_an_unknown_product_costs_no_sale(void **state) {
     struct buyer buyer;
 
-    (void)state;
     assert_int_equal(sell(&buyer, "00000000-0000-0000-0000-000000000000", NULL),
                      OUTCOME_UNKNOWN_PRODUCT);
     assert_string_equal(buyer.selling.timing, "");

@@ -44,7 +44,6 @@ static const char *const guarded[] = {"atomic,work=1ms",
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
 static void test_guarded_strategies_sell_exactly_what_there_is(void **state) {
-    (void)state;
     for (size_t i = 0; i < GUARDED; i++) {
         char id[UUID_TEXT];
 
@@ -61,7 +60,6 @@ static void test_guarded_strategies_sell_exactly_what_there_is(void **state) {
 static void test_without_a_guard_one_unit_is_sold_to_several(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none,work=20ms", 20);
     buy_all(id, BUYERS);
     assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), sold(id));
@@ -80,7 +78,6 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
                  {"sharded-skip", 7},
                  {"sharded-skip,shards=1", 5}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char id[UUID_TEXT];
 
@@ -100,7 +97,6 @@ static void test_without_borrowing_units_are_stranded(void **state) {
         size_t sold;
     } cases[] = {{"sharded,shards=3,borrow=off", 1}, {"sharded,shards=3", 2}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buyer first;
         char id[UUID_TEXT];
@@ -119,7 +115,6 @@ static void test_without_borrowing_units_are_stranded(void **state) {
 static void test_work_longer_than_the_ttl_keeps_its_lease(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=2s,work=2500ms,wait=20s", 5);
     buy_all(id, 2);
     assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 2);
@@ -131,7 +126,6 @@ static void test_the_answer_is_the_ledger_row(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_string_equal(buyer.selling.sold.order_id, buyer.order_id);
@@ -163,7 +157,6 @@ static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) 
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis", 5);
     for (long last = 0, times = 0; times < 3; times++) {
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
@@ -182,7 +175,6 @@ static void test_tokens_rise_above_the_row_when_the_clock_was_set_back(void **st
     char id[UUID_TEXT];
     long ahead;
 
-    (void)state;
     make_product(id, "redis", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     ahead = (long)buyer.selling.sold.fence + 3600000000;
@@ -198,7 +190,6 @@ static void test_a_repeated_order_sells_once(void **state) {
         "none",        "mutex", "redis-setnx",  "redis-expire", "redis-ttl", "redis-get-del",
         "redis-owner", "redis", "redis-fenced", "sharded",      "atomic"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         char id[UUID_TEXT], order[UUID_TEXT];
 
@@ -222,7 +213,6 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_answer(void **state)
     struct buyer first, last, again;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis", 2);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&last, id, NULL), OUTCOME_SOLD);
@@ -236,7 +226,6 @@ static void test_an_order_id_of_another_product_is_refused(void **state) {
     struct buyer first, second;
     char id[UUID_TEXT], other[UUID_TEXT], empty[UUID_TEXT];
 
-    (void)state;
     make_product(id, "none", 5);
     make_product(other, "redis", 5);
     make_product(empty, "redis", 0);
@@ -256,7 +245,6 @@ static bool cancel_order(const char *order_id) {
 }
 
 static void test_a_unit_given_back_is_sold_again_once(void **state) {
-    (void)state;
     for (size_t i = 0; i < GUARDED; i++) {
         struct buyer back, again;
         char id[UUID_TEXT];
@@ -282,7 +270,6 @@ static void test_units_given_back_go_to_as_many_of_a_crowd(void **state) {
     char orders[5][UUID_TEXT];
     size_t won = 0;
 
-    (void)state;
     make_product(id, "atomic", 20);
     buy_all(id, 20);
     for (size_t i = 0; i < 5; i++) {
@@ -303,7 +290,6 @@ static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     uuid_v7(id);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_UNKNOWN_PRODUCT);
     make_product(id, "redis,shrads=3", 1);

@@ -35,7 +35,6 @@ static void test_a_refused_write_sells_nothing(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         make_product(id, all[i], 5);
@@ -60,7 +59,6 @@ static void test_a_server_in_trouble_is_busy_and_says_nothing_of_itself(void **s
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_sql("CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
                 " RAISE 'could not extend file base/16384' USING ERRCODE = '%s'; END $$",
@@ -78,7 +76,6 @@ static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_locked_product(id);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY); /* after statement_timeout */
     run_sql("ROLLBACK");
@@ -89,7 +86,6 @@ static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_locked_product(id);
     begin(&buyer, id, NULL);
     wait_until_blocked();
@@ -105,7 +101,6 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     char id[UUID_TEXT];
     int64_t begun_ms;
 
-    (void)state;
     make_product(id, "redis,ttl=1200ms,fail=after-write:error@1", 5);
     begun_ms = clock_now_ms();
     assert_int_equal(sell(&first, id, NULL), OUTCOME_UNKNOWN);
@@ -122,7 +117,6 @@ static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) 
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_locked_product(id);
     begin(&buyer, id, NULL);
     wait_until_blocked();
@@ -142,7 +136,6 @@ static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     struct buyer first, again;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic,wait=0", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &nowhere), 0);
@@ -168,7 +161,6 @@ static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
     char id[UUID_TEXT], message[MESSAGE_BYTES];
     struct product *product;
 
-    (void)state;
     make_product(id, "atomic,wait=1s,work=1s", 5);
     lay_out(id);
     assert_int_equal(product_get(instance.store.products, id, &product, message), OUTCOME_OK);
@@ -185,7 +177,6 @@ static void test_a_lock_not_won_in_time_is_busy(void **state) {
     static const char *const specs[] = {"redis,wait=700ms,work=2s", "mutex,wait=300ms,work=1s",
                                         "redis,wait=0,work=1s", "mutex,wait=0,work=1s"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct buyer holder, waiter;
         char id[UUID_TEXT];
@@ -214,7 +205,6 @@ static void test_each_failpoint_with_error_ends_the_sale(void **state) {
                  {"after-write:error@1", OUTCOME_UNKNOWN, 4},
                  {"before-unlock:error@1", OUTCOME_SOLD, 4}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buyer buyer;
         char id[UUID_TEXT], spec[100];
@@ -231,7 +221,6 @@ static void test_a_product_has_several_failpoints(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id,
                  "atomic,fail=elsewhere/before-write:error,fail=after-write:drop-reply@1,"
                  "fail=before-write:error@2",
@@ -247,7 +236,6 @@ static void test_a_dropped_reply_is_a_sale(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "atomic,fail=after-write:drop-reply@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_false(buyer.selling.is_reply_dropped);
@@ -261,7 +249,6 @@ static void test_a_pause_before_the_check_sells_nothing(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=1s,fail=after-read:pause=1100ms@1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
@@ -275,7 +262,6 @@ static void test_a_write_needs_a_third_of_the_lease(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=1500ms,fail=after-read:pause=1100ms@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -287,7 +273,6 @@ static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     usual = lose_redis();
     make_product(id, "redis,wait=100ms", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -298,7 +283,6 @@ static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **
 static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
     static const char *const specs[] = {"mutex", "reentrant", "rwlock", "spin", "mkdir", "flock"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct buyer buyer;
         char id[UUID_TEXT];
@@ -329,7 +313,6 @@ static void sell_one(void *arg) {
 static void test_no_failed_allocation_sells_without_saying_so(void **state) {
     static char specs[][40] = {"mutex", "redis,ttl=50ms", "sharded,shards=2,ttl=50ms", "atomic"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
         fault_each_allocation(sell_one, specs[i]);
 }

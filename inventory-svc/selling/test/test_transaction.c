@@ -42,7 +42,6 @@ static void test_a_sale_waits_for_the_row_that_another_holds(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     lay_out(id, "pg-row", 5);
     lock_stock(id);
     begin(&buyer, id, NULL);
@@ -56,7 +55,6 @@ static void test_a_sale_waits_for_the_row_that_another_holds(void **state) {
 static void test_a_sale_waits_no_longer_than_it_may(void **state) {
     static const char *const specs[] = {"pg-row,wait=30ms", "pg-row,wait=0"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct buyer buyer;
         char id[UUID_TEXT];
@@ -74,7 +72,6 @@ static void test_nowait_is_refused_at_once(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     lay_out(id, "pg-nowait,wait=60s", 5);
     lock_stock(id);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -88,7 +85,6 @@ static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(
     struct buyer buyers[12];
     char id[UUID_TEXT];
 
-    (void)state;
     lay_out(id, "pg-row,work=1ms", 20);
     lock_stock(id);
     for (size_t i = 0; i < 12; i++)
@@ -105,7 +101,6 @@ static void test_a_failure_inside_a_transaction_sells_nothing(void **state) {
     static const char *const points[] = {"after-read", "before-write", "after-write",
                                          "before-commit"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         struct buyer buyer;
         char id[UUID_TEXT], spec[60];
@@ -125,7 +120,6 @@ static void test_a_repeat_inside_a_transaction_sells_once(void **state) {
     struct buyer first, again;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-row", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
@@ -137,7 +131,6 @@ static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state)
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-row,fail=before-commit:delay=1s@1", 5);
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop, idle() == 1);
@@ -158,7 +151,6 @@ static void test_a_transaction_that_the_server_ended_may_be_tried_again(void **s
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     assert_int_equal(pg_pool_open(&instance.store.pool, &instance.loop, &hasty), 0);
     make_product(id, "pg-row,fail=before-commit:pause=1s@1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
@@ -172,7 +164,6 @@ static void test_a_write_that_is_not_answered_in_a_transaction_sells_nothing(voi
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     hold_replies(&buyer, id, "pg-row,fail=after-read:delay=1s@2", 2);
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
@@ -186,7 +177,6 @@ static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     hold_replies(&buyer, id, "pg-row,fail=before-commit:delay=1s@2", 3);
     WAIT_FOR(&instance.loop, sold(id) == 2);
     fault_proxy_cut(to_postgres);
@@ -202,7 +192,6 @@ static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state)
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     lay_out(id, "pg-row", 5);
     run_sql("CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             " PERFORM pg_advisory_xact_lock(77); RETURN NULL; END $$;"

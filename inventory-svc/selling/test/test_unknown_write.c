@@ -34,12 +34,10 @@ static void land_late(const char *strategy) {
 }
 
 static void test_an_unknown_write_keeps_a_lock_without_ttl(void **state) {
-    (void)state;
     land_late("mutex,wait=300ms");
 }
 
 static void test_an_unknown_write_keeps_a_lock_with_a_short_ttl(void **state) {
-    (void)state;
     land_late("redis,ttl=1s,wait=2s");
 }
 
@@ -72,7 +70,6 @@ static void test_a_write_that_arrives_after_its_last_moment_writes_nothing(void 
     struct late_write late = {.sold = {.unit = 4, .remaining = 3, .instance = "x"}};
     struct buyer first;
 
-    (void)state;
     make_product(late.sold.product_id, "none", 5);
     assert_int_equal(sell(&first, late.sold.product_id, NULL), OUTCOME_SOLD);
     late.not_after_us = ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
@@ -89,7 +86,6 @@ static void test_an_older_token_writes_and_lowers_nothing(void **state) {
                               .not_after_us = INT64_MAX / 1000};
     struct buyer first;
 
-    (void)state;
     make_product(late.sold.product_id, "none", 5);
     assert_int_equal(sell(&first, late.sold.product_id, NULL), OUTCOME_SOLD);
     run_sql("UPDATE stock SET fence = 7 WHERE product_id = '%s'", late.sold.product_id);
@@ -114,7 +110,6 @@ static void test_nothing_lies_between_the_check_and_the_write(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "redis,ttl=900ms,fail=after-read:delay=100ms", 5);
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop, pool_stats().queries >= 3); /* the product, its rows, and the stock */
@@ -143,7 +138,6 @@ static void test_a_lock_in_a_table_that_was_not_told_of_is_given_back(void **sta
     struct buyer first, second;
     char id[UUID_TEXT];
 
-    (void)state;
     make_product(id, "pg-table,wait=0ms,ttl=1h", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     WAIT_FOR(&instance.loop, was_given_back()); /* so a connection is free */

@@ -442,7 +442,6 @@ static void run_next(void *arg) {
 static void test_the_model_answers_as_the_servers_do(void **state) {
     const char *seed = getenv("TEST_SEED");
 
-    (void)state;
     all.first = all.next = seed != NULL ? (unsigned)strtoul(seed, NULL, 10) : 1;
     while (!all.has_failed && all.next < all.first + SEQUENCES) {
         all.is_done = false;

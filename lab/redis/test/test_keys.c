@@ -1,18 +1,12 @@
 /* What the server of keys cannot do: overflow, or leave something of what it refused. */
 #include "keys.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct keys keys;
 
 static int set_up(void **state) {
-    (void)state;
     memset(&keys, 0, sizeof keys);
     return 0;
 }
@@ -21,7 +15,6 @@ static void test_moments_do_not_overflow(void **state) {
     struct kv_call set = {KV_SET_ABSENT, .key = "k", .value = "x", .ttl_ms = INT64_MAX};
     struct kv_call expire = {KV_EXPIRE, .key = "k", .ttl_ms = INT64_MAX};
 
-    (void)state;
     assert_int_equal(keys_call(&keys, 1000, &set), OUTCOME_BUSY);
     assert_string_equal(set.reply, "ERR invalid expire time in 'set' command");
     set.ttl_ms = 0;
@@ -36,7 +29,6 @@ static void test_rows_without_room_are_refused(void **state) {
     struct stock_row row = {.first_unit = 1, .available = 1};
     struct loaded_unit taken;
 
-    (void)state;
     segments_open(&keys.segments, &set);
     for (int i = 0; i < SEGMENTS_AHEAD; i++, set.last = row.shard++)
         assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
@@ -50,7 +42,6 @@ static void test_what_has_no_room_leaves_no_key(void **state) {
     char value[2 * KV_TEXT] = "";
     struct kv_call call = {KV_SET_ABSENT, .key = "k", .value = value};
 
-    (void)state;
     memset(value, 'x', sizeof value - 1);
     assert_int_equal(keys_call(&keys, 1000, &call), OUTCOME_BUSY);
     assert_string_equal(call.reply, "ERR more keys, or a longer one, than the model can hold");

@@ -61,7 +61,6 @@ static const char *opened_name(void) {
 static void test_the_folder_is_named_after_the_moment_and_the_strategies(void **state) {
     struct stat status;
 
-    (void)state;
     assert_string_equal(opened_name(), "20261121T120102Z-none-redis");
     assert_int_equal(stat(folder.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0755);
@@ -74,7 +73,6 @@ static void test_a_name_becomes_a_plain_word(void **state) {
         {"Friday night", "Friday-night"}, {"../../x", "x"},     {"a//b\n--c.d_e-", "a-b-c.d_e"},
         {"\xe9\xbb\x84", "none-redis"},   {"..", "none-redis"}, {".hidden", "hidden"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(name, sizeof name, "%s", cases[i].name);
         assert_string_equal(opened_name() + strlen("20261121T120102Z-"), cases[i].slug);
@@ -83,7 +81,6 @@ static void test_a_name_becomes_a_plain_word(void **state) {
 }
 
 static void test_an_empty_place_is_here(void **state) {
-    (void)state;
     assert_int_equal(chdir(root), 0);
     options.results = deep + strlen(deep); /* "" */
     open_folder();
@@ -96,7 +93,6 @@ static void test_an_empty_place_is_here(void **state) {
 static void test_folders_of_one_second_differ(void **state) {
     char first[FOLDER_PATH];
 
-    (void)state;
     open_folder();
     assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
     folder_close(&folder);
@@ -107,7 +103,6 @@ static void test_folders_of_one_second_differ(void **state) {
 }
 
 static void test_a_folder_without_a_round_is_removed(void **state) {
-    (void)state;
     open_folder();
     assert_int_equal(access(folder.path, F_OK), 0);
     folder_close(&folder);
@@ -116,7 +111,6 @@ static void test_a_folder_without_a_round_is_removed(void **state) {
 }
 
 static void test_nothing_is_made_when_none_is_wanted(void **state) {
-    (void)state;
     options.is_unkept = true;
     open_folder();
     assert_string_equal(folder.path, "");
@@ -127,7 +121,6 @@ static void test_nothing_is_made_when_none_is_wanted(void **state) {
 static void test_a_place_that_cannot_be_written_is_told(void **state) {
     char file[80];
 
-    (void)state;
     snprintf(file, sizeof file, "%s/file", root);
     assert_int_equal(fclose(fopen(file, "w")), 0);
     options.results = file;
@@ -158,7 +151,6 @@ static void test_a_round_that_does_not_fit_is_taken_back(void **state) {
     off_t one_round, two_rounds;
     int rc;
 
-    (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
     open_folder();
     assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
@@ -179,7 +171,6 @@ static void test_what_can_be_written_is_and_latest_points_to_it(void **state) {
     struct summary summary;
     char path[FOLDER_PATH + 32], target[FOLDER_PATH] = "";
 
-    (void)state;
     open_folder();
     assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
     assert_int_equal(summary_make(&summary, &options, &one, 1), 0);
@@ -215,7 +206,6 @@ static void compare_summary(void *arg) {
 static void test_a_summary_is_whole_or_not_there(void **state) {
     struct attempt attempt = {.failed = 0};
 
-    (void)state;
     json_set_alloc_funcs(malloc, free); /* ours, which fail */
     assert_int_equal(summary_make(&attempt.summary, &options, &one, 1), 0);
     attempt.whole = summary_json(&attempt.summary);

@@ -37,7 +37,6 @@ static void assert_same_order(const struct ledger_order *a, const struct ledger_
 static void test_a_round_is_read_back_as_it_was(void **state) {
     const struct round *read;
 
-    (void)state;
     write_history(2);
     assert_int_equal(load(), 0);
     assert_false(written.history.is_cut);
@@ -109,7 +108,6 @@ static void test_events_are_read_back(void **state) {
                               .token = "abc"}};
     const struct event_list *read;
 
-    (void)state;
     memcpy(events[1].order_id, ids[0], UUID_TEXT);
     memcpy(events[2].order_id, ids[1], UUID_TEXT);
     written.one.events = (struct event_list){3, events};
@@ -123,7 +121,6 @@ static void test_events_are_read_back(void **state) {
 
 /* The stock of an oversold row goes below zero. */
 static void test_units_below_zero_are_read_back(void **state) {
-    (void)state;
     for (int64_t unit = 0; unit > -4; unit--) {
         recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
         write_history(1);
@@ -136,7 +133,6 @@ static void test_units_below_zero_are_read_back(void **state) {
 static void test_the_settings_are_read_back(void **state) {
     const struct options *read = &written.history.options;
 
-    (void)state;
     write_history(1);
     assert_int_equal(load(), 0);
     assert_int_equal(read->rate, 800);
@@ -161,7 +157,6 @@ static void test_the_settings_are_read_back(void **state) {
 }
 
 static void test_the_verdict_is_the_same_again(void **state) {
-    (void)state;
     write_history(1);
     assert_int_equal(load(), 0);
     assert_int_equal(written.history.rounds[0].verdict.kind, written.one.verdict.kind);
@@ -173,7 +168,6 @@ static void test_the_verdict_is_the_same_again(void **state) {
 static void test_the_faults_that_were_asked_for_are_read_back(void **state) {
     static char faults[] = "redis:kill@1s\nafter-read:error";
 
-    (void)state;
     written.options.faults = faults;
     write_history(1);
     assert_int_equal(load(), 0);
@@ -182,7 +176,6 @@ static void test_the_faults_that_were_asked_for_are_read_back(void **state) {
 }
 
 static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
-    (void)state;
     written.options.late_ns = 100 * MS;
     write_history(1);
     assert_int_equal(load(), 0);
@@ -190,7 +183,6 @@ static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
 }
 
 static void test_stuck_is_judged_by_what_was_known_then(void **state) {
-    (void)state;
     written.options.stuck_ns = 50 * MS;
     write_history(1);
     assert_int_equal(load(), 0);
@@ -218,7 +210,6 @@ static void test_what_was_read_is_written_again(void **state) {
     char *first, *again;
     FILE *to;
 
-    (void)state;
     write_history(2);
     first = read_history();
     assert_int_equal(load(), 0);
@@ -259,7 +250,6 @@ static void test_the_lines_are_those_of_version_2(void **state) {
     };
     char *text;
 
-    (void)state;
     write_history(1);
     text = read_history();
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)

@@ -8,7 +8,6 @@
 static void test_a_cut_history_has_its_whole_rounds(void **state) {
     off_t whole, end;
 
-    (void)state;
     write_history(1);
     end = size_of_history();
     write_history(2);
@@ -64,7 +63,6 @@ static void test_a_broken_line_is_named(void **state) {
          "out of range"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_refused(cases[i].line, cases[i].reason);
 }
@@ -115,7 +113,6 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
         {"\"lock\":\"", "\"lock\":\"x", "\"lock\" is of another type or out of range"}};
     char *text;
 
-    (void)state;
     write_history(1);
     text = read_history();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -137,7 +134,6 @@ static void test_no_number_does_harm(void **state) {
     size_t tried = 0, refused = 0;
     char *text;
 
-    (void)state;
     write_history(1);
     text = read_history();
     for (const char *at = text; (at = strpbrk(at, ":[,")) != NULL;) {
@@ -157,14 +153,12 @@ static void test_another_version_is_refused(void **state) {
     static const char line[] = "{\"type\":\"run\",\"version\":99,\"started_us\":0,\"settings\":{},"
                                "\"strategies\":[],\"stages\":[]}\n";
 
-    (void)state;
     write_with(line, line, 0, "");
     assert_int_equal(load(), -1);
     assert_non_null(strstr(written.why, "line 1: its version is 99"));
 }
 
 static void test_an_empty_or_missing_history_is_named(void **state) {
-    (void)state;
     assert_int_equal(load(), -1);
     assert_non_null(strstr(written.why, "No such file"));
     history_free(&written.history);
@@ -181,7 +175,6 @@ static void load_and_free(void *arg) {
 }
 
 static void test_memory_may_fail_at_any_line(void **state) {
-    (void)state;
     write_history(2);
     fault_each_allocation(load_and_free, NULL);
     assert_int_equal(load(), 0);

@@ -90,7 +90,6 @@ static void test_a_changed_line_is_read_as_jansson_reads_it(void **state) {
     size_t tried = 0, taken = 0;
     char *text;
 
-    (void)state;
     write_history(1);
     text = read_history();
     assert_true(is_read_alike(text, false));
@@ -137,7 +136,6 @@ static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) 
     struct history_line cut;
     char wrong[HISTORY_WRONG], *line;
 
-    (void)state;
     record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0, -1};
     assert_written("request", history_request, &record,
                    ",\"wait_us\":0,\"hold_us\":2147483647,\"postgres\":32767,\"redis\":10,"
@@ -152,7 +150,6 @@ static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) 
 }
 
 static void test_numbers_and_texts_are_written_as_they_are(void **state) {
-    (void)state;
     sales[0].fence = INT64_MIN;
     snprintf(sales[0].instance, sizeof sales[0].instance, "a \"\\/\xc3\xa4 库存 \xf0\x9f\x98\x80");
     assert_written("sale", history_rows[2].fields, &sales[0], "\"fence\":-9223372036854775808,");
@@ -161,7 +158,6 @@ static void test_numbers_and_texts_are_written_as_they_are(void **state) {
 }
 
 static void test_text_that_is_not_printable_is_still_json(void **state) {
-    (void)state;
     snprintf(sales[0].instance, sizeof sales[0].instance, "\x1b\n\xff\xe2\x82");
     assert_written("sale", history_rows[2].fields, &sales[0], "\"?????\"");
 }

@@ -1,16 +1,11 @@
 /* The encoding of histograms, decoded again by the format's description. */
 #include "hlog.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #define ROOM 1000000
 
@@ -18,7 +13,6 @@ static struct histogram histogram;
 static unsigned char packed[ROOM], plain[ROOM];
 
 static int set_up(void **state) {
-    (void)state;
     memset(&histogram, 0, sizeof histogram);
     return 0;
 }
@@ -132,12 +126,10 @@ static void assert_counts(void) {
 }
 
 static void test_no_values(void **state) {
-    (void)state;
     assert_counts();
 }
 
 static void test_values_of_all_sizes(void **state) {
-    (void)state;
     for (int64_t value = 1; value < HISTOGRAM_MAX; value = value * 3 / 2 + 1)
         for (int64_t n = 0; n < 1 + value % 300; n++)
             histogram_record(&histogram, value);
@@ -147,7 +139,6 @@ static void test_values_of_all_sizes(void **state) {
 }
 
 static void test_every_bucket_filled(void **state) {
-    (void)state;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
         histogram_record(&histogram, histogram_bucket_low(i));
     assert_counts();
@@ -163,7 +154,6 @@ static size_t reference_index(int64_t value) {
 }
 
 static void test_buckets_are_those_of_hdrhistogram(void **state) {
-    (void)state;
     for (int64_t value = 0; value < 100000; value++)
         assert_int_equal(histogram_bucket(value), reference_index(value));
     for (int64_t value = 100000; value < HISTOGRAM_MAX - HISTOGRAM_MAX / 1000;

@@ -1,15 +1,10 @@
 /* violations.txt: each round's anomalies and proofs, and the picture of them. */
+#include "test.h"
 #include "violations.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -22,7 +17,6 @@ static struct summary summary;
 static char *text;
 
 static int set_up(void **state) {
-    (void)state;
     round_one = (struct round){.item = &item, .items = 1, .products = products, .repeat = 1};
     round_one.started_us = 1000000000;
     result = (struct result){.item = &item, .count = 1, .rounds = {&round_one}};
@@ -32,7 +26,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     free(text);
     return 0;
 }
@@ -79,7 +72,6 @@ static struct counterexample *add_twin(void) {
 }
 
 static void test_a_violation_is_told_with_its_count_and_its_proof(void **state) {
-    (void)state;
     add_twin();
     written();
     assert_has("none,work=2ms, round 2: VIOLATED\n  product 01900000-0000-7000-8000-000000000001");
@@ -89,7 +81,6 @@ static void test_a_violation_is_told_with_its_count_and_its_proof(void **state) 
 }
 
 static void test_each_instance_and_the_database_have_a_lane(void **state) {
-    (void)state;
     add_twin();
     written();
     assert_has("from 0.010000 s to 0.015000 s (5.0 ms)");
@@ -100,7 +91,6 @@ static void test_each_instance_and_the_database_have_a_lane(void **state) {
 }
 
 static void test_the_ledgers_clock_is_set_right(void **state) {
-    (void)state;
     add_twin();
     round_one.ledger_skew_us = -1000;
     written();
@@ -110,7 +100,6 @@ static void test_the_ledgers_clock_is_set_right(void **state) {
 static void test_long_names_move_all_lanes(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     snprintf(twin->op[1].instance, LEDGER_INSTANCE, "inventory-of-the-second-shop");
     written();
@@ -123,7 +112,6 @@ static void test_long_names_move_all_lanes(void **state) {
 static void test_rows_at_the_end_are_both_drawn(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     twin->op[0].ledger_us = twin->op[1].ledger_us = 1000000000 + 15000;
     written();
@@ -133,7 +121,6 @@ static void test_rows_at_the_end_are_both_drawn(void **state) {
 static void test_two_on_one_instance_stand_below_each_other(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
     written();
@@ -145,7 +132,6 @@ static void test_two_on_one_instance_stand_below_each_other(void **state) {
 static void test_two_that_follow_each_other_share_a_lane(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
     twin->op[1].sent_ns = 20 * MS;
@@ -159,7 +145,6 @@ static void test_two_that_follow_each_other_share_a_lane(void **state) {
 static void test_what_was_not_answered_is_open(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     twin->op[1].answered_ns = 0;
     written();
@@ -168,7 +153,6 @@ static void test_what_was_not_answered_is_open(void **state) {
 }
 
 static void test_a_row_of_unknown_time_is_not_drawn(void **state) {
-    (void)state;
     add_twin();
     round_one.started_us = 0;
     written();
@@ -179,7 +163,6 @@ static void test_a_row_of_unknown_time_is_not_drawn(void **state) {
 static void test_what_has_no_times_has_no_timeline(void **state) {
     struct counterexample *leak;
 
-    (void)state;
     leak = add_twin();
     leak->ops = 0;
     written();
@@ -191,7 +174,6 @@ static void test_what_has_no_times_has_no_timeline(void **state) {
 static void test_events_have_a_lane_and_a_line_each(void **state) {
     struct counterexample *twin = add_twin();
 
-    (void)state;
     twin->events = 3;
     twin->event[0] = (struct counterexample_event){
         .at_ns = 12 * MS, .letter = 'A', .who = "inventory-1", .text = "after-read pause 4000 ms"};
@@ -211,7 +193,6 @@ static void test_events_have_a_lane_and_a_line_each(void **state) {
 static void test_what_was_armed_is_told(void **state) {
     struct firings *firings = &round_one.verdict.firings;
 
-    (void)state;
     firings_arm_spec(firings, "none,fail=after-read:pause=4s@9,fail=before-write:crash");
     firings->items[0].times = 2;
     firings->items[0].first = (struct event){.at_ns = 12 * MS,
@@ -229,7 +210,6 @@ static void test_what_was_armed_is_told(void **state) {
 static void test_of_several_products_the_one_is_named(void **state) {
     struct counterexample *twin;
 
-    (void)state;
     twin = add_twin();
     twin->item = 1;
     round_one.items = 2;
@@ -238,7 +218,6 @@ static void test_of_several_products_the_one_is_named(void **state) {
 }
 
 static void test_no_violation_has_its_bound(void **state) {
-    (void)state;
     round_one.verdict = (struct verdict){.kind = VERDICT_VALID, .overlapping = 24000};
     written();
     assert_has("VALID");
@@ -254,7 +233,6 @@ static void test_no_violation_has_its_bound(void **state) {
 }
 
 static void test_an_inconclusive_round_says_why_and_has_no_bound(void **state) {
-    (void)state;
     round_one.verdict = (struct verdict){
         .kind = VERDICT_INCONCLUSIVE, .overlapping = 24000, .reasons = 1, .reason = {"cut off"}};
     written();
@@ -266,7 +244,6 @@ static void test_an_inconclusive_round_says_why_and_has_no_bound(void **state) {
 static void test_a_full_disk_is_told(void **state) {
     FILE *to = fopen("/dev/full", "w");
 
-    (void)state;
     assert_non_null(to);
     assert_int_equal(violations_write(&summary, to), -1);
     (void)fclose(to);

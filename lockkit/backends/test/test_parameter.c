@@ -1,13 +1,8 @@
 /* A parameter is taken out of a URL, and the rest of it stays as it was. */
 #include "parameter.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static void test_it_is_taken_from_any_place(void **state) {
     static const struct {
@@ -20,7 +15,6 @@ static void test_it_is_taken_from_any_place(void **state) {
         {"x://n=1:h", "x://n=1:h", NULL},    {"x://h?nn=1&an=2&n", "x://h?nn=1&an=2&n", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char url[40], value[4] = "-";
 
@@ -45,7 +39,6 @@ static void test_a_number_is_from_1_to_the_most(void **state) {
         {"x://h?n=4294967297", 7, false}, {"x://h?n=18446744073709551617", 7, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned number = 7;
         char url[40];
@@ -61,7 +54,6 @@ static void test_others_are_seen(void **state) {
     static const char *const others[] = {"x://h?", "x://h?n", "x://h?n=1&", "x://h?nn=1",
                                          "x://h?n=1&m=2"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         assert_false(parameter_has_others(only[i], "n"));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

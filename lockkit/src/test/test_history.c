@@ -179,7 +179,6 @@ static void test_random_histories_on_postgres_keep_the_promises(void **state) {
 static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
     struct history *history = history_open();
 
-    (void)state;
     history_add(history, &(struct grant){0, 30, 40, 3});
     history_add(history, &(struct grant){0, 10, 20, 1});
     history_add(history, &(struct grant){1, 15, 35, 1});

@@ -44,7 +44,6 @@ static void test_two_take_turns(void **state) {
     char arguments[512];
     FILE *first, *second;
 
-    (void)state;
     (void)snprintf(arguments, sizeof arguments, "'%s' hold-%lld", redis_url(),
                    (long long)clock_wall_us());
     first = start_hold(arguments);
@@ -55,7 +54,6 @@ static void test_two_take_turns(void **state) {
 static void test_it_says_what_is_wrong(void **state) {
     char text[512];
 
-    (void)state;
     assert_int_equal(end_hold(start_hold(""), text, sizeof text), 64);
     assert_non_null(strstr(text, "usage"));
     assert_int_equal(end_hold(start_hold("ftp://x name"), text, sizeof text), 1);

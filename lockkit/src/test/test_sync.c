@@ -123,7 +123,6 @@ static void live_without_memory(void *arg) {
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    (void)state;
     fault_each_allocation(live_without_memory, NULL);
 }
 

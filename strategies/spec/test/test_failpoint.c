@@ -2,16 +2,12 @@
 #include "clock.h"
 #include "failpoint.h"
 #include "fiber.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct failpoint failpoint;
 static char why[MESSAGE_BYTES];
@@ -21,7 +17,6 @@ static void arm(const char *text) {
 }
 
 static void test_text_is_read(void **state) {
-    (void)state;
     arm("after-read:pause=4s@100");
     assert_int_equal(failpoint.point, FAIL_AFTER_READ);
     assert_int_equal(failpoint.action, FAIL_PAUSE);
@@ -54,7 +49,6 @@ static void test_bad_text_is_refused_and_arms_nothing(void **state) {
     };
     char text[200];
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(failpoint_parse(bad[i], &failpoint, why), -1);
         assert_int_equal(failpoint.action, FAIL_NOTHING);
@@ -72,7 +66,6 @@ static enum fail_action sale_at(enum fail_point point) {
 }
 
 static void test_only_the_nth_sale_fails(void **state) {
-    (void)state;
     arm("after-write:error@3");
     assert_int_equal(sale_at(FAIL_AFTER_WRITE), FAIL_NOTHING);
     assert_int_equal(sale_at(FAIL_AFTER_READ), FAIL_NOTHING);
@@ -84,7 +77,6 @@ static void test_only_the_nth_sale_fails(void **state) {
 static void test_without_a_number_each_sale_fails_once(void **state) {
     bool has_passed = false;
 
-    (void)state;
     arm("after-lock:error");
     assert_int_equal(failpoint_pass(&failpoint, "any", FAIL_AFTER_LOCK, &has_passed), FAIL_ERROR);
     assert_int_equal(failpoint_pass(&failpoint, "any", FAIL_AFTER_LOCK, &has_passed), FAIL_NOTHING);
@@ -94,7 +86,6 @@ static void test_without_a_number_each_sale_fails_once(void **state) {
 static void test_with_an_instance_the_others_do_not_count(void **state) {
     bool has_passed = false;
 
-    (void)state;
     arm("inventory-1/after-lock:error@2");
     assert_int_equal(sale_at(FAIL_AFTER_LOCK), FAIL_NOTHING);
     assert_int_equal(failpoint_pass(&failpoint, "inventory-2", FAIL_AFTER_LOCK, &has_passed),
@@ -106,7 +97,6 @@ static void test_with_an_instance_the_others_do_not_count(void **state) {
 static void test_pause_blocks_the_process(void **state) {
     int64_t begun_ms = clock_now_ms();
 
-    (void)state;
     arm("after-lock:pause=20ms");
     failpoint_act(&failpoint, FAIL_PAUSE, NULL);
     assert_true(clock_now_ms() - begun_ms >= 20);
@@ -122,7 +112,6 @@ static void delay(void *arg) {
 static void test_delay_suspends_only_the_fiber(void **state) {
     bool is_done = false;
 
-    (void)state;
     arm("after-lock:delay=10ms");
     assert_int_equal(fiber_start(delay, &is_done), 0);
     assert_false(is_done);
@@ -136,7 +125,6 @@ static void test_crash_is_sigkill(void **state) {
     int status;
     pid_t child = fork();
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         failpoint_act(&failpoint, FAIL_CRASH, NULL);

@@ -1,20 +1,15 @@
 /* Strategy specs: what is read, and that each mistake is told with what exists. */
 #include "spec.h"
 #include "strategies.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct strategy_spec spec;
 static char why[MESSAGE_BYTES];
 
 static void test_each_name_is_a_spec_with_the_defaults(void **state) {
-    (void)state;
     for (size_t i = 0; strategies[i] != NULL; i++) {
         assert_int_equal(spec_parse(strategies[i]->name, &spec, why), 0);
         assert_ptr_equal(spec.strategy, strategies[i]);
@@ -27,7 +22,6 @@ static void test_each_name_is_a_spec_with_the_defaults(void **state) {
 }
 
 static void test_options_are_read(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("sharded,ttl=2s,work=2ms,wait=0,shards=3,"
                                 "fail=after-read:pause=4s@100",
                                 &spec, why),
@@ -45,7 +39,6 @@ static void test_options_are_read(void **state) {
 }
 
 static void test_several_failpoints_are_read(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("redis,fail=inventory-1/after-read:delay=1s@5,work=2ms,"
                                 "fail=before-write:error,fail=,fail=inventory-2/after-lock:crash",
                                 &spec, why),
@@ -60,7 +53,6 @@ static void test_several_failpoints_are_read(void **state) {
 }
 
 static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("prewarm", &spec, why), 0);
     assert_false(spec.options.acknowledges_late);
     assert_int_equal(spec_parse("prewarm,ack=ledger", &spec, why), 0);
@@ -70,7 +62,6 @@ static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
 }
 
 static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("etcd", &spec, why), 0);
     assert_false(spec.options.is_fenced);
     assert_int_equal(spec_parse("etcd,fence=on", &spec, why), 0);
@@ -85,7 +76,6 @@ static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
 }
 
 static void test_hand_over_is_an_option_of_some_leases(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("redis", &spec, why), 0);
     assert_int_equal(spec.options.handover, 0);
     assert_int_equal(spec_parse("redis-cohort", &spec, why), 0);
@@ -103,7 +93,6 @@ static void test_hand_over_is_an_option_of_some_leases(void **state) {
 }
 
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
-    (void)state;
     assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
     assert_int_equal(spec_parse("sharded,ttl=1h,shards=1", &spec, why), 0);
 }
@@ -149,7 +138,6 @@ static void test_each_mistake_says_what_exists(void **state) {
         {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(spec_parse(bad[i].text, &spec, why), -1);
         assert_string_equal(why, bad[i].why);
@@ -159,7 +147,6 @@ static void test_each_mistake_says_what_exists(void **state) {
 static void test_an_unknown_strategy_is_answered_with_all_names(void **state) {
     char expected[MESSAGE_BYTES] = "unknown strategy \"Redis\" in \"Redis,ttl=2s\"; strategies: ";
 
-    (void)state;
     for (size_t i = 0; strategies[i] != NULL; i++) {
         size_t used = strlen(expected);
 
@@ -173,7 +160,6 @@ static void test_an_unknown_strategy_is_answered_with_all_names(void **state) {
 static void test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name(void **state) {
     static const struct strategy own = {.name = "own", .takes = TAKES_SHARDS, .default_shards = 7};
 
-    (void)state;
     assert_int_equal(spec_parse("own", &spec, why), -1);
     assert_int_equal(spec_parse_of(&own, "own,work=2ms", &spec, why), 0);
     assert_ptr_equal(spec.strategy, &own);
@@ -187,7 +173,6 @@ static void test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name(voi
 static void test_an_exercise_is_found_after_the_table(void **state) {
     static const struct strategy exercise = {.name = "exercise", .default_shards = 1};
 
-    (void)state;
     assert_int_equal(spec_parse("exercise", &spec, why), -1);
     strategies_exercise = &exercise;
     assert_int_equal(spec_parse("exercise,ttl=2s", &spec, why), 0);
@@ -202,7 +187,6 @@ static void test_an_exercise_is_found_after_the_table(void **state) {
 static void test_a_long_spec_is_refused(void **state) {
     char text[300];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     assert_int_equal(spec_parse(text, &spec, why), -1);

@@ -4,19 +4,16 @@
 struct own_etcd etcd;
 
 int etcd_one_start(void **state) {
-    (void)state;
     own_etcd_start(&etcd, 1);
     return 0;
 }
 
 int etcd_three_start(void **state) {
-    (void)state;
     own_etcd_start(&etcd, 3);
     return 0;
 }
 
 int etcd_stop(void **state) {
-    (void)state;
     own_etcd_stop(&etcd);
     return 0;
 }

@@ -4,13 +4,11 @@
 static struct own_ensemble ensemble;
 
 int redlock_env_start(void **state) {
-    (void)state;
     own_ensemble_start(&ensemble);
     return 0;
 }
 
 int redlock_env_stop(void **state) {
-    (void)state;
     own_ensemble_stop(&ensemble);
     return 0;
 }

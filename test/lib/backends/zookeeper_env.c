@@ -4,19 +4,16 @@
 struct own_zookeeper zookeeper;
 
 int zookeeper_up(void **state) {
-    (void)state;
     own_zookeeper_start(&zookeeper, 1);
     return 0;
 }
 
 int zookeeper_up_three(void **state) {
-    (void)state;
     own_zookeeper_start(&zookeeper, 3);
     return 0;
 }
 
 int zookeeper_down(void **state) {
-    (void)state;
     own_zookeeper_stop(&zookeeper);
     return 0;
 }

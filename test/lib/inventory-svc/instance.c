@@ -14,7 +14,6 @@
 struct instance instance;
 
 int make_schema(void **state) {
-    (void)state;
     if (getenv("TEST_REDIS") == NULL)
         fail_msg("set TEST_REDIS (test/run does)");
     (void)alarm(PATIENCE_S);
@@ -24,7 +23,6 @@ int make_schema(void **state) {
 }
 
 int drop_schema(void **state) {
-    (void)state;
     pg_schema_close(&instance.schema);
     return 0;
 }
@@ -53,7 +51,6 @@ int set_up(void **state) {
                                  .settings = STATEMENT_SESSION,
                                  .connections = 8};
 
-    (void)state;
     (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
     assert_int_equal(uv_loop_init(&instance.loop), 0);
     store->loop = &instance.loop;
@@ -92,7 +89,6 @@ int tear_down(void **state) {
     struct store *store = &instance.store;
     bool is_closed = false;
 
-    (void)state;
     run_sql("ROLLBACK"); /* of a test that failed in the middle */
     pending_close(store->pending, on_pending_closed, &is_closed);
     WAIT_FOR(&instance.loop, is_closed);

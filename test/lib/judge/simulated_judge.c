@@ -8,13 +8,11 @@
 struct verdict simulated_verdict;
 
 int simulated_set_up(void **state) {
-    (void)state;
     sim.recorder = recorder_make(ROOM);
     return sim.recorder != NULL ? 0 : -1;
 }
 
 int simulated_tear_down(void **state) {
-    (void)state;
     recorder_free(sim.recorder);
     return 0;
 }

@@ -11,7 +11,6 @@ struct verdict verdict;
 struct verdict_case judged;
 
 int verdict_set_up(void **state) {
-    (void)state;
     recorder = recorder_make(ROOM);
     assert_non_null(recorder);
     for (int i = 0; i < ROOM; i++)
@@ -27,7 +26,6 @@ int verdict_set_up(void **state) {
 }
 
 int verdict_tear_down(void **state) {
-    (void)state;
     recorder_free(recorder);
     return 0;
 }

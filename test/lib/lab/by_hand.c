@@ -74,7 +74,6 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
 int hand_set_up(void **state) {
     static struct store_ops ops;
 
-    (void)state;
     memset(&hand, 0, sizeof hand);
     hand.world.setup = (struct model_setup){
         .options = {.shards = SHARDS, .borrows = true, .ttl_ms = 300, .work_ms = 1},
@@ -97,7 +96,6 @@ int hand_set_up(void **state) {
 }
 
 int hand_tear_down(void **state) {
-    (void)state;
     play_end(&hand.world);
     fiber_cleanup();
     return 0;

@@ -39,7 +39,6 @@ void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count, const
 int report_set_up(void **state) {
     static char work[] = "2ms";
 
-    (void)state;
     options_fill(&options, "none,redis,ttl=2s,fail=after-read:pause=4s@100,atomic",
                  "none=TWIN+EARLY-SOLD-OUT+LEAK?");
     options.stock = 1000;
@@ -67,7 +66,6 @@ int report_set_up(void **state) {
 }
 
 int report_tear_down(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         recorder_free(rounds[i].recorder);
         result_free(&results[i]);

@@ -1,14 +1,9 @@
 /* A sender and a server for it in this process, on one loop; the test says how the server answers.
  */
 #include "sender_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 const struct product sending_products[3] = {{.id = "01900000-0000-7000-8000-000000000001"},
                                             {.id = "01900000-0000-7000-8000-000000000002"},
@@ -39,7 +34,6 @@ int sending_set_up(void **state) {
     static const struct http_route routes[] = {{"POST", "/orders", on_request}, {0}};
     struct http_server_options options = {.routes = routes};
 
-    (void)state;
     assert_int_equal(uv_loop_init(&sending.loop), 0);
     assert_int_equal(http_server_open(&sending.server, &sending.loop, &options), 0);
     assert_int_equal(http_server_listen(sending.server, "127.0.0.1", 0), 0);
@@ -82,7 +76,6 @@ void sending_plan_requests(size_t count, int64_t rate) {
 }
 
 int sending_tear_down(void **state) {
-    (void)state;
     fiber_cleanup();
     recorder_free(sending.recorder);
     sending.recorder = NULL;

@@ -264,7 +264,6 @@ static void on_tick(uv_timer_t *timer) {
 int set_up_peers(void **state) {
     static int ports[PEERS]; /* the same for all tests */
 
-    (void)state;
     memset(&fixture, 0, sizeof fixture);
     (void)alarm(PATIENCE_S);
     log_init("test", LOG_ERROR);
@@ -289,7 +288,6 @@ static void release_log(void) {
 }
 
 int tear_down_peers(void **state) {
-    (void)state;
     release_log();
     close_inventory();
     for (int i = 0; i < PEERS; i++)

@@ -31,7 +31,6 @@ void kill_clients(const char *type) {
 }
 
 int redis_set_up(void **state) {
-    (void)state;
     if (redis_address_parse(&server, redis_url()) != 0)
         return -1;
     admin = redis_admin_connect();
@@ -56,7 +55,6 @@ void close_redis(void) {
 }
 
 int redis_tear_down(void **state) {
-    (void)state;
     if (redis)
         close_redis();
     redisFree(admin);

@@ -210,7 +210,6 @@ static void test_pause_after_renewals_that_help_nobody_grows_to_a_minute(void **
     struct pg_pause pause = {0};
     int64_t now_ms = 1000;
 
-    (void)state;
     assert_true(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms));
     assert_false(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms + 19));
     assert_true(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms + 20));
@@ -222,7 +221,6 @@ static void test_database_that_is_read_only_is_asked_within_two_seconds(void **s
     struct pg_pause pause = {0};
     int64_t now_ms = 1000;
 
-    (void)state;
     (void)count_renewals(&pause, PG_STALE_READ_ONLY, &now_ms, 5 * 60000);
     assert_in_range(count_renewals(&pause, PG_STALE_READ_ONLY, &now_ms, 60000), 30, 60);
 }

@@ -82,7 +82,6 @@ static void test_service_that_a_variable_names_says_nothing(void **state) {
 static void test_service_that_the_string_names_says_the_rest(void **state) {
     char *whole;
 
-    (void)state;
     assert_int_equal(setenv("PGSSLMODE", "disable", 1), 0);
     assert_int_equal(pg_conninfo_make(&whole, "service=work dbname=db", "", "", ""), 0);
     assert_non_null(strstr(whole, "service='work'"));
@@ -94,7 +93,6 @@ static void test_what_the_string_says_stands_as_it_is(void **state) {
     PQconninfoOption *options;
     char *whole;
 
-    (void)state;
     assert_int_equal(pg_conninfo_make(&whole,
                                       "postgresql://me:it%27s%5C@a:1,b:2/db?sslmode=verify-full"
                                       "&sslrootcert=%2Fca&options=-c%20x%3Dy",

@@ -5,7 +5,6 @@
 static void test_a_command_comes_back_with_its_reply(void **state) {
     struct answer answer;
 
-    (void)state;
     open_redis();
     start(&answer, 5000, "SET test:a hello");
     assert_answer(&answer, REDIS_IS_OK, "OK");
@@ -22,7 +21,6 @@ static void test_arguments_may_hold_any_byte_but_nul(void **state) {
     struct answer answer = {
         .call = {.argc = 2, .argv = {"ECHO", bytes}, .deadline_ms = clock_now_ms() + 5000}};
 
-    (void)state;
     open_redis();
     answer.call.data = &answer;
     redis_call_start(redis, &answer.call, on_answer);
@@ -39,7 +37,6 @@ static void test_a_command_may_be_larger_than_the_socket_takes(void **state) {
                                            .argv = {"SET", "test:large", large},
                                            .deadline_ms = clock_now_ms() + 30000}};
 
-    (void)state;
     assert_non_null(large);
     memset(large, 'x', length);
     large[length] = '\0';
@@ -59,7 +56,6 @@ static void test_commands_are_answered_in_the_order_of_their_start(void **state)
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     char words[64];
 
-    (void)state;
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url); /* the first ones wait for the connection */
     answers = 0;
@@ -81,7 +77,6 @@ static void test_commands_are_answered_in_the_order_of_their_start(void **state)
 static void test_an_error_reply_is_a_rejection_with_its_text(void **state) {
     struct answer wrong, right;
 
-    (void)state;
     open_redis();
     start(&wrong, 5000, "NOSUCHCOMMAND");
     start(&right, 5000, "ECHO fine");
@@ -94,7 +89,6 @@ static void test_a_late_reply_goes_to_no_later_command(void **state) {
     struct answer late, next;
     int64_t id;
 
-    (void)state;
     open_redis();
     id = connection_id();
     start(&late, 50, "BLPOP test:late 60");
@@ -110,7 +104,6 @@ static void test_a_late_reply_goes_to_no_later_command(void **state) {
 static void test_deadlines_count_one_by_one(void **state) {
     struct answer block, first, second, third;
 
-    (void)state;
     open_redis();
     answers = 0;
     start(&block, 10000, "BLPOP test:late 60");
@@ -129,7 +122,6 @@ static void test_the_database_of_the_url_is_selected(void **state) {
     struct answer answer;
     char url[128];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "redis://%s%s%s%s:%d/3", server.password ? ":" : "",
                    server.password ? server.password : "", server.password ? "@" : "", server.host,
                    server.port);
@@ -143,7 +135,6 @@ static void test_commands_beyond_the_bound_are_not_sent(void **state) {
     struct redis_options options = {.url = redis_url(), .pending = 2};
     struct answer first, second, third;
 
-    (void)state;
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     start(&first, 5000, "ECHO 1");
     start(&second, 5000, "ECHO 2");
@@ -158,7 +149,6 @@ static void test_commands_beyond_the_bound_are_not_sent(void **state) {
 static void test_a_command_that_cannot_start_ends_later(void **state) {
     struct answer none, past;
 
-    (void)state;
     open_redis();
     start(&none, 5000, "");
     start(&past, -1, "ECHO me");
@@ -175,7 +165,6 @@ static void on_answer_close(struct redis_call *call, const redisReply *reply) {
 static void test_a_client_can_be_closed_in_a_callback(void **state) {
     struct answer closer, pending, after;
 
-    (void)state;
     open_redis();
     start(&pending, 5000, "ECHO 1");
     WAIT_FOR(&loop, pending.times == 1);
@@ -216,7 +205,6 @@ static void awaits(void *arg) {
 static void test_a_fiber_waits_for_its_reply(void **state) {
     struct awaits waiting = {.is_done = false};
 
-    (void)state;
     open_redis();
     assert_int_equal(fiber_start(awaits, &waiting), 0);
     WAIT_FOR(&loop, waiting.is_done);

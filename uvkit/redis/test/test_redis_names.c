@@ -53,7 +53,6 @@ static void expect_echo(void) {
 static void test_an_address_that_refuses_is_passed_over(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
 
-    (void)state;
     names_lead_to(addresses);
     open_patiently();
     expect_echo();
@@ -64,7 +63,6 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
     struct silent silent;
 
-    (void)state;
     silent_start(&silent, "::1", port());
     names_lead_to(addresses);
     open_patiently();
@@ -79,7 +77,6 @@ static void test_an_address_that_connects_and_never_greets_is_left(void **state)
                                    .sin6_port = htons((uint16_t)port())};
     int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
-    (void)state;
     assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 128), 0);
@@ -93,7 +90,6 @@ static void test_without_any_the_last_reason_and_its_address_are_told(void **sta
     static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
     char expected[80];
 
-    (void)state;
     names_lead_to(addresses);
     open_patiently();
     (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: Connection refused", port());
@@ -107,7 +103,6 @@ static void test_subscriptions_are_at_the_address_that_answered(void **state) {
     struct redis_subscription subscription = {.channel = "news"};
     struct silent silent;
 
-    (void)state;
     names_lead_to(addresses);
     open_patiently();
     expect_echo();
@@ -121,7 +116,6 @@ static void test_subscriptions_are_at_the_address_that_answered(void **state) {
 static void test_a_name_that_is_none_is_told(void **state) {
     static const char *const addresses[] = {NULL};
 
-    (void)state;
     names_lead_to(addresses);
     open_patiently();
     WAIT_FOR(&loop, said("redis is down") == 1);
@@ -136,7 +130,6 @@ static void expect_unresolved(void) {
 static void test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken(void **state) {
     static const char *const addresses[] = {"127.0.0.1", NULL};
 
-    (void)state;
     names_lead_to(addresses);
     names_hold();
     open_within(100);
@@ -156,7 +149,6 @@ static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(voi
     static const char *const addresses[] = {"127.0.0.1", NULL};
     uv_getaddrinfo_t busy[8];
 
-    (void)state;
     names_lead_to(addresses);
     names_hold();
     for (int i = 0; i < 8; i++) {
@@ -174,7 +166,6 @@ static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(voi
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
 
-    (void)state;
     names_lead_to(addresses);
     for (int turns = 0; turns < 12; turns++) {
         open_patiently();
@@ -188,7 +179,6 @@ static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
 static void test_a_server_with_its_most_clients_says_so(void **state) {
     struct redis_options options = {.url = own.url};
 
-    (void)state;
     own_redis_do(&own, "CONFIG SET maxclients 1"); /* the administrator's */
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     WAIT_FOR(&loop, said("redis is down") == 1);
@@ -207,7 +197,6 @@ static void test_last_words_are_told_however_the_connection_ends(void **state) {
     char url[64];
     struct redis_options options = {.url = url};
 
-    (void)state;
     assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
     assert_int_equal(listen(listener, 8), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);

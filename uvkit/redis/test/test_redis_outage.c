@@ -6,7 +6,6 @@ static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     struct answer cut, after;
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
-    (void)state;
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     WAIT_FOR(&loop, redis->connection.is_up);
@@ -26,7 +25,6 @@ static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) 
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer early, patient;
 
-    (void)state;
     open_redis_at(proxy->url);
     start(&early, 50, "ECHO early");
     start(&patient, 10000, "ECHO patient");
@@ -43,7 +41,6 @@ static void test_a_server_that_never_greets_is_tried_again(void **state) {
     struct answer answer;
     struct redis_options options = {.url = proxy->url, .connect_timeout_ms = 50};
 
-    (void)state;
     fault_proxy_listen(proxy);
     fault_proxy_set(proxy, PROXY_HOLDS);
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
@@ -59,7 +56,6 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer lost, long_lost, found;
 
-    (void)state;
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     WAIT_FOR(&loop, redis->connection.is_up);
@@ -79,7 +75,6 @@ static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state
     struct answer answer;
     int64_t id;
 
-    (void)state;
     open_redis();
     id = connection_id();
     start(&answer, 60000, "ECHO me");
@@ -92,7 +87,6 @@ static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state
 static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) {
     struct answer first, second;
 
-    (void)state;
     open_redis();
     start(&first, 100, "ECHO 1");
     start(&second, 100, "ECHO 2");
@@ -106,7 +100,6 @@ static void test_a_wrong_password_counts_as_down(void **state) {
     struct answer answer;
     char url[512];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "redis://:wr%%6fng@%s:%d", server.host, server.port);
     open_redis_at(url);
     do {
@@ -121,7 +114,6 @@ static void test_expired_commands_make_room_while_there_is_no_connection(void **
     struct redis_options options = {.url = "redis://127.0.0.1:1", .pending = 2};
     struct answer first, second, third;
 
-    (void)state;
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     start(&first, 10, "ECHO 1");
     start(&second, 20, "ECHO 2");
@@ -134,7 +126,6 @@ static void test_expired_commands_make_room_while_there_is_no_connection(void **
 static void test_close_ends_every_command_once_at_every_stage(void **state) {
     struct answer some[3];
 
-    (void)state;
     for (int stage = 0; stage < 40; stage++) {
         open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : redis_url());
         start(&some[0], 5000, "ECHO 1");
@@ -172,7 +163,6 @@ static void use_all(void *arg) {
 }
 
 static void test_a_failed_allocation_is_survived(void **state) {
-    (void)state;
     fault_each_allocation(use_all, NULL);
 }
 

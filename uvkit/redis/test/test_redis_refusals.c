@@ -40,7 +40,6 @@ static void test_a_read_only_server_is_connected_to_again(void **state) {
     struct answer answers_to[4];
     int64_t id;
 
-    (void)state;
     open_redis_at(own.url);
     own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
     for (size_t i = 0; i < 2; i++) {
@@ -63,7 +62,6 @@ static void test_a_replica_without_its_primary_is_connected_to_again(void **stat
     struct answer answer;
     int64_t id;
 
-    (void)state;
     open_redis_at(own.url);
     id = connection_id();
     own_redis_do(&own, "CONFIG SET replica-serve-stale-data no");
@@ -81,7 +79,6 @@ static void test_a_server_that_stays_a_replica_is_not_told_of_each_time(void **s
     struct answer answer;
     int64_t first, last;
 
-    (void)state;
     open_redis_at(own.url);
     own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
     first = connection_id();
@@ -98,7 +95,6 @@ static void test_a_server_that_stays_a_replica_is_not_told_of_each_time(void **s
 static void test_what_the_server_repeats_of_a_command_is_cut(void **state) {
     struct answer answer;
 
-    (void)state;
     open_redis_at(own.url);
     start(&answer, 10000, "NOSUCHTHING secret");
     assert_answer(&answer, REDIS_IS_REJECTED, "ERR unknown command 'NOSUCHTHING'");
@@ -117,7 +113,6 @@ static void test_a_subscription_that_is_refused_is_left_for_a_while(void **state
     struct redis_connection *connection;
     struct answer answer;
 
-    (void)state;
     own_redis_do(&own, "ACL SETUSER default resetchannels");
     open_redis_at(own.url);
     connection = &redis->subscriptions.connection;
@@ -156,7 +151,6 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     struct redis_watcher *watcher;
     char url[128];
 
-    (void)state;
     own_redis_do(&own, "ACL SETUSER waiter on >secret ~* +@all resetchannels &open*");
     (void)snprintf(url, sizeof url, "redis://waiter:secret@127.0.0.1:%d", own.port);
     open_redis_at(url);
@@ -193,7 +187,6 @@ static void test_the_name_leads_to_the_new_primary(void **state) {
     struct answer answer;
     char name[64], url[80];
 
-    (void)state;
     own_redis_start(&other);
     (void)snprintf(name, sizeof name, "/tmp/primary-%ld", (long)getpid());
     (void)snprintf(url, sizeof url, "unix://%s", name);
@@ -225,7 +218,6 @@ static void test_denied_channels_do_not_reconnect_endlessly(void **state) {
     char channels[40][16];
     int counts[2] = {0};
 
-    (void)state;
     own_redis_do(&own, "ACL SETUSER default resetchannels &open*");
     open_redis_at(own.url);
     for (size_t i = 0; i < 41; i++) {
@@ -247,7 +239,6 @@ static void test_a_user_of_the_acl_logs_in(void **state) {
     struct answer answer;
     char url[128];
 
-    (void)state;
     own_redis_do(&own, "ACL SETUSER an@na on >se:cret ~* +@all");
     (void)snprintf(url, sizeof url, "redis://an%%40na:se%%3acret@127.0.0.1:%d", own.port);
     open_redis_at(url);
@@ -265,7 +256,6 @@ static void test_a_socket_is_connected_to(void **state) {
     struct answer answer;
     char url[128];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "unix://%s?db=3", own.socket);
     open_redis_at(url);
     start(&answer, 10000, "CLIENT INFO");
@@ -277,7 +267,6 @@ static void test_a_socket_is_connected_to(void **state) {
 static void test_tls_needs_a_build_that_has_it(void **state) {
     struct redis_options options = {.url = "rediss://127.0.0.1", .name = client_name};
 
-    (void)state;
 #ifdef UVKIT_REDIS_TLS
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
 #else
@@ -313,7 +302,6 @@ static void test_an_error_of_another_user_of_tls_is_not_ours(void **state) {
     struct answer answer;
     char folder[64], url[64];
 
-    (void)state;
     own_folder_make(folder, sizeof folder, "own-tls");
     (void)snprintf(url, sizeof url, "rediss://127.0.0.1:%d", serve_tls(folder));
     open_redis_at(url);
@@ -333,7 +321,6 @@ static void test_an_error_of_another_user_of_tls_is_not_ours(void **state) {
 static void test_another_reason_to_be_down_is_told_too(void **state) {
     struct redis_options options = {.url = own.url, .connect_timeout_ms = 50};
 
-    (void)state;
     own_redis_do(&own, "CONFIG SET requirepass secret");
     (void)kill(own.pid, SIGSTOP);
     assert_int_equal(redis_open(&redis, &loop, &options), 0);

@@ -39,7 +39,6 @@ static void test_a_known_script_is_one_command(void **state) {
     struct answer answer;
     redisReply *reply = NULL;
 
-    (void)state;
     open_redis();
     reply = order("SCRIPT LOAD %s", script->text);
     assert_int_equal(reply->len, sizeof script->sha1 - 1);
@@ -54,7 +53,6 @@ static void test_a_server_without_the_script_gets_its_text(void **state) {
     static const char bytes[] = "$40\r\n" UNKNOWN "\r\n%s \xff";
     struct answer answer;
 
-    (void)state;
     open_redis();
     start_script(&answer, bytes, false);
     assert_answer(&answer, REDIS_IS_OK, NULL);
@@ -66,7 +64,6 @@ static void test_a_server_without_the_script_gets_its_text(void **state) {
 static void test_the_text_may_be_sent_at_once(void **state) {
     struct answer answer;
 
-    (void)state;
     open_redis();
     start_script(&answer, "a", true);
     assert_answer(&answer, REDIS_IS_OK, "test:a");
@@ -78,7 +75,6 @@ static void test_all_places_may_be_of_scripts_to_be_brought(void **state) {
     static struct answer many[MANY];
     const struct redis_options options = {.url = redis_url(), .pending = MANY};
 
-    (void)state;
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     answers = 0;
     for (int i = 0; i < MANY; i++)
@@ -92,7 +88,6 @@ static void test_all_places_may_be_of_scripts_to_be_brought(void **state) {
 static void test_without_memory_for_the_text_nothing_is_sent(void **state) {
     struct answer answer;
 
-    (void)state;
     open_redis();
     start_script(&answer, "a", false);
     fault_memory(0, 1);

@@ -72,7 +72,6 @@ static long long subscribed(void) {
 static void test_all_subscribers_of_a_channel_share_one_subscription(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0}, elsewhere = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     listen_to(&b, channel);
@@ -95,7 +94,6 @@ static void test_all_subscribers_of_a_channel_share_one_subscription(void **stat
 static void test_one_that_comes_later_is_told_that_it_is_effective(void **state) {
     struct listener a = {.begun = 0}, late = {.begun = 0}, gone = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     WAIT_FOR(&loop, a.begun == 1);
@@ -113,7 +111,6 @@ static void test_one_that_comes_later_is_told_that_it_is_effective(void **state)
 static void test_a_broken_connection_is_subscribed_again_and_told(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0}, elsewhere = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     listen_to(&b, channel);
@@ -133,7 +130,6 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
 static void test_channels_are_of_the_server_that_takes_commands(void **state) {
     struct listener a = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     WAIT_FOR(&loop, a.begun == 1);
@@ -148,7 +144,6 @@ static void test_one_that_left_while_down_is_not_subscribed_again(void **state) 
     struct listener a = {.begun = 0}, b = {.begun = 0};
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
-    (void)state;
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     listen_to(&a, channel);
@@ -175,7 +170,6 @@ static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state)
     bool is_answered = false;
     struct redis_call call = {.argc = 1, .argv = {"PING"}, .data = &is_answered};
 
-    (void)state;
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     listen_to(&a, channel);
@@ -208,13 +202,11 @@ static void test_subscribers_may_leave_in_a_callback(void **state) {
             assert_int_equal(all[i].messages, i != victim ? 2 : victim == 2 ? 0 : 1);
         close_redis();
     }
-    (void)state;
 }
 
 static void test_one_that_leaves_and_comes_back_in_a_callback_is_told_again(void **state) {
     struct listener a = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     WAIT_FOR(&loop, a.begun == 1);
@@ -230,7 +222,6 @@ static void test_one_that_leaves_and_comes_back_in_a_callback_is_told_again(void
 static void test_coming_back_while_leaving_ends_subscribed(void **state) {
     struct listener a = {.begun = 0};
 
-    (void)state;
     open_redis();
     for (int round = 1; round <= 20; round++) {
         listen_to(&a, channel);
@@ -254,7 +245,6 @@ static void test_coming_back_while_leaving_ends_subscribed(void **state) {
 static void test_a_client_can_be_closed_in_on_message(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0};
 
-    (void)state;
     open_redis();
     listen_to(&a, channel);
     listen_to(&b, channel);
@@ -271,7 +261,6 @@ static void test_a_client_can_be_closed_in_on_message(void **state) {
 }
 
 static void test_close_works_at_every_stage_of_a_subscription(void **state) {
-    (void)state;
     for (int stage = 0; stage < 40; stage++) {
         struct listener a = {.begun = 0}, b = {.begun = 0};
 
@@ -306,7 +295,6 @@ static void use_all(void *arg) {
 }
 
 static void test_a_failed_allocation_is_survived(void **state) {
-    (void)state;
     fault_each_allocation(use_all, NULL);
 }
 

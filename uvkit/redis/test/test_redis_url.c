@@ -1,11 +1,6 @@
 /* Redis URLs: the parts of good ones, and which ones are refused. */
 #include "redis_internal.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void assert_parts(const char *url, const char *host, int port, const char *password,
                          int db) {
@@ -22,7 +17,6 @@ static void assert_parts(const char *url, const char *host, int port, const char
 }
 
 static void test_every_part_is_read(void **state) {
-    (void)state;
     assert_parts("redis://localhost", "localhost", 6379, NULL, 0);
     assert_parts("redis://localhost/", "localhost", 6379, NULL, 0);
     assert_parts("redis://10.0.0.1:6380/12", "10.0.0.1", 6380, NULL, 12);
@@ -43,7 +37,6 @@ static void assert_user(const char *url, const char *user, const char *password)
 }
 
 static void test_a_user_has_a_password_or_an_empty_one(void **state) {
-    (void)state;
     assert_user("redis://anna:secret@h", "anna", "secret");
     assert_user("redis://an%3ana:a:b@h/2?wait=1", "an:na", "a:b");
     assert_user("redis://anna@h", "anna", "");
@@ -62,14 +55,12 @@ static void assert_socket(const char *url, const char *path, int db) {
 }
 
 static void test_a_socket_is_a_path(void **state) {
-    (void)state;
     assert_socket("unix:///run/redis.sock", "/run/redis.sock", 0);
     assert_socket("unix:///run/a%20b?db=3", "/run/a b", 3);
     assert_socket("redis+unix://:secret@/run/redis?wait=1&db=12", "/run/redis", 12);
 }
 
 static void test_other_parameters_are_left_to_the_caller(void **state) {
-    (void)state;
     assert_parts("redis://h?wait=1", "h", 6379, NULL, 0);
     assert_parts("redis://h:1/2?wait=1&wait_ms=20", "h", 1, NULL, 2);
     assert_parts("redis://:p@h/2?db=3", "h", 6379, "p", 3);
@@ -80,7 +71,6 @@ static void test_other_parameters_are_left_to_the_caller(void **state) {
 static void test_tls_is_a_scheme(void **state) {
     struct redis_address address;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(redis_address_parse(&address, i ? "rediss://h" : "redis://h"), 0);
         assert_int_equal(address.is_tls, i);
@@ -122,7 +112,6 @@ static void test_a_bad_url_is_refused(void **state) {
                                       "redis://[::1]x"};
     struct redis_address address;
 
-    (void)state;
     assert_int_equal(redis_address_parse(&address, NULL), UV_EINVAL);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (redis_address_parse(&address, bad[i]) != UV_EINVAL)

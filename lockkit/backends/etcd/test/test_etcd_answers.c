@@ -111,7 +111,6 @@ static int set_up(void **state) {
                                                {NULL, NULL, NULL}};
     const struct http_server_options options = {.routes = routes};
 
-    (void)state;
     memset(&etcd, 0, sizeof etcd);
     etcd.odd = -1;
     fixture_init(&etcd.fixture);
@@ -127,7 +126,6 @@ static void on_closed(void *data) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     close_client(&etcd.fixture, etcd.fixture.client);
     etcd.fixture.client = NULL;
     http_server_close(etcd.server, on_closed, NULL);
@@ -202,7 +200,6 @@ static enum lk_status break_once(void) {
 }
 
 static void test_usual_answers_are_taken(void **state) {
-    (void)state;
     assert_int_equal(try_once(LK_TRY), LK_OK);
     assert_int_equal(try_once(LK_FOREVER), LK_OK);
     assert_int_equal(release_once(), LK_OK);
@@ -219,7 +216,6 @@ static void test_errors_of_old_and_new_gateways_are_refusals(void **state) {
         const char *text;
     } denied[] = {{403, DENIED_34}, {403, DENIED_35}, {200, DENIED_34}, {200, DENIED_IN_STREAM}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
         answer(LOOK, denied[i].status, denied[i].text);
         assert_int_equal(inspect().status, LK_REFUSED);
@@ -273,7 +269,6 @@ static void test_an_answer_that_is_none_acquires_nothing(void **state) {
         "{\"ID\":\"%lld\",\"TTL\":\"60\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof grants / sizeof *grants; i++) {
         answer(GRANT, 200, grants[i]);
         if (try_once(LK_TRY) != LK_UNKNOWN)
@@ -293,7 +288,6 @@ static void test_an_answer_that_is_none_acquires_nothing(void **state) {
 
 /* And none of them says that somebody else has it now. */
 static void test_an_answer_that_is_none_releases_nothing(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         answer(LEAVE, 200, none[i]);
         if (release_once() != LK_UNKNOWN)
@@ -317,7 +311,6 @@ static void test_an_answer_that_is_none_is_no_free_lock(void **state) {
         "{\"message\":\"welcome\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         answer(LOOK, 200, ranges[i]);
         if (inspect().status != LK_UNKNOWN || break_once() != LK_UNKNOWN)
@@ -339,7 +332,6 @@ static void test_an_answer_that_is_none_renews_nothing(void **state) {
     };
     struct caller callers[sizeof cases / sizeof *cases];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         etcd.odd = -1;
         assert_int_equal(take(&etcd.fixture, &callers[i],

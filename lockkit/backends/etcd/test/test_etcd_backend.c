@@ -7,7 +7,6 @@
 static void test_url_is_taken_apart(void **state) {
     struct etcd_url url;
 
-    (void)state;
     assert_true(etcd_url_parse(&url, "etcd://a"));
     assert_int_equal(url.count, 1);
     assert_string_equal(url.endpoints[0].host, "a");
@@ -43,7 +42,6 @@ static void test_bad_url_is_refused(void **state) {
                                       "etcd://a,b,c,d,e,f,g,h,i,j"};
     struct etcd_url url;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (etcd_url_parse(&url, bad[i]))
             fail_msg("%s", bad[i]);
@@ -54,7 +52,6 @@ static void test_base64_comes_back(void **state) {
     char bytes[64], text[BASE64_SIZE(64)], back[64];
     json_t *object;
 
-    (void)state;
     for (size_t length = 0; length < sizeof bytes; length++) {
         memset(bytes, 0, sizeof bytes);
         for (size_t i = 0; i < length; i++)
@@ -182,7 +179,6 @@ static int guarded_start(void **state) {
         {"/v3/auth/enable", "{}"}};
     char reply[1024];
 
-    (void)state;
     own_etcd_start(&guarded, 1);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         assert_true(own_etcd_ask(&guarded, 0, steps[i][0], steps[i][1], reply, sizeof reply));
@@ -190,7 +186,6 @@ static int guarded_start(void **state) {
 }
 
 static int guarded_stop(void **state) {
-    (void)state;
     own_etcd_stop(&guarded);
     return 0;
 }

@@ -13,13 +13,11 @@ static const char *pooled(const char *mode) {
 }
 
 static int start_pooler(void **state) {
-    (void)state;
     own_pgbouncer_start(&pooler, postgres_ask("SELECT current_schema()"), 3);
     return 0;
 }
 
 static int stop_pooler(void **state) {
-    (void)state;
     own_pgbouncer_stop(&pooler);
     return 0;
 }
@@ -28,7 +26,6 @@ static int stop_pooler(void **state) {
 static void test_advisory_lock_through_the_pooler_is_no_lock(void **state) {
     PGconn *clients[2] = {PQconnectdb(pooler.url), PQconnectdb(pooler.url)};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         PGresult *result = PQexec(clients[i], "SELECT pg_try_advisory_lock(42)");
 

@@ -5,13 +5,11 @@
 static struct own_postgres server;
 
 static int start_server(void **state) {
-    (void)state;
     own_postgres_start(&server);
     return 0;
 }
 
 static int stop_server(void **state) {
-    (void)state;
     own_postgres_stop(&server);
     return 0;
 }
@@ -47,7 +45,6 @@ static void test_session_ends_with_its_server(void **state) {
     bool is_lost = false;
     uint64_t fence;
 
-    (void)state;
     assert_int_equal(take(fixture, &holder, fixture->lock, 10000), LK_OK);
     fence = lk_lease_fence(holder.lease);
     lk_lease_on_state(holder.lease, on_state, &is_lost);
@@ -72,7 +69,6 @@ static void test_row_outlives_its_server(void **state) {
     struct caller holder, late;
     bool is_lost = false;
 
-    (void)state;
     memcpy(other->name, fixture->name, sizeof other->name);
     lock = open_lock(fixture, fixture->client, 60000);
     assert_int_equal(take(fixture, &holder, lock, 10000), LK_OK);
@@ -95,7 +91,6 @@ static void test_tokens_rise_across_crashes(void **state) {
     static const char *const modes[] = {"session", "table"};
     uint64_t fence = 0;
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct fixture *fixture = open_on(modes[i % 2]);
         struct caller caller;

@@ -18,7 +18,6 @@ static void run(PGconn *conn, const char *sql, ExecStatusType expected) {
 static int connect_directly(void **state) {
     static struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture); /* for a name of its own */
     name = fixture.name;
     fixture_end(&fixture);
@@ -30,14 +29,12 @@ static int connect_directly(void **state) {
 }
 
 static int disconnect(void **state) {
-    (void)state;
     for (int i = 0; i < 2; i++)
         PQfinish(conns[i]);
     return 0;
 }
 
 static void test_transaction_holds_until_it_ends(void **state) {
-    (void)state;
     assert_int_equal(lk_pg_lock(conns[0], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, LK_TRY), LK_BUSY);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_SHARED, LK_TRY), LK_BUSY);
@@ -48,7 +45,6 @@ static void test_transaction_holds_until_it_ends(void **state) {
 static void test_wait_that_is_over_leaves_the_transaction(void **state) {
     PGresult *result;
 
-    (void)state;
     run(conns[1], "SET LOCAL lock_timeout = '7s'", PGRES_COMMAND_OK);
     assert_int_equal(lk_pg_lock(conns[0], name, LK_SHARED, LK_FOREVER), LK_OK);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, 50), LK_TIMEOUT);
@@ -63,7 +59,6 @@ static void test_wait_that_is_over_leaves_the_transaction(void **state) {
 static void test_broken_connection_is_unknown_and_frees(void **state) {
     char sql[80];
 
-    (void)state;
     assert_int_equal(lk_pg_lock(conns[0], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
     run(conns[1], "COMMIT; BEGIN", PGRES_COMMAND_OK);
     (void)snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)",
@@ -91,7 +86,6 @@ static void test_transaction_excludes_through_a_pooler(void **state) {
     struct own_pgbouncer pooler;
     PGconn *clients[2];
 
-    (void)state;
     own_pgbouncer_start(&pooler, "public", 2);
     for (int i = 0; i < 2; i++) {
         clients[i] = PQconnectdb(pooler.url);

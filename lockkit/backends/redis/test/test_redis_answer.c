@@ -22,7 +22,6 @@ static enum lk_status status_of(enum lk_verb verb, const char *text) {
 }
 
 static void test_replies_of_the_scripts_are_taken(void **state) {
-    (void)state;
     assert_int_equal(status_of(LK_ACQUIRE, "*2\r\n:1\r\n:7\r\n"), LK_OK);
     assert_int_equal(status_of(LK_ACQUIRE, "*2\r\n:0\r\n:-1\r\n"), LK_BUSY);
     assert_int_equal(status_of(LK_RELEASE, "*1\r\n:1\r\n"), LK_OK);
@@ -47,7 +46,6 @@ static void test_any_other_reply_is_unknown(void **state) {
     };
     static const enum lk_verb verbs[] = {LK_ACQUIRE, LK_RENEW, LK_RELEASE, LK_BREAK, LK_INSPECT};
 
-    (void)state;
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
         for (size_t j = 0; j < sizeof verbs / sizeof *verbs; j++)
             if (status_of(verbs[j], replies[i]) != LK_UNKNOWN)

@@ -31,7 +31,6 @@ static void test_digests_are_those_of_the_scripts(void **state) {
     extern const struct redis_script redis_acquire, redis_renew;
     const struct redis_script *const scripts[] = {&redis_acquire, &redis_renew};
 
-    (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", scripts[i]->text);
 

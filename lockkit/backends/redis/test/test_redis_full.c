@@ -32,7 +32,6 @@ static const struct kind {
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static int set_up(void **state) {
-    (void)state;
     own_redis_start(&own);
     log_init("test", LOG_INFO);
     said_start();
@@ -42,7 +41,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     while (client_count > 0)
         close_client(&fixture, clients[--client_count]);
     fixture_end(&fixture);
@@ -79,7 +77,6 @@ static void test_what_is_held_is_renewed_past_its_ttl_and_given_back(void **stat
     uint64_t before[KINDS];
     char name[KINDS][8];
 
-    (void)state;
     for (size_t i = 0; i < KINDS; i++) {
         (void)snprintf(name[i], sizeof name[i], "held%zu", i);
         assert_int_equal(take(&fixture, &callers[i], open_kind(&kinds[i], name[i]), TTL_MS), LK_OK);
@@ -105,7 +102,6 @@ static void test_what_is_held_is_renewed_past_its_ttl_and_given_back(void **stat
 static void test_nothing_new_is_granted_and_the_server_says_why(void **state) {
     struct caller caller;
 
-    (void)state;
     fill();
     for (size_t i = 0; i < KINDS; i++) {
         const int before = said("OOM command not allowed");
@@ -122,7 +118,6 @@ static void test_those_in_line_keep_their_place(void **state) {
     struct caller holder, waiter;
     unsigned trips;
 
-    (void)state;
     assert_int_equal(take(&fixture, &holder, open_kind(&kinds[0], "line"), LK_TRY), LK_OK);
     start(&waiter, open_kind(&polled, "line"), LK_FOREVER);
     WAIT_FOR(&fixture.loop, own_redis_do(&own, "ZCARD lk:{line}:queue") == 1);

@@ -10,7 +10,6 @@ static struct own_redis own;
 static struct fixture fixture;
 
 static int set_up(void **state) {
-    (void)state;
     own_redis_start(&own);
     log_init("test", LOG_INFO);
     said_start();
@@ -19,7 +18,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     fixture_end(&fixture);
     said_stop();
     own_redis_stop(&own);
@@ -52,7 +50,6 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
     struct caller caller;
     char words[128];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int before = said("redis refuses a lock command");
 
@@ -79,7 +76,6 @@ static void test_without_the_right_to_subscribe_waiters_poll(void **state) {
     struct lk_counters counters = {.size = sizeof counters};
     lk_client *other;
 
-    (void)state;
     own_redis_do(&own, "ACL SETUSER default resetchannels");
     open_here();
     other = open_client(&fixture, own.url);
@@ -103,7 +99,6 @@ static void assert_free(void) {
 }
 
 static void test_a_server_that_may_evict_is_told_once(void **state) {
-    (void)state;
     own_redis_do(&own, "CONFIG SET maxmemory 100mb");
     open_here();
     assert_free();
@@ -121,7 +116,6 @@ static void test_fence_rises_when_all_keys_are_lost(void **state) {
     struct caller caller;
     uint64_t last = 0;
 
-    (void)state;
     open_here();
     for (int i = 0; i < 20; i++) {
         assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
@@ -147,7 +141,6 @@ static uint64_t fence_of_a_grant(void) {
 static void test_fence_rises_when_the_counter_lags(void **state) {
     uint64_t last = 0, counter;
 
-    (void)state;
     open_here();
     counter = fence_of_a_grant();
     for (int i = 0; i < 5; i++)
@@ -164,7 +157,6 @@ static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(
     struct caller caller;
     uint64_t ahead, last;
 
-    (void)state;
     open_here();
     ahead = fence_of_a_grant() + 3600000000U;
     own_redis_do(&own, "SET lk:{%s}:fence %llu", fixture.name, (unsigned long long)ahead);
@@ -188,7 +180,6 @@ static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
     static const char *const counters[] = {"9007199254740991", "9223372036854775807", "many", "-x"};
     struct caller caller;
 
-    (void)state;
     open_here();
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
         own_redis_do(&own, "SET lk:{%s}:fence %s", fixture.name, counters[i]);

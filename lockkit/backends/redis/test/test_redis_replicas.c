@@ -21,7 +21,6 @@ static bool is_linked(struct own_redis *replica) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     own_redis_start(&primary);
     own_redis_do(&primary, "CONFIG SET repl-diskless-sync yes repl-diskless-sync-delay 0");
     for (int i = 0; i < REPLICAS; i++) {
@@ -38,7 +37,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     fixture_end(&fixture);
     said_stop();
     for (int i = 0; i < REPLICAS; i++)
@@ -66,7 +64,6 @@ static bool has_it(struct own_redis *server) {
 static void test_granted_lock_is_on_the_replicas(void **state) {
     struct caller caller;
 
-    (void)state;
     open_here("?wait=2&wait_ms=2000", 5000);
     for (int round = 0; round < 20; round++) {
         assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
@@ -79,7 +76,6 @@ static void test_granted_lock_is_on_the_replicas(void **state) {
 static void test_with_fewer_replicas_known_nothing_is_granted(void **state) {
     struct caller caller;
 
-    (void)state;
     open_here("?wait=3", 5000);
     assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
     assert_false(has_it(&primary));
@@ -91,7 +87,6 @@ static void test_with_fewer_replicas_known_nothing_is_granted(void **state) {
 static void test_replica_that_is_paused_or_killed_does_not_count(void **state) {
     struct caller caller;
 
-    (void)state;
     open_here("?wait=2&wait_ms=50", 5000);
     assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
     assert_int_equal(give(&fixture, &caller), LK_OK);
@@ -110,7 +105,6 @@ static void test_replica_that_is_paused_or_killed_does_not_count(void **state) {
 static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **state) {
     struct caller caller;
 
-    (void)state;
     open_here_warily("?wait=2&wait_ms=50", 3000, 1800);
     assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
     assert_int_equal(kill(replicas[0].pid, SIGSTOP), 0);
@@ -128,7 +122,6 @@ static void test_handed_over_is_not_granted_without_the_replicas(void **state) {
     struct caller holder, waiter;
     lk_client *other;
 
-    (void)state;
     open_here("?wait=2&wait_ms=50", 5000);
     other = open_client(&fixture, primary.url);
     assert_int_equal(take(&fixture, &holder, open_lock(&fixture, other, 5000), LK_TRY), LK_OK);
@@ -154,7 +147,6 @@ static void test_parameters_that_are_none_are_refused(void **state) {
     char url[128];
     lk_client *client;
 
-    (void)state;
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         (void)snprintf(url, sizeof url, "%s%s", primary.url, queries[i]);
         assert_int_equal(lk_client_open(&client, &fixture.loop, url, NULL), LK_INVALID);

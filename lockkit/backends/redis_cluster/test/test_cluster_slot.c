@@ -1,16 +1,10 @@
 /* Slots as the Redis Cluster specification has them, and what nodes say of them. */
 #include "cluster_slot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static void test_slot_is_that_of_the_tag(void **state) {
-    (void)state;
     assert_int_equal(cluster_slot("123456789"), 12739); /* 0x31C3 */
     assert_int_equal(cluster_slot("foo"), 12182);
     assert_int_equal(cluster_slot("a}b"), cluster_slot("a"));
@@ -21,7 +15,6 @@ static void test_slot_is_that_of_the_tag(void **state) {
 static void test_redirections_are_read(void **state) {
     struct cluster_redirection to;
 
-    (void)state;
     assert_true(cluster_redirection_parse(&to, "MOVED 3999 127.0.0.1:6381"));
     assert_false(to.is_ask);
     assert_int_equal(to.slot, 3999);
@@ -53,7 +46,6 @@ static void test_what_is_none_is_refused(void **state) {
     };
     struct cluster_redirection to;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_false(cluster_redirection_parse(&to, texts[i]));
 }

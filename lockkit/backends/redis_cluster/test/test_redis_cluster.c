@@ -14,13 +14,11 @@ struct env {
 };
 
 static int start_all(void **state) {
-    (void)state;
     own_cluster_start(&cluster);
     return 0;
 }
 
 static int stop_all(void **state) {
-    (void)state;
     own_cluster_stop(&cluster);
     return 0;
 }

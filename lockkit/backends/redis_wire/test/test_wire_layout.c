@@ -1,12 +1,8 @@
 /* The layouts: tokens that come back, and channels. */
+#include "test.h"
 #include "wire_layout.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct wire_layout *const layouts[] = {&wire_string, &wire_redisson};
 
@@ -18,7 +14,6 @@ static void test_a_token_is_a_thread_and_comes_back(void **state) {
         {"00000000000000000000000000000000000000ff", "00000000-0000-0000-0000-000000000000:255"}};
     char field[WIRE_FIELD_SIZE], owner[OWNER_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_string_equal(wire_redisson.field_of(cases[i][0], field), cases[i][1]);
         wire_redisson.owner_of(field, owner);
@@ -31,7 +26,6 @@ static void test_what_others_wrote_stays_as_it_is(void **state) {
     static const char *const names[] = {"", "b983c153-7421-469a-addb-44fb92259a1b:1", "node 7"};
     char field[WIRE_FIELD_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++)
         assert_string_equal(layouts[i % 2]->field_of(names[i / 2], field), names[i / 2]);
 }
@@ -39,7 +33,6 @@ static void test_what_others_wrote_stays_as_it_is(void **state) {
 static void test_redisson_names_its_channel_by_the_hash_tag(void **state) {
     char channel[WIRE_CHANNEL_SIZE], name[NAME_MAX_BYTES + 1];
 
-    (void)state;
     wire_redisson.channel_of("stock:42", channel);
     assert_string_equal(channel, "redisson_lock__channel:{stock:42}");
     wire_redisson.channel_of("stock:{42}", channel);

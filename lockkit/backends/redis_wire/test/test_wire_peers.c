@@ -27,7 +27,6 @@ static void tell_take(uint32_t ttl_ms, uint32_t wait_ms) {
 static int set_up(void **state) {
     char name[sizeof t.fixture.name], url[256];
 
-    (void)state;
     t.redis = redis_admin_connect();
     fixture_init(&t.fixture);
     memcpy(name, t.fixture.name, sizeof name);
@@ -47,7 +46,6 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     redisReply *reply = redisCommand(t.redis, "EXISTS %s", t.fixture.name);
 
-    (void)state;
     assert_int_equal(reply->integer, 0);
     freeReplyObject(reply);
     freeReplyObject(redisCommand(t.redis, "DEL lk:{%s}:wire", t.fixture.name));
@@ -57,7 +55,6 @@ static int tear_down(void **state) {
 }
 
 static int end_peer(void **state) {
-    (void)state;
     peer_end(&t.peer);
     return 0;
 }
@@ -65,7 +62,6 @@ static int end_peer(void **state) {
 static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
     struct caller caller;
 
-    (void)state;
     tell_take(30000, 0);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_BUSY);
@@ -80,7 +76,6 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
 static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     struct caller caller;
 
-    (void)state;
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
     tell_take(30000, 0);
     peer_assert_answer(&t.peer, "busy");
@@ -97,7 +92,6 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
 static void test_what_they_have_lost_stays_ours(void **state) {
     struct caller caller;
 
-    (void)state;
     tell_take(200, 10000);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, 10000), LK_OK);
@@ -116,7 +110,6 @@ static void test_what_we_have_lost_stays_theirs(void **state) {
     struct caller caller;
     lk_lock *lock;
 
-    (void)state;
     assert_int_equal(lk_lock_open(&lock, t.fixture.client, t.fixture.name, &options), LK_OK);
     assert_int_equal(take(&t.fixture, &caller, lock, 10000), LK_OK);
     tell_take(30000, 10000);
@@ -133,7 +126,6 @@ static void test_what_we_have_lost_stays_theirs(void **state) {
 static void test_what_they_extend_stays_theirs(void **state) {
     struct caller caller;
 
-    (void)state;
     tell_take(1000, 0);
     peer_assert_answer(&t.peer, "held");
     peer_tell(&t.peer, "extend 30000\n");
@@ -147,7 +139,6 @@ static void test_what_they_extend_stays_theirs(void **state) {
 static void test_turns_are_taken(void **state) {
     struct caller caller;
 
-    (void)state;
     tell_take(30000, 10000);
     for (int i = 0; i < 10; i++) {
         peer_assert_answer(&t.peer, "held");

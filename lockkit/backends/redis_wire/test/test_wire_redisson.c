@@ -80,7 +80,6 @@ static lk_lock *open_patient_lock(void) {
 static int set_up(void **state) {
     char url[128];
 
-    (void)state;
     own_redis_start(&t.own);
     (void)snprintf(url, sizeof url, "redis+redisson://127.0.0.1:%d", t.own.port);
     fixture_init(&t.fixture);
@@ -91,7 +90,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     assert_int_equal(ask("EXISTS", ""), 0);
     if (t.subscriber)
         redisFree(t.subscriber);
@@ -104,7 +102,6 @@ static void test_ours_looks_like_theirs(void **state) {
     struct caller caller;
     redisReply *reply;
 
-    (void)state;
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
     reply = redisCommand(t.own.admin, "HGETALL %s", t.fixture.name);
     assert_int_equal(reply->elements, 2);
@@ -120,7 +117,6 @@ static void test_ours_looks_like_theirs(void **state) {
 static void test_their_message_wakes_us(void **state) {
     struct caller caller;
 
-    (void)state;
     they_take("30000");
     they_take("30000");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_BUSY);
@@ -138,7 +134,6 @@ static void test_their_message_wakes_us(void **state) {
 static void test_our_message_wakes_them(void **state) {
     struct caller caller;
 
-    (void)state;
     they_listen();
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
     assert_int_equal(give(&t.fixture, &caller), LK_OK);
@@ -149,7 +144,6 @@ static void test_our_message_wakes_them(void **state) {
 static void test_their_end_of_ttl_is_awaited(void **state) {
     struct caller caller;
 
-    (void)state;
     they_take("300");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, 10000), LK_OK);
     assert_int_equal(ask("HEXISTS", THEM), 0);
@@ -160,7 +154,6 @@ static void test_their_end_of_ttl_is_awaited(void **state) {
 static void test_what_we_have_lost_stays_theirs(void **state) {
     struct caller caller;
 
-    (void)state;
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
     assert_int_equal(ask("DEL", ""), 1);
     they_take("30000");
@@ -194,7 +187,6 @@ static void test_theirs_is_shown_and_broken(void **state) {
     struct caller broken = {0};
     struct seen seen = {0};
 
-    (void)state;
     they_take("30000");
     they_listen();
     assert_int_equal(lk_inspect(t.fixture.lock, on_inspected, &seen), LK_OK);
@@ -216,7 +208,6 @@ static void test_theirs_is_shown_and_broken(void **state) {
 static void test_a_key_of_another_kind_is_left_alone(void **state) {
     struct caller caller;
 
-    (void)state;
     (void)ask("SET", "precious");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_REFUSED);
     assert_int_equal(ask("STRLEN", ""), strlen("precious"));
@@ -227,7 +218,6 @@ static void test_a_key_of_another_kind_is_left_alone(void **state) {
 static void test_without_the_right_to_a_ttl_there_is_no_lock(void **state) {
     struct caller caller;
 
-    (void)state;
     own_redis_do(&t.own, "ACL SETUSER default -pexpire");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_REFUSED);
     assert_int_equal(ask("EXISTS", ""), 0);
@@ -242,7 +232,6 @@ static void test_a_grant_whose_reply_was_lost_is_found_again(void **state) {
     lk_client *client;
     redisReply *reply;
 
-    (void)state;
     fault_proxy_listen(proxy);
     (void)snprintf(url, sizeof url, "redis+redisson:%s", proxy->url);
     assert_int_equal(lk_client_open(&client, &t.fixture.loop, url, &options), LK_OK);
@@ -272,7 +261,6 @@ static void test_a_parameter_that_would_not_be_kept_is_refused(void **state) {
                                        "redis+string:"};
     lk_client *client;
 
-    (void)state;
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
         assert_int_equal(lk_client_open(&client, &t.fixture.loop, urls[i], NULL), LK_INVALID);
 }
@@ -283,7 +271,6 @@ static void test_a_socket_leads_to_the_same_lock(void **state) {
     lk_client *client;
     char url[128];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "redis+redisson:unix://%s?db=0", t.own.socket);
     client = open_client(&t.fixture, url);
     assert_int_equal(take(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY), LK_OK);

@@ -1,11 +1,6 @@
 /* Which votes decide what. */
 #include "redlock_count.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(...) (&(struct redlock_count){.nodes = 5, __VA_ARGS__})
 
@@ -22,7 +17,6 @@ static int decided(decide by, const struct redlock_count *count) {
 static void test_attempt_is_decided_when_it_is_won_or_cannot_be(void **state) {
     const decide by = redlock_count_acquire;
 
-    (void)state;
     assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2, .hopeful = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.yes = 2, .no = 2, .pending = 1, .hopeful = 1)), undecided);
     assert_int_equal(decided(by, COUNT(.yes = 2, .no = 3)), LK_BUSY);
@@ -37,7 +31,6 @@ static void test_attempt_is_decided_when_it_is_won_or_cannot_be(void **state) {
 static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
     const decide by = redlock_count_acquire;
 
-    (void)state;
     assert_int_equal(decided(by, COUNT(.yes = 2, .unknown = 1, .no = 2)), LK_UNKNOWN);
     assert_int_equal(decided(by, COUNT(.unknown = 3, .unsent = 2)), LK_UNKNOWN);
     assert_int_equal(decided(by, COUNT(.yes = 1, .unknown = 1, .no = 3)), LK_BUSY);
@@ -47,7 +40,6 @@ static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
 }
 
 static void test_four_nodes_need_three(void **state) {
-    (void)state;
     assert_int_equal(
         decided(redlock_count_acquire, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
         LK_BUSY);
@@ -62,7 +54,6 @@ static void test_four_nodes_need_three(void **state) {
 static void test_renewal_is_lost_only_when_a_majority_cannot_be_ours(void **state) {
     const decide by = redlock_count_renew;
 
-    (void)state;
     assert_int_equal(decided(by, COUNT(.yes = 3, .no = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
     assert_int_equal(decided(by, COUNT(.no = 2, .yes = 2, .pending = 1)), undecided);
@@ -74,7 +65,6 @@ static void test_renewal_is_lost_only_when_a_majority_cannot_be_ours(void **stat
 static void test_release_is_told_by_a_majority(void **state) {
     const decide by = redlock_count_release;
 
-    (void)state;
     assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
     assert_int_equal(decided(by, COUNT(.yes = 2, .unsent = 3)), LK_UNKNOWN);
@@ -86,7 +76,6 @@ static void test_release_is_told_by_a_majority(void **state) {
 static void test_broken_when_no_majority_can_be_left(void **state) {
     const decide by = redlock_count_break;
 
-    (void)state;
     assert_int_equal(decided(by, COUNT(.yes = 2, .pending = 3)), undecided);
     assert_int_equal(decided(by, COUNT(.yes = 1, .no = 2, .unknown = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.no = 3, .unknown = 2)), LK_LOST);

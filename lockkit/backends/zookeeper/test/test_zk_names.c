@@ -1,18 +1,13 @@
 /* URLs, names and lines: what needs no server. */
+#include "test.h"
 #include "zk_line.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_url_says_servers_base_and_options(void **state) {
     struct zk_url url;
 
-    (void)state;
     assert_int_equal(zk_url_parse(&url, "zookeeper://a:1,[::1]:2,c/x/y?session=500&fair=0"), 0);
     assert_int_equal(url.server_count, 3);
     assert_string_equal(url.servers[0].host, "a");
@@ -58,7 +53,6 @@ static void test_bad_urls_are_refused(void **state) {
     };
     struct zk_url url;
 
-    (void)state;
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
         if (zk_url_parse(&url, urls[i]) == 0)
             fail_msg("%s", urls[i]);
@@ -72,7 +66,6 @@ static void test_every_name_is_a_folder_of_its_own(void **state) {
     };
     char folder[ZK_FOLDER_SIZE], longest[NAME_MAX_BYTES + 1];
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         zk_folder(folder, "/b", names[i][0]);
         assert_string_equal(folder, names[i][1]);
@@ -120,7 +113,6 @@ static void test_line_knows_every_kind_of_node_and_takes_others_as_alone(void **
     };
     struct zk_line line = LINE(nodes);
 
-    (void)state;
     assert_int_equal(line.count, 10);
     assert_entry(&line.entries[0], "", false, 1, 0);
     assert_entry(&line.entries[1], "2e-9f", false, 1, 0);
@@ -142,7 +134,6 @@ static void test_what_is_made_is_understood(void **state) {
     char node[ZK_NODE_SIZE + 10], *nodes[] = {node};
     struct zk_line line;
 
-    (void)state;
     for (int kind = 0; kind < 5; kind++) {
         command.mode = kind % 2 ? LK_SHARED : LK_EXCLUSIVE;
         command.permits = kind == 3 ? 4294967 : 1;
@@ -163,7 +154,6 @@ static void test_line_is_in_order_across_a_wrap_of_the_counter(void **state) {
                                         "_c_b-lock-2147483647"};
     struct zk_line line = LINE(nodes);
 
-    (void)state;
     assert_string_equal(line.entries[0].node, nodes[1]);
     assert_string_equal(line.entries[1].node, nodes[2]);
     assert_string_equal(line.entries[2].node, nodes[0]);
@@ -177,7 +167,6 @@ static void test_each_watches_the_one_whose_going_matters(void **state) {
     static const int watched[] = {-1, -1, 1, 2, 3};
     struct zk_line line = LINE(nodes);
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         struct zk_stand stand = zk_line_stand(&line, &line.entries[i]);
 
@@ -195,7 +184,6 @@ static void test_permits_are_counted_in_the_order_of_the_line(void **state) {
     struct lk_command one = {.mode = LK_SHARED, .permits = 1, .limit = 4};
     struct zk_line line = LINE(nodes);
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_int_equal(zk_line_stand(&line, &line.entries[i]).is_granted, i < 2);
     assert_null(zk_line_stand(&line, &line.entries[2]).watched);

@@ -87,33 +87,27 @@ static int set_up(const struct library *library) {
 }
 
 static int set_up_kazoo(void **state) {
-    (void)state;
     return set_up(&kazoo);
 }
 
 static int set_up_writer(void **state) {
-    (void)state;
     return set_up(&writer);
 }
 
 static int set_up_reader(void **state) {
-    (void)state;
     return set_up(&reader);
 }
 
 static int set_up_curator(void **state) {
-    (void)state;
     return set_up(&curator);
 }
 
 static int set_up_curator_beside_readers(void **state) {
-    (void)state;
     return set_up(&curator_beside_readers);
 }
 
 /* Whatever was done, nobody holds or waits. */
 static int tear_down(void **state) {
-    (void)state;
     await_crowd(&t.env.fixture, 0, 0);
     fixture_end(&t.env.fixture);
     return 0;
@@ -135,7 +129,6 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
     bool has_looked = false;
     struct caller caller;
 
-    (void)state;
     tell_take(0);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_TRY), LK_BUSY);
@@ -153,7 +146,6 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
 static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     struct caller caller;
 
-    (void)state;
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_FOREVER), LK_OK);
     tell_take(0);
     peer_assert_answer(&t.peer, "busy");
@@ -171,7 +163,6 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
 static void test_line_is_one_for_all(void **state) {
     struct caller first, second;
 
-    (void)state;
     assert_int_equal(take(&t.env.fixture, &first, t.env.fixture.lock, LK_FOREVER), LK_OK);
     tell_take(15000);
     await_crowd(&t.env.fixture, 1, 1);
@@ -190,7 +181,6 @@ static void test_line_is_one_for_all(void **state) {
 static void test_lock_of_one_that_dies_is_ours(void **state) {
     struct caller caller;
 
-    (void)state;
     tell_take(0);
     peer_assert_answer(&t.peer, "held");
     start(&caller, t.env.fixture.lock, LK_FOREVER);
