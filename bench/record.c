@@ -96,8 +96,8 @@ int main(int argc, char **argv) {
     uv_loop_t *loop = uv_default_loop();
 
     if (argc != 4 || db == NULL) {
-        (void)fprintf(stderr, "Usage: bench_record grouped|single IN_FLIGHT SECONDS, with "
-                              "ORDER_SVC_DB\n");
+        (void)fprintf(stderr, "Usage: bench_record grouped|single "
+                              "IN_FLIGHT SECONDS, with ORDER_SVC_DB\n");
         return 64;
     }
     log_init("record", LOG_WARN);

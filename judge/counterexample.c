@@ -112,8 +112,8 @@ static bool tell_undersell(struct counterexample *example, const struct judge *j
     *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
     example_tell_refusal(example, judge->refused_last);
     example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
-    example_say(example, "They never were sold, so they were there when A was refused: a "
-                         "contradiction.");
+    example_say(example, "They never were sold, so they were there when "
+                         "A was refused: a contradiction.");
     return true;
 }
 
@@ -129,8 +129,8 @@ static bool tell_early(struct counterexample *example, const struct judge *judge
         example_say(example, "Fewer requests can have taken a unit before and given it back than "
                              "such sales need: a contradiction.");
     else
-        example_say(example, "A count may only fall, so that unit was there when A was refused: a "
-                             "contradiction.");
+        example_say(example, "A count may only fall, so that unit was there when "
+                             "A was refused: a contradiction.");
     return true;
 }
 
@@ -150,8 +150,8 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
                     "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
                     b->unit);
     if (judge_sale_kind(judge, b) == SALE_EITHER)
-        example_say(example, "Fewer requests can have given a unit back than such sales need: a "
-                             "contradiction.");
+        example_say(example, "Fewer requests can have given a unit back than "
+                             "such sales need: a contradiction.");
     else
         example_say(example, "A count may only fall: a contradiction.");
     return true;

@@ -118,8 +118,8 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
         return tell_wrong(example, judge);
     if (leak->unknown > 0)
         example_say(example,
-                    "Unit %" PRId64 " came back for sale to a stock row that never had it: a "
-                    "contradiction.",
+                    "Unit %" PRId64 " came back for sale to a stock row that "
+                    "never had it: a contradiction.",
                     leak->unknown_unit);
     else if (leak->doubled > 0)
         example_say(example,
@@ -128,8 +128,8 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
                     leak->doubled_unit);
     else if (leak->untaken > 0 && !judge->is_keyless)
         example_say(example,
-                    "Unit %" PRId64 " came back, and an order of a key is never given back: a "
-                    "contradiction.",
+                    "Unit %" PRId64 " came back, and an order of a key is "
+                    "never given back: a contradiction.",
                     leak->back_unit);
     else if (leak->untaken > 0)
         example_say(example,

@@ -157,8 +157,8 @@ void example_tell_turned_away(struct counterexample *example, const struct stuck
                                  stuck->told[i], record_outcome_name((enum record_outcome)i));
     assert(used > 0 && used < sizeof told);
     example_say(example,
-                "Of those who wanted a unit from %.3f s to the end of the demand at %.3f s nobody "
-                "got one: %s.",
+                "Of those who wanted a unit from %.3f s to the end of the "
+                "demand at %.3f s nobody got one: %s.",
                 in_seconds(stuck->from_ns), in_seconds(stuck->to_ns), told);
 }
 

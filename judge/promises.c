@@ -132,8 +132,8 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
 
     if (buyer == NULL) {
         judge_found(judge, ANOMALY_ORPHAN, 1,
-                    "order %s took unit %" PRId64 " (%s), and no request for this product asked "
-                    "for it",
+                    "order %s took unit %" PRId64 " (%s), and no "
+                    "request for this product asked for it",
                     sale->order_id, sale->unit, sale->instance);
         found_orphan(judge, NULL, sale);
     } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {

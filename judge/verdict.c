@@ -281,9 +281,8 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
         doubt(verdict, "requests were not answered, and the ledger did not become quiet%s", advice);
     if (verdict->pairs < judged->pairs_wanted)
         doubt(verdict,
-              "in only %" PRId64
-              " pairs did an attempt overlap with one that got a unit; fewer than "
-              "%" PRId64 " would hardly show a race%s",
+              "in only %" PRId64 " pairs did an attempt overlap with "
+              "one that got a unit; fewer than %" PRId64 " would hardly show a race%s",
               verdict->pairs, judged->pairs_wanted,
               judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
 }

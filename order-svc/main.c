@@ -120,8 +120,8 @@ int main(int argc, char **argv) {
         .routes = order_routes,
         .data = &svc,
         .is_ready = is_ready,
-        .about = "order-svc: takes orders, reserves a unit for each at an inventory instance, "
-                 "records it",
+        .about = "order-svc: takes orders, reserves a unit for each at an "
+                 "inventory instance, records it",
         .version = REVISION,
         .variables = "ORDER_SVC",
         .metrics = "order",

@@ -132,8 +132,8 @@ static int read_spec(struct product *product) {
         return 0;
     (void)snprintf(product->message, MESSAGE_BYTES,
                    "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
-                   "INVENTORY_SVC_FLAGS=--lab make up (in containers: docker compose --profile lab "
-                   "run --rm lab)",
+                   "INVENTORY_SVC_FLAGS=--lab make up (in containers: docker "
+                   "compose --profile lab run --rm lab)",
                    product->spec.fail);
     return -1;
 }

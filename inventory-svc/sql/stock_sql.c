@@ -235,8 +235,8 @@ enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
     static struct statement statements[] = {
         [false] = STATEMENT("take_batch", 4,
                             TAKE_IN_BATCH("", "cardinality($1::uuid[]) AS wanted",
-                                          "unnest($1::uuid[]) WITH ORDINALITY AS asked (order_id, "
-                                          "nth)",
+                                          "unnest($1::uuid[]) WITH "
+                                          "ORDINALITY AS asked (order_id, nth)",
                                           "NULL")),
         [true] = STATEMENT("take_batch_of_new", 4,
                            TAKE_IN_BATCH(FRESH, "count(*) AS wanted FROM fresh", "numbered",

@@ -38,10 +38,9 @@ static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
     ledger.available = 9;
     judge();
     assert_int_equal(verdict.found[ANOMALY_TWIN].count, 2);
-    assert_string_equal(
-        verdict.counterexample[0].line[2],
-        "B read 10 before A wrote 9, or after another sale had written 10 over that, so both sold "
-        "unit 10.");
+    assert_string_equal(verdict.counterexample[0].line[2],
+                        "B read 10 before A wrote 9, or after another sale had written 10 "
+                        "over that, so both sold unit 10.");
     assert_string_equal(verdict.counterexample[1].line[2],
                         "B read 11 before A wrote 10, so both sold unit 11.");
     request(RECORD_UNKNOWN); /* its sale may have set the count back, and be gone */
@@ -136,8 +135,8 @@ static void test_an_early_refusal_is_told_with_the_next_buyer(void **state) {
     sell(1)->sent_ns = 16 * MS;
     recorder->records[11].received_ns = 18 * MS;
     LINES(counterexample_of(ANOMALY_EARLY_SOLD_OUT),
-          "A = request 01900000-0000-7000-8000-000000000010: sent 0.010100 s, told: sold out at "
-          "0.015000 s",
+          "A = request 01900000-0000-7000-8000-000000000010: sent 0.010100 "
+          "s, told: sold out at 0.015000 s",
           "B = order 01900000-0000-7000-8000-000000000011 via inventory-2: sent 0.016000 s, read "
           "1, wrote 0 at 10:01:02.123456, answered 0.018000 s",
           "B was sent after A had been answered, and got unit 1.",
@@ -229,8 +228,8 @@ static void test_a_duplicate_names_both_orders(void **state) {
     sales[0].remaining = 8;
     assert_int_equal(counterexample_of(ANOMALY_DUPLICATE)->ops, 2);
     assert_string_equal(counterexample_of(ANOMALY_DUPLICATE)->line[2],
-                        "Both were sold for the key " ORDER "0, which may buy one unit: a "
-                        "contradiction.");
+                        "Both were sold for the key " ORDER "0, which may "
+                        "buy one unit: a contradiction.");
 }
 
 static void test_a_duplicate_names_the_two_replies_that_differ(void **state) {
@@ -286,8 +285,8 @@ static void test_a_denial_after_a_yes_is_told_with_both(void **state) {
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at "
           "10:01:02.123456, answered 0.003000 s",
           "B = request " ORDER "0: sent 0.004000 s, told: a bad request at 0.004000 s",
-          "A's customer was told yes, asked again as B with the same key, and was told no: a "
-          "contradiction.");
+          "A's customer was told yes, asked again as B with the same key, "
+          "and was told no: a contradiction.");
 }
 
 static void test_a_duplicate_says_what_its_key_was_answered_with(void **state) {
@@ -303,8 +302,8 @@ static void test_an_order_that_is_not_its_key_names_the_key(void **state) {
     memcpy(sales[0].order_id, ids[3], UUID_TEXT);
     memcpy(orders[0].order_id, ids[3], UUID_TEXT);
     assert_string_equal(counterexample_of(ANOMALY_GHOST)->line[1],
-                        "It was the answer to the key " ORDER "0, which is to be the order: a "
-                        "contradiction.");
+                        "It was the answer to the key " ORDER "0, which is to "
+                        "be the order: a contradiction.");
 }
 
 static void test_a_shard_is_named_where_there_are_several(void **state) {

@@ -33,8 +33,8 @@ static void test_a_leak_names_the_unit_that_is_sold_and_in_the_stock(void **stat
           "10:01:02.999999, answered 0.005000 s",
           "B wrote 9 after A had written 8.",
           "9 are left, from unit 1 up: unit 9 is in the stock, and A sold it: a contradiction.",
-          "9 left + 2 units sold is 11, and the stock was 10: 1 unit is sold, and in the stock all "
-          "the same.");
+          "9 left + 2 units sold is 11, and the stock was 10: 1 unit is sold, "
+          "and in the stock all the same.");
 }
 
 static void test_a_leak_names_the_unit_that_is_gone_at_the_end(void **state) {
@@ -43,8 +43,8 @@ static void test_a_leak_names_the_unit_that_is_gone_at_the_end(void **state) {
     LINES(counterexample_of(ANOMALY_LEAK),
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at "
           "10:01:02.123456, answered 0.003000 s",
-          "8 are left, from unit 1 up: unit 9 is gone, no order has it, and nobody gave it back: a "
-          "contradiction.",
+          "8 are left, from unit 1 up: unit 9 is gone, no order has it, and nobody "
+          "gave it back: a contradiction.",
           "8 left + 1 unit sold is 9, and the stock was 10: 1 unit is neither sold nor left.");
 }
 
@@ -67,8 +67,8 @@ static void test_a_leak_of_a_contradictory_row_says_what_it_took(void **state) {
     LINES(counterexample_of(ANOMALY_LEAK),
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, took unit 10 at 10:01:02.123456, "
           "answered 0.003000 s",
-          "A left 4 there, from unit 1 up, so it took unit 5; and the ledger says unit 10: a "
-          "contradiction.",
+          "A left 4 there, from unit 1 up, so it took unit 5; and the ledger "
+          "says unit 10: a contradiction.",
           "9 left + 1 unit sold is 10, which is the stock all the same.");
 }
 
@@ -97,8 +97,8 @@ static void test_a_leak_of_a_unit_that_came_back_says_why_it_cannot(void **state
     returned_row(0, 9);
     ledger.available = 7;
     assert_string_equal(counterexample_of(ANOMALY_LEAK)->line[0],
-                        "Unit 9 came back, and an order of a key is never given back: a "
-                        "contradiction.");
+                        "Unit 9 came back, and an order of a key is "
+                        "never given back: a contradiction.");
     judged.is_keyless = true;
     assert_non_null(strstr(counterexample_of(ANOMALY_LEAK)->line[0], "fewer requests can have"));
 }

@@ -252,8 +252,8 @@ static void test_the_last_sale_and_what_the_others_were_told_are_named(void **st
           "it last, as far as the ledger tells.",
           "Of those who wanted a unit from 0.302 s to the end of the demand at 0.402 s nobody got "
           "one: 100 busy, 1 unknown.",
-          "No server was known to be down then, and at the end 299 units are left in the stock: a "
-          "contradiction.");
+          "No server was known to be down then, and at the end 299 units are left "
+          "in the stock: a contradiction.");
     assert_int_equal(example->from_ns, MS / 10);
     assert_int_equal(example->to_ns, 402 * MS);
 }

@@ -261,8 +261,8 @@ static enum student_end check_include(const struct gate_source *source, size_t a
     if (is_listed(includes, sizeof includes / sizeof *includes, name, length))
         return STUDENT_OK;
     return gate_refuse(file,
-                       "%s:%d: #include %.*s: a strategy acts through the store alone; it may "
-                       "include " INCLUDES,
+                       "%s:%d: #include %.*s: a strategy acts through "
+                       "the store alone; it may include " INCLUDES,
                        file->name, line_at(source, at), (int)(length < 60 ? length : 60), name);
 }
 
@@ -431,10 +431,9 @@ static enum student_end check_defined(const struct object *object, const Elf64_S
     if (section == NULL)
         return strange(object);
     if (type == STT_OBJECT && is_shared_state(&object->sections[symbol->st_shndx], section))
-        return refuse_symbol(
-            object, name,
-            "a variable that sales share behind the store; keep it in the store, or "
-            "make it const");
+        return refuse_symbol(object, name,
+                             "a variable that sales share behind the store; keep it "
+                             "in the store, or make it const");
     return STUDENT_OK;
 }
 

@@ -286,8 +286,8 @@ const struct strategy *student_load(const char *object, char message[STUDENT_MES
     strategy = dlsym(library, "strategy_exercise");
     if (strategy == NULL || !is_whole(strategy) || strcmp(strategy->name, "exercise") != 0) {
         (void)snprintf(message, STUDENT_MESSAGE,
-                       "strategy_exercise is to have all its texts and .sell, and .name = "
-                       "\"exercise\"");
+                       "strategy_exercise is to have all its texts and "
+                       ".sell, and .name = \"exercise\"");
         return NULL;
     }
     if ((strategy->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || strategy->default_shards < 1 ||

@@ -112,8 +112,8 @@ const struct claim claims[] = {
      MADE "3.3",
      "With a TTL that is shorter than the work B gets A's lock, A frees B's, and C enters.",
      "The first sale, A, has written after 1 s and is held for 1.5 s more before it deletes the "
-     "key. Its TTL ends after 2 s, B takes the lock and works until 3 s, and in the middle of "
-     "that, "
+     "key. Its TTL ends after 2 s, B takes the lock and works until 3 "
+     "s, and in the middle of that, "
      "at 2.5 s, A deletes B's key: C enters and reads what B has read. An owner token keeps A from "
      "it; B works for half of its TTL only, and so is never overtaken otherwise.",
      {CHAIN(&two, "--strategy redis-ttl --expect redis-ttl=" LOST
@@ -131,8 +131,8 @@ const struct claim claims[] = {
      MADE "3.3",
      "An owner token alone does not help when the work outlives the TTL; renewal does.",
      "The first sale of inventory-1 is held for three TTLs between reading and writing. The lock "
-     "ends, the others sell what it has read, and then it writes. A lease that is renewed "
-     "meanwhile "
+     "ends, the others sell what it has read, and then it writes. A "
+     "lease that is renewed meanwhile "
      "lasts as long as the work.",
      {FAILURE(&two, "--strategy redis-owner --ttl 1s --expect redis-owner=" LOST
                     " --fault inventory-1/after-read:delay=3s@1" SALE),
@@ -177,8 +177,8 @@ const struct claim claims[] = {
      MADE "5",
      "One lock limits the sale to 1 / hold time; shards multiply it.",
      "A lock that is held for 20 ms a sale lets through 50 a second at most, and so at most 75 in "
-     "the 1.5 s in which somebody waits for it; as many as twice that is left for a machine that "
-     "is "
+     "the 1.5 s in which somebody waits for it; as many as twice that "
+     "is left for a machine that is "
      "late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
@@ -195,8 +195,8 @@ const struct claim claims[] = {
      PRACTICE "3.1",
      "The database alone is enough: its own row lock is right under every fault.",
      "The holder stops, is slow to commit, or is killed with its transaction open; Redis dies and "
-     "forgets. A row lock ends with its transaction, and whoever waits for it reads what was "
-     "committed.",
+     "forgets. A row lock ends with its transaction, and whoever waits "
+     "for it reads what was committed.",
      {CONTROL("cure: its holder stops, and Redis is killed", &two,
               "--strategy atomic,pg-row --fault "
               "inventory-1/before-write:pause=2s@5,redis:kill@100ms" SALE),
@@ -221,8 +221,8 @@ const struct claim claims[] = {
      OVERVIEW "optimistic locks",
      "Comparing the stock itself suffers ABA once units come back.",
      "Every second order cannot be recorded, and its unit comes back. X sells the last unit and is "
-     "held; A reads the count and is held; B sells the unit that A has read and is recorded. Then "
-     "X "
+     "held; A reads the count and is held; B sells the unit that A "
+     "has read and is recorded. Then X "
      "is not, and its unit comes back: the count is what A has read, but the last unit is another. "
      "A writes, and sells B's unit again. A version only grows, and A begins again.",
      {FAILURE(&returning, "--strategy pg-value,return=count --expect pg-value=" LOST RETURNS),
@@ -232,8 +232,8 @@ const struct claim claims[] = {
      "A Redis that may forget its last second forgets locks.",
      "Redis keeps nothing on disk, and is killed and started again while a sale of inventory-1 "
      "holds the lock and is held before its write. The others find no lock, sell the unit, and it "
-     "is sold again. A Redis that writes each grant to disk before it answers still knows the "
-     "lock; "
+     "is sold again. A Redis that writes each grant to disk before it "
+     "answers still knows the lock; "
      "and a fence refuses the late write, as its counter starts from a clock and never falls.",
      {FAILURE(&forgetful, "--strategy redis --expect redis=" LOST FORGET),
       CONTROL("cure: the fence", &forgetful, "--strategy redis-fenced" FORGET),

@@ -165,13 +165,13 @@ static void print_section(const struct claim *claim, FILE *to) {
 static const char articles[] =
     "\nThe articles are Chinese:\n\n"
     "| here | its own title | what is known of it |\n|---|---|---|\n"
-    "| How a distributed lock is made | 分布式锁的实现 | the one that this project started from; "
-    "the "
+    "| How a distributed lock is made | 分布式锁的实现 | the one that "
+    "this project started from; the "
     "copy at hand names neither author nor address |\n"
     "| Locks in practice | 终极锁实战：单JVM锁+分布式锁 | 只会一点java, 2017, jfox.info |\n"
     "| An overview of locks | 锁概述 | EastX, cnblogs.com/cnx01/p/16948315.html |\n"
-    "| Three distributed locks | 分布式锁的实现 | Redis, ZooKeeper, database; no author, no "
-    "address "
+    "| Three distributed locks | 分布式锁的实现 | Redis, ZooKeeper, "
+    "database; no author, no address "
     "|\n";
 
 void claim_list_markdown(FILE *to) {

@@ -54,14 +54,14 @@ static const struct run_fault {
      .ttl = "1s"},
     {.name = "crash",
      .title = "an instance dies in mid-sale",
-     .about = "inventory-1 is killed at its 20th sale, after it has read the stock; a lease lasts "
-              "1 s.",
+     .about = "inventory-1 is killed at its 20th sale, after it has "
+              "read the stock; a lease lasts 1 s.",
      .failpoint = "inventory-1/after-read:crash@20",
      .ttl = "1s"},
     {.name = "kept-lock",
      .title = "a lock is never given back",
-     .about = "Each instance fails at its 20th sale before it gives its lock back; a lease lasts "
-              "1 h.",
+     .about = "Each instance fails at its 20th sale before it gives "
+              "its lock back; a lease lasts 1 h.",
      .failpoint = "before-unlock:error@20",
      .ttl = "1h",
      .wait = "500ms"},

@@ -126,13 +126,13 @@ static const struct option table[] = {
     ROW("stack", 0, TEXT, stack, NULL, NULL, NOWHERE,
         "the script that a --fault of a server and `claims` call; scripts/loadgen names it"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
-        "how long to wait for the ledger to settle after the last answer, and for servers to come "
-        "up"),
+        "how long to wait for the ledger to settle after the last "
+        "answer, and for servers to come up"),
     ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
         "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
     ROW("stuck-after", 0, DURATION, stuck_ns, "300ms", "1ms..1h", COMPARED,
-        "a product is STUCK when nothing was sold in so much of the end of its demand, which "
-        "lasted "
+        "a product is STUCK when nothing was sold in so much of the "
+        "end of its demand, which lasted "
         "twice as long, and units are left"),
     ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),

@@ -143,8 +143,8 @@ static enum options_result check_faults(void) {
         return refuse("--fault %s has no effect with --%s, for no product is made",
                       faults->failpoints[0], set.is_unjudged ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
-        return refuse("--fault %s needs scripts/stack: call scripts/loadgen, or name the script "
-                      "with --stack",
+        return refuse("--fault %s needs scripts/stack: call scripts/loadgen, "
+                      "or name the script with --stack",
                       faults->items[0].text);
     if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
         return refuse("--stack %.300s: %s", set.stack, strerror(errno));

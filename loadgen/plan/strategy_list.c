@@ -37,8 +37,8 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
 
     if (length == 0 || (is_option && list->count == 0)) {
         snprintf(why, why_size,
-                 "--strategy wants names with options after them, as in redis,ttl=2s,none; found "
-                 "%s",
+                 "--strategy wants names with options after them, as "
+                 "in redis,ttl=2s,none; found %s",
                  length == 0 ? "nothing between two commas" : "an option before any name");
         return -1;
     }

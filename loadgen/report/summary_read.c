@@ -55,8 +55,8 @@ json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
         snprintf(why, SUMMARY_WHY, "%s/summary.json is not the summary of a run", folder);
     else if (why[0] == '\0')
         snprintf(why, SUMMARY_WHY,
-                 "%s has no summary.json: name the folder of a run that has ended, such as "
-                 "results/latest",
+                 "%s has no summary.json: name the folder of a run that "
+                 "has ended, such as results/latest",
                  folder);
     json_decref(json);
     return NULL;

@@ -234,8 +234,8 @@ static void print_bound(const struct verdict *verdict, FILE *to) {
 
     if (bound < 0)
         fprintf(to,
-                "  no violation, and only %" PRId64 " attempts overlapped: this says nothing about "
-                "races\n",
+                "  no violation, and only %" PRId64 " attempts overlapped: "
+                "this says nothing about races\n",
                 verdict->overlapping);
     else
         fprintf(to,

@@ -75,11 +75,10 @@ static void describe(struct recommendation *made, const struct result *next) {
     else if (next != NULL)
         snprintf(than, sizeof than, "; next is %.60s: %s", next->item->given, next_p99);
     if (made->is_by_trips)
-        snprintf(
-            made->sentence, sizeof made->sentence,
-            "cheapest valid: %.60s, with %.1f round trips to Postgres and Redis per unit sold, "
-            "p99 %s%s",
-            made->cheapest->item->given, made->trips, p99, than);
+        snprintf(made->sentence, sizeof made->sentence,
+                 "cheapest valid: %.60s, with %.1f round trips to Postgres "
+                 "and Redis per unit sold, p99 %s%s",
+                 made->cheapest->item->given, made->trips, p99, than);
     else
         snprintf(made->sentence, sizeof made->sentence, "cheapest valid: %.60s, with a p99 of %s%s",
                  made->cheapest->item->given, p99, than);

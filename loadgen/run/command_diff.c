@@ -28,8 +28,8 @@ static int check_version(const struct side *side) {
         return 0;
     if (json_is_integer(version))
         snprintf(why, sizeof why,
-                 "%s/summary.json has schema_version %lld, and this loadgen reads %d: run it "
-                 "again",
+                 "%s/summary.json has schema_version %lld, and this "
+                 "loadgen reads %d: run it again",
                  side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
     else
         snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);

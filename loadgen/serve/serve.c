@@ -393,8 +393,8 @@ static int check_root(const char *root) {
 
     if (stat(root, &status) != 0 || !S_ISDIR(status.st_mode)) {
         complain("loadgen",
-                 "%s is no folder of results: name another, or run loadgen, which makes "
-                 "it",
+                 "%s is no folder of results: name another, "
+                 "or run loadgen, which makes it",
                  root);
         return EXIT_NO_INPUT;
     }

@@ -144,8 +144,8 @@ static int take_secret(struct inventory *inventory, const char *secret,
         at++;
     if (*at != '\0' || at - secret > 200) {
         (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
-                       "the secret has more than 200 characters, or some beyond A-Z, a-z, 0-9 and "
-                       "the like");
+                       "the secret has more than 200 characters, or some "
+                       "beyond A-Z, a-z, 0-9 and the like");
         return UV_EINVAL;
     }
     if (at > secret)

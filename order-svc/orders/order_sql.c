@@ -17,14 +17,14 @@ static const struct pg_statement insert_orders = {
     "order_insert",
     "INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
     "SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::bigint[]), "
-    "unnest($5::numeric[]), unnest($6::text[]) ON CONFLICT (order_id) DO NOTHING RETURNING "
-    "order_id",
+    "unnest($5::numeric[]), unnest($6::text[]) ON CONFLICT "
+    "(order_id) DO NOTHING RETURNING order_id",
     INSERTED};
 
 static const struct pg_statement find_order = {
     "order_find",
-    "SELECT order_id, product_id, unit, remaining, price, inventory_instance FROM orders WHERE "
-    "order_id = $1",
+    "SELECT order_id, product_id, unit, remaining, price, inventory_instance "
+    "FROM orders WHERE order_id = $1",
     1};
 
 static const struct pg_statement find_missing = {
@@ -37,8 +37,8 @@ static const struct pg_statement settle_page = {
     "order_settle",
     "INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
     "SELECT order_id, product_id, unit, remaining, price, instance FROM json_to_recordset($1) "
-    "AS r (order_id uuid, product_id uuid, unit bigint, remaining bigint, price numeric, instance "
-    "text) "
+    "AS r (order_id uuid, product_id uuid, unit bigint, remaining bigint, "
+    "price numeric, instance text) "
     "ON CONFLICT (order_id) DO NOTHING RETURNING order_id",
     1};
 

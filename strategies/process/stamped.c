@@ -38,9 +38,8 @@ const struct strategy strategy_stamped = {
     .family = "one process",
     .summary = "read and work without a lock, take it to write if nobody had it since, or retry",
     .promise = "no unit sold twice by one instance; who only looks takes no lock",
-    .breaks =
-        "a second instance: it has a stamp of its own; contention: most of the work is thrown "
-        "away",
+    .breaks = "a second instance: it has a stamp of its own; contention: "
+              "most of the work is thrown away",
     .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = sell,

@@ -10,8 +10,8 @@ const struct strategy strategy_redis = {
     .family = "Redis",
     .summary = "a lease in Redis: random owner, TTL, renewal, compare-and-delete",
     .promise = "one holder across all instances: no unit sold twice",
-    .breaks = "a holder paused past its TTL just before it writes; lost keys (FLUSHALL, eviction, "
-              "failover)",
+    .breaks = "a holder paused past its TTL just before it writes; lost keys "
+              "(FLUSHALL, eviction, failover)",
     .source = "How a distributed lock is made, 3.3 and 3.6; lockkit.h",
     .takes = TAKES_HANDOVER,
     .is_right = true,
@@ -25,8 +25,8 @@ const struct strategy strategy_redis = {
 const struct strategy strategy_redis_cohort = {
     .name = "redis-cohort",
     .family = "Redis",
-    .summary = "as redis, and up to handover= times the lease goes on to the next sale of an "
-               "instance",
+    .summary = "as redis, and up to handover= times the lease goes on "
+               "to the next sale of an instance",
     .promise = "as redis; no instance keeps the lease for more than so many sales of a turn",
     .breaks = "as redis; a lease that Redis has forgotten goes on until it is to be renewed",
     .source = "Dice, Marathe, Shavit: Lock Cohorting, 2012; lockkit.h",

@@ -24,8 +24,8 @@ const struct strategy strategy_redis_expire = {
     .family = "Redis",
     .summary = "SETNX, then EXPIRE: two commands, one after the other",
     .promise = "as redis-setnx, and a holder that dies later loses the lock after its TTL",
-    .breaks = "what parts the two: a death, a lost answer, a failover; work that outlives the TTL, "
-              "as redis-ttl",
+    .breaks = "what parts the two: a death, a lost answer, a failover; work that "
+              "outlives the TTL, as redis-ttl",
     .source = "How a distributed lock is made, 3.1 and 3.2",
     .is_right = true,
     .default_shards = 1,

@@ -18,9 +18,11 @@
     X(PAUSE, "pause", true)  /* the whole process, as a stop-the-world pause does */               \
     X(DELAY, "delay", true)  /* this sale only */                                                  \
     X(CRASH, "crash", false) /* SIGKILL to itself */                                               \
-    X(ERROR, "error", false) /* the step fails; after-write its outcome is UNKNOWN, before-unlock  \
-                                the lock is not given back, but for one that ends with its sale */ \
-    X(DROP_REPLY, "drop-reply", false) /* the sale goes on, the connection is cut instead of       \
+    X(ERROR, "error",                                                                              \
+      false) /* the step fails; after-write its outcome is UNKNOWN, before-unlock  \
+                                the lock is not given back, but for one that ends with its sale */               \
+    X(DROP_REPLY, "drop-reply",                                                                    \
+      false) /* the sale goes on, the connection is cut instead of       \
                                           answered */
 
 enum fail_action {

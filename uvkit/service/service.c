@@ -160,8 +160,8 @@ static void tell_failure(int err) {
 
     if (err == UV_EADDRINUSE)
         (void)service_fail(1,
-                           "port %d on %s is taken by another program: stop it, or choose another "
-                           "with --port",
+                           "port %d on %s is taken by another program: stop "
+                           "it, or choose another with --port",
                            port, listen);
     else if (err == UV_EINVAL)
         (void)service_fail(1,

@@ -91,10 +91,10 @@ static void use_a_lock(struct sale *sale) {
 
 static void test_each_result_of_a_raw_lock_is_a_row(void **state) {
     static const char *const rows[] = {
-        "name = 'SET NX' AND detail = 'ttl 60000 ms' AND lasts_ms = 60000 AND token = 'one' AND "
-        "result = 'yes'",
-        "name = 'SET NX' AND detail = '3 times' AND lasts_ms = 0 AND token = 'two' AND result = "
-        "'no'",
+        "name = 'SET NX' AND detail = 'ttl 60000 ms' AND lasts_ms = 60000 AND "
+        "token = 'one' AND result = 'yes'",
+        "name = 'SET NX' AND detail = '3 times' AND lasts_ms = 0 AND "
+        "token = 'two' AND result = 'no'",
         "name = 'PEXPIRE' AND detail = 'ttl 50000 ms' AND lasts_ms = 50000 AND result = 'yes'",
         "name = 'GET' AND token = 'one' AND result = 'yes'",
         "name = 'DEL if own' AND token = 'two' AND result = 'no'",

@@ -11,9 +11,8 @@
 static void test_the_head_says_what_was_run(void **state) {
     static char stages[] = "5s:0..800", part[] = "5%", skew[] = "zipf:1.1", name[] = "demo";
 
-    assert_tells(
-        "3 strategies in turn, each under the same 800 requests at 800/s, poisson, seed 1, "
-        "stock 1000,");
+    assert_tells("3 strategies in turn, each under the same 800 requests at "
+                 "800/s, poisson, seed 1, stock 1000,");
     options.repeat = 3;
     options.stages = stages;
     options.dup_rate = part;

@@ -121,8 +121,8 @@ static void test_an_open_verdict_claims_nothing(void **state) {
     sell(500, 500, 500, 0);
     verdict->kind = VERDICT_INCONCLUSIVE;
     answer(RECORD_SOLD_OUT, 300);
-    assert_sentence("none: sold 500 of 500 units and refused 300 as sold out; but this run proves "
-                    "nothing");
+    assert_sentence("none: sold 500 of 500 units and refused 300 as sold "
+                    "out; but this run proves nothing");
     sell(500, 0, 0, 0);
     verdict->kind = VERDICT_INCONCLUSIVE;
     assert_sentence("none: nothing is known of its sales, as the ledger was not read");

@@ -47,8 +47,8 @@ int report_set_up(void **state) {
         fill_round(&rounds[i], i);
     violate(&rounds[0].verdict, ANOMALY_TWIN, 431,
             "unit 788 sold twice: order 01900000-0000-7000-8000-000000000001 by inventory-1 at "
-            "10:01:02.123, order 01900000-0000-7000-8000-000000000002 by inventory-2 at "
-            "10:01:02.124");
+            "10:01:02.123, order 01900000-0000-7000-8000-000000000002 "
+            "by inventory-2 at 10:01:02.124");
     violate(&rounds[0].verdict, ANOMALY_EARLY_SOLD_OUT, 3, "request x was told sold out");
     violate(&rounds[0].verdict, ANOMALY_LEAK, 31, "12 left + 0 returned + 3 units sold is 15");
     rounds[1].verdict.kind = VERDICT_INCONCLUSIVE;

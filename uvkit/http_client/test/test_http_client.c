@@ -201,8 +201,8 @@ static const struct {
 } framings[] = {
     {"GET", OK_REPLY, "ok", 200, true, false},
     {"GET",
-     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\nT: "
-     "1\r\n\r\n",
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
+     "chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\nT: 1\r\n\r\n",
      "hello", 200, true, false},
     {"GET", "HTTP/1.1 200 OK\r\n\r\nto the end", "to the end", 200, false, true},
     {"GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", 200, false, false},
