@@ -75,8 +75,9 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
 
 /* More sales than units, all of units that there were, are twins. */
 static bool tell_oversell(struct counterexample *example, const struct judge *judge) {
-    const struct ledger_sale *sale = judge->outside ? judge->outside : judge->range.sales[0];
-    const struct ledger_row *row = sale ? judge_row(judge, sale->shard) : NULL;
+    const struct ledger_sale *sale =
+        judge->outside != NULL ? judge->outside : judge->range.sales[0];
+    const struct ledger_row *row = sale != NULL ? judge_row(judge, sale->shard) : NULL;
     const int64_t initial = judge->ledger->initial;
     /* Not the tightest, which is told as a TWIN. */
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
@@ -87,8 +88,9 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
         example_say(example,
                     "A sold unit %" PRId64 ", and %s had units %" PRId64 " to %" PRId64
                     ": a contradiction.",
-                    sale->unit, row ? "its stock row" : "the stock", row ? row->first_unit : 1,
-                    row ? row->first_unit + row->initial - 1 : initial);
+                    sale->unit, row != NULL ? "its stock row" : "the stock",
+                    row != NULL ? row->first_unit : 1,
+                    row != NULL ? row->first_unit + row->initial - 1 : initial);
     } else {
         assert(judge->twin_count > 0);
         example_tell_pair(example, judge, twins);
@@ -205,19 +207,19 @@ static void tell_other(struct counterexample *example, const struct judge *judge
 
 static bool tell_ghost(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->ghost;
-    const struct record *told = purchase ? example_told(purchase) : NULL;
+    const struct record *told = purchase != NULL ? example_told(purchase) : NULL;
 
     if (purchase == NULL)
         return false;
     *example = example_begin(judge, ANOMALY_GHOST, purchase->sale);
-    if (purchase->yes)
+    if (purchase->yes != NULL)
         tell_yes(example, told);
     else
         example_tell_request(example, told, purchase->id, record_outcome_text(told->outcome));
     if (purchase->sale == NULL)
         example_say(example, "The ledger has no sale of that order%s: a contradiction.",
-                    purchase->order ? ", though the order is recorded" : "");
-    else if (purchase->yes && purchase->sale->unit != told->unit)
+                    purchase->order != NULL ? ", though the order is recorded" : "");
+    else if (purchase->yes != NULL && purchase->sale->unit != told->unit)
         example_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
                     purchase->sale->unit);
     else if (purchase->order == NULL)

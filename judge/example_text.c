@@ -73,14 +73,14 @@ const struct record *example_told(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count && purchase->yes == NULL; i++)
         if (purchase->requests[i]->outcome == RECORD_UNKNOWN)
             return purchase->requests[i];
-    return purchase->yes ? purchase->yes : purchase->requests[0];
+    return purchase->yes != NULL ? purchase->yes : purchase->requests[0];
 }
 
 /* Of the reply that counts; LINEAR_NEVER when there was none. */
 static int64_t answered_ns(const struct buyer *buyer) {
-    const struct record *told = buyer->purchase ? example_told(buyer->purchase) : NULL;
+    const struct record *told = buyer->purchase != NULL ? example_told(buyer->purchase) : NULL;
 
-    return told && told->outcome != RECORD_UNKNOWN ? told->received_ns : LINEAR_NEVER;
+    return told != NULL && told->outcome != RECORD_UNKNOWN ? told->received_ns : LINEAR_NEVER;
 }
 
 /* ", answered 0.420011 s" or ", not told". */
@@ -165,5 +165,5 @@ void example_tell_turned_away(struct counterexample *example, const struct stuck
 struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly,
                                     const struct ledger_sale *sale) {
     return (struct counterexample){
-        .anomaly = anomaly, .item = judge->item, .shard = sale ? sale->shard : 0};
+        .anomaly = anomaly, .item = judge->item, .shard = sale != NULL ? sale->shard : 0};
 }

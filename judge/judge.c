@@ -31,7 +31,7 @@ static void take_request(struct purchase *purchase, const struct record *record)
 
     purchase->count++;
     purchase->is_unknown = purchase->is_unknown || record->outcome == RECORD_UNKNOWN;
-    if (record->outcome == RECORD_SOLD && (!yes || record->received_ns < yes->received_ns))
+    if (record->outcome == RECORD_SOLD && (yes == NULL || record->received_ns < yes->received_ns))
         purchase->yes = record;
 }
 
@@ -48,8 +48,9 @@ static void sum_up(struct purchase *purchase) {
     const struct record *first = first_seller(purchase), *yes = purchase->yes;
 
     purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
-    purchase->answered_ns = yes ? yes->received_ns : LINEAR_NEVER;
-    purchase->id = yes && yes->order_id[0] != '\0' ? yes->order_id : purchase->requests[0]->key;
+    purchase->answered_ns = yes != NULL ? yes->received_ns : LINEAR_NEVER;
+    purchase->id =
+        yes != NULL && yes->order_id[0] != '\0' ? yes->order_id : purchase->requests[0]->key;
 }
 
 int purchases_make(struct purchases *purchases, const struct recorder *recorder) {

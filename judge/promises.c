@@ -6,7 +6,7 @@
 #include <string.h>
 
 static void found_ghost(struct judge *judge, const struct purchase *purchase) {
-    judge->ghost = judge->ghost ? judge->ghost : purchase;
+    judge->ghost = judge->ghost != NULL ? judge->ghost : purchase;
 }
 
 static bool has_duplicate(struct judge *judge, const struct purchase *purchase) {
@@ -25,7 +25,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
                     key, purchase->id);
     else
         return false;
-    judge->duplicate = judge->duplicate ? judge->duplicate : purchase;
+    judge->duplicate = judge->duplicate != NULL ? judge->duplicate : purchase;
     return true;
 }
 
@@ -73,7 +73,8 @@ static void check_no(struct judge *judge, const struct purchase *purchase) {
         return;
     judge_found(judge, ANOMALY_ORPHAN, 1,
                 "order %s took unit %" PRId64 " (%s), and its customer was %s", purchase->id,
-                sale ? sale->unit : order->unit, sale ? sale->instance : "an order alone",
+                sale != NULL ? sale->unit : order->unit,
+                sale != NULL ? sale->instance : "an order alone",
                 record_outcome_text(purchase->requests[0]->outcome));
     found_orphan(judge, purchase, sale);
 }

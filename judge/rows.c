@@ -260,7 +260,7 @@ static void found_unasked(const struct rows *rows, size_t which,
                 "order %s took unit %" PRId64 " (%s), and each request that may have asked for it "
                 "was sent after the unit was gone",
                 sale->order_id, sale->unit, sale->instance);
-    judge->unasked = judge->unasked ? judge->unasked : sale;
+    judge->unasked = judge->unasked != NULL ? judge->unasked : sale;
 }
 
 /* Of a row below zero or above its beginning, what its sales do not explain. */
@@ -277,7 +277,7 @@ static void found_beyond(const struct rows *rows, size_t which) {
         leak->missing += -row->available - below;
     else
         return;
-    leak->row = leak->row ? leak->row : row;
+    leak->row = leak->row != NULL ? leak->row : row;
 }
 
 static void found_leak(const struct rows *rows, size_t which, const struct linear_answer *answer) {
@@ -329,8 +329,10 @@ static int allocate(struct rows *rows) {
     rows->sales = calloc(ops, sizeof(const struct ledger_sale *));
     rows->open.unknown_ns = calloc(judge->purchase_count + 1, sizeof *rows->open.unknown_ns);
     rows->open.undone_ns = calloc(judge->request_count + 1, sizeof *rows->open.undone_ns);
-    return rows->first && rows->after && rows->ghosts && rows->rows && rows->answers && rows->ops &&
-                   rows->sales && rows->open.unknown_ns && rows->open.undone_ns
+    return rows->first != NULL && rows->after != NULL && rows->ghosts != NULL &&
+                   rows->rows != NULL && rows->answers != NULL && rows->ops != NULL &&
+                   rows->sales != NULL && rows->open.unknown_ns != NULL &&
+                   rows->open.undone_ns != NULL
                ? 0
                : -1;
 }

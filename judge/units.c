@@ -70,7 +70,7 @@ static void find_oversell(struct judge *judge) {
         if (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial)
             continue;
         outside++;
-        first = first ? first : &ledger->sales[i];
+        first = first != NULL ? first : &ledger->sales[i];
     }
     judge->outside = first;
     if (beyond > 0 && beyond >= outside)
@@ -184,7 +184,7 @@ static void find_wrong(struct judge *judge) {
         if (judge_sale_kind(judge, sale) != SALE_WRONG)
             continue;
         judge->leak.wrong++;
-        judge->leak.wrong_sale = judge->leak.wrong_sale ? judge->leak.wrong_sale : sale;
+        judge->leak.wrong_sale = judge->leak.wrong_sale != NULL ? judge->leak.wrong_sale : sale;
     }
 }
 

@@ -295,7 +295,7 @@ static enum verdict_kind conclude(const struct verdict_case *judged,
     }
     if (verdict->reasons > 0)
         return VERDICT_INCONCLUSIVE;
-    return judged->ledgers ? VERDICT_VALID : VERDICT_UNJUDGED;
+    return judged->ledgers != NULL ? VERDICT_VALID : VERDICT_UNJUDGED;
 }
 
 int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {

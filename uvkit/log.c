@@ -147,14 +147,14 @@ void log_write(enum log_level level, const char *message, const char *pairs, ...
     int saved_errno = errno;
     va_list args;
 
-    if (!config.sink && (!config.service || level < config.least))
+    if (config.sink == NULL && (config.service == NULL || level < config.least))
         return;
     if (pairs != NULL) {
         va_start(args, pairs);
         (void)vsnprintf(formatted, sizeof formatted, pairs, args);
         va_end(args);
     }
-    if (config.sink)
+    if (config.sink != NULL)
         pass_on(level, message, formatted);
     else
         write_line(level, message, formatted);

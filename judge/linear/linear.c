@@ -354,7 +354,7 @@ static int make_room(struct check *check, size_t count) {
     check->ranked_room = count;
     check->ranked = malloc((count + 1) * sizeof *check->ranked);
     check->spare = malloc((count + 1) * sizeof *check->spare);
-    return check->ranked && check->spare ? 0 : -1;
+    return check->ranked != NULL && check->spare != NULL ? 0 : -1;
 }
 
 static int check_row(struct check *check, const struct linear_row *row) {

@@ -151,7 +151,7 @@ static bool compare_one(uint64_t seed, struct tally *tally) {
         return true;
     print_run(seed);
     print_stock();
-    print_message("the search: %s; the judge: %s\n", why ? why : "valid",
+    print_message("the search: %s; the judge: %s\n", why != NULL ? why : "valid",
                   found >= 0 ? simulated_verdict.found[found].example[0] : "valid");
     return false;
 }

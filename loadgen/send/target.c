@@ -105,7 +105,7 @@ static enum target_result get(struct target *target, const char *path, json_t **
         snprintf(why, why_size,
                  "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
                  "name another with --target",
-                 target->host, target->port, call.error ? call.error : "no answer");
+                 target->host, target->port, call.error != NULL ? call.error : "no answer");
         result = TARGET_UNREACHABLE;
     } else if (call.status != 200) {
         tell_error(&call, path, why, why_size);

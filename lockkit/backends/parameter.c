@@ -9,9 +9,9 @@ bool parameter_take(char *url, const char *name, char *value, size_t size) {
     const size_t length = strlen(name);
     char *at = strchr(url, '?'), *from, *end;
 
-    while (at && (strncmp(at + 1, name, length) != 0 || at[1 + length] != '='))
+    while (at != NULL && (strncmp(at + 1, name, length) != 0 || at[1 + length] != '='))
         at = strchr(at + 1, '&');
-    if (!at)
+    if (at == NULL)
         return false;
     from = at + 1 + length + 1;
     end = from + strcspn(from, "&");
@@ -39,7 +39,7 @@ bool parameter_take_number(char *url, const char *name, unsigned most, unsigned 
 bool parameter_has_others(const char *url, const char *name) {
     const size_t length = strlen(name);
 
-    for (const char *at = strchr(url, '?'); at && *at; at = strchr(at + 1, '&'))
+    for (const char *at = strchr(url, '?'); at != NULL && *at; at = strchr(at + 1, '&'))
         if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
             return true;
     return false;

@@ -34,7 +34,7 @@ size_t server_names_parse(struct server_name *names, size_t most, const char *at
         const char *comma = memchr(at, ',', (size_t)(end - at));
 
         names[count].port = port;
-        if (!parse_server(&names[count], at, comma ? comma : end))
+        if (!parse_server(&names[count], at, comma != NULL ? comma : end))
             return 0;
         if (comma == NULL)
             return count + 1;

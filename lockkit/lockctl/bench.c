@@ -173,7 +173,7 @@ static int measure(struct bench *bench, const char *url) {
         bench->users[i].began_ns = bench->began_ns;
         if (code == 0)
             acquire(&bench->users[i]);
-        else if (bench->users[i].client)
+        else if (bench->users[i].client != NULL)
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
     (code == 0 ? session_end : session_close)(&bench->session);
@@ -189,7 +189,7 @@ static int bench_url(const char *url) {
     bench.users = calloc((size_t)set.clients, sizeof *bench.users);
     for (int i = 0; i < STEPS; i++)
         bench.took[i] = calloc(1, sizeof *bench.took[i]);
-    if (bench.users && bench.took[ACQUIRE] && bench.took[RELEASE]) {
+    if (bench.users != NULL && bench.took[ACQUIRE] != NULL && bench.took[RELEASE] != NULL) {
         code = measure(&bench, session_url(url));
     } else {
         session_close(&bench.session);

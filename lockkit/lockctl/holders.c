@@ -88,7 +88,7 @@ static void on_broken(enum lk_status status, void *data) {
         say("%s: taken from its holder", asked.name);
     if (status == LK_LOST)
         finish(fail(EXIT_NOBODY, "%s: %s", asked.name,
-                    asked.owner ? "that owner does not hold it" : "nobody holds it"));
+                    asked.owner != NULL ? "that owner does not hold it" : "nobody holds it"));
     else
         finish(status == LK_OK ? EX_OK : fail_status(asked.name, status));
 }

@@ -14,7 +14,7 @@ static json_t *text_json(const char *text) {
     char *clean = malloc(UTF8_ROOM(strlen(text)));
     json_t *json;
 
-    if (!clean)
+    if (clean == NULL)
         return NULL;
     (void)utf8_clean(clean, text);
     json = json_string(clean);
@@ -54,7 +54,7 @@ json_t *inspection_json(const char *name, const struct lk_inspection *inspection
 }
 
 int json_print(json_t *json) {
-    int rc = json ? json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
+    int rc = json != NULL ? json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
 
     json_decref(json);
     return rc == 0 && putchar('\n') == '\n' && fflush(stdout) == 0 ? 0 : -1;

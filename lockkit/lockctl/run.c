@@ -90,7 +90,7 @@ static int signal_of(const char *name) {
     for (int i = 1; i < NSIG; i++) {
         const char *its = sigabbrev_np(i);
 
-        if (its && strcmp(name, its) == 0)
+        if (its != NULL && strcmp(name, its) == 0)
             return i;
     }
     return -1;
@@ -154,7 +154,7 @@ static void on_child_stop(struct child *child) {
 }
 
 static void tell_danger(struct run *run, const char *why) {
-    say("%s: the lock is in danger: %s", run->name, why ? why : "not confirmed");
+    say("%s: the lock is in danger: %s", run->name, why != NULL ? why : "not confirmed");
     if (run->signal == 0 || run->is_told)
         return;
     run->is_told = true;
@@ -175,7 +175,7 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
     case LK_LOST_STATE:
         run->is_lost = true;
         (void)fail(0, "%s: the lock is lost: %s; the command is killed", run->name,
-                   why ? why : "its time has passed");
+                   why != NULL ? why : "its time has passed");
         child_signal(&run->child, SIGKILL);
         break;
     }
@@ -244,10 +244,10 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 static void on_signal(uv_signal_t *handle, int number) {
     struct run *run = handle->data;
 
-    if (run->lease) {
+    if (run->lease != NULL) {
         say("%s: SIG%s is passed on to the command", run->name, sigabbrev_np(number));
         child_signal(&run->child, number);
-    } else if (run->request) {
+    } else if (run->request != NULL) {
         run->code = EXIT_SIGNAL + number;
         lk_cancel(run->request);
         run->request = NULL;
@@ -312,7 +312,7 @@ static int read_run(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
     run->signal = signal_of(set.signal);
     if (set.is_verbose)
         be_verbose();
-    if (!run->argv[0])
+    if (run->argv[0] == NULL)
         return fail(EX_USAGE, "which command? usage: lockctl run [settings] %s", rest);
     if (run->signal < 0)
         return fail(EX_USAGE, "--signal: there is no signal \"%s\"; TERM and 15 are two",

@@ -104,7 +104,7 @@ static int open_client(struct session *session, const char *argument,
     const char *url = session_url(argument), *what = url == argument ? "the URL" : "LOCKCTL_URL";
     enum lk_status status;
 
-    if (!url)
+    if (url == NULL)
         return fail(EX_USAGE, "the URL is - but LOCKCTL_URL is not set");
     status = lk_client_open(&session->client, &session->loop, url, options);
     if (status == LK_INVALID)
@@ -127,7 +127,7 @@ int session_open(struct session *session, const char *url, const char *name,
     if (code != 0)
         return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
     code = open_client(session, url, client);
-    if (code == 0 && name) {
+    if (code == 0 && name != NULL) {
         status = lk_lock_open(&session->lock, session->client, name, lock);
         if (status != LK_OK)
             code = fail_status(status == LK_INVALID ? "the name or a setting" : "the lock", status);
@@ -147,7 +147,7 @@ void session_end(struct session *session) {
 }
 
 void session_close(struct session *session) {
-    if (session->client)
+    if (session->client != NULL)
         lk_client_close(session->client, NULL, NULL);
     session_end(session);
 }

@@ -45,7 +45,7 @@ static char *owners_of(const struct lk_inspection *inspection) {
     size_t size;
     FILE *stream = open_memstream(&text, &size);
 
-    if (!stream)
+    if (stream == NULL)
         return NULL;
     for (size_t i = 0; i < inspection->holder_count; i++)
         (void)fprintf(stream, "%s %" PRIu64 "\n", inspection->holders[i].owner,
@@ -69,7 +69,7 @@ static int print_json(const struct lk_inspection *inspection) {
     char now[32];
 
     format_now(now);
-    if (json && json_object_set_new(json, "time", json_string(now)) != 0) {
+    if (json != NULL && json_object_set_new(json, "time", json_string(now)) != 0) {
         json_decref(json);
         return -1;
     }
@@ -114,11 +114,11 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     }
     watch.last = LK_OK;
     owners = owners_of(inspection);
-    if (!owners) {
+    if (owners == NULL) {
         finish(fail(EX_SOFTWARE, "out of memory"));
         return;
     }
-    if (!watch.seen || strcmp(watch.seen, owners) != 0)
+    if (watch.seen == NULL || strcmp(watch.seen, owners) != 0)
         if ((set.is_json ? print_json : print_text)(inspection) != 0)
             finish(fail(EX_IOERR, "the output cannot be written"));
     free(watch.seen);

@@ -34,14 +34,14 @@ static void tell(struct lk_election *election, enum lk_role role, const char *wh
 static void on_timer_closed(uv_handle_t *timer) {
     struct lk_election *election = timer->data;
 
-    if (election->on_closed)
+    if (election->on_closed != NULL)
         election->on_closed(election->close_data);
     free(election);
 }
 
 /* When closing, and nothing is under way any more. */
 static bool has_ended(struct lk_election *election) {
-    if (!election->is_closing || election->request || election->is_releasing)
+    if (!election->is_closing || election->request != NULL || election->is_releasing)
         return false;
     uv_close((uv_handle_t *)&election->again, on_timer_closed);
     return true;
@@ -108,7 +108,7 @@ enum lk_status lk_election_open(lk_election **out, lk_lock *lock, lk_election_cb
     struct lk_election *election = calloc(1, sizeof *election);
 
     *out = election;
-    if (!election)
+    if (election == NULL)
         return LK_NOMEM;
     election->lock = lock;
     election->on_role = cb;
@@ -120,13 +120,13 @@ enum lk_status lk_election_open(lk_election **out, lk_lock *lock, lk_election_cb
 }
 
 enum lk_role lk_election_role(const lk_election *election) {
-    if (!election->lease || lk_lease_check(election->lease, 0) != LK_OK)
+    if (election->lease == NULL || lk_lease_check(election->lease, 0) != LK_OK)
         return LK_FOLLOWER;
     return lk_lease_state(election->lease) == LK_HELD ? LK_LEADER : LK_LEADER_IN_DOUBT;
 }
 
 void lk_election_resign(lk_election *election) {
-    if (!election->lease)
+    if (election->lease == NULL)
         return;
     step_down(election);
     tell(election, LK_FOLLOWER, "resigned");
@@ -138,9 +138,9 @@ void lk_election_close(lk_election *election, lk_close_cb cb, void *data) {
     election->on_closed = cb;
     election->close_data = data;
     (void)uv_timer_stop(&election->again);
-    if (election->request)
+    if (election->request != NULL)
         lk_cancel(election->request);
-    if (election->lease)
+    if (election->lease != NULL)
         step_down(election);
     (void)has_ended(election);
 }

@@ -32,7 +32,7 @@ static void tell(uv_timer_t *timer) {
     struct told *told = timer->data;
 
     uv_close((uv_handle_t *)timer, on_told);
-    if (told->on_acquired)
+    if (told->on_acquired != NULL)
         told->on_acquired(NULL, told->status, told->lease, told->data);
     else
         told->on_released(told->status, told->data);
@@ -41,7 +41,7 @@ static void tell(uv_timer_t *timer) {
 static enum lk_status tell_later(uv_loop_t *loop, const struct told *what) {
     struct told *told = malloc(sizeof *told);
 
-    if (!told)
+    if (told == NULL)
         return LK_NOMEM;
     *told = *what;
     (void)uv_timer_init(loop, &told->timer);
@@ -54,7 +54,7 @@ enum lk_status lk_reentrant_open(lk_reentrant **out, lk_lock *lock) {
     struct lk_reentrant *owner = calloc(1, sizeof *owner);
 
     *out = owner;
-    if (!owner)
+    if (owner == NULL)
         return LK_NOMEM;
     owner->lock = lock;
     return LK_OK;
@@ -111,7 +111,7 @@ void lk_reentrant_release(lk_reentrant *owner, lk_release_cb cb, void *data) {
     assert(owner->depth > 0);
     if (--owner->depth == 0)
         lk_release(owner->lease, cb, data);
-    else if (cb &&
+    else if (cb != NULL &&
              tell_later(loop_of(owner), &(struct told){.on_released = cb, .data = data}) != LK_OK)
         cb(LK_OK, data);
 }

@@ -43,9 +43,9 @@ static bool is_twice(const struct member *a, const struct member *b) {
 
 /* None is left. */
 static void end(struct lk_set *set) {
-    if (set->on_acquired)
+    if (set->on_acquired != NULL)
         set->on_acquired(set->status, NULL, set->data);
-    else if (set->on_released)
+    else if (set->on_released != NULL)
         set->on_released(set->status, set->data);
     free(set);
 }
@@ -57,7 +57,7 @@ static bool is_worse(enum lk_status status, enum lk_status than) {
 static void on_released(enum lk_status status, void *data) {
     struct lk_set *set = data;
 
-    if (!set->on_acquired && is_worse(status, set->status))
+    if (set->on_acquired == NULL && is_worse(status, set->status))
         set->status = status;
     if (--set->releasing == 0)
         end(set);
@@ -146,7 +146,7 @@ enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait
     if (count == 0 || count > COUNT_MOST)
         return LK_INVALID;
     set = calloc(1, sizeof *set + count * sizeof *set->members);
-    if (!set)
+    if (set == NULL)
         return LK_NOMEM;
     set->count = count;
     set->on_acquired = cb;
@@ -159,7 +159,7 @@ enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait
         status = start_next(set);
     if (status != LK_OK)
         free(set);
-    else if (out)
+    else if (out != NULL)
         *out = set;
     return status;
 }
@@ -167,7 +167,7 @@ enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait
 /* The one under way may have its lock already; one that is failing already has no request. */
 void lk_set_cancel(lk_set *set) {
     set->is_canceled = true;
-    if (set->request)
+    if (set->request != NULL)
         lk_cancel(set->request);
 }
 

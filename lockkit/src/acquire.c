@@ -35,9 +35,9 @@ static void go_on(struct lk_lease *next, struct lk_lease *lease) {
 }
 
 bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
-    struct lk_lease *next = waiter ? waiter->data : NULL;
+    struct lk_lease *next = waiter != NULL ? waiter->data : NULL;
 
-    if (!next || lease->in_flight > 0 || !is_anything_begun(lease) || next->waiter.is_try ||
+    if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->waiter.is_try ||
         !may_go_on(next, lease))
         return false;
     go_on(next, lease);
@@ -159,7 +159,7 @@ static void take_answer(struct lk_lease *lease, enum lk_status status) {
 static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status status) {
     const struct queue_waiter *head = TAILQ_FIRST(&orphan->queue->waiters);
 
-    if (!head || status == LK_NOMEM || (head->is_try && status != LK_OK) ||
+    if (head == NULL || status == LK_NOMEM || (head->is_try && status != LK_OK) ||
         !may_go_on(head->data, orphan))
         return NULL;
     return head->data;
@@ -168,7 +168,7 @@ static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status 
 static void orphan_answered(struct lk_lease *orphan, enum lk_status status) {
     struct lk_lease *heir = find_heir(orphan, status);
 
-    if (!heir) {
+    if (heir == NULL) {
         orphan->client->counters.late_grants += status == LK_OK;
         queue_attempt_ended(orphan->queue);
         if (status == LK_OK || is_anything_begun(orphan))
@@ -274,7 +274,7 @@ enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, voi
         return status;
     lease->on_acquired = cb;
     lease->acquire_data = data;
-    if (request)
+    if (request != NULL)
         *request = &lease->request;
     start(lease, wait_ms);
     return LK_OK;

@@ -108,8 +108,8 @@ const char *lk_status_text(enum lk_status status) {
 }
 
 int64_t client_now_ns(const struct lk_client *client) {
-    return client->clock_ns ? (int64_t)client->clock_ns(client->clock_data)
-                            : clock_ns(CLOCK_BOOTTIME);
+    return client->clock_ns != NULL ? (int64_t)client->clock_ns(client->clock_data)
+                                    : clock_ns(CLOCK_BOOTTIME);
 }
 
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
@@ -143,7 +143,7 @@ static void run_tasks(struct task_list *tasks) {
     struct client_task *task;
 
     TAILQ_CONCAT(&due, tasks, entry);
-    while ((task = TAILQ_FIRST(&due))) {
+    while ((task = TAILQ_FIRST(&due)) != NULL) {
         TAILQ_REMOVE(&due, task, entry);
         task->run(task->data);
     }
@@ -171,13 +171,13 @@ static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_clien
     const int64_t now_ns = client_now_ns(client);
     char host[200] = "?";
 
-    if (given && (given->size < sizeof given->size || given->size > sizeof options))
+    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
         return -1;
-    if (given)
+    if (given != NULL)
         memcpy(&options, given, given->size);
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
-    if (options.label)
+    if (options.label != NULL)
         (void)snprintf(client->label, sizeof client->label, "%s", options.label);
     memcpy(client->random, &now_ns, sizeof client->random);
     client->loop = loop;
@@ -211,9 +211,9 @@ static enum lk_status open_backend(struct lk_client *client, const struct lk_bac
                                              .label = client->label,
                                              .push = client_push,
                                              .data = client};
-    enum lk_status status = rest ? LK_OK : LK_NOMEM;
+    enum lk_status status = rest != NULL ? LK_OK : LK_NOMEM;
 
-    if (rest && !parameter_take_number(rest, "handover", HANDOVER_MOST, &client->handover))
+    if (rest != NULL && !parameter_take_number(rest, "handover", HANDOVER_MOST, &client->handover))
         status = LK_INVALID;
     if (status == LK_OK)
         status = ops->open(&client->backend, &config);
@@ -231,7 +231,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     if (status != LK_OK)
         return status;
     client = calloc(1, sizeof *client);
-    if (!client)
+    if (client == NULL)
         return LK_NOMEM;
     status = LK_INVALID;
     if (init(client, loop, options) != 0)
@@ -240,7 +240,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     if (status != LK_OK)
         goto err_after_client;
     assert(client->backend->ops == ops);
-    client->caps = ops->caps_of ? ops->caps_of(client->backend) : ops->caps;
+    client->caps = ops->caps_of != NULL ? ops->caps_of(client->backend) : ops->caps;
     (void)uv_idle_init(loop, &client->idle);
     client->idle.data = client;
     *out = client;
@@ -262,7 +262,7 @@ static void part_torn_down(void *data) {
     if (--client->tearing_down > 0)
         return;
     free(client);
-    if (cb)
+    if (cb != NULL)
         cb(cb_data);
 }
 
@@ -327,5 +327,5 @@ static void on_event(enum log_level level, const char *message, const char *pair
 
 void lk_set_log(lk_log_cb cb, void *data) {
     told = cb;
-    log_set_sink(cb ? on_event : NULL, data);
+    log_set_sink(cb != NULL ? on_event : NULL, data);
 }

@@ -14,8 +14,8 @@ static void client_doubt(struct lk_client *client, const char *name, const char 
     struct lk_lease *lease;
 
     TAILQ_FOREACH (lease, &client->leases, entry) {
-        if ((owner && strcmp(lease->owner, owner) != 0) ||
-            (name && strcmp(lease->queue->name, name) != 0))
+        if ((owner != NULL && strcmp(lease->owner, owner) != 0) ||
+            (name != NULL && strcmp(lease->queue->name, name) != 0))
             continue;
         if (lease->phase == LEASE_HELD)
             lease_doubt(lease, state, why);
@@ -88,7 +88,7 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     client->close_data = data;
     TAILQ_FOREACH (lease, &client->leases, entry)
         close_lease(lease);
-    while ((lock = TAILQ_FIRST(&client->locks)))
+    while ((lock = TAILQ_FIRST(&client->locks)) != NULL)
         lk_lock_close(lock);
     client_maybe_closed(client);
 }

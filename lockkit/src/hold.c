@@ -64,14 +64,14 @@ static void tell_state(struct lk_lease *lease, const char *why) {
     if (state != lease->told)
         count(lease, state);
     lease->told = state;
-    lease->is_unheard = !lease->on_state && state != LK_HELD;
+    lease->is_unheard = lease->on_state == NULL && state != LK_HELD;
     if (state == LK_LOST_STATE) {
         (void)uv_timer_stop(&lease->timer);
         queue_not_ours(lease->queue);
     } else {
         arm(lease);
     }
-    if (lease->on_state)
+    if (lease->on_state != NULL)
         lease->on_state(lease, state, why, lease->state_data);
 }
 

@@ -52,7 +52,7 @@ static void on_break_answered(struct lk_command *command) {
     assert(command == &inspection->command && command->verb == LK_BREAK);
     if (command->status != LK_LOST)
         queue_given_back(inspection->queue);
-    if (inspection->on_broken)
+    if (inspection->on_broken != NULL)
         inspection->on_broken(command->status, inspection->data);
     end(inspection);
 }
@@ -63,10 +63,10 @@ static enum lk_status start(struct lk_lock *lock, enum lk_verb verb, const char 
     struct lk_backend *backend = client->backend;
     struct inspection *inspection = calloc(1, sizeof *inspection + backend->ops->command_size);
 
-    if (!inspection)
+    if (inspection == NULL)
         return LK_NOMEM;
     *inspection = *wanted;
-    if (owner)
+    if (owner != NULL)
         (void)snprintf(inspection->owner, sizeof inspection->owner, "%s", owner);
     inspection->queue = lock->queue;
     inspection->command = (struct lk_command){
@@ -75,9 +75,9 @@ static enum lk_status start(struct lk_lock *lock, enum lk_verb verb, const char 
         .permits = lock->policy.permits,
         .limit = lock->policy.limit,
         .name = lock->queue->name,
-        .owner = owner ? inspection->owner : NULL,
+        .owner = owner != NULL ? inspection->owner : NULL,
         .reply_ms = client->reply_ms,
-        .on_answer = wanted->on_inspected ? on_inspect_answered : on_break_answered,
+        .on_answer = wanted->on_inspected != NULL ? on_inspect_answered : on_break_answered,
         .data = inspection,
         .internal = inspection->internal};
     lock->queue->refs++;
@@ -92,7 +92,7 @@ enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data) {
 enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void *data) {
     if (!(lock->queue->client->caps & LK_CAP_BREAK))
         return LK_UNSUPPORTED;
-    if (owner && strlen(owner) > LABEL_MAX_BYTES)
+    if (owner != NULL && strlen(owner) > LABEL_MAX_BYTES)
         return LK_INVALID;
     return start(lock, LK_BREAK, owner, &(struct inspection){.on_broken = cb, .data = data});
 }

@@ -50,14 +50,14 @@ enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
     enum lk_status status = LK_NOMEM;
     struct lk_queue *queue;
 
-    if (!lease)
+    if (lease == NULL)
         return LK_NOMEM;
     if (make_owner(lease->owner) != 0) {
         status = LK_UNSUPPORTED;
         goto err_after_lease;
     }
     queue = queue_ref(client, lock->queue->name, lock->policy.is_fair ? lease->owner : NULL);
-    if (!queue)
+    if (queue == NULL)
         goto err_after_lease;
     lease->command.internal = lease->internal;
     lease->renewal.internal = lease->internal + units;

@@ -33,9 +33,9 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     struct lk_lock_options options = {0};
     const unsigned caps = client->caps;
 
-    if (given && (given->size < sizeof given->size || given->size > sizeof options))
+    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
         return LK_INVALID;
-    if (given)
+    if (given != NULL)
         memcpy(&options, given, given->size);
     policy->mode = options.mode;
     policy->limit = options.limit;
@@ -73,10 +73,10 @@ enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
     if (status != LK_OK)
         return status;
     lock = calloc(1, sizeof *lock);
-    if (!lock)
+    if (lock == NULL)
         return LK_NOMEM;
     lock->queue = queue_ref(client, name, NULL);
-    if (!lock->queue) {
+    if (lock->queue == NULL) {
         free(lock);
         return LK_NOMEM;
     }
@@ -95,7 +95,7 @@ lk_client *lk_lock_client(const lk_lock *lock) {
 }
 
 void lk_lock_close(lk_lock *lock) {
-    if (!lock)
+    if (lock == NULL)
         return;
     TAILQ_REMOVE(&lock->queue->client->locks, lock, entry);
     queue_unref(lock->queue);

@@ -15,20 +15,21 @@ static int compare(const void *a, const void *b) {
 }
 
 static struct lk_queue *queue_new(struct lk_client *client, const char *name, const char *owner) {
-    size_t name_size = strlen(name) + 1, owner_size = owner ? strlen(owner) + 1 : 0;
+    size_t name_size = strlen(name) + 1, owner_size = owner != NULL ? strlen(owner) + 1 : 0;
     struct lk_queue *queue = calloc(1, sizeof *queue + name_size + owner_size);
 
     assert(name_size > 1 && name_size <= NAME_MAX_BYTES + 1);
-    if (!queue)
+    if (queue == NULL)
         return NULL;
     memcpy(queue->text, name, name_size);
-    if (owner)
+    if (owner != NULL)
         memcpy(queue->text + name_size, owner, owner_size);
     queue->name = queue->text;
-    queue->key = (struct queue_key){owner ? queue->text + name_size : queue->name, owner != NULL};
+    queue->key =
+        (struct queue_key){owner != NULL ? queue->text + name_size : queue->name, owner != NULL};
     queue->client = client;
     TAILQ_INIT(&queue->waiters);
-    if (!tsearch(queue, &client->queues, compare)) {
+    if (tsearch(queue, &client->queues, compare) == NULL) {
         free(queue);
         return NULL;
     }
@@ -41,15 +42,15 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
 static struct lk_queue *find(struct lk_client *client, const char *text, bool is_own) {
     struct lk_queue **found = tfind(&(struct queue_key){text, is_own}, &client->queues, compare);
 
-    return found ? *found : NULL;
+    return found != NULL ? *found : NULL;
 }
 
 struct lk_queue *queue_ref(struct lk_client *client, const char *name, const char *owner) {
-    struct lk_queue *queue = find(client, owner ? owner : name, owner != NULL);
+    struct lk_queue *queue = find(client, owner != NULL ? owner : name, owner != NULL);
 
-    if (!queue)
+    if (queue == NULL)
         queue = queue_new(client, name, owner);
-    if (queue)
+    if (queue != NULL)
         queue->refs++;
     return queue;
 }
@@ -124,7 +125,7 @@ static struct lk_queue *queue_of_name(struct lk_queue *queue) {
 void queue_saw_change(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
-    if (!named)
+    if (named == NULL)
         return;
     named->kept_since_ns = 0;
     named->changed_ns = client_now_ns(queue->client);
@@ -133,7 +134,7 @@ void queue_saw_change(struct lk_queue *queue) {
 void queue_saw_kept(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
-    if (named && named->kept_since_ns == 0)
+    if (named != NULL && named->kept_since_ns == 0)
         named->kept_since_ns = client_now_ns(queue->client);
 }
 
@@ -141,7 +142,7 @@ int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
     const struct lk_queue *named = queue_of_name(queue);
     const int64_t now_ns = client_now_ns(queue->client);
 
-    if (!named || (named->kept_since_ns == 0 && named->changed_ns < from_ns))
+    if (named == NULL || (named->kept_since_ns == 0 && named->changed_ns < from_ns))
         return -1;
     if (named->kept_since_ns == 0)
         return 0;
@@ -167,18 +168,18 @@ void queue_given_back(struct lk_queue *queue) {
 static void wake_named(const void *node, VISIT visit, void *name) {
     struct lk_queue *queue = *(struct lk_queue *const *)node;
 
-    if ((visit == postorder || visit == leaf) && (!name || strcmp(queue->name, name) == 0))
+    if ((visit == postorder || visit == leaf) && (name == NULL || strcmp(queue->name, name) == 0))
         wake(queue);
 }
 
 void queue_wake(struct lk_client *client, const char *name, const char *owner) {
-    struct lk_queue *queue = owner ? find(client, owner, true) : NULL;
+    struct lk_queue *queue = owner != NULL ? find(client, owner, true) : NULL;
 
-    if (owner && !queue)
+    if (owner != NULL && queue == NULL)
         queue = find(client, name, false);
-    if (queue)
+    if (queue != NULL)
         wake(queue);
-    else if (!owner)
+    else if (owner == NULL)
         twalk_r(client->queues, wake_named, (void *)(uintptr_t)name);
 }
 
@@ -232,7 +233,7 @@ static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter
 void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter, bool is_in_line) {
     const bool was_head = TAILQ_FIRST(&queue->waiters) == waiter;
 
-    if (!take_out(queue, waiter) || !was_head)
+    if (take_out(queue, waiter) == NULL || !was_head)
         return;
     queue->is_in_line = is_in_line;
     if (!is_in_line && !queue->is_trying)
@@ -257,7 +258,7 @@ struct queue_waiter *queue_heir(const struct lk_queue *queue) {
 
 void queue_handed_over(struct lk_queue *queue, struct queue_waiter *heir, bool is_in_line) {
     assert(queue_heir(queue) == heir);
-    if (take_out(queue, heir) && !uv_is_active((const uv_handle_t *)&queue->poll))
+    if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
         wait_for_event(queue, -1);
     queue->is_in_line = is_in_line;
 }
@@ -277,8 +278,8 @@ void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {
     queue->is_trying = false;
     queue->is_woken = queue->is_given_back = false;
     next = take_out(queue, waiter);
-    if (next && waiter->is_shared && next->is_shared)
+    if (next != NULL && waiter->is_shared && next->is_shared)
         set_due(queue, QUEUE_FRESH);
-    else if (next)
+    else if (next != NULL)
         wait_for_event(queue, -1);
 }

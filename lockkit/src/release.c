@@ -23,7 +23,7 @@ static void report(struct lk_lease *lease, enum lk_status status) {
     counters->released += status == LK_OK;
     counters->release_lost += status == LK_LOST;
     counters->unknown += status == LK_UNKNOWN;
-    if (lease->on_released)
+    if (lease->on_released != NULL)
         lease->on_released(status, lease->release_data);
 }
 
@@ -161,7 +161,7 @@ static void tell_handed_over(void *data) {
 
     lease->is_outcome_due = false;
     lease_maybe_free(lease);
-    if (cb)
+    if (cb != NULL)
         cb(LK_OK, cb_data);
 }
 
@@ -201,7 +201,8 @@ static bool lease_hand_over(struct lk_lease *lease) {
     const int64_t now_ns = client_now_ns(lease->client);
     const struct queue_waiter *waiter = queue_heir(lease->queue);
 
-    if (!waiter || !may_hand_over(lease, now_ns) || !may_inherit(waiter->data, lease, now_ns))
+    if (waiter == NULL || !may_hand_over(lease, now_ns) ||
+        !may_inherit(waiter->data, lease, now_ns))
         return false;
     hand_over(lease, waiter->data);
     return true;

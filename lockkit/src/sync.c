@@ -56,7 +56,7 @@ static void on_job(uv_async_t *async) {
     uv_mutex_lock(&sync->mutex);
     STAILQ_CONCAT(&jobs, &sync->jobs);
     uv_mutex_unlock(&sync->mutex);
-    while ((job = STAILQ_FIRST(&jobs))) {
+    while ((job = STAILQ_FIRST(&jobs)) != NULL) {
         STAILQ_REMOVE_HEAD(&jobs, entry);
         job->start(job);
     }
@@ -125,7 +125,7 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
     enum lk_status status = LK_NOMEM;
 
     *out = NULL;
-    if (!sync)
+    if (sync == NULL)
         return LK_NOMEM;
     STAILQ_INIT(&sync->jobs);
     if (uv_mutex_init(&sync->mutex) != 0)
@@ -183,7 +183,7 @@ enum lk_status lk_sync_acquire(lk_sync *sync, const char *name,
     enum lk_status status;
 
     *out = NULL;
-    if (!held)
+    if (held == NULL)
         return LK_NOMEM;
     status = run(&job);
     if (status != LK_OK) {

@@ -53,7 +53,7 @@ static void on_end_closed(uv_handle_t *handle) {
 static void close_end(struct end *end) {
     struct chunk *chunk;
 
-    while ((chunk = STAILQ_FIRST(&end->held))) {
+    while ((chunk = STAILQ_FIRST(&end->held)) != NULL) {
         STAILQ_REMOVE_HEAD(&end->held, entry);
         free(chunk);
     }
@@ -108,8 +108,9 @@ static void flush(struct end *end) {
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
     struct end *end = stream->data;
     struct chunk *chunk =
-        buffer->base ? (struct chunk *)(void *)(buffer->base - offsetof(struct chunk, bytes))
-                     : NULL;
+        buffer->base != NULL
+            ? (struct chunk *)(void *)(buffer->base - offsetof(struct chunk, bytes))
+            : NULL;
 
     if (size <= 0) {
         free(chunk);
@@ -217,7 +218,7 @@ struct fault_proxy *fault_proxy_open(uv_loop_t *loop, const char *host, const ch
 }
 
 struct fault_proxy *fault_proxy_open_url(uv_loop_t *loop, const char *url) {
-    const char *at = strchr(url, '@') ? strchr(url, '@') + 1 : strstr(url, "://") + 3;
+    const char *at = strchr(url, '@') != NULL ? strchr(url, '@') + 1 : strstr(url, "://") + 3;
     char host[256], port[8];
     struct fault_proxy *proxy;
     int length;
@@ -256,7 +257,7 @@ void fault_proxy_freeze(struct fault_proxy *proxy) {
 void fault_proxy_cut(struct fault_proxy *proxy) {
     struct proxy_link *link;
 
-    while ((link = LIST_FIRST(&proxy->links)))
+    while ((link = LIST_FIRST(&proxy->links)) != NULL)
         cut(link);
 }
 

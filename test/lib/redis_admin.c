@@ -14,7 +14,7 @@
 const char *redis_url(void) {
     const char *url = getenv("TEST_REDIS");
 
-    if (!url) {
+    if (url == NULL) {
         (void)fprintf(stderr, "set TEST_REDIS to a redis:// URL (test/run does)\n");
         exit(1);
     }
@@ -29,7 +29,7 @@ redisContext *redis_admin_connect(void) {
     redis = redisConnect(address.host, address.port);
     assert_non_null(redis);
     assert_int_equal(redis->err, 0);
-    if (address.password)
+    if (address.password != NULL)
         freeReplyObject(redisCommand(redis, "AUTH %s", address.password));
     freeReplyObject(redisCommand(redis, "SELECT %d", address.db));
     redis_address_free(&address);

@@ -22,7 +22,7 @@ void metric_register(struct metric *metric) {
     STAILQ_FOREACH (each, &metrics, entry)
         if (strcmp(each->name, metric->name) == 0)
             last_of_name = each;
-    if (last_of_name)
+    if (last_of_name != NULL)
         STAILQ_INSERT_AFTER(&metrics, last_of_name, metric, entry);
     else
         STAILQ_INSERT_TAIL(&metrics, metric, entry);
@@ -58,13 +58,13 @@ static void print_help(FILE *out, const struct metric *metric) {
 
 static void print_sample(FILE *out, const struct metric *metric, const char *suffix, double value) {
     fprintf(out, "%s%s", metric->name, suffix);
-    if (metric->labels && *metric->labels)
+    if (metric->labels != NULL && *metric->labels)
         fprintf(out, "{%s}", metric->labels);
     fprintf(out, " %.15g\n", value);
 }
 
 static void print_bucket(FILE *out, const struct metric *metric, const char *le, uint64_t count) {
-    const char *labels = metric->labels ? metric->labels : "";
+    const char *labels = metric->labels != NULL ? metric->labels : "";
 
     fprintf(out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", metric->name, labels, *labels ? "," : "",
             le, count);
@@ -91,7 +91,7 @@ char *metrics_text(size_t *length) {
     struct metric *each;
     bool has_failed;
 
-    if (!out)
+    if (out == NULL)
         return NULL;
     STAILQ_FOREACH (each, &metrics, entry) {
         if (strcmp(each->name, name) != 0)
@@ -100,7 +100,7 @@ char *metrics_text(size_t *length) {
         if (each->type == METRIC_TIMES)
             print_times(out, each);
         else
-            print_sample(out, each, "", each->read ? each->read(each->data) : each->value);
+            print_sample(out, each, "", each->read != NULL ? each->read(each->data) : each->value);
     }
     has_failed = ferror(out);
     if (fclose(out) == 0 && !has_failed)

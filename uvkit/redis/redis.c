@@ -33,9 +33,9 @@
 static void link_by_deadline(struct redis_calls *list, struct redis_call *call) {
     struct redis_call *before = TAILQ_LAST(list, redis_calls);
 
-    while (before && before->deadline_ms > call->deadline_ms)
+    while (before != NULL && before->deadline_ms > call->deadline_ms)
         before = TAILQ_PREV(before, redis_calls, internal.entry);
-    if (before)
+    if (before != NULL)
         TAILQ_INSERT_AFTER(list, before, call, internal.entry);
     else
         TAILQ_INSERT_HEAD(list, call, internal.entry);
@@ -46,7 +46,7 @@ static struct redis_place *place_at(struct redis *redis, size_t index) {
 }
 
 static void free_text(struct redis_place *place) {
-    if (place->text)
+    if (place->text != NULL)
         redisFreeCommand(place->text);
     place->text = NULL;
 }
@@ -57,7 +57,7 @@ static void trim(struct redis *redis) {
     while (redis->head != redis->tail) {
         struct redis_place *place = place_at(redis, redis->head);
 
-        if (place->is_sent || place->call)
+        if (place->is_sent || place->call != NULL)
             return;
         if (redis->sent == redis->head)
             redis->sent++;
@@ -136,14 +136,14 @@ static const char *why_turn(const redisReply *reply) {
         if (strncmp(reply->str, codes[i][0], strlen(codes[i][0])) == 0)
             return codes[i][1];
     /* Servers before 7.0 say it from within a script. */
-    return strstr(reply->str, "-READONLY ") ? codes[0][1] : NULL;
+    return strstr(reply->str, "-READONLY ") != NULL ? codes[0][1] : NULL;
 }
 
 /* All that was sent is answered first. Subscriptions go, too: messages are published elsewhere. */
 static void turn_away(struct redis *redis) {
     const char *why = redis->turning;
 
-    if (!why || redis->head != redis->sent)
+    if (why == NULL || redis->head != redis->sent)
         return;
     redis_connection_drop(&redis->connection, why);
     redis_connection_drop(&redis->subscriptions.connection, why);
@@ -196,17 +196,17 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     struct redis_call *call;
 
     /* Not answered, but lost: on_down() sees to all of them. */
-    if (!reply || redis_connection_context(&redis->connection) != context)
+    if (reply == NULL || redis_connection_context(&redis->connection) != context)
         return;
     place = place_at(redis, redis->head++);
     assert(redis->head <= redis->sent && place->is_sent);
     redis->silent_since_ms = clock_now_ms();
     call = place->call;
-    if (!redis->turning)
+    if (redis->turning == NULL)
         redis->turning = why_turn(reply);
     turn_away(redis);
     trim(redis);
-    if (!call) /* too late */
+    if (call == NULL) /* too late */
         return;
     if (is_script_missing(call, reply)) {
         send_whole(redis, place);
@@ -224,14 +224,14 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
 static void flush(struct redis *redis) {
     redisAsyncContext *context = redis_connection_context(&redis->connection);
 
-    if (!context || redis->turning)
+    if (context == NULL || redis->turning != NULL)
         return;
     if (redis->head == redis->sent)
         redis->silent_since_ms = clock_now_ms();
     for (; redis->sent != redis->tail; redis->sent++) {
         struct redis_place *place = place_at(redis, redis->sent);
 
-        if (!place->call)
+        if (place->call == NULL)
             continue;
         if (redisAsyncFormattedCommand(context, on_reply, redis, place->text, place->length) !=
             REDIS_OK) {
@@ -239,7 +239,7 @@ static void flush(struct redis *redis) {
             return;
         }
         place->is_sent = true;
-        if (place->call->sends)
+        if (place->call->sends != NULL)
             (*place->call->sends)++;
         if (place->call->script == NULL || place->call->is_whole)
             free_text(place);
@@ -252,7 +252,7 @@ static void on_up(void *data) {
 
     flush(redis);
     redis_arm(redis);
-    if (redis->on_up)
+    if (redis->on_up != NULL)
         redis->on_up(redis->on_up_data);
 }
 
@@ -263,7 +263,7 @@ static void on_down(void *data) {
     for (; redis->head != redis->sent; redis->head++) {
         struct redis_place *place = place_at(redis, redis->head);
 
-        if (place->call)
+        if (place->call != NULL)
             end_early(redis, place->call, redis->connection.why);
     }
     trim(redis);
@@ -359,8 +359,8 @@ static int prepare(struct redis *redis, const struct redis_options *options) {
 
     redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
     redis->places = calloc(redis->capacity, sizeof *redis->places);
-    redis->name = strdup(options->name ? options->name : "redis");
-    if (!redis->places || !redis->name)
+    redis->name = strdup(options->name != NULL ? options->name : "redis");
+    if (redis->places == NULL || redis->name == NULL)
         return UV_ENOMEM;
     status = redis_address_parse(&redis->address, options->url);
     if (status != 0 || !redis->address.is_tls)
@@ -375,7 +375,7 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     struct redis *redis = calloc(1, sizeof *redis);
     int status;
 
-    if (!redis)
+    if (redis == NULL)
         return UV_ENOMEM;
     status = prepare(redis, options);
     if (status != 0) {
@@ -425,7 +425,7 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
 
 /* Copy the command to a place of its own; or say why not. */
 static const char *enqueue(struct redis *redis, struct redis_call *call) {
-    const char **args = call->args ? call->args : call->argv;
+    const char **args = call->args != NULL ? call->args : call->argv;
     long long length;
     char *text;
 
@@ -436,7 +436,7 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
     }
     if (redis->is_closing)
         return "closing";
-    if (call->argc < 1 || (call->argc > REDIS_ARGS_MAX && !call->args))
+    if (call->argc < 1 || (call->argc > REDIS_ARGS_MAX && call->args == NULL))
         return "no command, or too many arguments";
     if (call->deadline_ms <= clock_now_ms())
         return "the deadline had passed";
@@ -453,7 +453,7 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
     const char *why = enqueue(redis, call);
 
     call->internal.cb = cb;
-    if (why) {
+    if (why != NULL) {
         end_later(redis, call, REDIS_IS_NOT_SENT, why);
     } else {
         link_by_deadline(&redis->running, call);

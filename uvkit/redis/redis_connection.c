@@ -29,7 +29,7 @@
 
 void redis_copy_error(char *to, size_t size, const char *text) {
     const char *repeated = strstr(text, ", with args");
-    size_t length = repeated ? (size_t)(repeated - text) : strlen(text);
+    size_t length = repeated != NULL ? (size_t)(repeated - text) : strlen(text);
 
     (void)snprintf(to, size, "%.*s", (int)length, text);
 }
@@ -80,32 +80,32 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     struct redis_watcher *watcher = poll->data;
     struct redis_connection *connection = watcher->connection;
 
-    if (connection->session)
+    if (connection->session != NULL)
         redis_tls_forget_errors();
     /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
-    if (watcher->context && (status != 0 || events & UV_READABLE))
+    if (watcher->context != NULL && (status != 0 || events & UV_READABLE))
         redisAsyncHandleRead(watcher->context);
     connection->is_writing = true;
-    if (connection->session)
+    if (connection->session != NULL)
         redis_tls_forget_errors();
-    if (watcher->context && events & UV_WRITABLE)
+    if (watcher->context != NULL && events & UV_WRITABLE)
         redisAsyncHandleWrite(watcher->context);
     connection->is_writing = false;
     if (connection->watcher != watcher)
         return;
     /* On an error the first read may have got what the server said last, and this one gets why. */
-    if (watcher->context && status != 0)
+    if (watcher->context != NULL && status != 0)
         redisAsyncHandleRead(watcher->context);
     if (connection->watcher != watcher)
         return;
-    if (!watcher->context)
+    if (watcher->context == NULL)
         connection_go_down(connection);
     else if (status != 0)
         redis_connection_drop(connection, "the connection broke");
 }
 
 void redis_connection_read(struct redis_connection *connection) {
-    if (connection->watcher)
+    if (connection->watcher != NULL)
         on_ready(&connection->watcher->poll, 0, UV_READABLE);
 }
 
@@ -113,7 +113,7 @@ static void watcher_set(struct redis_watcher *watcher, int add, int drop) {
     int events = (watcher->events | add) & ~drop;
     int status;
 
-    if (!watcher->context || events == watcher->events)
+    if (watcher->context == NULL || events == watcher->events)
         return;
     status =
         events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
@@ -132,7 +132,7 @@ static void on_turn_over(uv_idle_t *writer) {
     struct redis_connection *connection = writer->data;
 
     (void)uv_idle_stop(writer);
-    if (connection->watcher)
+    if (connection->watcher != NULL)
         on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
 }
 
@@ -161,7 +161,7 @@ static bool is_answer_in_tls(const char *told) {
 static void set_why_it_broke(struct redis_connection *connection, const char *told) {
     char why[sizeof connection->why];
 
-    if (connection->session)
+    if (connection->session != NULL)
         redis_tls_why(connection->session, told, why, sizeof why);
     else
         text_copy(why, sizeof why,
@@ -173,7 +173,7 @@ static void set_why_it_broke(struct redis_connection *connection, const char *to
 static void on_cleanup(void *arg) {
     struct redis_watcher *watcher = arg;
 
-    if (!watcher->context)
+    if (watcher->context == NULL)
         return;
     if (watcher->connection->watcher == watcher)
         set_why_it_broke(watcher->connection, watcher->context->c.errstr);
@@ -252,7 +252,8 @@ static void on_pause_over(uv_timer_t *timer);
 
 /* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
 static bool is_refused(const struct redis_connection *connection) {
-    return connection->on_refused && strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0;
+    return connection->on_refused != NULL &&
+           strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0;
 }
 
 /* Whether to be without a connection until the rights may have changed. */
@@ -319,8 +320,8 @@ static void leave_ungreeted(struct redis_connection *connection) {
     const struct addresses *addresses = &connection->addresses;
 
     if (connection->is_connected && addresses->count > 1)
-        begin_with(connection,
-                   addresses->current->ai_next ? addresses->current->ai_next : addresses->all);
+        begin_with(connection, addresses->current->ai_next != NULL ? addresses->current->ai_next
+                                                                   : addresses->all);
 }
 
 static void connection_go_down(struct redis_connection *connection) {
@@ -348,11 +349,11 @@ static void connection_go_down(struct redis_connection *connection) {
 void redis_connection_drop(struct redis_connection *connection, const char *why) {
     struct redis_watcher *watcher = connection->watcher;
 
-    if (!watcher)
+    if (watcher == NULL)
         return;
     connection_set_why(connection, why);
     connection->watcher = NULL;
-    if (watcher->context)
+    if (watcher->context != NULL)
         redisAsyncFree(watcher->context);
     connection_go_down(connection);
 }
@@ -363,7 +364,8 @@ static void on_attempt_too_long(uv_timer_t *timer);
 static void on_connected(const redisAsyncContext *context, int status) {
     struct redis_connection *connection = context->data;
 
-    if (status != REDIS_OK || !connection->watcher || connection->watcher->context != context)
+    if (status != REDIS_OK || connection->watcher == NULL ||
+        connection->watcher->context != context)
         return;
     connection->is_connected = true;
     if (connection->addresses.count > 1)
@@ -375,7 +377,7 @@ static void on_connected(const redisAsyncContext *context, int status) {
 static int prepare_socket(struct redis_connection *connection, redisContext *context) {
     const struct redis_address *address = connection->address;
 
-    if (address->path)
+    if (address->path != NULL)
         return REDIS_OK;
     if (redisEnableKeepAlive(context) != REDIS_OK) {
         connection_set_why(connection, context->errstr);
@@ -385,7 +387,7 @@ static int prepare_socket(struct redis_connection *connection, redisContext *con
         return REDIS_OK;
     connection->session = redis_tls_start(connection->tls, context, address->host, connection->why,
                                           sizeof connection->why);
-    return connection->session ? REDIS_OK : REDIS_ERR;
+    return connection->session != NULL ? REDIS_OK : REDIS_ERR;
 }
 
 /* A socket that is connecting, and watched. -1 with `why` set when there is none. */
@@ -395,12 +397,13 @@ static int connect_socket(struct redis_connection *connection) {
     char host[ADDRESS_TEXT] = "";
     int status;
 
-    if (connection->addresses.current)
+    if (connection->addresses.current != NULL)
         address_host(host, connection->addresses.current->ai_addr);
-    context = address->path ? redisAsyncConnectUnix(address->path)
-                            : redisAsyncConnect(host[0] ? host : address->host, address->port);
+    context = address->path != NULL
+                  ? redisAsyncConnectUnix(address->path)
+                  : redisAsyncConnect(host[0] ? host : address->host, address->port);
 
-    if (!context) {
+    if (context == NULL) {
         connection_set_why(connection, "out of memory");
         return -1;
     }
@@ -422,7 +425,7 @@ static int connect_socket(struct redis_connection *connection) {
 static struct redis_connection *greeted(redisAsyncContext *context, const redisReply *reply) {
     struct redis_connection *connection = context->data;
 
-    if (!reply || !connection->watcher || connection->watcher->context != context)
+    if (reply == NULL || connection->watcher == NULL || connection->watcher->context != context)
         return NULL;
     if (reply->type != REDIS_REPLY_ERROR)
         return connection;
@@ -440,12 +443,12 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
     struct redis_connection *connection = greeted(context, reply);
 
     (void)arg;
-    if (!connection)
+    if (connection == NULL)
         return;
     assert(!connection->is_up);
     (void)uv_timer_stop(&connection->timer);
     connection->said[0] = '\0';
-    if (connection->addresses.current)
+    if (connection->addresses.current != NULL)
         begin_with(connection, connection->addresses.current);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
@@ -460,7 +463,7 @@ static void on_named(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
 
     (void)arg;
-    if (reply && reply->type == REDIS_REPLY_ERROR && connection->watcher &&
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR && connection->watcher != NULL &&
         connection->watcher->context == context)
         redis_copy_error(connection->said, sizeof connection->said, reply->str);
 }
@@ -471,10 +474,10 @@ static int greet(struct redis_connection *connection) {
     redisAsyncContext *context = connection->watcher->context;
     int status = REDIS_OK;
 
-    if (address->user)
+    if (address->user != NULL)
         status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s %s", address->user,
                                     address->password);
-    else if (address->password)
+    else if (address->password != NULL)
         status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s", address->password);
     if (address->db > 0)
         status |= redisAsyncCommand(context, on_greeting, NULL, "SELECT %d", address->db);
@@ -484,7 +487,8 @@ static int greet(struct redis_connection *connection) {
 
 static void on_attempt_too_long(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
-    const bool is_greeted = !connection->session || redis_tls_is_greeted(connection->session);
+    const bool is_greeted =
+        connection->session == NULL || redis_tls_is_greeted(connection->session);
 
     connection->is_silent = true;
     if (connection->addresses.count > 1 && !connection->is_connected)
@@ -560,7 +564,7 @@ static void on_pause_over(uv_timer_t *timer) {
 
     assert(!connection->is_up && !connection->is_closing);
     forget_addresses(connection);
-    if (connection->address->path || is_literal(connection->address->host)) {
+    if (connection->address->path != NULL || is_literal(connection->address->host)) {
         try_address(connection);
         return;
     }

@@ -54,7 +54,7 @@ static struct redis_channel *find(struct redis_subscriptions *all, const char *n
 static struct redis_channel *add_channel(struct redis *redis, const char *name) {
     struct redis_channel *channel = calloc(1, sizeof *channel + strlen(name) + 1);
 
-    if (!channel)
+    if (channel == NULL)
         return NULL;
     channel->of = redis;
     memcpy(channel->name, name, strlen(name) + 1);
@@ -77,7 +77,7 @@ static void tell(struct redis_channel *channel, const char *message) {
     struct redis_subscriptions *all = &channel->of->subscriptions;
     uint64_t round = all->round++;
 
-    for (all->cursor = TAILQ_FIRST(&channel->subscribers); all->cursor;) {
+    for (all->cursor = TAILQ_FIRST(&channel->subscribers); all->cursor != NULL;) {
         struct redis_subscription *subscription = all->cursor;
 
         all->cursor = TAILQ_NEXT(subscription, internal.entry);
@@ -95,7 +95,7 @@ static void ask(struct redis_channel *channel, enum channel_state state) {
     struct redis_subscriptions *all = &channel->of->subscriptions;
     redisAsyncContext *context = redis_connection_context(&all->connection);
 
-    if (!context)
+    if (context == NULL)
         return;
     channel->state = state;
     channel->asked = ++all->asked;
@@ -135,24 +135,24 @@ static struct redis_channel *best(struct redis_subscriptions *all,
 
 static bool was_asked_earlier(const struct redis_channel *channel,
                               const struct redis_channel *than) {
-    return channel->state == SUBSCRIBING && (!than || channel->asked < than->asked);
+    return channel->state == SUBSCRIBING && (than == NULL || channel->asked < than->asked);
 }
 
 static bool was_refused_earlier(const struct redis_channel *channel,
                                 const struct redis_channel *than) {
     return channel->state == NONE && channel->refused &&
-           (!than || channel->refused < than->refused);
+           (than == NULL || channel->refused < than->refused);
 }
 
 static bool is_first_wanted(const struct redis_channel *channel, const struct redis_channel *than) {
-    return !than && !channel->refused && !TAILQ_EMPTY(&channel->subscribers);
+    return than == NULL && !channel->refused && !TAILQ_EMPTY(&channel->subscribers);
 }
 
 /* Ask for the channel that was left out for the longest. */
 static void ask_again(struct redis_subscriptions *all) {
     struct redis_channel *channel = best(all, was_refused_earlier);
 
-    if (channel)
+    if (channel != NULL)
         ask(channel, SUBSCRIBING);
 }
 
@@ -167,7 +167,7 @@ static bool on_refused(void *data) {
     struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
     struct redis_channel *channel = best(all, was_asked_earlier);
 
-    if (channel)
+    if (channel != NULL)
         channel->refused = ++all->refused;
     return best(all, is_first_wanted) != NULL;
 }
@@ -195,13 +195,13 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     struct redis_channel *channel = arg;
     const char *kind;
 
-    if (!reply || redis_connection_context(context->data) != context)
+    if (reply == NULL || redis_connection_context(context->data) != context)
         return;
-    if (reply->elements != 3 || !reply->element[0]->str)
+    if (reply->elements != 3 || reply->element[0]->str == NULL)
         return;
     kind = reply->element[0]->str;
     if (strcmp(kind, "message") == 0) {
-        if (reply->element[2]->str)
+        if (reply->element[2]->str != NULL)
             tell(channel, reply->element[2]->str);
     } else if (strcmp(kind, "subscribe") == 0) {
         on_subscribed(channel);
@@ -241,7 +241,7 @@ static void each_channel(struct redis *redis, void (*visit)(struct redis_channel
     for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++) {
         struct redis_channel *channel = LIST_FIRST(&redis->subscriptions.channels[i]), *next;
 
-        for (; channel; channel = next) {
+        for (; channel != NULL; channel = next) {
             next = LIST_NEXT(channel, entry);
             visit(channel);
         }
@@ -252,7 +252,7 @@ static void on_up(void *data) {
     struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
 
     each_channel(data, settle);
-    if (!best(all, is_first_wanted))
+    if (best(all, is_first_wanted) == NULL)
         ask_again(all);
     (void)uv_timer_start(&all->connection.timer, on_time_to_ask_again, REDIS_REFUSED_MS,
                          REDIS_REFUSED_MS);
@@ -305,9 +305,9 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     if (redis->is_closing)
         return UV_ECANCELED;
     channel = find(all, subscription->channel);
-    if (!channel)
+    if (channel == NULL)
         channel = add_channel(redis, subscription->channel);
-    if (!channel)
+    if (channel == NULL)
         return UV_ENOMEM;
     subscription->internal.channel = channel;
     subscription->internal.is_effective = false;
@@ -329,7 +329,7 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
 void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription) {
     struct redis_channel *channel = subscription->internal.channel;
 
-    if (!channel)
+    if (channel == NULL)
         return;
     assert(channel->of == redis);
     unlink_subscription(subscription);

@@ -48,7 +48,7 @@ static int decode_percent(char *text) {
 
 static int copy_decoded(char **to, struct span text) {
     *to = strndup(text.at, (size_t)(text.end - text.at));
-    if (!*to)
+    if (*to == NULL)
         return UV_ENOMEM;
     return decode_percent(*to) == 0 ? 0 : UV_EINVAL;
 }
@@ -56,8 +56,8 @@ static int copy_decoded(char **to, struct span text) {
 /* [user][:password]. A user alone has the empty password, which is any to one with nopass. */
 static int parse_user(struct redis_address *address, struct span text) {
     const char *colon = memchr(text.at, ':', (size_t)(text.end - text.at));
-    struct span user = {text.at, colon ? colon : text.end};
-    struct span password = {colon ? colon + 1 : text.end, text.end};
+    struct span user = {text.at, colon != NULL ? colon : text.end};
+    struct span password = {colon != NULL ? colon + 1 : text.end, text.end};
     int status = 0;
 
     if (text.at == text.end)
@@ -80,7 +80,7 @@ static int parse_host(struct redis_address *address, struct span text) {
     if (address->port < 0)
         return UV_EINVAL;
     address->host = strndup(host, length);
-    return address->host ? 0 : UV_ENOMEM;
+    return address->host != NULL ? 0 : UV_ENOMEM;
 }
 
 /* [/db], or of a socket its path. */
@@ -110,8 +110,8 @@ static int parse(struct redis_address *address, const char *at, bool is_socket) 
     struct span authority = {at, at + strcspn(at, "/?")};
     struct span path = {authority.end, authority.end + strcspn(authority.end, "?")};
     const char *sign = memrchr(at, '@', (size_t)(authority.end - at));
-    struct span host = {sign ? sign + 1 : at, authority.end};
-    int status = sign ? parse_user(address, (struct span){at, sign}) : 0;
+    struct span host = {sign != NULL ? sign + 1 : at, authority.end};
+    int status = sign != NULL ? parse_user(address, (struct span){at, sign}) : 0;
 
     if (status == 0 && is_socket && host.at != host.end)
         status = UV_EINVAL;
@@ -133,7 +133,7 @@ int redis_address_parse(struct redis_address *address, const char *url) {
     int status = UV_EINVAL;
 
     memset(address, 0, sizeof *address);
-    for (size_t i = 0; url && i < sizeof schemes / sizeof *schemes; i++) {
+    for (size_t i = 0; url != NULL && i < sizeof schemes / sizeof *schemes; i++) {
         if (strncmp(url, schemes[i].text, strlen(schemes[i].text)) != 0)
             continue;
         address->is_tls = schemes[i].is_tls;

@@ -14,7 +14,7 @@ static int set_up(void **state) {
     one = calloc(1, sizeof *one);
     other = calloc(1, sizeof *other);
     srandom(7);
-    return one && other ? 0 : -1;
+    return one != NULL && other != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state) {

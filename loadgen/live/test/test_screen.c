@@ -70,7 +70,7 @@ static const char *read_until(struct fixture *fixture, int fd, const char *end) 
     size_t length = 0;
 
     fixture->seen[0] = '\0';
-    while (poll(&poll_fd, 1, end != NULL && !strstr(fixture->seen, end) ? 20000 : 50) == 1) {
+    while (poll(&poll_fd, 1, end != NULL && strstr(fixture->seen, end) == NULL ? 20000 : 50) == 1) {
         ssize_t part = read(fd, fixture->seen + length, sizeof fixture->seen - 1 - length);
 
         if (part <= 0)

@@ -38,11 +38,11 @@ static void tell(struct etcd *etcd, const char *event, const char *why) {
 void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
     struct lk_command *command = sent->command;
 
-    if (status == LK_REFUSED && sent->ask.why) {
+    if (status == LK_REFUSED && sent->ask.why != NULL) {
         command->why = sent->ask.why;
         tell(sent->etcd, "etcd refuses a lock command", sent->ask.why);
     }
-    if (sent->owner)
+    if (sent->owner != NULL)
         etcd_owner_unref(sent->owner);
     sent->owner = NULL;
     command->status = status;
@@ -65,7 +65,7 @@ static void on_idle(uv_idle_t *idle) {
 
     (void)uv_idle_stop(idle);
     STAILQ_CONCAT(&answers, &etcd->answers);
-    while ((sent = STAILQ_FIRST(&answers))) {
+    while ((sent = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, entry);
         etcd_sent_end(sent, sent->command->status);
     }
@@ -126,20 +126,20 @@ static void inspect_answer(struct etcd_sent *sent, int64_t remaining_ms) {
     struct etcd_keys keys;
 
     etcd_sent_keys(sent, &keys);
-    for (size_t i = 0; all && standings && i < count; i++) {
+    for (size_t i = 0; all != NULL && standings != NULL && i < count; i++) {
         const json_t *kv = json_array_get(sent->line, i);
 
         inspect_describe(&all[i], &standings[i], kv, keys.prefix_length);
         all[i].fence = i < holders ? (uint64_t)json_integer_of(kv, "create_revision") : 0;
     }
-    if (all && standings && holders > 0)
+    if (all != NULL && standings != NULL && holders > 0)
         all[0].remaining_ms = remaining_ms;
     command->holders = all;
     command->holder_count = holders;
-    command->waiters = all ? all + holders : NULL;
+    command->waiters = all != NULL ? all + holders : NULL;
     command->waiter_count = count - holders;
     json_decref(sent->line);
-    etcd_sent_end(sent, all && standings ? LK_OK : LK_NOMEM);
+    etcd_sent_end(sent, all != NULL && standings != NULL ? LK_OK : LK_NOMEM);
     free(all);
     free(standings);
 }
@@ -209,7 +209,7 @@ static json_t *doomed(const struct etcd_sent *sent, const json_t *line) {
     for (size_t i = 0; i < holders; i++) {
         json_t *handle = json_object_get(json_array_get(line, i), "key");
 
-        if (!sent->command->owner || strcmp(json_string_value(handle), keys.own) == 0)
+        if (sent->command->owner == NULL || strcmp(json_string_value(handle), keys.own) == 0)
             (void)json_array_append(handles, handle);
     }
     return handles;
@@ -250,9 +250,9 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     sent->started_ns = clock_ns(CLOCK_BOOTTIME);
     sent->deadline_ms = clock_now_ms() + command->reply_ms;
     command->remaining_ms = -1;
-    if (command->owner && command->verb != LK_BREAK)
+    if (command->owner != NULL && command->verb != LK_BREAK)
         sent->owner = etcd_owner_find(&etcd->owners, command->owner);
-    if (sent->owner)
+    if (sent->owner != NULL)
         etcd_owner_ref(&etcd->owners, sent->owner);
     verbs[command->verb](sent);
 }
@@ -266,7 +266,7 @@ static enum lk_status open_etcd(struct lk_backend **backend,
     if (!etcd_url_parse(&url, config->url))
         return LK_INVALID;
     etcd = calloc(1, sizeof *etcd);
-    if (!etcd)
+    if (etcd == NULL)
         return LK_NOMEM;
     status = etcd_servers_open(&etcd->servers, config->loop, &url);
     memcpy(etcd->prefix, url.prefix, sizeof etcd->prefix);

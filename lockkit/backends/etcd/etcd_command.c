@@ -20,8 +20,9 @@ static int64_t ttl_of(const json_t *reply, const struct etcd_lease *lease) {
     const json_t *ttl = json_object_get(reply, "TTL"); /* left out when it is 0 */
     int64_t ttl_s = json_integer_of(reply, "TTL");
     const char *text = json_string_value(ttl);
-    bool is_zero = !ttl || (text ? strcmp(text, "0") == 0
-                                 : json_is_integer(ttl) && json_integer_value(ttl) == 0);
+    bool is_zero =
+        ttl == NULL || (text != NULL ? strcmp(text, "0") == 0
+                                     : json_is_integer(ttl) && json_integer_value(ttl) == 0);
 
     if (json_integer_of(reply, "ID") != lease->id || ttl_s > UINT32_MAX || (ttl_s == 0 && !is_zero))
         return -1;
@@ -144,8 +145,8 @@ static void acquire_refused(struct etcd_sent *sent, const struct etcd_keys *keys
         etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(keys), true, on_withdrawn);
         return;
     }
-    etcd_owner_watch(sent->owner, place->blocker ? place->blocker : keys->first,
-                     place->blocker ? NULL : keys->end, sent->ask.revision + 1);
+    etcd_owner_watch(sent->owner, place->blocker != NULL ? place->blocker : keys->first,
+                     place->blocker != NULL ? NULL : keys->end, sent->ask.revision + 1);
     command->is_queued = true;
     acquire_end(sent, LK_BUSY);
 }
@@ -180,11 +181,11 @@ static void acquire_not_entered(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
     const json_t *own = json_array_get(etcd_line_found(sent->ask.reply, 0), 0);
 
-    if (own && json_integer_of(own, "lease") == owner->lease.id) {
+    if (own != NULL && json_integer_of(own, "lease") == owner->lease.id) {
         owner->revision = json_integer_of(own, "create_revision");
         acquire_step(sent);
     } else {
-        acquire_end(sent, own || sent->command->patience_ms > 0 ? LK_UNKNOWN : LK_BUSY);
+        acquire_end(sent, own != NULL || sent->command->patience_ms > 0 ? LK_UNKNOWN : LK_BUSY);
     }
 }
 
@@ -315,10 +316,10 @@ void etcd_acquire(struct etcd_sent *sent) {
     struct etcd *etcd = sent->etcd;
     const struct lk_command *command = sent->command;
 
-    if (!sent->owner) {
+    if (sent->owner == NULL) {
         struct etcd_owner *owner = etcd_owner_new(&etcd->owners, command->owner, command->name);
 
-        if (!owner) {
+        if (owner == NULL) {
             etcd_sent_end_later(sent, LK_NOMEM);
             return;
         }
@@ -470,7 +471,7 @@ static void renew_extend(struct etcd_sent *sent) {
 void etcd_renew(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
 
-    if (!owner || !owner->is_held)
+    if (owner == NULL || !owner->is_held)
         etcd_sent_end_later(sent, LK_LOST);
     else if (sent->command->ttl_ms > owner->lease.ttl_s * 1000ULL)
         renew_extend(sent);
@@ -529,7 +530,7 @@ static void on_left(struct etcd_ask *ask) {
 void etcd_release(struct etcd_sent *sent) {
     struct etcd_keys keys;
 
-    if (!sent->owner) {
+    if (sent->owner == NULL) {
         etcd_sent_end_later(sent, LK_LOST);
         return;
     }

@@ -31,9 +31,9 @@ void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name
     key[length - 1] = '/' + 1;
     base64_encode(keys->end, key, length);
     key[length - 1] = '/';
-    if (owner)
+    if (owner != NULL)
         memcpy(key + length, owner, strlen(owner));
-    base64_encode(keys->own, key, length + (owner ? strlen(owner) : 0));
+    base64_encode(keys->own, key, length + (owner != NULL ? strlen(owner) : 0));
 }
 
 static json_t *created(const char *key, int64_t revision) {
@@ -105,7 +105,7 @@ json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *c
             json_pack("[o]", get_own(keys)));
     json_decref(compare);
     compare = created(keys->first, 0);
-    if (compare)
+    if (compare != NULL)
         (void)json_object_set_new(compare, "range_end", json_string(keys->end));
     return transaction(json_pack("[o]", compare),
                        json_pack("[o]", put(keys, command, label, lease)),
@@ -160,10 +160,10 @@ static bool is_range(const json_t *range) {
     size_t i;
 
     json_array_foreach (kvs, i, kv)
-        if (!json_string_value(json_object_get(kv, "key")) ||
+        if (json_string_value(json_object_get(kv, "key")) == NULL ||
             json_integer_of(kv, "create_revision") == 0)
             return false;
-    return json_is_object(range) && (!kvs || json_is_array(kvs));
+    return json_is_object(range) && (kvs == NULL || json_is_array(kvs));
 }
 
 bool etcd_line_is_whole(const json_t *range) {
@@ -187,7 +187,7 @@ enum etcd_done etcd_line_done(const json_t *reply, const char *success, const ch
     const json_t *responses = json_object_get(reply, "responses");
     const char *operations = json_is_true(succeeded) ? success : failure;
 
-    if ((succeeded && !json_is_boolean(succeeded)) || !operations ||
+    if ((succeeded != NULL && !json_is_boolean(succeeded)) || operations == NULL ||
         json_array_size(responses) != strlen(operations))
         return ETCD_DONE_UNKNOWN;
     for (size_t i = 0; operations[i]; i++)
@@ -246,7 +246,7 @@ struct etcd_place etcd_line_place(const json_t *found, int64_t revision,
             last_alone = json_string_value(json_object_get(kv, "key"));
         }
     }
-    if (command->mode == LK_EXCLUSIVE || last_alone)
+    if (command->mode == LK_EXCLUSIVE || last_alone != NULL)
         return (struct etcd_place){last == NULL, command->mode == LK_EXCLUSIVE ? last : last_alone};
     return (struct etcd_place){
         (command->limit == 0 || taken <= command->limit) && i < ETCD_LINE_MOST, NULL};

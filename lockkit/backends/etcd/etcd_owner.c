@@ -27,7 +27,7 @@ void etcd_owners_init(struct etcd_owners *owners, struct etcd_servers *servers,
 struct etcd_owner *etcd_owner_find(struct etcd_owners *owners, const char *token) {
     struct etcd_owner **found = tfind(&token, &owners->by_token, compare);
 
-    return found ? *found : NULL;
+    return found != NULL ? *found : NULL;
 }
 
 void etcd_owner_ref(struct etcd_owners *owners, struct etcd_owner *owner) {
@@ -43,7 +43,7 @@ void etcd_owner_unref(struct etcd_owner *owner) {
 }
 
 void etcd_owner_unwatch(struct etcd_owner *owner) {
-    if (owner->watch)
+    if (owner->watch != NULL)
         etcd_watch_stop(owner->watch);
     owner->watch = NULL;
 }
@@ -64,7 +64,7 @@ static void on_watch_over(void *data, bool is_deleted) {
 
 void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *range_end,
                       int64_t revision) {
-    if (owner->watch && etcd_watch_is_of(owner->watch, key))
+    if (owner->watch != NULL && etcd_watch_is_of(owner->watch, key))
         return;
     etcd_owner_unwatch(owner);
     owner->watch =
@@ -90,7 +90,7 @@ void etcd_owner_drop(struct etcd_owners *owners, struct etcd_owner *owner) {
 void etcd_owners_clear(struct etcd_owners *owners) {
     struct etcd_owner *owner;
 
-    while ((owner = TAILQ_FIRST(&owners->by_use))) {
+    while ((owner = TAILQ_FIRST(&owners->by_use)) != NULL) {
         assert(owner->refs == 0);
         forget(owners, owner);
     }
@@ -118,14 +118,14 @@ struct etcd_owner *etcd_owner_new(struct etcd_owners *owners, const char *token,
     size_t token_size = strlen(token) + 1, name_size = strlen(name) + 1;
     struct etcd_owner *owner = calloc(1, sizeof *owner + token_size + name_size);
 
-    if (!owner)
+    if (owner == NULL)
         return NULL;
     memcpy(owner->text, token, token_size);
     memcpy(owner->text + token_size, name, name_size);
     owner->token = owner->text;
     owner->name = owner->text + token_size;
     owner->owners = owners;
-    if (!tsearch(owner, &owners->by_token, compare)) {
+    if (tsearch(owner, &owners->by_token, compare) == NULL) {
         free(owner);
         return NULL;
     }

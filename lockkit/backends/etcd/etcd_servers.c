@@ -65,7 +65,7 @@ static char *headers_of(const struct etcd_servers *servers) {
     char *headers = NULL;
     int length;
 
-    if (servers->token)
+    if (servers->token != NULL)
         length = asprintf(&headers, ASK_LEADER "Authorization: %s\r\n", servers->token);
     else
         length = asprintf(&headers, ASK_LEADER);
@@ -121,8 +121,8 @@ static void ask_unanswered(struct etcd_ask *ask, const char *why) {
 
 static bool is_about_token(int code, const char *why) {
     return code == CODE_UNAUTHENTICATED ||
-           (code == CODE_INVALID &&
-            (strstr(why, "auth store is old") || strstr(why, "user name is empty")));
+           (code == CODE_INVALID && (strstr(why, "auth store is old") != NULL ||
+                                     strstr(why, "user name is empty") != NULL));
 }
 
 /* The token is of no use any more: it has ended, or the rights have changed. */
@@ -146,12 +146,12 @@ static void ask_refused(struct etcd_ask *ask, const json_t *error) {
     const char *why = json_string_value(json_object_get(error, "message"));
     int code = (int)json_integer_of(error, "code");
 
-    why = why ? why : not_understood;
+    why = why != NULL ? why : not_understood;
     if (code == 0)
         code = (int)json_integer_of(error, "grpc_code");
     ask->code = code;
     ask->why = why;
-    if (strstr(why, "no leader") || strstr(why, "not leader"))
+    if (strstr(why, "no leader") != NULL || strstr(why, "not leader") != NULL)
         ask_not_effective(ask, why);
     else if (needs_token(ask->internal.servers) && !ask->internal.is_reauthenticated &&
              is_about_token(code, why))
@@ -169,11 +169,11 @@ static void take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
     const json_t *result = json_object_get(root, "result"); /* of a stream */
     const json_t *error = json_object_get(root, "error"), *header;
 
-    if (error || !is_ok) {
+    if (error != NULL || !is_ok) {
         ask_refused(ask, json_is_object(error) ? error : root);
         return;
     }
-    ask->reply = result ? result : root;
+    ask->reply = result != NULL ? result : root;
     header = json_object_get(ask->reply, "header");
     ask->raft_term = json_integer_of(header, "raft_term");
     ask->revision = json_integer_of(header, "revision");
@@ -230,20 +230,20 @@ static void send_now(struct etcd_ask *ask) {
 
     free(ask->internal.headers);
     ask->internal.headers = headers_of(servers);
-    ask->internal.is_out_of_memory = !ask->internal.body || !ask->internal.headers;
+    ask->internal.is_out_of_memory = ask->internal.body == NULL || ask->internal.headers == NULL;
     ask->internal.endpoint = servers->current;
     ask->internal.call = (struct http_call){
         .method = "POST",
         .target = ask->internal.path,
         .headers = ask->internal.headers,
         .body = ask->internal.body,
-        .body_length = ask->internal.body ? strlen(ask->internal.body) : 0,
+        .body_length = ask->internal.body != NULL ? strlen(ask->internal.body) : 0,
         /* Without memory: not at all, but answered later. */
         .deadline_ms = ask->internal.is_out_of_memory ? 0 : deadline_of(ask),
         .data = ask,
     };
     ask->internal.tries++;
-    if (ask->round_trips && !ask->internal.is_out_of_memory)
+    if (ask->round_trips != NULL && !ask->internal.is_out_of_memory)
         (*ask->round_trips)++;
     http_call_start(servers->endpoints[servers->current].questions, &ask->internal.call,
                     on_call_ended);
@@ -252,7 +252,7 @@ static void send_now(struct etcd_ask *ask) {
 static void send_ask(struct etcd_ask *ask) {
     struct etcd_servers *servers = ask->internal.servers;
 
-    if (!needs_token(servers) || servers->token || ask == &servers->authentication) {
+    if (!needs_token(servers) || servers->token != NULL || ask == &servers->authentication) {
         send_now(ask);
         return;
     }
@@ -266,7 +266,7 @@ static void end_waiting(struct etcd_servers *servers, enum lk_status status, con
     struct etcd_ask *ask;
 
     TAILQ_CONCAT(&waiting, &servers->waiting, internal.entry);
-    while ((ask = TAILQ_FIRST(&waiting))) {
+    while ((ask = TAILQ_FIRST(&waiting)) != NULL) {
         TAILQ_REMOVE(&waiting, ask, internal.entry);
         ask->why = why;
         if (status == LK_OK)
@@ -282,12 +282,12 @@ static void on_authenticated(struct etcd_ask *ask) {
     enum lk_status status = ask->status;
 
     servers->is_authenticating = false;
-    if (status == LK_OK && !token) {
+    if (status == LK_OK && token == NULL) {
         ask->why = "the answer to a name and a password has no token";
         status = LK_REFUSED;
     } else if (status == LK_OK) {
         servers->token = strdup(token);
-        status = servers->token ? LK_OK : LK_NOMEM;
+        status = servers->token != NULL ? LK_OK : LK_NOMEM;
     }
     end_waiting(servers, status, ask->why);
 }
@@ -313,7 +313,7 @@ void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const ch
     ask->reply = NULL;
     ask->internal.servers = servers;
     ask->internal.path = path;
-    ask->internal.body = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    ask->internal.body = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     ask->internal.deadline_ms = deadline_ms;
     json_decref(body);
     send_ask(ask);
@@ -339,7 +339,7 @@ static bool watch_take_line(struct etcd_watch *watch) {
     watch->is_deleted = json_array_size(json_object_get(result, "events")) > 0;
     json_decref(root);
     watch->line.length = 0;
-    return result && !watch->is_deleted;
+    return result != NULL && !watch->is_deleted;
 }
 
 static bool on_watch_part(struct http_call *call, const char *bytes, size_t length) {
@@ -347,13 +347,13 @@ static bool on_watch_part(struct http_call *call, const char *bytes, size_t leng
 
     while (length > 0) {
         const char *end = memchr(bytes, '\n', length);
-        size_t taken = end ? (size_t)(end - bytes) + 1 : length;
+        size_t taken = end != NULL ? (size_t)(end - bytes) + 1 : length;
 
         if (watch->line.length + taken > LINE_MOST || !buffer_append(&watch->line, bytes, taken))
             return false;
         bytes += taken;
         length -= taken;
-        if (end && !watch_take_line(watch))
+        if (end != NULL && !watch_take_line(watch))
             return false;
     }
     return true;
@@ -374,7 +374,7 @@ static void on_watch_ended(struct http_call *call) {
     bool is_deleted = watch->is_deleted;
 
     watch_free(watch);
-    if (cb)
+    if (cb != NULL)
         cb(data, is_deleted);
 }
 
@@ -382,7 +382,7 @@ static char *watch_request(const char *key, const char *range_end, int64_t revis
     json_t *root =
         json_pack("{s:{s:s, s:I, s:[s], s:s*}}", "create_request", "key", key, "start_revision",
                   (json_int_t)revision, "filters", "NOPUT", "range_end", range_end);
-    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
 
     json_decref(root);
     return text;
@@ -393,12 +393,12 @@ struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *ke
                                     void *data) {
     struct etcd_watch *watch = calloc(1, sizeof *watch);
 
-    if (!watch)
+    if (watch == NULL)
         return NULL;
     watch->key = strdup(key);
     watch->body = watch_request(key, range_end, revision);
     watch->headers = headers_of(servers);
-    if (!watch->key || !watch->body || !watch->headers) {
+    if (watch->key == NULL || watch->body == NULL || watch->headers == NULL) {
         watch_free(watch);
         return NULL;
     }
@@ -439,7 +439,7 @@ static void on_client_closed(void *data) {
     free(servers->token);
     explicit_bzero(&servers->url, sizeof servers->url);
     free(servers);
-    if (cb)
+    if (cb != NULL)
         cb(cb_data);
 }
 
@@ -451,9 +451,9 @@ void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), vo
     for (unsigned i = 0; i < count; i++) {
         struct endpoint endpoint = servers->endpoints[i];
 
-        if (endpoint.questions)
+        if (endpoint.questions != NULL)
             http_client_close(endpoint.questions, on_client_closed, servers);
-        if (endpoint.streams)
+        if (endpoint.streams != NULL)
             http_client_close(endpoint.streams, on_client_closed, servers);
     }
 }
@@ -477,7 +477,7 @@ static int open_endpoint(struct etcd_servers *servers, uv_loop_t *loop, struct e
 enum lk_status etcd_servers_open(struct etcd_servers **servers, uv_loop_t *loop,
                                  const struct etcd_url *url) {
     struct etcd_servers *made = calloc(1, sizeof *made);
-    int rc = made ? 0 : UV_ENOMEM;
+    int rc = made != NULL ? 0 : UV_ENOMEM;
 
     for (unsigned i = 0; rc == 0 && i < url->count; i++) {
         made->url = *url;
@@ -489,7 +489,7 @@ enum lk_status etcd_servers_open(struct etcd_servers **servers, uv_loop_t *loop,
         *servers = made;
         return LK_OK;
     }
-    if (made && made->open_clients > 0)
+    if (made != NULL && made->open_clients > 0)
         etcd_servers_close(made, NULL, NULL);
     else
         free(made);

@@ -51,7 +51,7 @@ int64_t json_integer_of(const json_t *object, const char *key) {
     int64_t number = json_integer_value(value);
     char *end;
 
-    if (text) {
+    if (text != NULL) {
         errno = 0;
         number = strtoll(text, &end, 10);
         if (errno != 0 || *end != '\0')
@@ -64,5 +64,5 @@ bool json_bytes_of(const json_t *object, const char *key, char *bytes, size_t si
     const char *text = json_string_value(json_object_get(object, key));
     size_t length;
 
-    return base64_decode(bytes, size, &length, text ? text : "") && strlen(bytes) == length;
+    return base64_decode(bytes, size, &length, text != NULL ? text : "") && strlen(bytes) == length;
 }

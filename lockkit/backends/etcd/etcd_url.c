@@ -31,7 +31,7 @@ static bool decode(char *to, size_t size, const char *at, const char *end) {
 static bool parse_user(struct etcd_url *url, const char *at, const char *end) {
     const char *colon = memchr(at, ':', (size_t)(end - at));
 
-    return colon && colon > at && decode(url->user, sizeof url->user, at, colon) &&
+    return colon != NULL && colon > at && decode(url->user, sizeof url->user, at, colon) &&
            decode(url->password, sizeof url->password, colon + 1, end);
 }
 
@@ -39,14 +39,15 @@ bool etcd_url_parse(struct etcd_url *url, const char *text) {
     const char *at = text + strlen(SCHEME), *end, *sign, *path;
 
     memset(url, 0, sizeof *url);
-    if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 || strchr(text, '?') || strchr(text, '#'))
+    if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 || strchr(text, '?') != NULL ||
+        strchr(text, '#') != NULL)
         return false;
     end = at + strcspn(at, "/");
     sign = memrchr(at, '@', (size_t)(end - at));
-    if (sign && !parse_user(url, at, sign))
+    if (sign != NULL && !parse_user(url, at, sign))
         return false;
     url->count = (unsigned)server_names_parse(url->endpoints, ETCD_ENDPOINTS_MOST,
-                                              sign ? sign + 1 : at, end, DEFAULT_PORT);
+                                              sign != NULL ? sign + 1 : at, end, DEFAULT_PORT);
     if (url->count == 0)
         return false;
     path = *end == '/' && end[1] != '\0' ? end + 1 : DEFAULT_PREFIX;

@@ -59,7 +59,7 @@ static void start(struct folder *folder);
 static struct owner *find(struct folder *folder, const char *token) {
     struct owner *owner = NULL;
 
-    if (token)
+    if (token != NULL)
         LIST_FOREACH (owner, &folder->owners, entry)
             if (strcmp(owner->token, token) == 0)
                 break;
@@ -70,7 +70,7 @@ static struct owner *owner_new(const char *token, const char *name) {
     size_t size = strlen(name) + 1;
     struct owner *owner = calloc(1, sizeof *owner + size);
 
-    if (!owner)
+    if (owner == NULL)
         return NULL;
     (void)snprintf(owner->token, sizeof owner->token, "%s", token);
     memcpy(owner->name, name, size);
@@ -91,7 +91,7 @@ static void on_thread(uv_work_t *work) {
 static void take_acquired(struct folder *folder, struct task *task) {
     struct owner *owner = find(folder, task->job.owner);
 
-    if (task->status == LK_OK && !owner) {
+    if (task->status == LK_OK && owner == NULL) {
         owner = task->owner;
         task->owner = NULL;
         owner->held = task->job.held;
@@ -106,7 +106,7 @@ static void take_acquired(struct folder *folder, struct task *task) {
 static void take_released(struct folder *folder, struct task *task) {
     struct owner *owner = find(folder, task->job.owner);
 
-    if (!owner || (task->status != LK_OK && task->status != LK_LOST))
+    if (owner == NULL || (task->status != LK_OK && task->status != LK_LOST))
         return;
     LIST_REMOVE(owner, entry);
     free(owner);
@@ -155,7 +155,7 @@ static void answer(struct folder *folder, struct task *task) {
 
 /* It was there, and is not any more, and we have not given it back meanwhile. */
 static void tell_lost(struct folder *folder, struct task *task) {
-    if (task->status == LK_LOST && find(folder, task->job.owner) && !folder->is_closing)
+    if (task->status == LK_LOST && find(folder, task->job.owner) != NULL && !folder->is_closing)
         folder->config.push(folder->config.data, LK_PUSH_LOST, task->job.name, task->job.owner,
                             "its folder was taken away");
     free(task);
@@ -170,7 +170,7 @@ static void on_done(uv_work_t *work, int status) {
     (void)status; /* nobody cancels it */
     STAILQ_REMOVE_HEAD(&folder->tasks, entry);
     start(folder);
-    if (task->command)
+    if (task->command != NULL)
         answer(folder, task);
     else
         tell_lost(folder, task);
@@ -190,7 +190,7 @@ static void look_after(struct folder *folder, const char *name) {
         if (folder->kind != &file_mkdir || strcmp(owner->name, name) != 0)
             continue;
         task = calloc(1, sizeof *task + size + sizeof owner->token);
-        if (!task)
+        if (task == NULL)
             continue; /* it is told when it is released */
         memcpy(task->text, name, size);
         memcpy(task->text + size, owner->token, sizeof owner->token);
@@ -214,7 +214,7 @@ static void take_event(struct folder *folder, const struct inotify_event *event)
     if (event->mask & (IN_Q_OVERFLOW | IN_IGNORED)) {
         folder->is_watched = false; /* made again with the next command */
         folder->config.push(folder->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
-    } else if (ending && (strcmp(ending, ".lock") == 0 || strcmp(ending, ".held") == 0) &&
+    } else if (ending != NULL && (strcmp(ending, ".lock") == 0 || strcmp(ending, ".held") == 0) &&
                file_name_decode(name, sizeof name, event->name)) {
         look_after(folder, name);
     }
@@ -252,11 +252,11 @@ static void start(struct folder *folder) {
     struct task *task = STAILQ_FIRST(&folder->tasks);
     const struct owner *owner;
 
-    if (!task)
+    if (task == NULL)
         return;
     watch(folder);
     owner = find(folder, task->job.owner);
-    if (owner)
+    if (owner != NULL)
         task->job.held = owner->held;
     folder->work.data = folder;
     (void)uv_queue_work(folder->config.loop, &folder->work, on_thread, on_done);
@@ -278,9 +278,9 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
                                   .held = {-1, -1}};
     command->remaining_ms = -1;
     command->round_trips = 1; /* of the disk */
-    if (command->verb == LK_ACQUIRE && !find(folder, command->owner)) {
+    if (command->verb == LK_ACQUIRE && find(folder, command->owner) == NULL) {
         task->owner = owner_new(command->owner, command->name);
-        task->status = task->owner ? LK_OK : LK_NOMEM;
+        task->status = task->owner != NULL ? LK_OK : LK_NOMEM;
     }
     STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
     if (STAILQ_FIRST(&folder->tasks) == task)
@@ -289,16 +289,16 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
 
 static bool parse(struct folder *folder, const char *url) {
     const char *path = url + strlen(SCHEME), *query = strchr(path, '?');
-    size_t length = query ? (size_t)(query - path) : strlen(path);
+    size_t length = query != NULL ? (size_t)(query - path) : strlen(path);
 
     if (strncmp(path, "///", 3) == 0)
         path += 2, length -= 2;
     if (path[0] != '/' || path[1] == '/' || length >= sizeof folder->path)
         return false;
     memcpy(folder->path, path, length);
-    folder->kind = !query || strcmp(query, "?kind=flock") == 0 ? &file_flock
-                   : strcmp(query, "?kind=mkdir") == 0         ? &file_mkdir
-                                                               : NULL;
+    folder->kind = query == NULL || strcmp(query, "?kind=flock") == 0 ? &file_flock
+                   : strcmp(query, "?kind=mkdir") == 0                ? &file_mkdir
+                                                                      : NULL;
     return folder->kind != NULL;
 }
 
@@ -306,7 +306,7 @@ static enum lk_status open_file(struct lk_backend **backend,
                                 const struct lk_backend_config *config) {
     struct folder *folder = calloc(1, sizeof *folder);
 
-    if (!folder)
+    if (folder == NULL)
         return LK_NOMEM;
     if (!parse(folder, config->url)) {
         free(folder);
@@ -335,7 +335,7 @@ static void on_poll_closed(uv_handle_t *handle) {
     void *data = folder->data;
     struct owner *owner;
 
-    while ((owner = LIST_FIRST(&folder->owners))) {
+    while ((owner = LIST_FIRST(&folder->owners)) != NULL) {
         LIST_REMOVE(owner, entry);
         if (owner->held.lock >= 0) {
             (void)close(owner->held.lock);

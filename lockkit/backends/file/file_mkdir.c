@@ -154,7 +154,7 @@ static enum lk_status look(struct file_job *job, const struct files *files) {
     job->is_taken = is_there && !file_process_is_dead(&job->record.process);
     if (job->verb == LK_INSPECT)
         return LK_OK;
-    is_meant = is_there && (!job->owner || strcmp(job->record.owner, job->owner) == 0);
+    is_meant = is_there && (job->owner == NULL || strcmp(job->record.owner, job->owner) == 0);
     if (!is_meant)
         return LK_LOST;
     if (job->verb != LK_RENEW && take_apart(files) != 0)

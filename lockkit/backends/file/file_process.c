@@ -17,23 +17,23 @@ static bool read_started(long pid, unsigned long long *started) {
 
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     file = fopen(path, "re");
-    if (!file)
+    if (file == NULL)
         return false;
     length = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[length] = '\0';
     at = strrchr(text, ')');
-    return at && sscanf(at + 1,
-                        " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-                        "%*d %*d %*d %llu",
-                        started) == 1;
+    return at != NULL && sscanf(at + 1,
+                                " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                                "%*d %*d %*d %llu",
+                                started) == 1;
 }
 
 static bool read_boot(char boot[37]) {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    bool is_read = file && fscanf(file, "%36s", boot) == 1;
+    bool is_read = file != NULL && fscanf(file, "%36s", boot) == 1;
 
-    if (file)
+    if (file != NULL)
         (void)fclose(file);
     return is_read;
 }

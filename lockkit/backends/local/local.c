@@ -50,19 +50,19 @@ static int compare(const void *a, const void *b) {
 static struct name *find(struct local *local, const char *text) {
     struct name **found = tfind(&text, &local->names, compare);
 
-    return found ? *found : NULL;
+    return found != NULL ? *found : NULL;
 }
 
 static struct name *add_name(struct local *local, const char *text) {
     size_t size = strlen(text) + 1;
     struct name *name = malloc(sizeof *name + size);
 
-    if (!name)
+    if (name == NULL)
         return NULL;
     memcpy(name->copy, text, size);
     name->text = name->copy;
     LIST_INIT(&name->held);
-    if (tsearch(name, &local->names, compare))
+    if (tsearch(name, &local->names, compare) != NULL)
         return name;
     free(name);
     return NULL;
@@ -71,7 +71,7 @@ static struct name *add_name(struct local *local, const char *text) {
 static struct held *find_held(struct name *name, const char *owner) {
     struct held *held = NULL;
 
-    if (!name || !owner)
+    if (name == NULL || owner == NULL)
         return NULL;
     LIST_FOREACH (held, &name->held, entry)
         if (strcmp(held->owner, owner) == 0)
@@ -102,7 +102,7 @@ static bool fits(const struct name *name, const struct lk_command *command) {
 static enum lk_status grant(struct local *local, struct name *name, struct lk_command *command) {
     struct held *held = calloc(1, sizeof *held);
 
-    if (!held)
+    if (held == NULL)
         return LK_NOMEM;
     assert(strlen(command->owner) == OWNER_SIZE - 1);
     memcpy(held->owner, command->owner, OWNER_SIZE);
@@ -123,13 +123,13 @@ static enum lk_status acquire(struct local *local, struct lk_command *command) {
     const struct held *held = find_held(name, command->owner);
     enum lk_status status;
 
-    if (held) {
+    if (held != NULL) {
         command->fence = held->holder.fence;
         return LK_OK;
     }
-    if (!name)
+    if (name == NULL)
         name = add_name(local, command->name);
-    if (!name)
+    if (name == NULL)
         return LK_NOMEM;
     status = fits(name, command) ? grant(local, name, command) : LK_BUSY;
     drop_name_if_free(local, name);
@@ -140,7 +140,7 @@ static enum lk_status release(struct local *local, const struct lk_command *comm
     struct name *name = find(local, command->name);
     struct held *held = find_held(name, command->owner);
 
-    if (!held)
+    if (held == NULL)
         return LK_LOST;
     LIST_REMOVE(held, entry);
     free(held);
@@ -150,18 +150,18 @@ static enum lk_status release(struct local *local, const struct lk_command *comm
 
 static enum lk_status take_away(struct local *local, const struct lk_command *command) {
     struct name *name = find(local, command->name);
-    struct held *held = name ? LIST_FIRST(&name->held) : NULL, *next;
+    struct held *held = name != NULL ? LIST_FIRST(&name->held) : NULL, *next;
     enum lk_status status = LK_LOST;
 
-    for (; held; held = next) {
+    for (; held != NULL; held = next) {
         next = LIST_NEXT(held, entry);
-        if (command->owner && strcmp(held->owner, command->owner) != 0)
+        if (command->owner != NULL && strcmp(held->owner, command->owner) != 0)
             continue;
         LIST_REMOVE(held, entry);
         LIST_INSERT_HEAD(&local->broken, held, entry);
         status = LK_OK;
     }
-    if (name)
+    if (name != NULL)
         drop_name_if_free(local, name);
     return status;
 }
@@ -171,7 +171,7 @@ static enum lk_status execute(struct local *local, struct lk_command *command) {
     case LK_ACQUIRE:
         return acquire(local, command);
     case LK_RENEW:
-        return find_held(find(local, command->name), command->owner) ? LK_OK : LK_LOST;
+        return find_held(find(local, command->name), command->owner) != NULL ? LK_OK : LK_LOST;
     case LK_RELEASE:
         return release(local, command);
     case LK_BREAK:
@@ -188,14 +188,14 @@ static void answer_inspection(struct local *local, struct lk_command *command) {
     const struct held *held;
     size_t count = 0;
 
-    if (name)
+    if (name != NULL)
         LIST_FOREACH (held, &name->held, entry)
             count++;
     holders = calloc(count + 1, sizeof *holders);
-    if (!holders)
+    if (holders == NULL)
         command->status = LK_NOMEM;
     count = 0;
-    if (name && holders)
+    if (name != NULL && holders != NULL)
         LIST_FOREACH (held, &name->held, entry)
             holders[count++] = held->holder;
     command->holders = holders;
@@ -207,7 +207,7 @@ static void answer_inspection(struct local *local, struct lk_command *command) {
 static void tell_broken(struct local *local) {
     struct held *held;
 
-    while ((held = LIST_FIRST(&local->broken))) {
+    while ((held = LIST_FIRST(&local->broken)) != NULL) {
         LIST_REMOVE(held, entry);
         local->config.push(local->config.data, LK_PUSH_LOST, NULL, held->owner, "it was broken");
         free(held);
@@ -222,7 +222,7 @@ static void on_idle(uv_idle_t *idle) {
     (void)uv_idle_stop(idle);
     STAILQ_CONCAT(&answers, &local->answers);
     tell_broken(local); /* before anyone is told that he has it now */
-    while ((answer = STAILQ_FIRST(&answers))) {
+    while ((answer = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, entry);
         if (answer->command->verb == LK_INSPECT)
             answer_inspection(local, answer->command);
@@ -251,7 +251,7 @@ static enum lk_status open_local(struct lk_backend **backend,
     if (strcmp(config->url, backend_local.scheme) != 0)
         return LK_INVALID;
     local = calloc(1, sizeof *local);
-    if (!local)
+    if (local == NULL)
         return LK_NOMEM;
     local->base.ops = &backend_local;
     local->config = *config;
@@ -267,7 +267,7 @@ static void free_name(void *arg) {
     struct name *name = arg;
     struct held *held;
 
-    while ((held = LIST_FIRST(&name->held))) {
+    while ((held = LIST_FIRST(&name->held)) != NULL) {
         LIST_REMOVE(held, entry);
         free(held);
     }

@@ -14,7 +14,7 @@ static void calls_dispatch(struct pg_calls *calls);
 static void worker_start(struct pg_worker *worker, struct pg_call *call) {
     worker->call = call;
     call->worker = worker;
-    if (call->round_trips)
+    if (call->round_trips != NULL)
         ++*call->round_trips;
     pg_link_run(worker->link, call->sql, call->count, call->params);
 }
@@ -45,12 +45,12 @@ static void on_worker_result(void *data, PGresult *result) {
         pg_link_close(worker->link);
         worker->link = NULL;
     }
-    if (call)
+    if (call != NULL)
         call->worker = NULL;
-    if (call && call_runs_again(call, result, is_stale)) {
+    if (call != NULL && call_runs_again(call, result, is_stale)) {
         PQclear(result);
         TAILQ_INSERT_HEAD(&worker->calls->waiting, call, entry);
-    } else if (call) {
+    } else if (call != NULL) {
         call->on_end(call, result, LK_OK);
     } else {
         PQclear(result);
@@ -63,9 +63,9 @@ static void calls_end_waiting(struct pg_calls *calls, enum lk_status status) {
     struct pg_call *call;
 
     for (unsigned i = 0; i < calls->most; i++)
-        if (calls->workers[i].link)
+        if (calls->workers[i].link != NULL)
             return;
-    while ((call = TAILQ_FIRST(&calls->waiting))) {
+    while ((call = TAILQ_FIRST(&calls->waiting)) != NULL) {
         TAILQ_REMOVE(&calls->waiting, call, entry);
         call->on_end(call, NULL, status);
     }
@@ -79,7 +79,7 @@ static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
     worker->link = NULL;
     worker->call = NULL;
     pg_tell_down(worker->calls->backend, why);
-    if (call) {
+    if (call != NULL) {
         call->worker = NULL;
         call->on_end(call, NULL, LK_UNKNOWN);
     }
@@ -93,11 +93,11 @@ static const struct pg_link_events worker_events = {
     .on_open = on_worker_open, .on_result = on_worker_result, .on_end = on_worker_end};
 
 static bool worker_is_open(const struct pg_worker *worker) {
-    return worker->link && worker->link->state == PG_LINK_OPEN;
+    return worker->link != NULL && worker->link->state == PG_LINK_OPEN;
 }
 
 static bool worker_is_stuck(const struct pg_worker *worker) {
-    return worker_is_open(worker) && worker->link->running > 0 && !worker->call &&
+    return worker_is_open(worker) && worker->link->running > 0 && worker->call == NULL &&
            clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
 }
 
@@ -113,11 +113,11 @@ static void calls_dispatch(struct pg_calls *calls) {
             pg_link_close(worker->link);
             worker->link = NULL;
         }
-        opening += worker->link && !worker_is_open(worker);
+        opening += worker->link != NULL && !worker_is_open(worker);
         if (!worker_is_open(worker) || worker->link->running > 0)
             continue;
         call = TAILQ_FIRST(&calls->waiting);
-        if (!call)
+        if (call == NULL)
             return;
         TAILQ_REMOVE(&calls->waiting, call, entry);
         worker_start(worker, call);
@@ -127,7 +127,7 @@ static void calls_dispatch(struct pg_calls *calls) {
     for (unsigned i = 0; i < calls->most && opening < waiting; i++) {
         struct pg_worker *worker = &calls->workers[i];
 
-        if (worker->link)
+        if (worker->link != NULL)
             continue;
         worker->link = pg_link_open(&calls->backend->links, &worker_events, worker);
         opening++;
@@ -152,7 +152,7 @@ void pg_calls_run(struct pg_calls *calls, struct pg_call *call) {
 bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {
     struct pg_worker *worker = call->worker;
 
-    if (!worker) {
+    if (worker == NULL) {
         TAILQ_REMOVE(&calls->waiting, call, entry);
         return false;
     }
@@ -163,6 +163,6 @@ bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {
 
 void pg_calls_close(struct pg_calls *calls) {
     for (unsigned i = 0; i < calls->most; i++)
-        if (calls->workers[i].link)
+        if (calls->workers[i].link != NULL)
             pg_link_close(calls->workers[i].link);
 }

@@ -136,7 +136,7 @@ static void on_postgres_due(uv_timer_t *timer) {
     int64_t now_ms = clock_now_ms();
     struct pg_sent *sent, *next;
 
-    for (sent = TAILQ_FIRST(&backend->sent); sent; sent = next) {
+    for (sent = TAILQ_FIRST(&backend->sent); sent != NULL; sent = next) {
         next = TAILQ_NEXT(sent, entry);
         if (sent->due_ms > now_ms)
             postgres_arm(backend, sent->due_ms);
@@ -152,7 +152,7 @@ static void on_postgres_idle(uv_idle_t *idle) {
 
     (void)uv_idle_stop(idle);
     TAILQ_CONCAT(&answered, &backend->answered, entry);
-    while ((sent = TAILQ_FIRST(&answered))) {
+    while ((sent = TAILQ_FIRST(&answered)) != NULL) {
         PGresult *result = sent->result;
         struct lk_holder *holders = sent->holders;
 
@@ -187,7 +187,7 @@ void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
 
     sent->result = rows;
     sent->holders = calloc((size_t)count + 1, sizeof *sent->holders);
-    if (!sent->holders) {
+    if (sent->holders == NULL) {
         pg_answer(sent, LK_NOMEM);
         return;
     }
@@ -243,7 +243,7 @@ static enum lk_status check_mode(const char *mode) {
         log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
     }
-    if (!find_mode(mode)) {
+    if (find_mode(mode) == NULL) {
         log_warn("postgres:// needs a mode", "modes=session,table");
         return LK_INVALID;
     }
@@ -256,7 +256,7 @@ static enum lk_status postgres_read_url(const char *url, char *mode, size_t size
     enum lk_status status;
     int rv;
 
-    if (!rest)
+    if (rest == NULL)
         return LK_NOMEM;
     (void)parameter_take(rest, "mode", mode, size);
     status = check_mode(mode);

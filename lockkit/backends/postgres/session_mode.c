@@ -65,7 +65,7 @@ static void session_run(struct session *session, enum statement statement, struc
     assert(session->statement == NOTHING && session->is_open);
     session->statement = statement;
     session->running = sent;
-    if (sent)
+    if (sent != NULL)
         sent->command->round_trips++;
     pg_link_run(session->link, sql, count, params);
 }
@@ -101,7 +101,7 @@ static void session_give_back(struct session *session) {
     const char *const params[] = {session->key};
     struct pg_sent *sent = TAILQ_FIRST(&session->line);
 
-    if (sent)
+    if (sent != NULL)
         TAILQ_REMOVE(&session->line, sent, line);
     if (session->is_held)
         session_run(session, UNLOCK, sent, pg_session_unlock_sql[session->mode], 1, params);
@@ -136,7 +136,7 @@ static void session_close(struct session *session) {
 }
 
 static bool session_is_idle(const struct session *session) {
-    return session->link && !session->owner[0];
+    return session->link != NULL && !session->owner[0];
 }
 
 static void session_become_nobodys(struct session *session) {
@@ -179,9 +179,9 @@ static void session_drop(struct session *session, bool is_gone, enum lk_status u
     memcpy(owner, session->owner, sizeof owner);
     memcpy(name, session->name, sizeof name);
     session->is_used = session->is_used && !is_gone;
-    if (session->running)
+    if (session->running != NULL)
         TAILQ_INSERT_HEAD(&session->line, session->running, line);
-    while ((sent = TAILQ_FIRST(&session->line))) {
+    while ((sent = TAILQ_FIRST(&session->line)) != NULL) {
         TAILQ_REMOVE(&session->line, sent, line);
         pg_answer(sent, status_of_lost(session, sent->command->verb, unsent));
     }
@@ -207,7 +207,7 @@ static void session_cut(struct session *session, bool is_gone, enum lk_status un
 }
 
 static void ghost_called(struct session *session, const PGresult *result) {
-    bool is_ended = result && session->call.sql == pg_session_end_sql;
+    bool is_ended = result != NULL && session->call.sql == pg_session_end_sql;
     bool is_gone = is_ended && !pg_is_error(result) && *PQgetvalue(result, 0, 0) == 't';
     struct pg_sent *sent;
 
@@ -215,7 +215,7 @@ static void ghost_called(struct session *session, const PGresult *result) {
         session_call(session, pg_session_end_sql);
         return;
     }
-    while ((sent = TAILQ_FIRST(&session->line))) {
+    while ((sent = TAILQ_FIRST(&session->line)) != NULL) {
         TAILQ_REMOVE(&session->line, sent, line);
         pg_answer(sent, is_gone ? LK_LOST : LK_UNKNOWN);
     }
@@ -228,9 +228,9 @@ static void on_session_called(struct pg_call *ended, PGresult *result, enum lk_s
 
     (void)status;
     session->is_called = false;
-    if (!session->link) {
+    if (session->link == NULL) {
         ghost_called(session, result);
-    } else if (!result || pg_is_error(result)) {
+    } else if (result == NULL || pg_is_error(result)) {
         /* The server could not be asked to cancel its wait: it goes with its connection. */
         session_cut(session, false, LK_UNAVAILABLE);
     } else {
@@ -272,13 +272,13 @@ static void session_serve(struct session *session) {
 
     if (!session->is_open)
         return;
-    if (session->statement == WAIT && sent)
+    if (session->statement == WAIT && sent != NULL)
         session_serve_waiting(session, sent);
     else if (session->statement != NOTHING || session->is_called)
         return;
     else if (session->is_given_up)
         session_give_back(session);
-    else if (sent)
+    else if (sent != NULL)
         session_serve_idle(session, sent);
 }
 
@@ -299,7 +299,7 @@ static void session_tried(struct session *session, struct pg_sent *sent, const P
     session->is_held = is_true(result);
     if (session->is_held)
         session->fence = (uint64_t)pg_integer(result, 0, 1);
-    if (!sent) {
+    if (sent == NULL) {
         session_serve(session);
         return;
     }
@@ -329,7 +329,7 @@ static void session_waited(struct session *session, const PGresult *result) {
 
 static void session_checked(struct session *session, struct pg_sent *sent, const PGresult *result) {
     session->is_held = is_true(result);
-    if (sent) {
+    if (sent != NULL) {
         sent->command->fence = session->fence;
         /* One that acquires what is not held any more tries again. */
         if (!session->is_held && sent->command->verb == LK_ACQUIRE)
@@ -343,9 +343,9 @@ static void session_checked(struct session *session, struct pg_sent *sent, const
 static void session_given_back(struct session *session, struct pg_sent *sent, bool was_held) {
     struct pg_sent *other;
 
-    if (sent)
+    if (sent != NULL)
         pg_answer(sent, was_held ? LK_OK : LK_LOST);
-    while ((other = TAILQ_FIRST(&session->line))) {
+    while ((other = TAILQ_FIRST(&session->line)) != NULL) {
         TAILQ_REMOVE(&session->line, other, line);
         pg_answer(other, LK_LOST);
     }
@@ -356,7 +356,7 @@ static void session_given_back(struct session *session, struct pg_sent *sent, bo
 static void sessions_close_idle(struct sessions *all) {
     struct session *session, *next;
 
-    for (session = TAILQ_FIRST(&all->list); session; session = next) {
+    for (session = TAILQ_FIRST(&all->list); session != NULL; session = next) {
         next = TAILQ_NEXT(session, entry);
         if (session_is_idle(session))
             session_close(session);
@@ -368,13 +368,13 @@ static void sessions_close_idle(struct sessions *all) {
 static void session_failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
     struct pg_backend *backend = &session->all->backend;
     bool is_collision = pg_has_state(result, "23505");
-    bool is_acquire = sent && sent->command->verb == LK_ACQUIRE;
+    bool is_acquire = sent != NULL && sent->command->verb == LK_ACQUIRE;
     bool is_stale = pg_stale(result) != PG_STALE_NOT;
     bool is_again = is_acquire && is_stale && !sent->is_again;
 
     if (is_again)
         sent->is_again = true;
-    else if (sent)
+    else if (sent != NULL)
         pg_refuse(sent, is_collision ? "another name has the same 64-bit key: choose another name"
                         : pg_is_error(result) ? PQresultErrorMessage(result)
                                               : "the table lockkit_lock gave no fencing token");
@@ -427,7 +427,7 @@ static void on_session_result(void *data, PGresult *result) {
 static void session_refuse_line(struct session *session, const char *why) {
     struct pg_sent *sent, *next;
 
-    for (sent = TAILQ_FIRST(&session->line); sent; sent = next) {
+    for (sent = TAILQ_FIRST(&session->line); sent != NULL; sent = next) {
         next = TAILQ_NEXT(sent, line);
         if (sent->command->verb != LK_ACQUIRE)
             continue;
@@ -485,12 +485,12 @@ static struct session *sessions_find(struct sessions *all, const char *owner) {
 static struct session *session_open(struct sessions *all) {
     struct session *session = calloc(1, sizeof *session);
 
-    if (!session)
+    if (session == NULL)
         return NULL;
     session->all = all;
     TAILQ_INIT(&session->line);
     session->link = pg_link_open(&all->backend.links, &session_events, session);
-    if (!session->link) {
+    if (session->link == NULL) {
         free(session);
         return NULL;
     }
@@ -504,7 +504,7 @@ static struct session *session_adopt(struct sessions *all, const struct pg_sent 
     int64_t too_old_ms = clock_now_ms() - IDLE_MOST_MS;
     struct session *session, *next;
 
-    for (session = TAILQ_FIRST(&all->list); session; session = next) {
+    for (session = TAILQ_FIRST(&all->list); session != NULL; session = next) {
         next = TAILQ_NEXT(session, entry);
         if (!session_is_idle(session))
             continue;
@@ -512,9 +512,9 @@ static struct session *session_adopt(struct sessions *all, const struct pg_sent 
             break;
         session_close(session); /* the server may be about to end it */
     }
-    if (!session)
+    if (session == NULL)
         session = session_open(all);
-    if (!session)
+    if (session == NULL)
         return NULL;
     session->mode = command->mode;
     (void)snprintf(session->name, sizeof session->name, "%s", command->name);
@@ -530,7 +530,7 @@ static void on_call_answered(struct pg_call *ended, PGresult *result, enum lk_st
     struct pg_sent *sent = ended->data;
 
     sent->is_called = false;
-    if (!result) {
+    if (result == NULL) {
         pg_answer(sent, status);
         return;
     }
@@ -552,7 +552,7 @@ static void sessions_ask(struct sessions *all, struct pg_sent *sent) {
     bool is_break = command->verb == LK_BREAK;
 
     sent->is_called = true;
-    pg_session_tag(sent->tag, command->owner ? command->owner : "", "");
+    pg_session_tag(sent->tag, command->owner != NULL ? command->owner : "", "");
     sent->call = (struct pg_call){
         .sql = is_break ? pg_session_break_sql : pg_session_inspect_sql,
         .count = is_break ? 3 : 2,
@@ -571,25 +571,25 @@ static void ghost_run(struct session *session, struct pg_sent *sent) {
 static void sessions_run(struct pg_backend *backend, struct pg_sent *sent) {
     struct sessions *all = (struct sessions *)backend;
     const struct lk_command *command = sent->command;
-    struct session *session = command->owner ? sessions_find(all, command->owner) : NULL;
+    struct session *session = command->owner != NULL ? sessions_find(all, command->owner) : NULL;
 
     if (command->verb == LK_INSPECT || command->verb == LK_BREAK) {
         sessions_ask(all, sent);
         return;
     }
-    if (session && !session->link && command->verb == LK_RELEASE) {
+    if (session != NULL && session->link == NULL && command->verb == LK_RELEASE) {
         sent->session = session;
         ghost_run(session, sent);
         return;
     }
-    if (session && !session->link && command->verb == LK_ACQUIRE) {
+    if (session != NULL && session->link == NULL && command->verb == LK_ACQUIRE) {
         session->owner[0] = '\0'; /* it is ended, and another begun */
         session_call(session, pg_session_end_sql);
         session = NULL;
     }
-    if (!session && command->verb == LK_ACQUIRE)
+    if (session == NULL && command->verb == LK_ACQUIRE)
         session = session_adopt(all, sent);
-    if (!session || !session->link) {
+    if (session == NULL || session->link == NULL) {
         pg_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
@@ -632,8 +632,8 @@ static void sessions_close(struct pg_backend *backend) {
     struct session *session;
 
     pg_calls_close(&all->calls);
-    while ((session = TAILQ_FIRST(&all->list))) {
-        if (session->link)
+    while ((session = TAILQ_FIRST(&all->list)) != NULL) {
+        if (session->link != NULL)
             pg_link_close(session->link);
         TAILQ_REMOVE(&all->list, session, entry);
         free(session);

@@ -122,7 +122,7 @@ static void listen_from_now(struct table *table) {
                                                  .on_notice = on_notice,
                                                  .on_end = on_listener_end};
 
-    if (!table->listener && !table->is_deaf && clock_now_ms() >= table->listen_at_ms)
+    if (table->listener == NULL && !table->is_deaf && clock_now_ms() >= table->listen_at_ms)
         table->listener = pg_link_open(&table->backend.links, &events, table);
 }
 
@@ -148,7 +148,7 @@ static void on_end(struct pg_call *call, PGresult *result, enum lk_status status
     struct pg_sent *sent = call->data;
     enum lk_verb verb = sent->command->verb;
 
-    if (!result) {
+    if (result == NULL) {
         pg_answer(sent, status);
         return;
     }
@@ -220,7 +220,7 @@ static void close_all(struct pg_backend *backend) {
     struct table *table = (struct table *)backend;
 
     pg_calls_close(&table->calls);
-    if (table->listener)
+    if (table->listener != NULL)
         pg_link_close(table->listener);
 }
 

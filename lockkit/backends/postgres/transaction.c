@@ -35,7 +35,7 @@ static void tell_lock_refused(const char *why) {
 /* One statement: OK, and *is_true its first field; TIMEOUT for 55P03. */
 static enum lk_status transaction_run(PGconn *conn, const char *sql, const char *param,
                                       bool *is_true) {
-    PGresult *result = PQexecParams(conn, sql, param ? 1 : 0, NULL, &param, NULL, NULL, 0);
+    PGresult *result = PQexecParams(conn, sql, param != NULL ? 1 : 0, NULL, &param, NULL, NULL, 0);
     enum lk_status status = LK_OK;
 
     if (PQstatus(conn) != CONNECTION_OK)
@@ -46,7 +46,7 @@ static enum lk_status transaction_run(PGconn *conn, const char *sql, const char 
         status = LK_REFUSED;
     if (status == LK_REFUSED)
         tell_lock_refused(PQresultErrorMessage(result));
-    if (is_true)
+    if (is_true != NULL)
         *is_true = status == LK_OK && PQntuples(result) > 0 && *PQgetvalue(result, 0, 0) == 't';
     PQclear(result);
     return status;

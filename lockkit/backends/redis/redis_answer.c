@@ -17,7 +17,7 @@ static void take_news(struct redis_handovers *handovers, const redisReply *reply
                                  ? reply->element[reply->elements - 1]
                                  : NULL;
 
-    for (size_t i = 0; news && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
+    for (size_t i = 0; news != NULL && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
         redis_handovers_hear(handovers, text_at(news, i));
 }
 
@@ -46,7 +46,7 @@ static ssize_t count_of(const redisReply *reply, size_t index) {
     const redisReply *list =
         reply->type == REDIS_REPLY_ARRAY && index < reply->elements ? reply->element[index] : NULL;
 
-    if (!list || list->type != REDIS_REPLY_ARRAY || list->elements % FIELDS != 0)
+    if (list == NULL || list->type != REDIS_REPLY_ARRAY || list->elements % FIELDS != 0)
         return -1;
     for (size_t i = 0; i < list->elements; i++)
         if (list->element[i]->type != (i % FIELDS == 1 ? REDIS_REPLY_INTEGER : REDIS_REPLY_STRING))

@@ -219,7 +219,7 @@ static void on_script_reply(struct redis_call *call, const redisReply *reply) {
         struct lk_command *command = exchange->commands[i];
 
         command->status = redis_link_status(call);
-        if (reply)
+        if (reply != NULL)
             redis_answer_take(&exchange->server->handovers, command, exchange->sent_ms, reply, i,
                               &exchange->found);
     }
@@ -237,7 +237,7 @@ static void on_waited(struct redis_call *call, const redisReply *reply) {
         exchange_wait(exchange);
         return;
     }
-    exchange->replicas = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
+    exchange->replicas = reply != NULL && reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
     if (--exchange->running == 0)
         exchange_settle(exchange);
 }
@@ -292,7 +292,8 @@ static void exchange_issue(struct exchange *exchange) {
     const struct lk_command *command = exchange->commands[0];
     const bool is_shared = command->mode == LK_SHARED && exchange->script == REDIS_ACQUIRE;
     char keys[KEYS][KEY_SIZE], texts[6][TEXT_SIZE];
-    const char *args[HEAD + KEYS + 9] = {[HEAD + KEYS] = command->owner ? command->owner : "",
+    const char *args[HEAD + KEYS + 9] = {[HEAD + KEYS] =
+                                             command->owner != NULL ? command->owner : "",
                                          exchange->server->handovers.client,
                                          texts[0],
                                          texts[1],
@@ -377,7 +378,7 @@ static void send_renewals(struct redis_sent_list *list) {
     struct redis_sent *batch[BATCH_MOST], *sent;
     size_t count = 0;
 
-    while ((sent = TAILQ_FIRST(list)) && !sent->is_answered && count < BATCH_MOST &&
+    while ((sent = TAILQ_FIRST(list)) != NULL && !sent->is_answered && count < BATCH_MOST &&
            (count == 0 || sent->deadline_ms == batch[0]->deadline_ms)) {
         TAILQ_REMOVE(list, sent, entry);
         batch[count++] = sent;
@@ -398,7 +399,7 @@ static void on_turn(uv_idle_t *turn) {
 
     (void)uv_idle_stop(turn);
     TAILQ_CONCAT(&due, &server->due, entry);
-    while ((sent = TAILQ_FIRST(&due))) {
+    while ((sent = TAILQ_FIRST(&due)) != NULL) {
         if (!sent->is_answered) {
             send_renewals(&due);
             continue;

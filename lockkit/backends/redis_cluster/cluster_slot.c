@@ -37,7 +37,7 @@ bool cluster_redirection_parse(struct cluster_redirection *redirection, const ch
     slot = strtol(strchr(text, ' ') + 1, &end, 10);
     at = end + 1;
     colon = *end == ' ' ? strrchr(at, ':') : NULL; /* IPv6 hosts have no brackets here */
-    if (!colon || colon - at >= CLUSTER_HOST_SIZE || slot < 0 || slot >= CLUSTER_SLOTS)
+    if (colon == NULL || colon - at >= CLUSTER_HOST_SIZE || slot < 0 || slot >= CLUSTER_SLOTS)
         return false;
     port = strtol(colon + 1, &end, 10);
     if (end == colon + 1 || (*end && *end != ' ') || port < 1 || port > 65535)

@@ -86,7 +86,7 @@ static enum lk_status open_node(struct cluster *cluster, const char *host, int p
     char *url = malloc(size);
     enum lk_status status;
 
-    if (!url)
+    if (url == NULL)
         return LK_NOMEM;
     (void)snprintf(url, size, "redis://%s%s%s%s:%d%s", cluster->user, is_ipv6 ? "[" : "", host,
                    is_ipv6 ? "]" : "", port, cluster->parameters);
@@ -120,7 +120,7 @@ static void learn_range(struct cluster *cluster, const redisReply *range) {
     const char *host;
     struct node *node;
 
-    if (!master || master->type != REDIS_REPLY_ARRAY || master->elements < 2 ||
+    if (master == NULL || master->type != REDIS_REPLY_ARRAY || master->elements < 2 ||
         range->element[0]->type != REDIS_REPLY_INTEGER ||
         range->element[1]->type != REDIS_REPLY_INTEGER ||
         master->element[1]->type != REDIS_REPLY_INTEGER)
@@ -138,7 +138,8 @@ static void on_learned(struct redis_call *call, const redisReply *reply) {
     struct cluster *cluster = call->data;
 
     cluster->is_learning = false;
-    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+    for (size_t i = 0; reply != NULL && reply->type == REDIS_REPLY_ARRAY && i < reply->elements;
+         i++)
         if (reply->element[i]->type == REDIS_REPLY_ARRAY)
             learn_range(cluster, reply->element[i]);
 }
@@ -184,7 +185,7 @@ static struct node *redirect(struct routed *routed, bool *is_ask) {
     struct cluster_redirection redirection;
     struct node *node;
 
-    if (routed->inner.status != LK_REFUSED || !routed->inner.why ||
+    if (routed->inner.status != LK_REFUSED || routed->inner.why == NULL ||
         !cluster_redirection_parse(&redirection, routed->inner.why))
         return NULL;
     node = find_node(cluster, redirection.host[0] ? redirection.host : routed->node->host,
@@ -213,13 +214,13 @@ static void on_answer(struct lk_command *inner) {
     const uint32_t reply_ms = command->reply_ms;
 
     command->round_trips = inner->round_trips;
-    if (node) {
+    if (node != NULL) {
         route(routed, node, is_ask);
         return;
     }
     if (inner->status == LK_UNAVAILABLE || inner->status == LK_UNKNOWN)
         learn(routed->cluster, routed->node);
-    if (inner->status == LK_REFUSED && inner->why && is_for_now(inner->why))
+    if (inner->status == LK_REFUSED && inner->why != NULL && is_for_now(inner->why))
         inner->status = LK_UNAVAILABLE;
     *command = *inner;
     command->on_answer = told;
@@ -255,7 +256,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
         return;
     }
     node = cluster->slots[slot];
-    route(routed, node ? node : any_node(cluster), false);
+    route(routed, node != NULL ? node : any_node(cluster), false);
 }
 
 /* ---- Opening and closing */
@@ -275,7 +276,7 @@ static void part_closed(void *data) {
     if (--cluster->open > 0)
         return;
     destroy(cluster);
-    if (cb)
+    if (cb != NULL)
         cb(cb_data);
 }
 
@@ -328,13 +329,13 @@ static enum lk_status parse_and_open(struct cluster *cluster, const char *url) {
     const char *at = url + strlen(backend_redis_cluster.scheme);
     const size_t length = strcspn(at, "?");
     const char *sign = memrchr(at, '@', length);
-    const size_t user = sign ? (size_t)(sign + 1 - at) : 0;
+    const size_t user = sign != NULL ? (size_t)(sign + 1 - at) : 0;
     char *seeds = strndup(at + user, length - user);
     enum lk_status status = LK_NOMEM;
 
     cluster->user = strndup(at, user);
     cluster->parameters = strdup(at + length);
-    if (seeds && cluster->user && cluster->parameters)
+    if (seeds != NULL && cluster->user != NULL && cluster->parameters != NULL)
         status = open_seeds(cluster, seeds);
     free(seeds);
     return status;
@@ -345,7 +346,7 @@ static enum lk_status open_cluster(struct lk_backend **backend,
     struct cluster *cluster = calloc(1, sizeof *cluster);
     enum lk_status status;
 
-    if (!cluster)
+    if (cluster == NULL)
         return LK_NOMEM;
     cluster->base.ops = &backend_redis_cluster;
     cluster->config = *config;

@@ -133,9 +133,10 @@ static enum lk_status take_holder(const struct wire_server *server, struct lk_co
     const char *held = redis_reply_text(reply, 1), *fence = redis_reply_text(reply, 3),
                *label = redis_reply_text(reply, 4);
 
-    if (redis_reply_integer(reply, 0) != 1 || (reply->elements > 1 && (!held || !fence || !label)))
+    if (redis_reply_integer(reply, 0) != 1 ||
+        (reply->elements > 1 && (held == NULL || fence == NULL || label == NULL)))
         return LK_UNKNOWN;
-    if (!held)
+    if (held == NULL)
         return LK_OK; /* nobody */
     holding->holder = (struct lk_holder){.owner = holding->owner,
                                          .label = holding->label,
@@ -187,9 +188,9 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
     assert(call == &sent->call && sent == command->internal);
     if (call->status == REDIS_IS_REJECTED)
         redis_link_tell_refused(&sent->server->link, call->message);
-    command->status =
-        reply ? take_reply(sent->server, command, reply, &holding) : redis_link_status(call);
-    command->why = reply ? NULL : call->message;
+    command->status = reply != NULL ? take_reply(sent->server, command, reply, &holding)
+                                    : redis_link_status(call);
+    command->why = reply != NULL ? NULL : call->message;
     if (command->status == LK_BUSY && command->patience_ms > 0)
         wait_for_message(sent->server, command);
     command->on_answer(command);
@@ -216,7 +217,7 @@ static void wire_run(struct lk_backend *backend, struct lk_command *command) {
         .argv = {[2] = "2",
                  command->name,
                  beside,
-                 command->owner ? layout->field_of(command->owner, field) : "",
+                 command->owner != NULL ? layout->field_of(command->owner, field) : "",
                  ttl,
                  server->config.label,
                  channel,

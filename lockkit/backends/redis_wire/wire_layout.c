@@ -60,7 +60,8 @@ static void owner_of_thread(const char *field, char owner[OWNER_SIZE]) {
 /* A name with a brace is taken to have a hash tag of its own. */
 static void redisson_channel(const char *name, char channel[WIRE_CHANNEL_SIZE]) {
     (void)snprintf(channel, WIRE_CHANNEL_SIZE,
-                   strchr(name, '{') ? "redisson_lock__channel:%s" : "redisson_lock__channel:{%s}",
+                   strchr(name, '{') != NULL ? "redisson_lock__channel:%s"
+                                             : "redisson_lock__channel:{%s}",
                    name);
 }
 

@@ -201,7 +201,7 @@ static bool parse_held(char *held, struct lk_holder *holder) {
     *holder = (struct lk_holder){.owner = owner, .mode = LK_EXCLUSIVE, .permits = 1};
     (void)strsep(&rest, ":");
     fence = strsep(&rest, ":");
-    if (!rest)
+    if (rest == NULL)
         return false;
     holder->fence = strtoull(fence, NULL, 10);
     holder->label = rest;
@@ -219,7 +219,7 @@ static unsigned count_owner(const struct redlock_ballot *ballot, const char *hel
     for (unsigned i = 0; i < nodes; i++) {
         const struct redlock_slot *slot = &ballot->slots[i];
 
-        if (slot->held && strncmp(slot->held, held, OWNER_SIZE) == 0)
+        if (slot->held != NULL && strncmp(slot->held, held, OWNER_SIZE) == 0)
             values[found++] = slot->number;
     }
     if (found >= quorum)
@@ -237,7 +237,7 @@ static bool decide_inspect(struct redlock_ballot *ballot, struct lk_holder *hold
 
     for (unsigned i = 0; i < votes.nodes; i++) {
         char *held = ballot->slots[i].held;
-        unsigned found = held ? count_owner(ballot, held, &left_ms) : 0;
+        unsigned found = held != NULL ? count_owner(ballot, held, &left_ms) : 0;
 
         if (found > most)
             most = found;
@@ -293,7 +293,7 @@ static void ballot_take_reply(struct redlock_slot *slot, const redisReply *reply
         slot->answer = UNKNOWN;
     if (slot->answer != YES || slot->asked != INSPECT)
         return;
-    if (held && held->type == REDIS_REPLY_STRING)
+    if (held != NULL && held->type == REDIS_REPLY_STRING)
         slot->held = strdup(held->str);
     else
         slot->answer = UNKNOWN;
@@ -420,7 +420,7 @@ static void on_ballot_reply(struct redis_call *call, const redisReply *reply) {
         ballot_tidied(slot);
     } else {
         ballot_take_answer(slot, reply);
-        if (!ballot->command)
+        if (ballot->command == NULL)
             ballot_see_to(slot);
         else if (ballot_decide(ballot, &holder, &status))
             ballot_answer(ballot, status);
@@ -529,7 +529,8 @@ static struct redlock_ballot *new_ballot(struct redlock *redlock, struct lk_comm
     ballot->ttl_ms = command->ttl_ms;
     ballot->answer_by_ms = now_ms + command->reply_ms;
     ballot->until_ms = ballot->answer_by_ms + tidy_ms;
-    (void)snprintf(ballot->owner, sizeof ballot->owner, "%s", command->owner ? command->owner : "");
+    (void)snprintf(ballot->owner, sizeof ballot->owner, "%s",
+                   command->owner != NULL ? command->owner : "");
     (void)snprintf(ballot->name, sizeof ballot->name, "%s", command->name);
     LIST_INSERT_HEAD(&redlock->ballots, ballot, entry);
     return ballot;

@@ -51,7 +51,7 @@ static bool parse_number(uint32_t *number, const char *text, uint32_t most) {
 static bool parse_option(struct redlock_url *url, char *option) {
     char *value = strchr(option, '=');
 
-    if (!value)
+    if (value == NULL)
         return false;
     *value++ = '\0';
     if (strcmp(option, "longest") == 0)
@@ -66,7 +66,7 @@ static bool parse_option(struct redlock_url *url, char *option) {
 static bool parse_options(struct redlock_url *url, char *options) {
     char *rest = options, *option;
 
-    while ((option = strsep(&rest, "&")))
+    while ((option = strsep(&rest, "&")) != NULL)
         if (!parse_option(url, option))
             return false;
     return true;
@@ -90,13 +90,13 @@ static bool url_parse(struct redlock_url *url) {
 
     url->longest_ms = LONGEST_DEFAULT_MS;
     url->quarantine_ms = UINT32_MAX;
-    if (options)
+    if (options != NULL)
         *options++ = '\0';
-    if (options && !parse_options(url, options))
+    if (options != NULL && !parse_options(url, options))
         return false;
     if (url->quarantine_ms == UINT32_MAX)
         url->quarantine_ms = url->longest_ms;
-    while ((node = strsep(&nodes, ",")))
+    while ((node = strsep(&nodes, ",")) != NULL)
         if (!url_add_node(url, node))
             return false;
     return true;
@@ -104,7 +104,7 @@ static bool url_parse(struct redlock_url *url) {
 
 enum lk_status redlock_url_parse(struct redlock_url *url, const char *text) {
     *url = (struct redlock_url){.text = strdup(text)};
-    if (!url->text)
+    if (url->text == NULL)
         return LK_NOMEM;
     if (url_parse(url))
         return LK_OK;
@@ -120,7 +120,7 @@ static void read_field(char *value, size_t size, const char *info, const char *f
     size_t length;
 
     value[0] = '\0';
-    if (!at)
+    if (at == NULL)
         return;
     at += strlen(field);
     length = strcspn(at, "\r\n");
@@ -182,7 +182,7 @@ static void on_info(struct redis_call *call, const redisReply *reply) {
     struct redlock_node *node = call->data;
     char why[2 * sizeof call->message];
 
-    if (reply && reply->type == REDIS_REPLY_STRING && !node->is_asked_again)
+    if (reply != NULL && reply->type == REDIS_REPLY_STRING && !node->is_asked_again)
         take_age(node, reply->str);
     else if (call->status == REDIS_IS_REJECTED) {
         node->denied_until_ms = clock_now_ms() + DENIED_MS;
@@ -232,7 +232,7 @@ static int node_open(struct redlock_node *node, uv_loop_t *loop, const char *url
 
     (void)snprintf(node->name, sizeof node->name, "lockkit-%u",
                    (unsigned)(node - node->redlock->nodes) + 1);
-    node->place = sign ? sign + 1 : host ? host + 3 : url;
+    node->place = sign != NULL ? sign + 1 : host != NULL ? host + 3 : url;
     options.name = node->name;
     node->opened_ms = clock_now_ms();
     status = redis_open(&node->redis, loop, &options);
@@ -302,7 +302,7 @@ static void on_message(struct redis_subscription *subscription, const char *mess
     const struct redlock *redlock = watch->redlock;
     char owner[OWNER_SIZE];
 
-    (void)snprintf(owner, sizeof owner, "%s", message ? message : "");
+    (void)snprintf(owner, sizeof owner, "%s", message != NULL ? message : "");
     if (strcmp(owner, watch->owner) != 0)
         watch->heard = 0;
     memcpy(watch->owner, owner, sizeof owner);
@@ -312,7 +312,7 @@ static void on_message(struct redis_subscription *subscription, const char *mess
 
 static void watch_end(struct redlock_watch *watch) {
     for (unsigned i = 0; i < watch->redlock->node_count; i++)
-        if (watch->subscriptions[i].data)
+        if (watch->subscriptions[i].data != NULL)
             redis_unsubscribe(watch->redlock->nodes[i].redis, &watch->subscriptions[i]);
     LIST_REMOVE(watch, entry);
     free(watch);
@@ -322,7 +322,7 @@ static void unwatch(struct redlock *redlock, bool is_all) {
     const int64_t now_ms = clock_now_ms();
     struct redlock_watch *watch, *next;
 
-    for (watch = LIST_FIRST(&redlock->watches); watch; watch = next) {
+    for (watch = LIST_FIRST(&redlock->watches); watch != NULL; watch = next) {
         next = LIST_NEXT(watch, entry);
         if (is_all || watch->until_ms <= now_ms)
             watch_end(watch);
@@ -369,9 +369,9 @@ static struct redlock_watch *watch_begin(struct redlock *redlock, const char *na
 void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_ms) {
     struct redlock_watch *watch = watch_find(redlock, name);
 
-    if (!watch && !redlock->is_closing)
+    if (watch == NULL && !redlock->is_closing)
         watch = watch_begin(redlock, name);
-    if (watch)
+    if (watch != NULL)
         watch->until_ms = clock_now_ms() + patience_ms + LONGER_MS;
 }
 
@@ -385,7 +385,7 @@ static void on_timer_closed(uv_handle_t *handle) {
     assert(LIST_EMPTY(&redlock->ballots));
     free(redlock->url.text);
     free(redlock);
-    if (cb)
+    if (cb != NULL)
         cb(data);
 }
 

@@ -42,7 +42,7 @@ static void acquire_list(struct zk_operation *operation) {
 /* -- Waiting */
 
 static void acquire_busy(struct zk_operation *operation) {
-    if (operation->sent)
+    if (operation->sent != NULL)
         operation->sent->command->is_queued = true;
     zk_finish(operation, LK_BUSY);
 }
@@ -72,11 +72,11 @@ static void acquire_wait_for(struct zk_operation *operation, const struct zk_ent
     char path[ZK_PATH_SIZE];
     uint64_t hash;
 
-    if (entry && !zk_path(path, operation->folder, entry->node)) {
+    if (entry != NULL && !zk_path(path, operation->folder, entry->node)) {
         acquire_busy(operation); /* the name of somebody else's, too long for us: it is polled */
         return;
     }
-    hash = zk_hash(entry ? path : operation->folder);
+    hash = zk_hash(entry != NULL ? path : operation->folder);
     if (contender->watched == hash) {
         acquire_busy(operation);
         return;
@@ -84,9 +84,10 @@ static void acquire_wait_for(struct zk_operation *operation, const struct zk_ent
     contender->watched = hash;
     (void)zk_sending(
         operation,
-        entry ? zoo_awget(handle, path, zk_on_node_event, operation->client, on_watched, operation)
-              : zoo_awget_children(handle, operation->folder, zk_on_node_event, operation->client,
-                                   on_line_to_acquire, operation));
+        entry != NULL
+            ? zoo_awget(handle, path, zk_on_node_event, operation->client, on_watched, operation)
+            : zoo_awget_children(handle, operation->folder, zk_on_node_event, operation->client,
+                                 on_line_to_acquire, operation));
 }
 
 /* -- Withdrawing what was tried */
@@ -150,10 +151,10 @@ static void acquire_take_line(struct zk_operation *operation, const struct zk_li
 
     if (operation->is_peeking) {
         acquire_peek(operation, line);
-    } else if (!entry) {
+    } else if (entry == NULL) {
         contender_forget(contender);
         acquire_create(operation);
-    } else if (!node) {
+    } else if (node == NULL) {
         acquire_adopt(operation, entry);
     } else {
         stand = zk_line_stand(line, entry);
@@ -185,7 +186,7 @@ static void on_line_to_acquire(int error, const struct String_vector *nodes, con
         zk_fail(operation, operation->error);
     else if (error != ZOK && error != ZNONODE)
         zk_fail(operation, error);
-    else if (!operation->sent)
+    else if (operation->sent == NULL)
         zk_finish(operation, LK_UNKNOWN); /* what it has got is known, and is asked for or given
                                              back by the next command */
     else if (operation->error == ZNONODE || error == ZNONODE)
@@ -221,7 +222,7 @@ static void acquire_create(struct zk_operation *operation) {
     char node[ZK_NODE_SIZE], path[ZK_PATH_SIZE];
     int error;
 
-    if (!operation->sent) {
+    if (operation->sent == NULL) {
         zk_finish(operation, LK_UNKNOWN);
         return;
     }
@@ -315,7 +316,7 @@ static void on_line_to_release(int error, const struct String_vector *nodes, con
         zk_finish(operation, LK_NOMEM);
     } else {
         entry = zk_line_find(&line, NULL, operation->contender->owner);
-        if (entry)
+        if (entry != NULL)
             delete_node(operation, entry->node);
         else
             contender_lost(operation);
@@ -359,7 +360,7 @@ static void look_answer(struct zk_operation *operation) {
     struct lk_command *command = zk_command(operation);
     struct zk_look *look = operation->look;
 
-    if (!command) {
+    if (command == NULL) {
         zk_finish(operation, LK_UNKNOWN);
         return;
     }
@@ -414,7 +415,7 @@ static void look_at(struct zk_operation *operation, const struct zk_line *line) 
     struct zk_look *look = calloc(1, size + count * sizeof *look->list);
     char path[ZK_PATH_SIZE];
 
-    if (!look) {
+    if (look == NULL) {
         zk_finish(operation, LK_NOMEM);
         return;
     }
@@ -438,8 +439,8 @@ static void break_holders(struct zk_operation *operation, const struct zk_line *
 
     for (size_t i = 0; i < line->count; i++) {
         const struct zk_entry *entry = &line->entries[i];
-        const bool is_meant = !owner || ((size_t)entry->owner_length == strlen(owner) &&
-                                         memcmp(entry->owner, owner, strlen(owner)) == 0);
+        const bool is_meant = owner == NULL || ((size_t)entry->owner_length == strlen(owner) &&
+                                                memcmp(entry->owner, owner, strlen(owner)) == 0);
 
         if (is_meant && zk_line_stand(line, entry).is_granted &&
             zk_path(path, operation->folder, entry->node) &&
@@ -464,7 +465,7 @@ static void on_line_to_look(int error, const struct String_vector *nodes, const 
         error = operation->client->sync_error;
     if (error != ZOK) {
         zk_fail(operation, error);
-    } else if (!operation->sent) {
+    } else if (operation->sent == NULL) {
         zk_finish(operation, LK_UNKNOWN);
     } else if (zk_line_read(&line, nodes->data, nodes->count) != 0) {
         zk_finish(operation, LK_NOMEM);

@@ -57,7 +57,7 @@ static void cut_permits(struct zk_entry *entry, size_t *length) {
     unsigned permits, limit;
     int used = 0;
 
-    while (at > 0 && strchr(DIGITS ".", entry->node[at - 1]))
+    while (at > 0 && strchr(DIGITS ".", entry->node[at - 1]) != NULL)
         at--;
     if (sscanf(entry->node + at, "%10u.%10u%n", &permits, &limit, &used) != 2 ||
         at + (size_t)used != *length || permits == 0 || !cut(entry->node, &at, "-read-"))
@@ -105,7 +105,7 @@ static int compare(const void *a, const void *b) {
 
 int zk_line_read(struct zk_line *line, char *const *nodes, int32_t count) {
     *line = (struct zk_line){.entries = malloc((size_t)(count + 1) * sizeof *line->entries)};
-    if (!line->entries)
+    if (line->entries == NULL)
         return -1;
     for (int32_t i = 0; i < count; i++)
         line->count += parse(&line->entries[line->count], nodes[i]);
@@ -123,9 +123,9 @@ const struct zk_entry *zk_line_find(const struct zk_line *line, const char *node
     for (size_t i = 0; i < line->count; i++) {
         const struct zk_entry *entry = &line->entries[i];
 
-        if (node ? strcmp(entry->node, node) == 0
-                 : (size_t)entry->owner_length == strlen(owner) &&
-                       memcmp(entry->owner, owner, strlen(owner)) == 0)
+        if (node != NULL ? strcmp(entry->node, node) == 0
+                         : (size_t)entry->owner_length == strlen(owner) &&
+                               memcmp(entry->owner, owner, strlen(owner)) == 0)
             return entry;
     }
     return NULL;

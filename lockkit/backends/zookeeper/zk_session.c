@@ -90,7 +90,7 @@ static void socket_unwatch(struct socket **socket) {
 static struct socket *socket_new(uv_loop_t *loop, int fd, ino_t inode) {
     struct socket *socket = malloc(sizeof *socket);
 
-    if (!socket)
+    if (socket == NULL)
         return NULL;
     socket->inode = inode;
     socket->since_ms = uv_now(loop);
@@ -114,9 +114,9 @@ static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int eve
         socket_unwatch(socket);
     if (fd < 0 || events == 0)
         return 0;
-    if (!*socket)
+    if (*socket == NULL)
         *socket = socket_new(loop, fd, stat.st_ino);
-    if (!*socket)
+    if (*socket == NULL)
         return -1;
     (*socket)->poll.data = data;
     return uv_poll_start(&(*socket)->poll, events, on_ready) == 0 ? 0 : -1;
@@ -124,13 +124,13 @@ static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int eve
 
 /* Until it is watched again. */
 static void socket_pause(struct socket *socket) {
-    if (socket)
+    if (socket != NULL)
         (void)uv_poll_stop(&socket->poll);
 }
 
 /* Neither send nor receive on it any more: it is ready at once, and the library finds it broken. */
 static void socket_cut(struct socket *socket) {
-    if (socket)
+    if (socket != NULL)
         (void)shutdown(socket->fd, SHUT_RDWR);
 }
 
@@ -138,7 +138,7 @@ static void socket_cut(struct socket *socket) {
 static void socket_cork(struct socket *socket, bool is_on) {
     const int on = is_on;
 
-    if (socket)
+    if (socket != NULL)
         (void)setsockopt(socket->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
@@ -153,8 +153,8 @@ static void on_log(const char *line) {
     char quoted[300];
     unsigned left_out;
 
-    text = text ? strstr(text, ": ") : NULL;
-    if (text && log_limit_pass(&errors, clock_now_ms(), &left_out))
+    text = text != NULL ? strstr(text, ": ") : NULL;
+    if (text != NULL && log_limit_pass(&errors, clock_now_ms(), &left_out))
         log_warn("zookeeper is down", "left_out=%u why=%s", left_out,
                  log_quote(quoted, sizeof quoted, text + 2));
 }
@@ -228,7 +228,7 @@ static bool is_attempt_over(const struct zk_session *session) {
     const size_t servers = session->url->server_count;
     const uint64_t share_ms = session->timeout_ms / 3 / (servers > 1 ? servers : 2);
 
-    return session->socket && !session->told_up &&
+    return session->socket != NULL && !session->told_up &&
            uv_now(session->loop) >= session->socket->since_ms + share_ms;
 }
 
@@ -294,7 +294,7 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 static void open_handle(struct zk_session *session) {
     session->handle = zookeeper_init2(session->addresses, NULL, (int)session->url->session_ms, NULL,
                                       NULL, ZOO_NO_LOG_CLIENTENV, on_log);
-    if (!session->handle) {
+    if (session->handle == NULL) {
         session_begin(session, PAUSE_MS);
         return;
     }
@@ -322,7 +322,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     unsigned left_out;
 
     session->is_resolving = false;
-    for (struct addrinfo *found = result; found; found = found->ai_next)
+    for (struct addrinfo *found = result; found != NULL; found = found->ai_next)
         add_address(session, found);
     uv_freeaddrinfo(result);
     if (status != 0 && status != UV_EAI_CANCELED &&
@@ -395,7 +395,7 @@ static void close_now(struct zk_session *session) {
     if (session->is_tearing_down || session->is_resolving)
         return;
     session->is_tearing_down = true;
-    if (!session->handle) {
+    if (session->handle == NULL) {
         session_tear_down(session);
         return;
     }
@@ -432,7 +432,7 @@ static void on_prepare(uv_prepare_t *prepare) {
     socket_cork(session->socket, true); /* the library sends each request in two parts */
     session->events.on_turn(session->events.data);
     socket_cork(session->socket, false);
-    if (session->handle && !session->is_closing)
+    if (session->handle != NULL && !session->is_closing)
         session_go_on(session); /* which sends what is left, and finds a socket that was closed */
 }
 
@@ -444,7 +444,7 @@ struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
                                    const struct zk_session_events *events) {
     struct zk_session *session = calloc(1, sizeof *session);
 
-    if (!session)
+    if (session == NULL)
         return NULL;
     session->loop = loop;
     session->url = url;

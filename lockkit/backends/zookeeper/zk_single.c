@@ -38,9 +38,9 @@ static void busy_or_again(struct zk_operation *operation, int error) {
         zk_single_acquire(operation);
         return;
     }
-    if (operation->sent && operation->sent->command->patience_ms == 0)
+    if (operation->sent != NULL && operation->sent->command->patience_ms == 0)
         operation->contender->watched = 0;
-    else if (operation->sent)
+    else if (operation->sent != NULL)
         operation->sent->command->is_queued = true; /* so that it says when it gives up */
     zk_finish(operation, LK_BUSY);
 }
@@ -64,7 +64,7 @@ static void on_holder(int error, const char *value, int length, const struct Sta
         zk_grant(operation);
     } else if (error != ZOK && error != ZNONODE) {
         zk_fail(operation, error);
-    } else if (operation->error == ZNONODE && operation->sent) {
+    } else if (operation->error == ZNONODE && operation->sent != NULL) {
         zk_make_folder(operation, zk_single_acquire);
     } else if (operation->error != ZOK && operation->error != ZNODEEXISTS) {
         zk_fail(operation, operation->error);
@@ -92,7 +92,7 @@ void zk_single_acquire(struct zk_operation *operation) {
     struct pair paths;
     zoo_op_t both[2];
 
-    if (!operation->sent) {
+    if (operation->sent == NULL) {
         zk_finish(operation, LK_UNKNOWN);
         return;
     }
@@ -143,7 +143,7 @@ void zk_single_release(struct zk_operation *operation) {
 static void tell_holder(struct zk_operation *operation, struct lk_holder *holder) {
     struct lk_command *command = zk_command(operation);
 
-    if (command && holder) {
+    if (command != NULL && holder != NULL) {
         command->holders = holder;
         command->holder_count = 1;
     }
@@ -169,14 +169,15 @@ static void on_seen(int error, const char *value, int length, const struct Stat 
     if (error == ZOK && length > 0)
         (void)snprintf(held, sizeof held, "%.*s", length, value);
     colon = strchr(held, ':');
-    if (colon) {
+    if (colon != NULL) {
         *colon = '\0';
         holder.label = colon + 1;
     }
     holder.fence = error == ZOK ? (uint64_t)stat->czxid : 0;
     if (operation->verb == LK_INSPECT)
         tell_holder(operation, error == ZOK ? &holder : NULL);
-    else if (command && error == ZOK && (!command->owner || strcmp(command->owner, held) == 0))
+    else if (command != NULL && error == ZOK &&
+             (command->owner == NULL || strcmp(command->owner, held) == 0))
         delete_both(operation, held);
     else
         zk_finish(operation, LK_LOST);

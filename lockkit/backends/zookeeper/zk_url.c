@@ -30,7 +30,7 @@ static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
         return 0;
     if (copy(parsed->base, sizeof parsed->base, at, length) != 0 || end[-1] == '/')
         return -1;
-    for (const char *segment = parsed->base; segment; segment = strchr(segment + 1, '/')) {
+    for (const char *segment = parsed->base; segment != NULL; segment = strchr(segment + 1, '/')) {
         size_t size = strcspn(segment + 1, "/");
 
         if (size == 0 || (size <= 2 && strspn(segment + 1, ".") == size))
@@ -111,5 +111,5 @@ bool zk_path(char path[ZK_PATH_SIZE], const char *folder, const char *node) {
 const char *zk_node_of(const char *path) {
     const char *slash = strrchr(path, '/');
 
-    return slash ? slash + 1 : path;
+    return slash != NULL ? slash + 1 : path;
 }

@@ -22,7 +22,7 @@ static int compare_owners(const void *a, const void *b) {
 static struct zk_contender *contender_find(struct zk_client *client, const char *owner) {
     struct zk_contender **found = tfind(&owner, &client->by_owner, compare_owners);
 
-    return found ? *found : NULL;
+    return found != NULL ? *found : NULL;
 }
 
 static struct zk_contender *contender_add(struct zk_client *client, const char *name,
@@ -30,13 +30,13 @@ static struct zk_contender *contender_add(struct zk_client *client, const char *
     const size_t size = strlen(name) + 1;
     struct zk_contender *contender = calloc(1, sizeof *contender + size);
 
-    if (!contender)
+    if (contender == NULL)
         return NULL;
     assert(strlen(owner) == OWNER_SIZE - 1);
     memcpy(contender->owner_copy, owner, OWNER_SIZE);
     memcpy(contender->name, name, size);
     contender->owner = contender->owner_copy;
-    if (!tsearch(contender, &client->by_owner, compare_owners)) {
+    if (tsearch(contender, &client->by_owner, compare_owners) == NULL) {
         free(contender);
         return NULL;
     }
@@ -66,7 +66,7 @@ static struct zk_operation *operation_new(struct zk_client *client, enum lk_verb
                                           const char *name) {
     struct zk_operation *operation = calloc(1, sizeof *operation);
 
-    if (!operation)
+    if (operation == NULL)
         return NULL;
     operation->client = client;
     operation->verb = verb;
@@ -75,7 +75,7 @@ static struct zk_operation *operation_new(struct zk_client *client, enum lk_verb
 }
 
 static void operation_free(struct zk_operation *operation) {
-    if (operation->contender)
+    if (operation->contender != NULL)
         contender_unref(operation->contender);
     free(operation->look);
     free(operation);
@@ -90,7 +90,7 @@ zhandle_t *zk_handle(const struct zk_operation *operation) {
 }
 
 struct lk_command *zk_command(const struct zk_operation *operation) {
-    return operation->sent ? operation->sent->command : NULL;
+    return operation->sent != NULL ? operation->sent->command : NULL;
 }
 
 bool zk_sending(struct zk_operation *operation, int error) {
@@ -98,7 +98,7 @@ bool zk_sending(struct zk_operation *operation, int error) {
 
     if (error == ZOK) {
         operation->pending++;
-        if (command)
+        if (command != NULL)
             command->round_trips++;
         return true;
     }
@@ -139,7 +139,7 @@ void zk_finish(struct zk_operation *operation, enum lk_status status) {
     operation->is_done = true;
     if (operation->verb == LK_ACQUIRE && status != LK_OK)
         status = operation_leave(operation, status);
-    if (sent) {
+    if (sent != NULL) {
         TAILQ_REMOVE(&operation->client->begun, sent, entry);
         sent->operation = NULL;
         operation->sent = NULL;
@@ -163,7 +163,7 @@ static void operation_tell_refused(struct zk_operation *operation, int error) {
     if (log_limit_pass(&operation->client->refusals, clock_now_ms(), &left_out))
         log_warn("zookeeper refuses a lock command", "left_out=%u why=%s", left_out,
                  log_quote(quoted, sizeof quoted, zerror(error)));
-    if (command)
+    if (command != NULL)
         command->why = zerror(error);
 }
 
@@ -189,12 +189,12 @@ static enum lk_status status_of_delete(const struct zk_operation *operation, boo
 void zk_on_deleted(int error, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
     struct zk_contender *contender = operation->contender;
-    const bool was_ours = error == ZOK && contender && contender->is_granted;
+    const bool was_ours = error == ZOK && contender != NULL && contender->is_granted;
 
     operation->has_hit |= error == ZOK;
     if (error != ZOK && error != ZNONODE)
         operation->error = error;
-    else if (contender)
+    else if (contender != NULL)
         zk_contender_drop(operation->client, contender);
     if (!zk_completed(operation))
         return;
@@ -208,7 +208,7 @@ void zk_grant(struct zk_operation *operation) {
     struct lk_command *command = zk_command(operation);
 
     operation->contender->is_granted = true;
-    if (command) {
+    if (command != NULL) {
         command->fence = (uint64_t)operation->contender->czxid;
         command->granted_ms = zk_session_timeout_ms(operation->client->session) / 3 * 2;
     }
@@ -244,7 +244,7 @@ static void on_made(int error, const char *path, const void *data) {
         return;
     if (error != ZOK && error != ZNODEEXISTS)
         zk_fail(operation, error);
-    else if (!operation->sent)
+    else if (operation->sent == NULL)
         zk_finish(operation, LK_UNKNOWN);
     else
         operation->next(operation);
@@ -263,7 +263,7 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
     operation->error = ZOK;
     operation->next = next;
     memcpy(path, operation->folder, sizeof path);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (!make_node(operation, path, ZOO_PERSISTENT))
             return;
@@ -288,7 +288,7 @@ void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, 
     uint64_t hash;
 
     (void)handle, (void)state;
-    if (type == ZOO_SESSION_EVENT || !path)
+    if (type == ZOO_SESSION_EVENT || path == NULL)
         return;
     hash = zk_hash(path);
     TAILQ_FOREACH (contender, &client->contenders, entry) {
@@ -314,12 +314,13 @@ static void arm(struct zk_client *client) {
     const struct zk_sent *begun = TAILQ_FIRST(&client->begun);
     int64_t next_ms, left_ms;
 
-    if (!fresh && !begun) {
+    if (fresh == NULL && begun == NULL) {
         (void)uv_timer_stop(&client->timer);
         return;
     }
-    next_ms = !begun || (fresh && fresh->deadline_ms < begun->deadline_ms) ? fresh->deadline_ms
-                                                                           : begun->deadline_ms;
+    next_ms = begun == NULL || (fresh != NULL && fresh->deadline_ms < begun->deadline_ms)
+                  ? fresh->deadline_ms
+                  : begun->deadline_ms;
     left_ms = next_ms - (int64_t)uv_now(client->config.loop);
     (void)uv_timer_start(&client->timer, on_deadline, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 }
@@ -330,7 +331,7 @@ static void sent_answer(struct zk_sent *sent, enum lk_status status) {
 }
 
 static bool is_over(const struct zk_sent *sent, int64_t now_ms) {
-    return sent && sent->deadline_ms <= now_ms;
+    return sent != NULL && sent->deadline_ms <= now_ms;
 }
 
 static void on_deadline(uv_timer_t *timer) {
@@ -355,9 +356,9 @@ static void on_deadline(uv_timer_t *timer) {
 static void sent_insert(struct zk_sent_list *list, struct zk_sent *sent) {
     struct zk_sent *before = TAILQ_LAST(list, zk_sent_list);
 
-    while (before && before->deadline_ms > sent->deadline_ms)
+    while (before != NULL && before->deadline_ms > sent->deadline_ms)
         before = TAILQ_PREV(before, zk_sent_list, entry);
-    if (before)
+    if (before != NULL)
         TAILQ_INSERT_AFTER(list, before, sent, entry);
     else
         TAILQ_INSERT_HEAD(list, sent, entry);
@@ -392,7 +393,7 @@ static struct zk_contender *contender_of(struct zk_client *client,
                                          const struct lk_command *command) {
     struct zk_contender *contender = contender_find(client, command->owner);
 
-    if (!contender && command->verb == LK_ACQUIRE)
+    if (contender == NULL && command->verb == LK_ACQUIRE)
         contender = contender_add(client, command->name, command->owner);
     return contender;
 }
@@ -403,16 +404,16 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     struct zk_contender *contender = is_of_owner ? contender_of(client, command) : NULL;
     struct zk_operation *operation;
 
-    if (is_of_owner && !contender) { /* whoever has no node in this session holds nothing */
+    if (is_of_owner && contender == NULL) { /* whoever has no node in this session holds nothing */
         sent_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
     operation = operation_new(client, command->verb, command->name);
-    if (!operation) {
+    if (operation == NULL) {
         sent_answer(sent, LK_NOMEM);
         return;
     }
-    if (contender)
+    if (contender != NULL)
         contender->refs++;
     operation->contender = contender;
     operation->sent = sent;
@@ -425,14 +426,14 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
 static void clean_up(struct zk_client *client) {
     struct zk_contender *contender, *next = TAILQ_FIRST(&client->contenders);
 
-    while ((contender = next)) {
+    while ((contender = next) != NULL) {
         struct zk_operation *operation;
 
         next = TAILQ_NEXT(contender, entry);
         if (!contender->is_unwanted || contender->refs > 1)
             continue;
         operation = operation_new(client, LK_RELEASE, contender->name);
-        if (!operation)
+        if (operation == NULL)
             return;
         contender->refs++;
         operation->contender = contender;
@@ -478,7 +479,7 @@ static void on_expired(void *data) {
     struct zk_client *client = data;
     struct zk_contender *contender;
 
-    while ((contender = TAILQ_FIRST(&client->contenders)))
+    while ((contender = TAILQ_FIRST(&client->contenders)) != NULL)
         zk_contender_drop(client, contender);
     push_all(client, LK_PUSH_LOST, "the zookeeper session has expired");
 }
@@ -498,7 +499,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     if (command->verb == LK_ACQUIRE || command->verb == LK_RELEASE)
         contender = contender_find(client, command->owner);
     /* From here on, also when there is no connection before the deadline. */
-    if (contender)
+    if (contender != NULL)
         contender->is_unwanted = command->verb == LK_RELEASE;
     zk_session_turn(client->session);
 }
@@ -525,7 +526,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
                                              .on_turn = on_turn,
                                              .data = client};
 
-    if (!client)
+    if (client == NULL)
         return LK_NOMEM;
     client->base.ops = &backend_zookeeper;
     client->config = *config;
@@ -537,7 +538,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
         return LK_INVALID;
     }
     client->session = zk_session_open(config->loop, &client->url, &events);
-    if (!client->session) {
+    if (client->session == NULL) {
         free(client);
         return LK_NOMEM;
     }
@@ -553,7 +554,7 @@ static void on_timer_closed(uv_handle_t *handle) {
     void *data = client->data;
     struct zk_contender *contender;
 
-    while ((contender = TAILQ_FIRST(&client->contenders)))
+    while ((contender = TAILQ_FIRST(&client->contenders)) != NULL)
         zk_contender_drop(client, contender);
     free(client);
     cb(data);

@@ -135,7 +135,7 @@ static void run_histories(struct env *env, const char *url) {
 
         run_history(env, url, history, seeds[i]);
         wrong = history_check(history);
-        if (wrong)
+        if (wrong != NULL)
             fail_msg("seed %u, %u grants: %s", seeds[i], history->count, wrong);
         history_close(history);
     }
@@ -149,7 +149,7 @@ static void test_random_histories_with_hand_over_keep_the_promises(void **state)
     char url[256];
 
     (void)snprintf(url, sizeof url, "%s%chandover=4", redis_url(),
-                   strchr(redis_url(), '?') ? '&' : '?');
+                   strchr(redis_url(), '?') != NULL ? '&' : '?');
     run_histories(*state, url);
 }
 

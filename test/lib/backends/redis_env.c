@@ -46,7 +46,7 @@ int64_t calls_of(struct own_redis *own, const char *command) {
 
     (void)snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
     at = strstr(reply->str, name);
-    calls = at ? strtoll(at + strlen(name), NULL, 10) : 0;
+    calls = at != NULL ? strtoll(at + strlen(name), NULL, 10) : 0;
     freeReplyObject(reply);
     return calls;
 }

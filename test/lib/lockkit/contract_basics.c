@@ -182,7 +182,7 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     seen->calls++;
     seen->status = status;
     assert_int_equal(inspection != NULL, status == LK_OK);
-    if (!inspection)
+    if (inspection == NULL)
         return;
     seen->is_held = inspection->holder_count > 0;
     seen->waiters = inspection->waiters_here;

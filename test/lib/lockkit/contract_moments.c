@@ -46,7 +46,7 @@ static void on_member_granted(lk_request *request, enum lk_status status, lk_lea
     crowd->overlaps += crowd->inside++ > 0;
     assert_true(lk_lease_fence(lease) > crowd->fence);
     crowd->fence = lk_lease_fence(lease);
-    crowd->order_errors += crowd->last && member < crowd->last;
+    crowd->order_errors += crowd->last != NULL && member < crowd->last;
     crowd->last = member;
     crowd->served++;
     member->lease = lease;
@@ -106,12 +106,12 @@ static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
     for (int moment = 0; moment < MOMENTS; moment++) {
         start(&caller, fixture->lock, LK_FOREVER);
         turn(fixture, moment);
-        if (caller.request)
+        if (caller.request != NULL)
             lk_cancel(caller.request);
         WAIT_FOR(&fixture->loop, caller.calls > 0);
         turn(fixture, 3);
         assert_int_equal(caller.calls, 1);
-        if (caller.lease)
+        if (caller.lease != NULL)
             assert_int_equal(give(fixture, &caller), LK_OK);
         else
             assert_int_equal(caller.status, LK_CANCELED);
@@ -127,10 +127,10 @@ static void test_cancel_at_each_moment_leaves_the_lock_to_the_next(void **state)
         start(&first, fixture->lock, LK_FOREVER);
         start(&next, fixture->lock, LK_FOREVER);
         turn(fixture, moment);
-        if (first.request)
+        if (first.request != NULL)
             lk_cancel(first.request);
         WAIT_FOR(&fixture->loop, first.calls > 0);
-        if (first.lease)
+        if (first.lease != NULL)
             assert_int_equal(give(fixture, &first), LK_OK);
         WAIT_FOR(&fixture->loop, next.calls > 0);
         assert_int_equal(first.calls, 1);
@@ -158,9 +158,9 @@ static void close_at(struct fixture *fixture, struct closing *closing, int momen
     start(&closing->waiter, open_lock(fixture, client, 2000), LK_FOREVER);
     start(&closing->releaser, open_lock(fixture, client, 2000), LK_FOREVER);
     turn(fixture, moment);
-    if (holder->lease && moment % 3 == 1)
+    if (holder->lease != NULL && moment % 3 == 1)
         lk_release(holder->lease, on_caller_released, holder);
-    if (holder->lease && moment % 3 == 2)
+    if (holder->lease != NULL && moment % 3 == 2)
         lk_abandon(holder->lease, 2500);
     lk_client_close(client, on_flag, &closing->is_closed);
     lk_client_close(client, on_flag, &closing->is_closed);

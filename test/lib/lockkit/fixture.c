@@ -58,9 +58,9 @@ void fixture_init(struct fixture *fixture) {
 }
 
 void fixture_end(struct fixture *fixture) {
-    if (fixture->client)
+    if (fixture->client != NULL)
         close_client(fixture, fixture->client);
-    if (fixture->other)
+    if (fixture->other != NULL)
         close_client(fixture, fixture->other);
     uv_close((uv_handle_t *)&fixture->tick, NULL);
     (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);

@@ -135,9 +135,9 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     REQUIRE(actor->state == WAITING && request == actor->request);
     REQUIRE((status == LK_OK) == (lease != NULL));
     actor->request = NULL;
-    actor->state = lease ? HOLDING : IDLE;
+    actor->state = lease != NULL ? HOLDING : IDLE;
     actor->lease = lease;
-    if (!lease)
+    if (lease == NULL)
         return;
     actor->grant.from_ns = actor->grant.until_ns = before_ns;
     actor->grant.fence = lk_lease_fence(lease);

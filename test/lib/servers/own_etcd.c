@@ -105,9 +105,9 @@ bool own_etcd_ask(const struct own_etcd *own, int member, const char *path, cons
     (void)close(fd);
     text[length] = '\0';
     start = strstr(text, "\r\n\r\n");
-    if (start && size > 0)
+    if (start != NULL && size > 0)
         (void)snprintf(reply, size, "%s", start + 4);
-    return start && strncmp(text + strlen("HTTP/1.0"), " 200 ", 5) == 0;
+    return start != NULL && strncmp(text + strlen("HTTP/1.0"), " 200 ", 5) == 0;
 }
 
 /* The number after `"key":"`, or 0. */
@@ -117,7 +117,7 @@ static unsigned long long number_of(const char *reply, const char *key) {
 
     (void)snprintf(needle, sizeof needle, "\"%s\":\"", key);
     found = strstr(reply, needle);
-    return found ? strtoull(found + strlen(needle), NULL, 10) : 0;
+    return found != NULL ? strtoull(found + strlen(needle), NULL, 10) : 0;
 }
 
 /* Whether all that run let a read through, which takes a leader; and who says of itself that it is

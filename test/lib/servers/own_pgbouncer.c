@@ -29,9 +29,9 @@
 #define PATIENCE_MS 10000
 
 static const char *value_of(const PQconninfoOption *options, const char *keyword) {
-    for (; options->keyword; options++)
+    for (; options->keyword != NULL; options++)
         if (strcmp(options->keyword, keyword) == 0)
-            return options->val ? options->val : "";
+            return options->val != NULL ? options->val : "";
     return "";
 }
 
@@ -59,7 +59,7 @@ static void write_config(const struct own_pgbouncer *own, const char *path, cons
 
 /* In the child. */
 static void become_postgres(const struct passwd *user) {
-    if (!user)
+    if (user == NULL)
         return;
     if (setgroups(0, NULL) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)
         _exit(126);
@@ -102,7 +102,7 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
     (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);
     (void)umask(077);
     write_config(own, path, schema, connections);
-    if (user) {
+    if (user != NULL) {
         assert_int_equal(chown(path, user->pw_uid, user->pw_gid), 0);
         assert_int_equal(chown(own->folder, user->pw_uid, user->pw_gid), 0);
     }

@@ -53,7 +53,8 @@ static pid_t run(const char *const *command) {
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    if (as && (setgroups(0, NULL) != 0 || setgid(as->pw_gid) != 0 || setuid(as->pw_uid) != 0))
+    if (as != NULL &&
+        (setgroups(0, NULL) != 0 || setgid(as->pw_gid) != 0 || setuid(as->pw_uid) != 0))
         _exit(126);
     (void)prctl(PR_SET_PDEATHSIG, SIGQUIT);
     null = open("/dev/null", O_RDWR);
@@ -98,7 +99,7 @@ void own_postgres_start(struct own_postgres *own) {
     own_folder_make(own->folder, sizeof own->folder, "own-postgres");
     (void)snprintf(own->url, sizeof own->url, "postgres://postgres@127.0.0.1:%d/postgres",
                    own->port);
-    if (as)
+    if (as != NULL)
         assert_int_equal(chown(own->folder, as->pw_uid, as->pw_gid), 0);
     assert_int_equal(waitpid(run(init), &status, 0) > 0 && status == 0, 1);
     own_postgres_start_again(own);

@@ -106,7 +106,7 @@ int own_zookeeper_leader(const struct own_zookeeper *own) {
         if (own->servers[i].pid == 0)
             continue;
         ask(&own->servers[i], answer, sizeof answer);
-        if (strstr(answer, "Mode: leader") || strstr(answer, "Mode: standalone"))
+        if (strstr(answer, "Mode: leader") != NULL || strstr(answer, "Mode: standalone") != NULL)
             return i;
     }
     return -1;

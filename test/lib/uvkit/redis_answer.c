@@ -11,12 +11,12 @@ void on_answer(struct redis_call *call, const redisReply *reply) {
     answer->status = call->status;
     assert_int_equal(call->status == REDIS_IS_OK, reply != NULL);
     (void)snprintf(answer->text, sizeof answer->text, "%s", call->message);
-    if (!reply)
+    if (reply == NULL)
         return;
     answer->length = reply->len;
     if (reply->type == REDIS_REPLY_INTEGER)
         (void)snprintf(answer->text, sizeof answer->text, "%lld", reply->integer);
-    else if (reply->str)
+    else if (reply->str != NULL)
         memcpy(answer->text, reply->str, reply->len < 255 ? reply->len + 1 : 255);
 }
 
@@ -25,7 +25,7 @@ void start(struct answer *answer, int64_t within_ms, const char *words) {
 
     memset(answer, 0, sizeof *answer);
     (void)snprintf(copy, sizeof copy, "%s", words);
-    for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
+    for (char *word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save))
         answer->call.argv[answer->call.argc++] = word;
     answer->call.deadline_ms = clock_now_ms() + within_ms;
     answer->call.data = answer;
@@ -37,7 +37,7 @@ void assert_answer(struct answer *answer, enum redis_status status, const char *
     WAIT_FOR(&loop, answer->times > 0);
     if (answer->status != status)
         fail_msg("status %d, not %d: %s", (int)answer->status, (int)status, answer->text);
-    if (text)
+    if (text != NULL)
         assert_string_equal(answer->text, text);
 }
 

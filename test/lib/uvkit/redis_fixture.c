@@ -24,8 +24,9 @@ void kill_clients(const char *type) {
     redisReply *list = order("CLIENT LIST TYPE %s", type);
     char *save = NULL;
 
-    for (char *line = strtok_r(list->str, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        if (strstr(line, client_name) && strncmp(line, "id=", 3) == 0)
+    for (char *line = strtok_r(list->str, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        if (strstr(line, client_name) != NULL && strncmp(line, "id=", 3) == 0)
             ORDER("CLIENT KILL ID %ld", strtol(line + 3, NULL, 10));
     freeReplyObject(list);
 }
@@ -47,7 +48,7 @@ void on_closed(void *data) {
 }
 
 void close_redis(void) {
-    if (redis)
+    if (redis != NULL)
         redis_close(redis, on_closed, NULL);
     WAIT_FOR(&loop, !redis || is_closed);
     redis = NULL;
@@ -55,7 +56,7 @@ void close_redis(void) {
 }
 
 int redis_tear_down(void **state) {
-    if (redis)
+    if (redis != NULL)
         close_redis();
     redisFree(admin);
     redis_address_free(&server);

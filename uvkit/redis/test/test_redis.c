@@ -122,9 +122,9 @@ static void test_the_database_of_the_url_is_selected(void **state) {
     struct answer answer;
     char url[128];
 
-    (void)snprintf(url, sizeof url, "redis://%s%s%s%s:%d/3", server.password ? ":" : "",
-                   server.password ? server.password : "", server.password ? "@" : "", server.host,
-                   server.port);
+    (void)snprintf(url, sizeof url, "redis://%s%s%s%s:%d/3", server.password != NULL ? ":" : "",
+                   server.password != NULL ? server.password : "",
+                   server.password != NULL ? "@" : "", server.host, server.port);
     open_redis_at(url);
     start(&answer, 5000, "CLIENT INFO");
     assert_answer(&answer, REDIS_IS_OK, NULL);

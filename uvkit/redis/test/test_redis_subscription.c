@@ -21,16 +21,16 @@ static void listen_to(struct listener *listener, const char *name);
 static void on_message(struct redis_subscription *subscription, const char *message) {
     struct listener *listener = subscription->data;
 
-    if (!message) {
+    if (message == NULL) {
         listener->begun++;
         return;
     }
     assert_true(listener->begun > 0);
     listener->messages++;
     (void)snprintf(listener->last, sizeof listener->last, "%s", message);
-    if (listener->drops)
+    if (listener->drops != NULL)
         redis_unsubscribe(redis, &listener->drops->subscription);
-    if (listener->joins)
+    if (listener->joins != NULL)
         listen_to(listener->joins, channel);
     if (listener->closes)
         redis_close(redis, on_closed, NULL);

@@ -11,7 +11,7 @@ static void assert_parts(const char *url, const char *host, int port, const char
     assert_int_equal(address.port, port);
     assert_int_equal(address.db, db);
     assert_int_equal(address.password != NULL, password != NULL);
-    if (password)
+    if (password != NULL)
         assert_string_equal(address.password, password);
     redis_address_free(&address);
 }

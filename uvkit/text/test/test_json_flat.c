@@ -124,7 +124,7 @@ static void test_what_is_taken_json_read_reads_alike(void **state) {
         json = json_read(text, strlen(text), NULL);
         if (json == NULL || json_object_size(json) != flat.count)
             fail_msg("%s", text);
-        if (json_flat_text(&flat, "a"))
+        if (json_flat_text(&flat, "a") != NULL)
             assert_string_equal(json_flat_text(&flat, "a"),
                                 json_string_value(json_object_get(json, "a")));
         if (json_flat_integer(&flat, "a", &number))

@@ -177,7 +177,8 @@ struct seen {
 
 static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                          void *data) {
-    *(struct seen *)data = (struct seen){status, inspection ? inspection->holder_count : 0, true};
+    *(struct seen *)data =
+        (struct seen){status, inspection != NULL ? inspection->holder_count : 0, true};
 }
 
 static struct seen inspect(void) {

@@ -40,7 +40,7 @@ static void test_advisory_lock_through_the_pooler_is_no_lock(void **state) {
 static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
     (void)level;
     (void)message;
-    if (strstr(pairs, "connect to the server itself, or use mode=table"))
+    if (strstr(pairs, "connect to the server itself, or use mode=table") != NULL)
         ++*(int *)data;
 }
 

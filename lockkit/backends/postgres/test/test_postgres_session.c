@@ -171,11 +171,11 @@ static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
         lk_release(holder.lease, on_caller_released, &holder);
         for (int i = 0; i < turns; i++)
             (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
-        if (waiter.request)
+        if (waiter.request != NULL)
             lk_cancel(waiter.request);
         WAIT_FOR(&env->fixture.loop, waiter.calls == 1 && holder.releases == 1);
         assert_int_equal(holder.release_status, LK_OK);
-        if (waiter.lease)
+        if (waiter.lease != NULL)
             assert_int_equal(give(&env->fixture, &waiter), LK_OK);
         WAIT_FOR(&env->fixture.loop, ask_locks(env, "true") == 0);
     }

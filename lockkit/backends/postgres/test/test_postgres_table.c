@@ -142,7 +142,7 @@ static void test_url_names_the_mode(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(lk_client_open(&client, &env->fixture.loop, cases[i].url, NULL),
                          cases[i].status);
-        if (client)
+        if (client != NULL)
             close_client(&env->fixture, client);
     }
 }

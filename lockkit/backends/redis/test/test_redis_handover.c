@@ -344,7 +344,7 @@ static void test_only_exclusive_ones_that_share_a_line_can_be_handed_over(void *
     lk_lock *lock;
 
     (void)snprintf(url, sizeof url, "%s%chandover=5", redis_url(),
-                   strchr(redis_url(), '?') ? '&' : '?');
+                   strchr(redis_url(), '?') != NULL ? '&' : '?');
     client = open_client(&env->fixture, url);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct lk_lock_options options = wrong[i];

@@ -33,8 +33,8 @@ static void open_here(void) {
 static void ask_for_words(char *words, size_t size) {
     redisReply *reply = redisCommand(own.admin, "EVAL %s 0", "return redis.call('TIME')");
 
-    (void)snprintf(words, size, "%s", reply->str ? reply->str : "");
-    if (strstr(words, " script: "))
+    (void)snprintf(words, size, "%s", reply->str != NULL ? reply->str : "");
+    if (strstr(words, " script: ") != NULL)
         *strstr(words, " script: ") = '\0';
     freeReplyObject(reply);
 }
@@ -57,14 +57,14 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
         assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK); /* has the script */
         assert_int_equal(give(&fixture, &caller), LK_OK);
         freeReplyObject(
-            redisCommandArgv(own.admin, cases[i].refuse[3] ? 4 : 3, cases[i].refuse, NULL));
+            redisCommandArgv(own.admin, cases[i].refuse[3] != NULL ? 4 : 3, cases[i].refuse, NULL));
         for (int attempt = 0; attempt < 3; attempt++)
             assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
         assert_int_equal(said("redis refuses a lock command") - before, 1);
         ask_for_words(words, sizeof words);
         assert_true(said(cases[i].word ? cases[i].word : words) > 0);
         freeReplyObject(
-            redisCommandArgv(own.admin, cases[i].allow[3] ? 4 : 3, cases[i].allow, NULL));
+            redisCommandArgv(own.admin, cases[i].allow[3] != NULL ? 4 : 3, cases[i].allow, NULL));
         close_client(&fixture, fixture.client);
     }
     open_here();

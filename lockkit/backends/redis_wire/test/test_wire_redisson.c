@@ -91,7 +91,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     assert_int_equal(ask("EXISTS", ""), 0);
-    if (t.subscriber)
+    if (t.subscriber != NULL)
         redisFree(t.subscriber);
     fixture_end(&t.fixture);
     own_redis_stop(&t.own);

@@ -80,7 +80,7 @@ static void test_no_two_hold_whatever_happens_to_a_minority(void **state) {
     }
     print_message("%u grants\n", history->count);
     wrong = history_check(history);
-    if (wrong)
+    if (wrong != NULL)
         fail_msg("%s", wrong);
     assert_true(history->count > 20);
     history_close(history);

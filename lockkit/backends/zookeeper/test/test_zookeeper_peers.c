@@ -119,7 +119,7 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     assert_int_equal(inspection->holder_count, 1);
     assert_true(strlen(inspection->holders[0].owner) >= 32);
     assert_true(inspection->holders[0].fence > 0);
-    if (t.library->label)
+    if (t.library->label != NULL)
         assert_string_equal(inspection->holders[0].label, t.library->label);
     *(bool *)data = true;
 }

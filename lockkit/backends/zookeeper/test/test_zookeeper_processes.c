@@ -30,7 +30,7 @@ static bool have_ended(struct caller *callers) {
     for (int i = 0; i < CROWD; i++) {
         struct caller *caller = &callers[i];
 
-        if (caller->lease)
+        if (caller->lease != NULL)
             lk_release(caller->lease, on_caller_released, caller);
         caller->lease = NULL;
         if (caller->releases > 0)
@@ -55,7 +55,7 @@ static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
         for (int turns = 0; turns < round; turns++)
             (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
         for (int i = 1; i < CROWD; i += 2)
-            if (callers[i].request)
+            if (callers[i].request != NULL)
                 lk_cancel(callers[i].request);
         WAIT_FOR(&env->fixture.loop, have_ended(callers));
     }
