@@ -71,7 +71,7 @@ static char name[INSTANCE_BYTES];
 static char lock_dir[PATH_MAX];
 static struct store store = {.instance = name};
 
-static int is_ready(void *data, char *why, size_t size) {
+static int main_is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
     char reason[PG_MESSAGE_BYTES];
@@ -114,7 +114,7 @@ static int load_exercise(void) {
     return code == 0 ? 0 : service_fail(code, "--exercise %s: %s", set.exercise, why);
 }
 
-static int check(void) {
+static int main_check(void) {
     int code;
 
     if (set.service.db[0] == '\0' || set.redis[0] == '\0')
@@ -159,7 +159,7 @@ static int open_locks(void) {
                         lk_status_text(status));
 }
 
-static int open_redis(void) {
+static int main_open_redis(void) {
     const struct redis_options options = {.url = set.redis, .name = name};
     int err = redis_open(&store.kv, store.loop, &options);
 
@@ -199,7 +199,7 @@ static double count_products(void *data) {
 static struct metric products = {"inventory_products", "Products remembered", METRIC_GAUGE,
                                  .read = count_products};
 
-static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
+static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     int code;
 
     store.loop = loop;
@@ -209,7 +209,7 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     if (set.secret[0] == '\0')
         log_warn("no secret: units are not given back, nor orders settled",
                  "set=INVENTORY_SVC_SECRET");
-    code = open_redis();
+    code = main_open_redis();
     if (code == 0)
         code = open_locks();
     if (code == 0)
@@ -230,7 +230,7 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     return 0;
 }
 
-static void on_closed(void *data) {
+static void main_on_closed(void *data) {
     (void)data;
 }
 
@@ -240,15 +240,15 @@ static void close_rest(void *data) {
     product_table_close(store.products);
     lock_servers_close(&store.locks);
     if (store.locks.pooled != NULL && store.locks.pooled != store.pool)
-        pg_pool_close(store.locks.pooled, on_closed, NULL);
+        pg_pool_close(store.locks.pooled, main_on_closed, NULL);
     if (store.kv != NULL)
-        redis_close(store.kv, on_closed, NULL);
+        redis_close(store.kv, main_on_closed, NULL);
     lab_close(store.lab);
     store.lab = NULL;
     service_close_pool();
 }
 
-static void close_all(void *data) {
+static void main_close_all(void *data) {
     if (store.pending != NULL)
         pending_close(store.pending, close_rest, data);
     else
@@ -260,7 +260,7 @@ int main(int argc, char **argv) {
         .name = "inventory-svc",
         .routes = inventory_routes,
         .data = &store,
-        .is_ready = is_ready,
+        .is_ready = main_is_ready,
         .about = "inventory-svc keeps the count and sells from it",
         .version = REVISION,
         .variables = "INVENTORY_SVC",
@@ -269,9 +269,9 @@ int main(int argc, char **argv) {
         .set = &set.service,
         .instance = name,
         .session = STATEMENT_SESSION,
-        .check = check,
-        .open = open_all,
-        .close = close_all,
+        .check = main_check,
+        .open = main_open_all,
+        .close = main_close_all,
     };
 
     return service_main(&service, argc, argv);

@@ -103,7 +103,7 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
     return true;
 }
 
-static bool tell_twin(struct counterexample *example, const struct judge *judge) {
+static bool counterexample_tell_twin(struct counterexample *example, const struct judge *judge) {
     assert(judge->twin_count > 0);
     tell_twins(example, judge, &judge->twins[0]);
     return true;
@@ -294,7 +294,7 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
 
 void counterexamples_add(struct counterexamples *all, const struct judge *judge) {
     static bool (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
-        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = tell_twin,
+        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = counterexample_tell_twin,
         [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
         [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
         [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = example_tell_leak,

@@ -21,30 +21,32 @@ static void tell_freer(struct counterexample *example, const struct judge *judge
                              record_outcome_text(example_told(purchase)->outcome));
 }
 
-static double in_seconds(int64_t ns) {
+static double example_events_in_seconds(int64_t ns) {
     return (double)ns / 1e9;
 }
 
 /* How the second came to hold the lock of the first. */
-static void tell_taken(struct counterexample *example, const struct overlap *overlap) {
+static void example_events_tell_taken(struct counterexample *example,
+                                      const struct overlap *overlap) {
     const int64_t taken_ns = overlap->freed != NULL ? overlap->held->at_ns : overlap->taken->at_ns;
 
     if (judge_has_expired(overlap))
         example_say(example, "A's lock expired by %.6f s; B took it at %.6f s, and A went on.",
-                    in_seconds(overlap->expired_ns), in_seconds(taken_ns));
+                    example_events_in_seconds(overlap->expired_ns),
+                    example_events_in_seconds(taken_ns));
     else
         example_say(example, "B took the lock at %.6f s, and A had not given it back.",
-                    in_seconds(taken_ns));
+                    example_events_in_seconds(taken_ns));
 }
 
 static void tell_freed(struct counterexample *example, const struct overlap *overlap) {
     const char held = example_name(example, overlap->held->order_id);
 
     example_say(example, "A freed the lock at %.6f s (%s), which was %c's by then.",
-                in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
+                example_events_in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
     example_say(example, "%c took it at %.6f s, while %c was at work.",
-                example_name(example, overlap->taken->order_id), in_seconds(overlap->taken->at_ns),
-                held);
+                example_name(example, overlap->taken->order_id),
+                example_events_in_seconds(overlap->taken->at_ns), held);
 }
 
 void example_tell_chain(struct counterexample *example, const struct judge *judge,
@@ -57,7 +59,7 @@ void example_tell_chain(struct counterexample *example, const struct judge *judg
     example_tell_sale(example, judge, overlap->sales[is_turned]);
     example_tell_sale(example, judge, overlap->sales[!is_turned]);
     example->has_chain = true;
-    tell_taken(example, overlap);
+    example_events_tell_taken(example, overlap);
     if (overlap->freed != NULL)
         tell_freed(example, overlap);
 }
@@ -65,7 +67,7 @@ void example_tell_chain(struct counterexample *example, const struct judge *judg
 /* ---- what befell them */
 
 /* "A", or '\0' when the order is none of the operations'. */
-static char letter_of(const struct counterexample *example, const char *order_id) {
+static char example_events_letter_of(const struct counterexample *example, const char *order_id) {
     for (size_t i = 0; i < example->ops; i++)
         if (order_id[0] != '\0' && strcmp(example->order_id[i], order_id) == 0)
             return (char)('A' + i);
@@ -88,19 +90,20 @@ static bool is_telling(const struct counterexample *example, const struct event 
         return is_at_hand(example, event);
     case EVENT_FAILPOINT:
         return event->item == example->item &&
-               (letter_of(example, event->order_id) != '\0' ||
+               (example_events_letter_of(example, event->order_id) != '\0' ||
                 (event_is_standstill(event) && is_at_hand(example, event)));
     case EVENT_LOCK:
-        return event->item == example->item && letter_of(example, event->order_id) != '\0' &&
+        return event->item == example->item &&
+               example_events_letter_of(example, event->order_id) != '\0' &&
                !(event_takes_lock(event) && event->result == EVENT_NO);
     }
     return false;
 }
 
 /* "B at inventory-1: SET NX ttl 200 ms: yes" */
-static void add(struct counterexample *example, const struct event *event) {
+static void example_events_add(struct counterexample *example, const struct event *event) {
     struct counterexample_event *added = &example->event[example->events++];
-    const char letter = letter_of(example, event->order_id);
+    const char letter = example_events_letter_of(example, event->order_id);
     const char *result = event_result_name(event->result);
 
     added->at_ns = event->at_ns;
@@ -116,5 +119,5 @@ void example_weave(struct counterexample *example, const struct judge *judge) {
     for (size_t i = 0; judge->events != NULL && i < judge->events->count; i++)
         if (example->events < COUNTEREXAMPLE_EVENTS &&
             is_telling(example, &judge->events->items[i]))
-            add(example, &judge->events->items[i]);
+            example_events_add(example, &judge->events->items[i]);
 }

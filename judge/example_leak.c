@@ -7,7 +7,7 @@
 
 /* The last sale of a unit that is in the stock all the same, and the last sale of its row, which
  * wrote what is left there. */
-static struct pair find_surplus(const struct judge *judge) {
+static struct pair example_leak_find_surplus(const struct judge *judge) {
     struct pair pair = {.sales = {judge->leak.left, NULL}};
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
@@ -30,7 +30,7 @@ static struct pair find_surplus(const struct judge *judge) {
 
 static const struct ledger_row *tell_surplus(struct counterexample *example,
                                              const struct judge *judge) {
-    const struct pair pair = find_surplus(judge);
+    const struct pair pair = example_leak_find_surplus(judge);
     const struct ledger_sale *a = pair.sales[0], *b = pair.sales[1];
     const struct ledger_row *row = judge_row(judge, a->shard);
 
@@ -96,7 +96,7 @@ static const struct ledger_row *tell_wrong(struct counterexample *example,
 }
 
 /* The row whose own sums are wrong, or NULL. */
-static const struct ledger_row *find_unbalanced(const struct judge *judge) {
+static const struct ledger_row *example_leak_find_unbalanced(const struct judge *judge) {
     char sums[VERDICT_TEXT];
 
     for (size_t i = 0; i < judge->row_count; i++)
@@ -136,7 +136,7 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
                     "Unit %" PRId64 " came back, and fewer requests can have given a unit back, as "
                     "they were told busy, an error or nothing, than units did: a contradiction.",
                     leak->back_unit);
-    return leak->row != NULL ? leak->row : find_unbalanced(judge);
+    return leak->row != NULL ? leak->row : example_leak_find_unbalanced(judge);
 }
 
 bool example_tell_leak(struct counterexample *example, const struct judge *judge) {

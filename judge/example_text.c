@@ -17,13 +17,13 @@ void example_say(struct counterexample *example, const char *format, ...) {
     va_end(arguments);
 }
 
-static double in_seconds(int64_t ns) {
+static double example_text_in_seconds(int64_t ns) {
     return (double)ns / 1e9;
 }
 
 /* ---- operations */
 
-static char name_of(size_t op) {
+static char example_text_name_of(size_t op) {
     return (char)('A' + op);
 }
 
@@ -32,10 +32,10 @@ char example_name(const struct counterexample *example, const char *order_id) {
 
     while (op < example->ops && strcmp(example->order_id[op], order_id) != 0)
         op++;
-    return op < example->ops ? name_of(op) : '?';
+    return op < example->ops ? example_text_name_of(op) : '?';
 }
 
-static void widen(struct counterexample *example, int64_t ns) {
+static void example_text_widen(struct counterexample *example, int64_t ns) {
     if (ns <= 0)
         return;
     if (example->from_ns == 0 || ns < example->from_ns)
@@ -44,16 +44,16 @@ static void widen(struct counterexample *example, int64_t ns) {
         example->to_ns = ns;
 }
 
-static struct counterexample_op *add_op(struct counterexample *example, const char *id,
-                                        int64_t sent_ns, int64_t answered_ns) {
+static struct counterexample_op *example_text_add_op(struct counterexample *example, const char *id,
+                                                     int64_t sent_ns, int64_t answered_ns) {
     struct counterexample_op *op = &example->op[example->ops];
 
     assert(example->ops < COUNTEREXAMPLE_OPS);
     snprintf(example->order_id[example->ops++], UUID_TEXT, "%s", id);
     op->sent_ns = sent_ns == LINEAR_BEFORE ? 0 : sent_ns;
     op->answered_ns = answered_ns == LINEAR_NEVER ? 0 : answered_ns;
-    widen(example, op->sent_ns);
-    widen(example, op->answered_ns);
+    example_text_widen(example, op->sent_ns);
+    example_text_widen(example, op->answered_ns);
     return op;
 }
 
@@ -66,7 +66,7 @@ static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
     else if (buyer->sent_ns == LINEAR_BEFORE)
         snprintf(text, PART_TEXT, "never sent");
     else
-        snprintf(text, PART_TEXT, "sent %.6f s", in_seconds(buyer->sent_ns));
+        snprintf(text, PART_TEXT, "sent %.6f s", example_text_in_seconds(buyer->sent_ns));
 }
 
 const struct record *example_told(const struct purchase *purchase) {
@@ -95,16 +95,17 @@ static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
     else if (strcmp(purchase->id, sale->order_id) != 0 && buyer->answered_ns == LINEAR_NEVER)
         snprintf(text, PART_TEXT, ", answered with order %s", purchase->id);
     else
-        snprintf(text, PART_TEXT, ", answered %.6f s", in_seconds(purchase->answered_ns));
+        snprintf(text, PART_TEXT, ", answered %.6f s",
+                 example_text_in_seconds(purchase->answered_ns));
 }
 
 void example_tell_sale(struct counterexample *example, const struct judge *judge,
                        const struct ledger_sale *sale) {
     const struct buyer *buyer = judge_buyer(judge, sale);
-    const char name = name_of(example->ops);
+    const char name = example_text_name_of(example->ops);
     char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT];
     struct counterexample_op *op =
-        add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
+        example_text_add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
 
     snprintf(op->instance, sizeof op->instance, "%s", sale->instance);
     op->ledger_us = ledger_time_us(sale->at);
@@ -123,14 +124,15 @@ void example_tell_sale(struct counterexample *example, const struct judge *judge
 
 void example_tell_request(struct counterexample *example, const struct record *record,
                           const char *id, const char *told) {
-    const char name = name_of(example->ops);
+    const char name = example_text_name_of(example->ops);
 
-    (void)add_op(example, id, record->sent_ns, record->received_ns);
+    (void)example_text_add_op(example, id, record->sent_ns, record->received_ns);
     if (record->sent_ns <= 0)
         example_say(example, "%c = request %s: %s", name, id, told);
     else
         example_say(example, "%c = request %s: sent %.6f s, %s at %.6f s", name, id,
-                    in_seconds(record->sent_ns), told, in_seconds(record->received_ns));
+                    example_text_in_seconds(record->sent_ns), told,
+                    example_text_in_seconds(record->received_ns));
 }
 
 void example_tell_refusal(struct counterexample *example, const struct record *refusal) {
@@ -159,7 +161,8 @@ void example_tell_turned_away(struct counterexample *example, const struct stuck
     example_say(example,
                 "Of those who wanted a unit from %.3f s to the end of the "
                 "demand at %.3f s nobody got one: %s.",
-                in_seconds(stuck->from_ns), in_seconds(stuck->to_ns), told);
+                example_text_in_seconds(stuck->from_ns), example_text_in_seconds(stuck->to_ns),
+                told);
 }
 
 struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly,

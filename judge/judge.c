@@ -10,14 +10,14 @@
 
 /* ---- purchases */
 
-static int64_t sent_at(const struct record *record) {
+static int64_t judge_sent_at(const struct record *record) {
     return record->sent_ns > 0 ? record->sent_ns : INT64_MAX;
 }
 
-static int by_key(const void *a, const void *b) {
+static int judge_by_key(const void *a, const void *b) {
     const struct record *x = *(const struct record *const *)a;
     const struct record *y = *(const struct record *const *)b;
-    int64_t sent_x = sent_at(x), sent_y = sent_at(y);
+    int64_t sent_x = judge_sent_at(x), sent_y = judge_sent_at(y);
     int order;
 
     if (x->item != y->item)
@@ -62,7 +62,7 @@ int purchases_make(struct purchases *purchases, const struct recorder *recorder)
         return -1;
     for (size_t i = 0; i < count; i++)
         purchases->requests[i] = &recorder->records[i];
-    qsort(purchases->requests, count, sizeof(const struct record *), by_key);
+    qsort(purchases->requests, count, sizeof(const struct record *), judge_by_key);
     for (size_t i = 0; i < count; i++) {
         const struct record *record = purchases->requests[i];
         const struct record *before = i > 0 ? purchases->requests[i - 1] : NULL;
@@ -130,7 +130,7 @@ static size_t find_named(const struct judge *judge, const char *id) {
     return low;
 }
 
-static bool is_named(const struct judge *judge, size_t place, const char *id) {
+static bool judge_is_named(const struct judge *judge, size_t place, const char *id) {
     return place < judge->named_count && strcmp(judge->named[place]->order_id, id) == 0;
 }
 
@@ -138,7 +138,7 @@ const struct purchase *judge_find(const struct judge *judge, const char *id) {
     const struct purchase *purchase = find_key(judge, id);
     size_t place = find_named(judge, id);
 
-    return purchase == NULL && is_named(judge, place, id)
+    return purchase == NULL && judge_is_named(judge, place, id)
                ? find_key(judge, judge->named[place]->key)
                : purchase;
 }
@@ -156,7 +156,7 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 
 /* ---- the judge's indexes */
 
-static int by_order(const void *a, const void *b) {
+static int judge_by_order(const void *a, const void *b) {
     const struct record *x = *(const struct record *const *)a;
     const struct record *y = *(const struct record *const *)b;
     int order = strcmp(x->order_id, y->order_id);
@@ -206,7 +206,7 @@ static int index_named(struct judge *judge) {
         if (names_another(judge->requests[i]))
             judge->named[judge->named_count++] = judge->requests[i];
     if (judge->named_count > 1)
-        qsort(judge->named, judge->named_count, sizeof(const struct record *), by_order);
+        qsort(judge->named, judge->named_count, sizeof(const struct record *), judge_by_order);
     return judge->named != NULL ? 0 : -1;
 }
 
@@ -228,7 +228,7 @@ static bool is_answered_with(const struct purchase *purchase, const char *id) {
 static struct buyer told_of(const struct judge *judge, const char *id) {
     struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
 
-    for (size_t i = find_named(judge, id); is_named(judge, i, id); i++) {
+    for (size_t i = find_named(judge, id); judge_is_named(judge, i, id); i++) {
         const struct purchase *purchase = find_key(judge, judge->named[i]->key);
         bool is_first = buyer.purchase == NULL;
 

@@ -26,7 +26,7 @@ static bool is_by(const struct event *event, const struct event *other) {
     return strcmp(event->order_id, other->order_id) == 0;
 }
 
-static int by_key(const void *a, const void *b) {
+static int locks_by_key(const void *a, const void *b) {
     const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
     int order = strcmp(x->key, y->key);
 
@@ -83,7 +83,7 @@ static void look_ahead(const struct results *results, size_t i, struct hold *hol
     }
 }
 
-static bool is_told(const struct judge *judge, const char *order_id) {
+static bool locks_is_told(const struct judge *judge, const char *order_id) {
     return ledger_find_sale(judge->ledger, order_id) != NULL || judge_find(judge, order_id) != NULL;
 }
 
@@ -103,13 +103,13 @@ static int rank(const struct overlap *overlap) {
 }
 
 /* Keep an overlap that sold one unit twice: the best stories stand first, else the earlier ones. */
-static void keep(struct judge *judge, const struct overlap *overlap) {
+static void locks_keep(struct judge *judge, const struct overlap *overlap) {
     const struct ledger_sale *one = ledger_find_sale(judge->ledger, overlap->held->order_id);
     const struct ledger_sale *other = ledger_find_sale(judge->ledger, overlap->taken->order_id);
     size_t place = judge->overlap_count;
 
     if (one == NULL || other == NULL || one->unit != other->unit ||
-        (overlap->freed != NULL && !is_told(judge, overlap->freed->order_id)))
+        (overlap->freed != NULL && !locks_is_told(judge, overlap->freed->order_id)))
         return;
     while (place > 0 && rank(overlap) > rank(&judge->overlaps[place - 1]))
         place--;
@@ -124,8 +124,8 @@ static void keep(struct judge *judge, const struct overlap *overlap) {
     judge->overlaps[place].sales[1] = strcmp(one->at, other->at) <= 0 ? other : one;
 }
 
-static void take_grant(struct judge *judge, const struct results *results, size_t i,
-                       struct hold *hold) {
+static void locks_take_grant(struct judge *judge, const struct results *results, size_t i,
+                             struct hold *hold) {
     const struct event *taken = results->events[i];
     struct overlap overlap = {.taken = taken};
 
@@ -135,7 +135,7 @@ static void take_grant(struct judge *judge, const struct results *results, size_
         overlap.freed = hold->freed;
         overlap.lost = hold->freed != NULL ? grant_to(results, hold->freed) : hold->grant;
         overlap.expired_ns = overlap.lost != NULL ? expiry_of(results, overlap.lost) : EVENT_OPEN;
-        keep(judge, &overlap);
+        locks_keep(judge, &overlap);
     }
     *hold = (struct hold){.grant = taken};
 }
@@ -145,7 +145,7 @@ static void look_at_key(struct judge *judge, const struct results *results) {
 
     for (size_t i = 0; i < results->count; i++)
         if (is_grant(results->events[i]))
-            take_grant(judge, results, i, &hold);
+            locks_take_grant(judge, results, i, &hold);
         else
             note_free(&hold, results->events[i]);
 }
@@ -177,7 +177,7 @@ int judge_locks(struct judge *judge) {
         if (judge->events->items[i].kind == EVENT_LOCK &&
             judge->events->items[i].item == judge->item)
             events[count++] = &judge->events->items[i];
-    qsort(events, count, sizeof *events, by_key);
+    qsort(events, count, sizeof *events, locks_by_key);
     for (size_t first = 0; first < count; first = end) {
         end = first + 1;
         while (end < count && strcmp(events[end]->key, events[first]->key) == 0)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct span {
-    int64_t start; /* the first member: by_time() sorts spans by it */
+    int64_t start; /* the first member: overlap_by_time() sorts spans by it */
     int64_t end;
     bool is_buyer;
 };
@@ -29,7 +29,7 @@ static bool has_competed(const struct record *record) {
 
 /* From the first request that came near the stock to the first yes, or the last answer. Requests of
  * one key are one attempt, and do not compete with each other. False when none came near it. */
-static bool span_of(const struct purchase *purchase, struct span *span) {
+static bool overlap_span_of(const struct purchase *purchase, struct span *span) {
     bool has_any = false;
 
     for (size_t i = 0; i < purchase->count; i++) {
@@ -50,7 +50,7 @@ static bool span_of(const struct purchase *purchase, struct span *span) {
     return has_any;
 }
 
-static int by_time(const void *a, const void *b) {
+static int overlap_by_time(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);
@@ -67,12 +67,12 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, by_time);
+    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, overlap_by_time);
     return bounds;
 }
 
 /* How many of the sorted times are before `end`. */
-static size_t count_before(const int64_t *times, size_t count, int64_t end) {
+static size_t overlap_count_before(const int64_t *times, size_t count, int64_t end) {
     size_t low = 0;
 
     while (count > 0) {
@@ -89,8 +89,8 @@ static size_t count_before(const int64_t *times, size_t count, int64_t end) {
 }
 
 static size_t count_overlaps(const struct bounds *bounds, const struct span *span) {
-    size_t begun = count_before(bounds->starts, bounds->count, span->end);
-    size_t over = count_before(bounds->ends, bounds->count, span->start + 1);
+    size_t begun = overlap_count_before(bounds->starts, bounds->count, span->end);
+    size_t over = overlap_count_before(bounds->ends, bounds->count, span->start + 1);
 
     assert(begun >= over);
     return begun - over;
@@ -119,9 +119,9 @@ int judge_overlaps(struct judge *judge) {
     size_t count = 0;
 
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
-        count += span_of(&judge->purchases[i], &spans[count]);
+        count += overlap_span_of(&judge->purchases[i], &spans[count]);
     if (spans != NULL && room != NULL) {
-        qsort(spans, count, sizeof *spans, by_time);
+        qsort(spans, count, sizeof *spans, overlap_by_time);
         count_pairs(judge, spans, count, room);
     }
     free(spans);

@@ -82,7 +82,7 @@ static int64_t within(int64_t number, int64_t low, int64_t high) {
     return number < low ? low : number > high ? high : number;
 }
 
-static int32_t rank_of(const struct ledger_row *row, int64_t unit) {
+static int32_t rows_rank_of(const struct ledger_row *row, int64_t unit) {
     int64_t rank = unit - row->first_unit;
 
     if (rank > INT32_MAX)
@@ -90,7 +90,7 @@ static int32_t rank_of(const struct ledger_row *row, int64_t unit) {
     return rank < INT32_MIN ? INT32_MIN : (int32_t)rank;
 }
 
-static void add_op(struct rows *rows, struct linear_op op, const struct ledger_sale *sale) {
+static void rows_add_op(struct rows *rows, struct linear_op op, const struct ledger_sale *sale) {
     rows->ops[rows->count] = op;
     rows->sales[rows->count++] = sale;
 }
@@ -116,19 +116,20 @@ static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *
     return (int32_t)within(sale->unit - row->first_unit - sale->remaining, INT32_MIN, INT32_MAX);
 }
 
-static void add_sale(struct rows *rows, const struct ledger_row *row,
-                     const struct ledger_sale *sale) {
+static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
+                          const struct ledger_sale *sale) {
     const struct buyer *buyer = judge_buyer(rows->judge, sale);
     const enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
-    add_op(rows,
-           (struct linear_op){.invoke_ns = buyer->sent_ns,
-                              .return_ns = buyer->answered_ns,
-                              .rank = rank_of(row, sale->unit),
-                              .kind = kind_of(kind),
-                              .below = below_of(row, sale, kind),
-                              .is_nameless = buyer->purchase != NULL && buyer->purchase->is_seated},
-           sale);
+    rows_add_op(
+        rows,
+        (struct linear_op){.invoke_ns = buyer->sent_ns,
+                           .return_ns = buyer->answered_ns,
+                           .rank = rows_rank_of(row, sale->unit),
+                           .kind = kind_of(kind),
+                           .below = below_of(row, sale, kind),
+                           .is_nameless = buyer->purchase != NULL && buyer->purchase->is_seated},
+        sale);
 }
 
 /* At an unknown time. */
@@ -143,28 +144,29 @@ static void add_ghosts(struct rows *rows, const struct ledger_row *row, int64_t 
         int64_t rank = rows->ghosts[i]->yes->unit - row->first_unit;
 
         if (rank >= left && rank < row->initial)
-            add_op(rows, taken(rank, LINEAR_OK), NULL);
+            rows_add_op(rows, taken(rank, LINEAR_OK), NULL);
     }
 }
 
-static void add_others(struct rows *rows, const struct ledger_row *row) {
+static void rows_add_others(struct rows *rows, const struct ledger_row *row) {
     const struct ledger *ledger = rows->judge->ledger;
     const struct record *refusal = rows->judge->refused_first;
 
     if (refusal != NULL)
-        add_op(rows,
-               (struct linear_op){.invoke_ns = refusal->sent_ns,
-                                  .return_ns = refusal->received_ns > refusal->sent_ns
-                                                   ? refusal->received_ns
-                                                   : refusal->sent_ns,
-                                  .kind = LINEAR_SOLD_OUT},
-               NULL);
+        rows_add_op(rows,
+                    (struct linear_op){.invoke_ns = refusal->sent_ns,
+                                       .return_ns = refusal->received_ns > refusal->sent_ns
+                                                        ? refusal->received_ns
+                                                        : refusal->sent_ns,
+                                       .kind = LINEAR_SOLD_OUT},
+                    NULL);
     for (size_t i = 0; i < ledger->returned_count; i++)
         if (ledger->returned_units[i].shard == row->shard)
-            add_op(rows, taken(rank_of(row, ledger->returned_units[i].unit), LINEAR_BACK), NULL);
+            rows_add_op(rows, taken(rows_rank_of(row, ledger->returned_units[i].unit), LINEAR_BACK),
+                        NULL);
 }
 
-static void collect(struct rows *rows, size_t which) {
+static void rows_collect(struct rows *rows, size_t which) {
     const struct ledger *ledger = rows->judge->ledger;
     const struct ledger_row *row = &rows->judge->rows[which];
     const size_t begin = rows->count;
@@ -173,9 +175,9 @@ static void collect(struct rows *rows, size_t which) {
 
     for (const struct ledger_sale *sale = rows->first[which]; sale != NULL;
          sale = rows->after[sale - ledger->sales])
-        add_sale(rows, row, sale);
+        rows_add_sale(rows, row, sale);
     add_ghosts(rows, row, left);
-    add_others(rows, row);
+    rows_add_others(rows, row);
     if (ledger->counted != (int64_t)ledger->sale_count) /* it changed while it was read */
         left = LINEAR_UNREAD;
     rows->rows[which] =
@@ -301,7 +303,7 @@ static void found_leak(const struct rows *rows, size_t which, const struct linea
     found_beyond(rows, which);
 }
 
-static void tell(const struct rows *rows) {
+static void rows_tell(const struct rows *rows) {
     for (size_t r = 0; r < rows->judge->row_count; r++) {
         const struct linear_answer *answer = &rows->answers[r];
 
@@ -337,20 +339,20 @@ static int allocate(struct rows *rows) {
                : -1;
 }
 
-static int check(struct rows *rows) {
+static int rows_check(struct rows *rows) {
     find_open(rows);
     list_by_row(rows);
     for (size_t r = 0; r < rows->judge->row_count; r++)
-        collect(rows, r);
+        rows_collect(rows, r);
     if (linear_check(rows->rows, rows->judge->row_count, &rows->open, rows->answers) != 0)
         return -1;
-    tell(rows);
+    rows_tell(rows);
     return 0;
 }
 
 int judge_rows(struct judge *judge) {
     struct rows rows = {.judge = judge};
-    int rc = allocate(&rows) == 0 ? check(&rows) : -1;
+    int rc = allocate(&rows) == 0 ? rows_check(&rows) : -1;
 
     free(rows.first);
     free(rows.after);

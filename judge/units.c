@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell_twin(struct judge *judge, const struct ledger_sale *a,
-                      const struct ledger_sale *b) {
+static void units_tell_twin(struct judge *judge, const struct ledger_sale *a,
+                            const struct ledger_sale *b) {
     judge_found(judge, ANOMALY_TWIN, 1,
                 "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
                 a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
@@ -48,13 +48,13 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
     judge->twins[place] = pair;
 }
 
-static void find_twins(struct judge *judge) {
+static void units_find_twins(struct judge *judge) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
             judge->distinct++;
             continue;
         }
-        tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+        units_tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
         keep_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
     }
 }
@@ -97,7 +97,7 @@ static void find_double_rows(struct judge *judge) {
 }
 
 void judge_units(struct judge *judge) {
-    find_twins(judge);
+    units_find_twins(judge);
     find_oversell(judge);
     find_double_rows(judge);
 }
@@ -194,7 +194,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool is_sold(const struct judge *judge, int64_t unit) {
+static bool units_is_sold(const struct judge *judge, int64_t unit) {
     return bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
                    sizeof(const struct ledger_sale *), by_number) != NULL;
 }
@@ -203,7 +203,7 @@ bool judge_is_somewhere(const struct judge *judge, int64_t unit) {
     for (size_t i = 0; i < judge->ledger->returned_count; i++)
         if (judge->ledger->returned_units[i].unit == unit)
             return true;
-    return is_sold(judge, unit);
+    return units_is_sold(judge, unit);
 }
 
 static bool is_of_row(const struct judge *judge, const struct ledger_returned *returned) {
@@ -238,7 +238,7 @@ static int find_returned(struct judge *judge) {
         if (!is_of_row(judge, &units[i])) {
             leak->unknown++;
             leak->unknown_unit = unit;
-        } else if (is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
+        } else if (units_is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
             leak->doubled++;
             leak->doubled_unit = unit;
         }
@@ -248,7 +248,7 @@ static int find_returned(struct judge *judge) {
 }
 
 /* How many units each row has too many or too few, by itself. */
-static void find_unbalanced(struct judge *judge) {
+static void units_find_unbalanced(struct judge *judge) {
     char sums[VERDICT_TEXT];
 
     for (size_t i = 0; i < judge->row_count; i++) {
@@ -261,46 +261,46 @@ static void find_unbalanced(struct judge *judge) {
 /* ---- all of it */
 
 /* The first example that is told stands for all that was counted. */
-static int64_t take(int64_t *count) {
+static int64_t units_take(int64_t *count) {
     int64_t taken = *count;
 
     *count = 0;
     return taken;
 }
 
-static void tell(struct judge *judge, int64_t excess, const char *sums, int64_t count) {
+static void units_tell(struct judge *judge, int64_t excess, const char *sums, int64_t count) {
     const struct leak *leak = &judge->leak;
 
     if (excess != 0)
-        judge_found(judge, ANOMALY_LEAK, take(&count), "%s", sums);
+        judge_found(judge, ANOMALY_LEAK, units_take(&count), "%s", sums);
     if (leak->wrong_sale != NULL)
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "order %s has unit %" PRId64 " of shard %" PRId64 ", and left %" PRId64
                     " there, which do not belong together",
                     leak->wrong_sale->order_id, leak->wrong_sale->unit, leak->wrong_sale->shard,
                     leak->wrong_sale->remaining);
     if (leak->left != NULL)
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "unit %" PRId64 " is in the stock, and order %s has it", leak->left->unit,
                     leak->left->order_id);
     if (leak->has_missed && judge_is_somewhere(judge, leak->missed.unit))
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "unit %" PRId64 " is gone from shard %" PRId64 ", and is told of another one",
                     leak->missed.unit, leak->row->shard);
     else if (leak->has_missed)
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "unit %" PRId64 " was passed over: it is not in the stock, and no order has it",
                     leak->missed.unit);
     if (leak->unknown > 0)
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "unit %" PRId64 " came back for sale to a stock row that never had it",
                     leak->unknown_unit);
     if (leak->doubled > 0)
-        judge_found(judge, ANOMALY_LEAK, take(&count), "unit %" PRId64 " came back for sale%s",
-                    leak->doubled_unit,
-                    is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+                    "unit %" PRId64 " came back for sale%s", leak->doubled_unit,
+                    units_is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
     if (leak->untaken > 0)
-        judge_found(judge, ANOMALY_LEAK, take(&count),
+        judge_found(judge, ANOMALY_LEAK, units_take(&count),
                     "unit %" PRId64 " came back, and no request can have given it back",
                     leak->back_unit);
     if (count > 0)
@@ -317,7 +317,7 @@ int judge_leaks(struct judge *judge) {
         *leak = (struct leak){.missing = 0};
     } else {
         find_wrong(judge);
-        find_unbalanced(judge);
+        units_find_unbalanced(judge);
         if (find_returned(judge) != 0)
             return -1;
     }
@@ -328,6 +328,6 @@ int judge_leaks(struct judge *judge) {
     if (count == 0)
         count = leak->unbalanced;
     if (count > 0)
-        tell(judge, excess, sums, count);
+        units_tell(judge, excess, sums, count);
     return 0;
 }

@@ -43,7 +43,7 @@ static int run_rules(struct judge *judge) {
     return judge_overlaps(judge);
 }
 
-static void add_counts(struct verdict *verdict, const struct judge *judge) {
+static void verdict_add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->sold += (int64_t)judge->ledger->sale_count;
     verdict->left += judge->ledger->available + judge->ledger->returned;
     verdict->distinct += judge->distinct;
@@ -57,7 +57,7 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
 
 /* ---- until when a server was down without which nothing can be sold */
 
-static int64_t later(int64_t a, int64_t b) {
+static int64_t verdict_later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -72,7 +72,7 @@ static int64_t down_of_instance(const struct event_list *events, const char *nam
 
     for (size_t i = 0; i < events->count; i++)
         if (strcmp(events->items[i].who, name) == 0)
-            end_ns = later(end_ns, down_of(&events->items[i]));
+            end_ns = verdict_later(end_ns, down_of(&events->items[i]));
     return end_ns;
 }
 
@@ -98,7 +98,7 @@ static int64_t down_of_events(const struct event_list *events, const struct reco
 
     for (size_t i = 0; i < events->count; i++)
         if (is_needed(&events->items[i], recorder))
-            end_ns = later(end_ns, down_of(&events->items[i]));
+            end_ns = verdict_later(end_ns, down_of(&events->items[i]));
     return end_ns;
 }
 
@@ -117,7 +117,7 @@ static int64_t find_down_until(const struct verdict_case *judged) {
         return EVENT_OPEN;
     for (size_t i = 0; i < recorder->ended; i++)
         if (recorder->records[i].outcome == RECORD_UNREACHED)
-            end_ns = later(end_ns, recorder->records[i].planned_ns);
+            end_ns = verdict_later(end_ns, recorder->records[i].planned_ns);
     return end_ns;
 }
 
@@ -148,7 +148,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
         if (rc == 0)
             rc = run_rules(&judge);
         if (rc == 0) {
-            add_counts(verdict, &judge);
+            verdict_add_counts(verdict, &judge);
             counterexamples_add(examples, &judge);
         }
         judge_close(&judge);
@@ -188,7 +188,7 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
 
 /* Until when a failure matters: the product's last unit is sold, or, where some are left, the last
  * request is answered. */
-static int64_t end_of(const struct verdict_case *judged, const struct ledger *ledger) {
+static int64_t verdict_end_of(const struct verdict_case *judged, const struct ledger *ledger) {
     int64_t end_us = 0;
 
     for (size_t i = 0; i < ledger->sale_count; i++) {
@@ -205,7 +205,7 @@ static int64_t end_of(const struct verdict_case *judged, const struct ledger *le
 }
 
 /* Without ledger or events nothing is known of failpoints. */
-static void arm(const struct verdict_case *judged, struct firings *firings) {
+static void verdict_arm(const struct verdict_case *judged, struct firings *firings) {
     for (size_t i = 0; judged->armed != NULL && i < judged->armed->count; i++)
         if (judged->armed->items[i].kind != EVENT_FAILPOINT ||
             (judged->ledgers != NULL && !judged->are_events_lost))
@@ -218,7 +218,8 @@ static int count_firings(const struct verdict_case *judged, struct firings *firi
     if (ends_ns == NULL)
         return -1;
     for (size_t i = 0; i < judged->items; i++)
-        ends_ns[i] = judged->ledgers != NULL ? end_of(judged, &judged->ledgers[i]) : INT64_MAX;
+        ends_ns[i] =
+            judged->ledgers != NULL ? verdict_end_of(judged, &judged->ledgers[i]) : INT64_MAX;
     firings_count(firings, judged->events, ends_ns, judged->items);
     free(ends_ns);
     return 0;
@@ -287,8 +288,8 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
               judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
 }
 
-static enum verdict_kind conclude(const struct verdict_case *judged,
-                                  const struct verdict *verdict) {
+static enum verdict_kind verdict_conclude(const struct verdict_case *judged,
+                                          const struct verdict *verdict) {
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (verdict->found[i].count > 0)
             return VERDICT_VIOLATED;
@@ -300,7 +301,7 @@ static enum verdict_kind conclude(const struct verdict_case *judged,
 
 int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
-    arm(judged, &verdict->firings);
+    verdict_arm(judged, &verdict->firings);
     if (judged->events != NULL && count_firings(judged, &verdict->firings) != 0)
         return -1;
     if (judged->is_interrupted)
@@ -318,6 +319,6 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
             return -1;
         doubt_ledger(judged, verdict);
     }
-    verdict->kind = conclude(judged, verdict);
+    verdict->kind = verdict_conclude(judged, verdict);
     return 0;
 }

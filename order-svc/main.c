@@ -50,7 +50,7 @@ static struct order_svc svc;
 static struct settle settle;
 static struct instances instances;
 
-static int is_ready(void *data, char *why, size_t size) {
+static int main_is_ready(void *data, char *why, size_t size) {
     char reason[PG_MESSAGE_BYTES];
 
     (void)data;
@@ -63,7 +63,7 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
-static int check(void) {
+static int main_check(void) {
     if (number_read_part(set.fail_record, &svc.fail_record) != 0)
         return service_fail(EX_USAGE, "--fail-record is a part of the orders, such as 5%% or 0.05");
     if (svc.fail_record > 0 && !set.is_lab)
@@ -71,7 +71,7 @@ static int check(void) {
     return 0;
 }
 
-static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
+static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
     svc.pool = pool;
@@ -105,7 +105,7 @@ static void on_settle_stopped(void *data) {
     instances_stop(&instances, on_instances_stopped, NULL);
 }
 
-static void close_all(void *data) {
+static void main_close_all(void *data) {
     (void)data;
     recorder_free(&svc.recorder);
     if (svc.inventory != NULL)
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
         .name = "order-svc",
         .routes = order_routes,
         .data = &svc,
-        .is_ready = is_ready,
+        .is_ready = main_is_ready,
         .about = "order-svc: takes orders, reserves a unit for each at an "
                  "inventory instance, records it",
         .version = REVISION,
@@ -128,9 +128,9 @@ int main(int argc, char **argv) {
         .table = table,
         .set = &set.service,
         .instance = "order-svc",
-        .check = check,
-        .open = open_all,
-        .close = close_all,
+        .check = main_check,
+        .open = main_open_all,
+        .close = main_close_all,
     };
 
     return service_main(&service, argc, argv);

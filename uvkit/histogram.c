@@ -28,7 +28,7 @@ int64_t histogram_bucket_low(size_t bucket) {
     return (int64_t)(bucket - shift * HISTOGRAM_HALF) << shift;
 }
 
-static void widen(struct histogram *histogram, int64_t min, int64_t max) {
+static void histogram_widen(struct histogram *histogram, int64_t min, int64_t max) {
     if (histogram->count == 0 || min < histogram->min)
         histogram->min = min;
     if (histogram->count == 0 || max > histogram->max)
@@ -37,7 +37,7 @@ static void widen(struct histogram *histogram, int64_t min, int64_t max) {
 
 void histogram_record(struct histogram *histogram, int64_t value) {
     value = clamp(value);
-    widen(histogram, value, value);
+    histogram_widen(histogram, value, value);
     histogram->count++;
     histogram->sum += (double)value;
     histogram->buckets[histogram_bucket(value)]++;
@@ -46,7 +46,7 @@ void histogram_record(struct histogram *histogram, int64_t value) {
 void histogram_add(struct histogram *into, const struct histogram *from) {
     if (from->count == 0)
         return;
-    widen(into, from->min, from->max);
+    histogram_widen(into, from->min, from->max);
     into->count += from->count;
     into->sum += from->sum;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
@@ -55,7 +55,7 @@ void histogram_add(struct histogram *into, const struct histogram *from) {
 
 /* How many values lie at or below the percentile. nextafter() undoes the rounding up of a percent
  * such as 99.9, which would otherwise ask for one value more. */
-static uint64_t rank_of(double percent, uint64_t count) {
+static uint64_t histogram_rank_of(double percent, uint64_t count) {
     double rank = ceil(nextafter(percent, 0) * (double)count / 100);
 
     if (!(rank >= 1))
@@ -64,7 +64,7 @@ static uint64_t rank_of(double percent, uint64_t count) {
 }
 
 int64_t histogram_percentile(const struct histogram *histogram, double percent) {
-    uint64_t rank = rank_of(percent, histogram->count), seen = 0;
+    uint64_t rank = histogram_rank_of(percent, histogram->count), seen = 0;
 
     if (histogram->count == 0)
         return 0;

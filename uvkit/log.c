@@ -50,7 +50,7 @@ static size_t escape(const char **text, bool is_quoted, char out[5]) {
 }
 
 /* Nothing is added any more once something did not fit. */
-static void add(struct line *line, const char *text, size_t length) {
+static void log_add(struct line *line, const char *text, size_t length) {
     size_t room = sizeof line->text - line->length - sizeof "...\n";
 
     if (length > room)
@@ -67,7 +67,7 @@ static void add_escaped(struct line *line, const char *text, bool is_quoted) {
     while (*text != '\0') {
         size_t length = escape(&text, is_quoted, piece);
 
-        add(line, piece, length);
+        log_add(line, piece, length);
     }
 }
 
@@ -81,7 +81,7 @@ static void add_head(struct line *line, enum log_level level) {
     (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
     (void)snprintf(head, sizeof head, "ts=%s.%06" PRId64 "Z level=%s svc=%s msg=\"", date,
                    now_us % 1000000, level_names[level], config.service);
-    add(line, head, strlen(head));
+    log_add(line, head, strlen(head));
 }
 
 static void add_dots(struct line *line) {
@@ -125,15 +125,15 @@ static void write_line(enum log_level level, const char *message, const char *pa
 
     add_head(&line, level);
     add_escaped(&line, message, true);
-    add(&line, "\"", 1);
+    log_add(&line, "\"", 1);
     if (pairs[0] != '\0') {
-        add(&line, " ", 1);
+        log_add(&line, " ", 1);
         add_escaped(&line, pairs, false);
     }
     emit(&line);
 }
 
-static void pass_on(enum log_level level, const char *message, const char *pairs) {
+static void log_pass_on(enum log_level level, const char *message, const char *pairs) {
     struct line line = {.length = 0};
 
     add_escaped(&line, pairs, false);
@@ -155,7 +155,7 @@ void log_write(enum log_level level, const char *message, const char *pairs, ...
         va_end(args);
     }
     if (config.sink != NULL)
-        pass_on(level, message, formatted);
+        log_pass_on(level, message, formatted);
     else
         write_line(level, message, formatted);
     errno = saved_errno;

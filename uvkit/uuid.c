@@ -29,7 +29,7 @@ static struct pool *make_pool(void) {
     return NULL;
 }
 
-static void draw(uint8_t *bytes, size_t length) {
+static void uuid_draw(uint8_t *bytes, size_t length) {
     static _Thread_local struct pool *pool;
 
     if (pool == NULL)
@@ -58,7 +58,7 @@ void uuid_v7(char out[UUID_TEXT]) {
     uint64_t ms = (uint64_t)(clock_wall_us() / 1000);
     size_t at = 0;
 
-    draw(bytes, sizeof bytes);
+    uuid_draw(bytes, sizeof bytes);
     for (size_t i = 0; i < 6; i++)
         bytes[i] = (uint8_t)(ms >> (40 - 8 * i));
     bytes[6] = (uint8_t)(0x70 | (bytes[6] & 0x0f));

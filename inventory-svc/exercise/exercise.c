@@ -33,7 +33,7 @@ static const char *fault_of(const struct strategy *it) {
     return NULL;
 }
 
-static int refuse(int code, const char *what, char why[MESSAGE_BYTES]) {
+static int exercise_refuse(int code, const char *what, char why[MESSAGE_BYTES]) {
     (void)snprintf(why, MESSAGE_BYTES, "%s", what);
     return code;
 }
@@ -45,16 +45,16 @@ int exercise_load(const char *file, const struct strategy **strategy, char why[M
     void *object;
 
     if (path == NULL)
-        return refuse(EX_NOINPUT, strerror(errno), why);
+        return exercise_refuse(EX_NOINPUT, strerror(errno), why);
     object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     free(path);
     if (object == NULL)
-        return refuse(EX_DATAERR, dlerror(), why);
+        return exercise_refuse(EX_DATAERR, dlerror(), why);
     it = dlsym(object, SYMBOL);
     fault = it == NULL ? "it defines no " SYMBOL : fault_of(it);
     if (fault != NULL) {
         (void)dlclose(object);
-        return refuse(EX_DATAERR, fault, why);
+        return exercise_refuse(EX_DATAERR, fault, why);
     }
     *strategy = it;
     return 0;

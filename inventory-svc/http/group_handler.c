@@ -52,7 +52,7 @@ static void reply_line(struct http_exchange *exchange, const struct selling *sel
     http_reply_chunk(exchange, bytes, length + 1);
 }
 
-static void end_member(struct group *group) {
+static void group_handler_end_member(struct group *group) {
     if (--group->left == 0)
         fiber_event_set(&group->is_over);
 }
@@ -68,7 +68,7 @@ static void sell_one(void *arg) {
     answer_log(http_request_id(group->exchange), &selling);
     if (!selling.is_reply_dropped)
         reply_line(group->exchange, &selling);
-    end_member(group);
+    group_handler_end_member(group);
 }
 
 static void refuse_one(const struct member *member) {
@@ -78,11 +78,11 @@ static void refuse_one(const struct member *member) {
                               .message = "out of memory"};
 
     reply_line(member->group->exchange, &selling);
-    end_member(member->group);
+    group_handler_end_member(member->group);
 }
 
-static bool take_ids(struct group *group, const char *product_id, const char *order_id,
-                     bool may_be_repeat) {
+static bool group_handler_take_ids(struct group *group, const char *product_id,
+                                   const char *order_id, bool may_be_repeat) {
     struct member *member = &group->members[group->left];
 
     member->group = group;
@@ -104,8 +104,9 @@ static bool read_plain(struct group *group, const char *at, const char *end) {
     do {
         at = json_flat_read_next(&order, at + 1, end);
         if (at == NULL || group->left == ORDERS_MAX ||
-            !take_ids(group, json_flat_text(&order, "product_id"),
-                      json_flat_text(&order, "order_id"), json_flat_is_true(&order, "is_repeat")))
+            !group_handler_take_ids(group, json_flat_text(&order, "product_id"),
+                                    json_flat_text(&order, "order_id"),
+                                    json_flat_is_true(&order, "is_repeat")))
             return false;
     } while (at < end && *at == ',');
     return (size_t)(end - at) == last_length && memcmp(at, last, last_length) == 0;
@@ -123,9 +124,9 @@ static bool read_orders(struct group *group, const json_t *orders) {
         return false;
     }
     json_array_foreach (orders, i, order) {
-        if (take_ids(group, json_string_value(json_object_get(order, "product_id")),
-                     json_string_value(json_object_get(order, "order_id")),
-                     json_is_true(json_object_get(order, "is_repeat"))))
+        if (group_handler_take_ids(group, json_string_value(json_object_get(order, "product_id")),
+                                   json_string_value(json_object_get(order, "order_id")),
+                                   json_is_true(json_object_get(order, "is_repeat"))))
             continue;
         http_reply_error(group->exchange, 400, "bad_request",
                          "order %zu of %zu: \"order_id\" and \"product_id\" must be UUIDs in "

@@ -24,8 +24,9 @@
 #define NO_DEFAULT     -1
 
 /* A number in the query, or its default; -1 after a 400. */
-static int read_number(struct http_exchange *exchange, const char *name, int64_t default_value,
-                       int64_t least, int64_t most, int64_t *value) {
+static int ledger_handlers_read_number(struct http_exchange *exchange, const char *name,
+                                       int64_t default_value, int64_t least, int64_t most,
+                                       int64_t *value) {
     const char *text = http_query_param(exchange, name);
 
     *value = default_value;
@@ -38,8 +39,9 @@ static int read_number(struct http_exchange *exchange, const char *name, int64_t
 }
 
 /* What Redis sold may not be in the ledger yet. */
-static enum outcome cancel(struct store *store, const char *order_id, bool *was_there,
-                           char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
+static enum outcome ledger_handlers_cancel(struct store *store, const char *order_id,
+                                           bool *was_there, char product_id[UUID_TEXT],
+                                           char message[MESSAGE_BYTES]) {
     enum outcome outcome =
         reservation_sql_cancel(store->pool, order_id, was_there, product_id, message);
 
@@ -63,7 +65,7 @@ void on_cancel(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    outcome = cancel(store, order_id, &was_there, product_id, message);
+    outcome = ledger_handlers_cancel(store, order_id, &was_there, product_id, message);
     if (outcome != OUTCOME_OK) {
         answer_refusal(exchange, outcome, message);
     } else if (!was_there) {
@@ -84,7 +86,8 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
 
     place->seen_xid = 0;
     if (after == NULL || after[0] == '\0') {
-        if (read_number(exchange, "since_ms", NO_DEFAULT, 0, TIME_MAX_MS, &since_ms) != 0)
+        if (ledger_handlers_read_number(exchange, "since_ms", NO_DEFAULT, 0, TIME_MAX_MS,
+                                        &since_ms) != 0)
             return -1;
         place->reserved_us = since_ms * 1000;
         strcpy(place->order_id, "00000000-0000-0000-0000-000000000000");
@@ -117,7 +120,8 @@ static bool write_reservations(struct buffer *text, const struct reservation *li
     return is_well && buffer_append_text(text, "]}");
 }
 
-static void reply_text(struct http_exchange *exchange, const struct buffer *text, bool is_whole) {
+static void ledger_handlers_reply_text(struct http_exchange *exchange, const struct buffer *text,
+                                       bool is_whole) {
     if (is_whole)
         http_reply(exchange, 200, "application/json", text->bytes, text->length);
     else
@@ -135,9 +139,11 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
     if (!secret_is_given(exchange, store->secret))
         return;
     if (read_place(exchange, &place) != 0 ||
-        read_number(exchange, "overlap_ms", 0, 0, OVERLAP_MAX_MS, &overlap_ms) != 0 ||
-        read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
-        read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
+        ledger_handlers_read_number(exchange, "overlap_ms", 0, 0, OVERLAP_MAX_MS, &overlap_ms) !=
+            0 ||
+        ledger_handlers_read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS,
+                                    &older_than_ms) != 0 ||
+        ledger_handlers_read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
     if (buffer_append_text(&text, "{\"order_ids\":"))
         outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
@@ -145,7 +151,7 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
     (void)snprintf(end, sizeof end, ",\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}", place.reserved_us,
                    place.seen_xid, place.order_id);
     if (outcome == OUTCOME_OK)
-        reply_text(exchange, &text, buffer_append_text(&text, end));
+        ledger_handlers_reply_text(exchange, &text, buffer_append_text(&text, end));
     else
         answer_refusal(exchange, outcome, message);
     buffer_free(&text);
@@ -191,7 +197,7 @@ void on_confirm(struct http_exchange *exchange, void *data) {
     if (list != NULL)
         outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
     if (outcome == OUTCOME_OK)
-        reply_text(exchange, &text, write_reservations(&text, list, count));
+        ledger_handlers_reply_text(exchange, &text, write_reservations(&text, list, count));
     else
         answer_refusal(exchange, outcome, message);
     buffer_free(&text);

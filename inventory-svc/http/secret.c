@@ -5,7 +5,7 @@
 
 static const char scheme[] = "Bearer ";
 
-static bool is_same(const char *given, const char *secret) {
+static bool secret_is_same(const char *given, const char *secret) {
     size_t length = strlen(secret), given_length = strlen(given);
     volatile unsigned char differs = given_length != length;
 
@@ -25,7 +25,7 @@ bool secret_is_given(struct http_exchange *exchange, const char *secret) {
         return false;
     }
     if (given != NULL && strncmp(given, scheme, strlen(scheme)) == 0 &&
-        is_same(given + strlen(scheme), secret))
+        secret_is_same(given + strlen(scheme), secret))
         return true;
     http_reply_header(exchange, "WWW-Authenticate", "Bearer");
     http_reply_error(exchange, 401, "unauthorized",

@@ -17,8 +17,8 @@ static void reply_sold(struct http_exchange *exchange, const struct selling *sel
 }
 
 /* The ids of the request in lower case. False when a 400 or 415 has been sent. */
-static bool read_request(struct http_exchange *exchange, char product_id[UUID_TEXT],
-                         char order_id[UUID_TEXT]) {
+static bool sell_handler_read_request(struct http_exchange *exchange, char product_id[UUID_TEXT],
+                                      char order_id[UUID_TEXT]) {
     if (uuid_parse(http_path_param(exchange, "id"), product_id) == 0)
         return http_body_uuid(exchange, "order_id", order_id,
                               "\"order_id\" must be a UUID in a string");
@@ -32,7 +32,8 @@ void on_reserve(struct http_exchange *exchange, void *data) {
                               .order_id = order_id,
                               .may_be_repeat = http_header(exchange, "Idempotency-Key") != NULL};
 
-    if (!read_request(exchange, product_id, order_id) || !answer_sell(exchange, &selling, data))
+    if (!sell_handler_read_request(exchange, product_id, order_id) ||
+        !answer_sell(exchange, &selling, data))
         return;
     if (selling.outcome == OUTCOME_SOLD || selling.outcome == OUTCOME_REPEATED)
         reply_sold(exchange, &selling);

@@ -24,7 +24,7 @@ struct file_lock {
 
 /* ---- on a thread: 0 or a negative errno, as libuv has it */
 
-static int open_private(const char *path) {
+static int file_lock_open_private(const char *path) {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
     struct stat stat;
 
@@ -39,14 +39,14 @@ static int open_private(const char *path) {
     return err;
 }
 
-static int open_or_make(const char *path) {
-    int dir = open_private(path);
+static int file_lock_open_or_make(const char *path) {
+    int dir = file_lock_open_private(path);
 
     if (dir != UV_ENOENT)
         return dir;
     if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
         return -errno;
-    return open_private(path);
+    return file_lock_open_private(path);
 }
 
 static int make_directory(const struct file_lock *lock, int dir) {
@@ -80,11 +80,11 @@ static int lock_file(struct file_lock *lock, int dir) {
     return err;
 }
 
-static int take(struct file_lock *lock, int dir) {
+static int file_lock_take(struct file_lock *lock, int dir) {
     return lock->way == FILE_MKDIR ? make_directory(lock, dir) : lock_file(lock, dir);
 }
 
-static int give_back(struct file_lock *lock, int dir) {
+static int file_lock_give_back(struct file_lock *lock, int dir) {
     const int flags = lock->way == FILE_MKDIR ? AT_REMOVEDIR : 0;
 
     return unlinkat(dir, lock->name, flags) == 0 ? 0 : -errno;
@@ -100,16 +100,16 @@ struct job {
     int err;
 };
 
-static void on_thread(uv_work_t *work) {
+static void file_lock_on_thread(uv_work_t *work) {
     struct job *job = work->data;
-    int dir = open_or_make(job->lock->dir);
+    int dir = file_lock_open_or_make(job->lock->dir);
 
     job->err = dir < 0 ? dir : job->run(job->lock, dir);
     if (dir >= 0)
         (void)close(dir);
 }
 
-static void on_done(uv_work_t *work, int status) {
+static void file_lock_on_done(uv_work_t *work, int status) {
     struct job *job = work->data;
 
     (void)status; /* nobody cancels it */
@@ -122,7 +122,7 @@ static int await(uv_loop_t *loop, struct file_lock *lock,
     int err;
 
     job.work.data = &job;
-    err = uv_queue_work(loop, &job.work, on_thread, on_done);
+    err = uv_queue_work(loop, &job.work, file_lock_on_thread, file_lock_on_done);
     if (err != 0)
         return err;
     fiber_event_wait(&job.done);
@@ -140,7 +140,7 @@ int file_lock_try(uv_loop_t *loop, const char *dir, enum file_lock_way way, cons
         return UV_ENOMEM;
     *lock = (struct file_lock){.dir = dir, .way = way, .file = -1};
     memcpy(lock->name, name, size);
-    err = await(loop, lock, take);
+    err = await(loop, lock, file_lock_take);
     if (err == 0)
         *out = lock;
     else
@@ -155,7 +155,7 @@ void file_lock_leave(struct file_lock *lock) {
 }
 
 void file_lock_release(uv_loop_t *loop, struct file_lock *lock) {
-    int err = await(loop, lock, give_back);
+    int err = await(loop, lock, file_lock_give_back);
 
     if (err != 0)
         log_warn("lock not given back as it was taken", "dir=%s name=%s why=%s", lock->dir,

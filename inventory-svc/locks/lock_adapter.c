@@ -15,7 +15,8 @@ struct acquiring {
     int64_t *kept_ns;
 };
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void lock_adapter_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                                     void *data) {
     struct acquiring *acquiring = data;
 
     acquiring->status = status;
@@ -37,7 +38,7 @@ enum lk_status lock_acquire_await(lk_client *client, const char *name,
     *attempts = 0;
     *kept_ns = -1;
     if (status == LK_OK)
-        status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
+        status = lk_acquire(lock, wait_ms, lock_adapter_on_acquired, &acquiring, NULL);
     if (status == LK_OK) {
         fiber_event_wait(&acquiring.done);
         status = acquiring.status;
@@ -53,8 +54,8 @@ struct inspecting {
     size_t size;
 };
 
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
+static void lock_adapter_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                                      void *data) {
     struct inspecting *inspecting = data;
 
     if (status == LK_OK && inspection->holder_count > 0)
@@ -68,7 +69,7 @@ void lock_holder_await(lk_client *client, const char *name, char *label, size_t 
 
     label[0] = '\0';
     if (lk_lock_open(&lock, client, name, NULL) == LK_OK &&
-        lk_inspect(lock, on_inspected, &inspecting) == LK_OK)
+        lk_inspect(lock, lock_adapter_on_inspected, &inspecting) == LK_OK)
         fiber_event_wait(&inspecting.done);
     lk_lock_close(lock);
 }

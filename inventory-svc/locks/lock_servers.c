@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum lk_status open_client(const struct lock_servers *servers, enum lock_server server,
-                                  const char *query, lk_client **client) {
+static enum lk_status lock_servers_open_client(const struct lock_servers *servers,
+                                               enum lock_server server, const char *query,
+                                               lk_client **client) {
     const struct lk_client_options options = {.size = sizeof options, .label = servers->label};
     const char *url = servers->urls[server];
     size_t size = strlen(url) + strlen(query) + 2;
@@ -42,7 +43,7 @@ enum lk_status lock_servers_client(struct lock_servers *servers, enum lock_serve
         return LK_UNSUPPORTED;
     if (i == LOCK_CLIENTS_MOST)
         return LK_NOMEM;
-    status = open_client(servers, server, query, client);
+    status = lock_servers_open_client(servers, server, query, client);
     if (status != LK_OK)
         return status;
     servers->clients[i].server = server;
@@ -69,11 +70,12 @@ double lock_servers_count(const struct lock_servers *servers, enum lock_server s
     return sum;
 }
 
-static void on_closed(void *data) {
+static void lock_servers_on_closed(void *data) {
     (void)data;
 }
 
 void lock_servers_close(struct lock_servers *servers) {
     while (servers->client_count > 0)
-        lk_client_close(servers->clients[--servers->client_count].client, on_closed, NULL);
+        lk_client_close(servers->clients[--servers->client_count].client, lock_servers_on_closed,
+                        NULL);
 }

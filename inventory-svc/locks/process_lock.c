@@ -32,19 +32,19 @@ struct waiter {
 
 static void *locks; /* fibers belong to one thread, and so does this tree */
 
-static int compare(const void *a, const void *b) {
+static int process_lock_compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct process_lock *find(const char *name) {
-    struct process_lock **found = tfind(&name, &locks, compare);
+static struct process_lock *process_lock_find(const char *name) {
+    struct process_lock **found = tfind(&name, &locks, process_lock_compare);
 
     return found != NULL ? *found : NULL;
 }
 
 static struct process_lock *find_or_make(const char *name) {
     size_t size = strlen(name) + 1;
-    struct process_lock *lock = find(name);
+    struct process_lock *lock = process_lock_find(name);
 
     if (lock != NULL)
         return lock;
@@ -54,22 +54,22 @@ static struct process_lock *find_or_make(const char *name) {
     memcpy(lock->name_copy, name, size);
     lock->name = lock->name_copy;
     TAILQ_INIT(&lock->waiters);
-    if (tsearch(lock, &locks, compare) != NULL)
+    if (tsearch(lock, &locks, process_lock_compare) != NULL)
         return lock;
     free(lock);
     return NULL;
 }
 
-static bool is_open(const struct process_lock *lock, enum process_lock_mode mode) {
+static bool process_lock_is_open(const struct process_lock *lock, enum process_lock_mode mode) {
     return lock->holders == 0 || (mode == PROCESS_LOCK_SHARED && !lock->is_exclusive);
 }
 
-static void take(struct process_lock *lock, enum process_lock_mode mode) {
+static void process_lock_take(struct process_lock *lock, enum process_lock_mode mode) {
     lock->holders++;
     lock->is_exclusive = mode == PROCESS_LOCK_EXCLUSIVE;
 }
 
-static void on_timer_closed(uv_handle_t *timer) {
+static void process_lock_on_timer_closed(uv_handle_t *timer) {
     struct waiter *waiter = timer->data;
 
     fiber_event_set(&waiter->is_over);
@@ -77,21 +77,21 @@ static void on_timer_closed(uv_handle_t *timer) {
 
 static void leave_queue(struct waiter *waiter) {
     TAILQ_REMOVE(&waiter->lock->waiters, waiter, others);
-    uv_close((uv_handle_t *)&waiter->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&waiter->timer, process_lock_on_timer_closed);
 }
 
 /* To those at the head of the queue for whom it is open; and it ends with its last user. */
-static void pass_on(struct process_lock *lock) {
+static void process_lock_pass_on(struct process_lock *lock) {
     struct waiter *next;
 
-    while ((next = TAILQ_FIRST(&lock->waiters)) != NULL && is_open(lock, next->mode)) {
-        take(lock, next->mode);
+    while ((next = TAILQ_FIRST(&lock->waiters)) != NULL && process_lock_is_open(lock, next->mode)) {
+        process_lock_take(lock, next->mode);
         next->has_won = true;
         leave_queue(next);
     }
     if (lock->holders > 0)
         return;
-    tdelete(lock, &locks, compare);
+    tdelete(lock, &locks, process_lock_compare);
     free(lock);
 }
 
@@ -99,7 +99,7 @@ static void on_late(uv_timer_t *timer) {
     struct waiter *waiter = timer->data;
 
     leave_queue(waiter);
-    pass_on(waiter->lock); /* those behind it may share with who has it */
+    process_lock_pass_on(waiter->lock); /* those behind it may share with who has it */
 }
 
 static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadline_ms) {
@@ -122,8 +122,8 @@ int process_lock_acquire(uv_loop_t *loop, const char *name, enum process_lock_mo
     *out = NULL;
     if (lock == NULL)
         return UV_ENOMEM;
-    if (is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
-        take(lock, mode);
+    if (process_lock_is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
+        process_lock_take(lock, mode);
     else if (!wait_in_queue(loop, &waiter, deadline_ms))
         return UV_ETIMEDOUT;
     *out = lock;
@@ -136,9 +136,9 @@ int process_lock_try(const char *name, struct process_lock **out) {
     *out = NULL;
     if (lock == NULL)
         return UV_ENOMEM;
-    if (!is_open(lock, PROCESS_LOCK_EXCLUSIVE))
+    if (!process_lock_is_open(lock, PROCESS_LOCK_EXCLUSIVE))
         return UV_EBUSY;
-    take(lock, PROCESS_LOCK_EXCLUSIVE);
+    process_lock_take(lock, PROCESS_LOCK_EXCLUSIVE);
     *out = lock;
     return 0;
 }
@@ -156,11 +156,11 @@ int process_lock_spin(uv_loop_t *loop, const char *name, int64_t deadline_ms,
 }
 
 bool process_lock_is_free(const char *name) {
-    return find(name) == NULL;
+    return process_lock_find(name) == NULL;
 }
 
 void process_lock_release(struct process_lock *lock) {
     assert(lock->holders > 0);
     if (--lock->holders == 0)
-        pass_on(lock);
+        process_lock_pass_on(lock);
 }

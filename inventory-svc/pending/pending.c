@@ -75,7 +75,7 @@ static struct segment_keys keys_of(const struct pending *pending, const char *pr
 
 /* ---- closing */
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void pending_on_timer_closed(uv_handle_t *handle) {
     struct pending *pending = handle->data;
     void (*on_closed)(void *data) = pending->on_closed;
     void *data = pending->data;
@@ -86,17 +86,17 @@ static void on_timer_closed(uv_handle_t *handle) {
     on_closed(data);
 }
 
-static void maybe_closed(struct pending *pending) {
+static void pending_maybe_closed(struct pending *pending) {
     if (!pending->is_closing || pending->is_writing || pending->is_looking ||
         uv_is_closing((uv_handle_t *)&pending->look))
         return;
-    uv_close((uv_handle_t *)&pending->linger, on_timer_closed);
-    uv_close((uv_handle_t *)&pending->look, on_timer_closed);
+    uv_close((uv_handle_t *)&pending->linger, pending_on_timer_closed);
+    uv_close((uv_handle_t *)&pending->look, pending_on_timer_closed);
 }
 
 /* ---- what was added here */
 
-static void drop(struct pending *pending, struct entry *entry) {
+static void pending_drop(struct pending *pending, struct entry *entry) {
     TAILQ_REMOVE(&pending->queue, entry, others);
     pending->queued--;
     pending->awaited -= entry->waiting != NULL;
@@ -110,7 +110,7 @@ static void drop_unawaited(struct pending *pending) {
     for (; at != NULL; at = next) {
         next = TAILQ_NEXT(at, others);
         if (at->waiting == NULL)
-            drop(pending, at);
+            pending_drop(pending, at);
     }
 }
 
@@ -121,10 +121,10 @@ static void take_entry(struct pending *pending, struct entry *entry) {
     batch->waiting[batch->count++] = entry->waiting;
     if (entry->waiting != NULL && entry->waiting->deadline_ms < batch->deadline_ms)
         batch->deadline_ms = entry->waiting->deadline_ms;
-    drop(pending, entry);
+    pending_drop(pending, entry);
 }
 
-static void gather(struct pending *pending) {
+static void pending_gather(struct pending *pending) {
     struct batch *batch = &pending->batch;
     struct entry *at = TAILQ_FIRST(&pending->queue), *next;
 
@@ -139,7 +139,7 @@ static void gather(struct pending *pending) {
     }
 }
 
-static void tell(struct batch *batch, enum outcome outcome) {
+static void pending_tell(struct batch *batch, enum outcome outcome) {
     for (size_t i = 0; i < batch->count; i++) {
         struct waiting *waiting = batch->waiting[i];
 
@@ -158,17 +158,17 @@ static bool is_all_sold(const struct batch *batch) {
 }
 
 /* Who was told that it is not sold can ask again at once, and Redis must have forgotten it. */
-static void end_batch(struct pending *pending, struct batch *batch) {
+static void pending_end_batch(struct pending *pending, struct batch *batch) {
     const bool can_tell_first = is_all_sold(batch);
     char message[MESSAGE_BYTES];
     const struct segment_keys keys = keys_of(pending, batch->product_id, message);
 
     metric_add(&written, (double)batch->count);
     if (can_tell_first)
-        tell(batch, OUTCOME_OK);
+        pending_tell(batch, OUTCOME_OK);
     (void)segment_redis_forget(&keys, batch->sales, batch->count);
     if (!can_tell_first)
-        tell(batch, OUTCOME_OK);
+        pending_tell(batch, OUTCOME_OK);
 }
 
 static void write_batch(struct pending *pending) {
@@ -179,10 +179,10 @@ static void write_batch(struct pending *pending) {
                           batch->sales, batch->count, batch->deadline_ms, message);
 
     if (outcome == OUTCOME_OK) {
-        end_batch(pending, batch);
+        pending_end_batch(pending, batch);
     } else {
         drop_unawaited(pending);
-        tell(batch, OUTCOME_UNKNOWN);
+        pending_tell(batch, OUTCOME_UNKNOWN);
     }
 }
 
@@ -192,13 +192,13 @@ static void write_queue(void *arg) {
     struct pending *pending = arg;
 
     do {
-        gather(pending);
+        pending_gather(pending);
         write_batch(pending);
     } while (pending->awaited > 0 || (pending->is_closing && !TAILQ_EMPTY(&pending->queue)));
     pending->is_writing = false;
     if (!TAILQ_EMPTY(&pending->queue))
         (void)uv_timer_start(&pending->linger, on_lingered, LINGER_MS, 0);
-    maybe_closed(pending);
+    pending_maybe_closed(pending);
 }
 
 static void on_lingered(uv_timer_t *timer) {
@@ -213,7 +213,8 @@ static void on_lingered(uv_timer_t *timer) {
     (void)uv_timer_start(timer, on_lingered, LINGER_MS, 0);
 }
 
-static int add(struct pending *pending, const struct pending_sale *sale, struct waiting *waiting) {
+static int pending_queue_up(struct pending *pending, const struct pending_sale *sale,
+                            struct waiting *waiting) {
     struct entry *entry = pending->queued < QUEUE_MOST ? malloc(sizeof *entry) : NULL;
     const uint64_t linger_ms = waiting != NULL ? 0 : LINGER_MS;
 
@@ -232,7 +233,7 @@ static int add(struct pending *pending, const struct pending_sale *sale, struct 
 }
 
 void pending_add(struct pending *pending, const struct pending_sale *sale) {
-    (void)add(pending, sale, NULL);
+    (void)pending_queue_up(pending, sale, NULL);
 }
 
 enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
@@ -240,7 +241,7 @@ enum outcome pending_write(struct pending *pending, const struct pending_sale *s
     struct waiting waiting = {
         .written = FIBER_EVENT_INIT, .outcome = OUTCOME_UNKNOWN, .deadline_ms = deadline_ms};
 
-    if (add(pending, sale, &waiting) == 0)
+    if (pending_queue_up(pending, sale, &waiting) == 0)
         fiber_event_wait(&waiting.written);
     if (waiting.outcome == OUTCOME_UNKNOWN)
         (void)snprintf(message, MESSAGE_BYTES,
@@ -275,8 +276,8 @@ static enum outcome bring_run(struct pending *pending, const struct segment_keys
     return outcome;
 }
 
-static enum outcome bring(struct pending *pending, const struct segment_keys *keys,
-                          struct notes *notes, struct segment_sale *sales) {
+static enum outcome pending_bring_notes(struct pending *pending, const struct segment_keys *keys,
+                                        struct notes *notes, struct segment_sale *sales) {
     enum outcome outcome = OUTCOME_OK;
 
     for (size_t at = 0, run; at < notes->count && outcome == OUTCOME_OK; at += run) {
@@ -286,7 +287,7 @@ static enum outcome bring(struct pending *pending, const struct segment_keys *ke
     return outcome;
 }
 
-static void look_at(struct pending *pending, const struct segment_keys *keys) {
+static void pending_look_at(struct pending *pending, const struct segment_keys *keys) {
     struct notes *notes = malloc(sizeof *notes);
     struct segment_sale *sales = calloc(SEGMENT_SALES_MAX, sizeof *sales);
     enum outcome outcome = notes != NULL && sales != NULL ? OUTCOME_OK : OUTCOME_BUSY;
@@ -295,7 +296,7 @@ static void look_at(struct pending *pending, const struct segment_keys *keys) {
         do {
             outcome = segment_redis_read(keys, OLD_MS, notes);
             if (outcome == OUTCOME_OK)
-                outcome = bring(pending, keys, notes, sales);
+                outcome = pending_bring_notes(pending, keys, notes, sales);
         } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
                  !pending->is_closing);
     if (outcome == OUTCOME_OK && notes->is_finished)
@@ -304,7 +305,7 @@ static void look_at(struct pending *pending, const struct segment_keys *keys) {
     free(sales);
 }
 
-static void look(void *arg) {
+static void pending_look(void *arg) {
     struct pending *pending = arg;
     char message[MESSAGE_BYTES];
     struct segment_keys keys = keys_of(pending, "", message);
@@ -314,11 +315,11 @@ static void look(void *arg) {
     (void)segment_redis_products(&keys, &products, &count);
     for (size_t i = 0; i < count && !pending->is_closing; i++) {
         keys.product_id = products[i];
-        look_at(pending, &keys);
+        pending_look_at(pending, &keys);
     }
     free(products);
     pending->is_looking = false;
-    maybe_closed(pending);
+    pending_maybe_closed(pending);
 }
 
 static void on_time_to_look(uv_timer_t *timer) {
@@ -327,7 +328,7 @@ static void on_time_to_look(uv_timer_t *timer) {
     if (pending->is_looking)
         return;
     pending->is_looking = true;
-    if (fiber_start(look, pending) != 0)
+    if (fiber_start(pending_look, pending) != 0)
         pending->is_looking = false;
 }
 
@@ -380,5 +381,5 @@ void pending_close(struct pending *pending, void (*cb)(void *data), void *data) 
     on_lingered(&pending->linger);
     if (!pending->is_writing) /* there is nothing to write, or no memory for it */
         drop_unawaited(pending);
-    maybe_closed(pending);
+    pending_maybe_closed(pending);
 }

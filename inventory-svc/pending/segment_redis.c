@@ -32,7 +32,7 @@ struct asking {
     struct fiber_event answered;
 };
 
-static void on_answered(struct redis_call *call, const redisReply *reply) {
+static void segment_redis_on_answered(struct redis_call *call, const redisReply *reply) {
     struct asking *asking = call->data;
 
     if (call->status == REDIS_IS_OK && asking->take != NULL)
@@ -46,7 +46,7 @@ static void segment_send(const struct segment_keys *keys, struct asking *asking)
     asking->call.sends = keys->sends;
     asking->call.deadline_ms =
         keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
-    redis_call_start(keys->redis, &asking->call, on_answered);
+    redis_call_start(keys->redis, &asking->call, segment_redis_on_answered);
     fiber_event_wait(&asking->answered);
 }
 
@@ -164,7 +164,7 @@ enum outcome segment_redis_take(const struct segment_keys *keys, const char *ord
 
 /* "<shard> <first unit> <units before> <instance>". False, and a line in the log, when it is none:
  * nothing of it is brought to the ledger. */
-static bool read_note(struct note *note, const char *order_id, const char *text) {
+static bool segment_redis_read_note(struct note *note, const char *order_id, const char *text) {
     static struct log_limit limit;
     char quoted[2 * KEY_BYTES];
     int64_t first = 0, before = 0;
@@ -191,8 +191,8 @@ static int take_notes(const redisReply *reply, void *data) {
 
     notes->is_finished = reply->elements > 0 && reply->element[0]->integer != 0;
     for (size_t i = 1; i + 1 < reply->elements && notes->count < SEGMENT_SALES_MAX; i += 2)
-        notes->count += read_note(&notes->notes[notes->count], reply->element[i]->str,
-                                  reply->element[i + 1]->str);
+        notes->count += segment_redis_read_note(&notes->notes[notes->count], reply->element[i]->str,
+                                                reply->element[i + 1]->str);
     return 0;
 }
 
@@ -217,7 +217,7 @@ static int take_note(const redisReply *reply, void *data) {
     struct one_note *one = data;
 
     one->is_found = reply->type == REDIS_REPLY_STRING;
-    return one->is_found && !read_note(one->note, one->order_id, reply->str) ? -1 : 0;
+    return one->is_found && !segment_redis_read_note(one->note, one->order_id, reply->str) ? -1 : 0;
 }
 
 enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
@@ -235,7 +235,7 @@ enum outcome segment_redis_find(const struct segment_keys *keys, const char *ord
 }
 
 /* "<order> <order> ...", those to keep in front of a "/". */
-static char *list_orders(const struct segment_sale *sales, size_t count) {
+static char *segment_redis_list_orders(const struct segment_sale *sales, size_t count) {
     char *text = malloc(count * UUID_TEXT + 2), *at = text;
 
     for (size_t i = 0; i < count && text != NULL; i++)
@@ -251,7 +251,7 @@ static char *list_orders(const struct segment_sale *sales, size_t count) {
 
 enum outcome segment_redis_forget(const struct segment_keys *keys, const struct segment_sale *sales,
                                   size_t count) {
-    char *orders = list_orders(sales, count);
+    char *orders = segment_redis_list_orders(sales, count);
     struct asking asking = {.call = {.argc = 5, .argv = {[4] = orders}}};
     enum outcome outcome = OUTCOME_BUSY;
 

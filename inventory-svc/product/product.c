@@ -29,7 +29,7 @@ struct product_table {
 };
 
 /* FNV-1a (Fowler, Noll, Vo). */
-static unsigned hash(const char *text) {
+static unsigned product_hash(const char *text) {
     unsigned value = 2166136261U;
 
     for (; *text != '\0'; text++)
@@ -51,31 +51,31 @@ struct product_table *product_table_open(struct pg_pool *pool, const char *insta
     return table;
 }
 
-static struct product *find(struct product_table *table, const char *id) {
+static struct product *product_find(struct product_table *table, const char *id) {
     struct product *at;
 
-    LIST_FOREACH (at, &table->buckets[hash(id) % BUCKETS], in_bucket)
+    LIST_FOREACH (at, &table->buckets[product_hash(id) % BUCKETS], in_bucket)
         if (strcmp(at->id, id) == 0)
             break;
     return at;
 }
 
-static struct product *add(struct product_table *table, const char *id) {
+static struct product *product_add(struct product_table *table, const char *id) {
     struct product *product = calloc(1, sizeof *product);
 
     if (product == NULL)
         return NULL;
     product->table = table;
     product->users = 1;
-    product->next_shard = hash(table->instance);
+    product->next_shard = product_hash(table->instance);
     memcpy(product->id, id, sizeof product->id);
-    LIST_INSERT_HEAD(&table->buckets[hash(id) % BUCKETS], product, in_bucket);
+    LIST_INSERT_HEAD(&table->buckets[product_hash(id) % BUCKETS], product, in_bucket);
     TAILQ_INSERT_TAIL(&table->by_use, product, by_use);
     table->count++;
     return product;
 }
 
-static void forget(struct product *product) {
+static void product_forget(struct product *product) {
     assert(product->state != PRODUCT_FORGOTTEN && product->table->count > 0);
     TAILQ_REMOVE(&product->table->by_use, product, by_use);
     LIST_REMOVE(product, in_bucket);
@@ -89,14 +89,14 @@ static void discard(struct product *product) {
 }
 
 /* Forget what was used longest ago and is not in use, down to the limit. */
-static void trim(struct product_table *table) {
+static void product_trim(struct product_table *table) {
     struct product *at = TAILQ_FIRST(&table->by_use);
 
     while (at != NULL && table->count > table->limit) {
         struct product *next = TAILQ_NEXT(at, by_use);
 
         if (at->users == 0) {
-            forget(at);
+            product_forget(at);
             discard(at);
         }
         at = next;
@@ -138,7 +138,7 @@ static int read_spec(struct product *product) {
     return -1;
 }
 
-static enum outcome load(struct product *product) {
+static enum outcome product_load(struct product *product) {
     struct pg_pool *pool = product->table->pool;
     enum outcome outcome = product_sql_find(pool, product->id, &product->row, product->message);
 
@@ -159,11 +159,11 @@ static enum outcome load(struct product *product) {
 static void load_for_all(struct product *product) {
     struct product_waiter *waiter;
 
-    product->outcome = load(product);
+    product->outcome = product_load(product);
     if (product->outcome == OUTCOME_OK || product->outcome == OUTCOME_BAD_STRATEGY)
         product->state = PRODUCT_REMEMBERED;
     else
-        forget(product);
+        product_forget(product);
     while ((waiter = LIST_FIRST(&product->waiters)) != NULL) {
         LIST_REMOVE(waiter, others);
         fiber_event_set(&waiter->loaded);
@@ -177,7 +177,7 @@ void product_put(struct product *product) {
     if (product->state == PRODUCT_FORGOTTEN)
         discard(product);
     else
-        trim(product->table);
+        product_trim(product->table);
 }
 
 static void use_again(struct product *product) {
@@ -195,19 +195,19 @@ static void use_again(struct product *product) {
 
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,
                          char message[MESSAGE_BYTES]) {
-    struct product *found = find(table, id);
+    struct product *found = product_find(table, id);
     enum outcome outcome;
 
     *product = NULL;
     if (found != NULL) {
         use_again(found);
     } else {
-        found = add(table, id);
+        found = product_add(table, id);
         if (found == NULL) {
             strcpy(message, "out of memory");
             return OUTCOME_FAILED;
         }
-        trim(table);
+        product_trim(table);
         load_for_all(found);
     }
     outcome = found->outcome;
@@ -221,7 +221,7 @@ enum outcome product_get(struct product_table *table, const char *id, struct pro
 }
 
 void product_note_returned(struct product_table *table, const char *id) {
-    struct product *product = find(table, id);
+    struct product *product = product_find(table, id);
 
     if (product != NULL)
         product->none_returned_until_ms = 0;
@@ -242,7 +242,7 @@ void product_table_close(struct product_table *table) {
         return;
     while ((product = TAILQ_FIRST(&table->by_use)) != NULL) {
         assert(product->users == 0);
-        forget(product);
+        product_forget(product);
         discard(product);
     }
     free(table);

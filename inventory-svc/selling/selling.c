@@ -17,7 +17,7 @@ enum { OUTCOME_COUNT = OUTCOMES(X) };
 #undef X
 
 /* A metric for each pair, made when there is something to count; an exercise is after the table. */
-static void count(const struct strategy *strategy, enum outcome outcome) {
+static void selling_count(const struct strategy *strategy, enum outcome outcome) {
     static struct {
         struct metric total;
         char labels[80];
@@ -39,7 +39,7 @@ static void count(const struct strategy *strategy, enum outcome outcome) {
 
 /* REPEATED: the first answer again, or a refusal when that was for another product. Confirmed, so
  * that a cancel which is still under way takes no effect on what is answered here. */
-static enum outcome find_first(struct selling *selling, struct live_sale *live) {
+static enum outcome selling_find_first(struct selling *selling, struct live_sale *live) {
     bool is_found;
     enum outcome outcome = live_sale_confirm(live, &is_found, &selling->sold);
     const char *why = "";
@@ -67,8 +67,8 @@ static const char *why_not(enum outcome outcome, const char *message) {
     return is_explained && message[0] != '\0' ? message : outcome_text(outcome);
 }
 
-static enum outcome sell(struct selling *selling, struct store *store, struct product *product,
-                         int64_t begun_ms) {
+static enum outcome selling_sell(struct selling *selling, struct store *store,
+                                 struct product *product, int64_t begun_ms) {
     struct live_sale live;
     enum outcome outcome;
 
@@ -80,11 +80,11 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
                        "the strategy answered SOLD, and sold none");
         outcome = OUTCOME_FAILED;
     }
-    count(product->spec.strategy, outcome);
+    selling_count(product->spec.strategy, outcome);
     if (outcome == OUTCOME_SOLD)
         selling->sold = live.sold;
     else if (outcome == OUTCOME_REPEATED)
-        outcome = find_first(selling, &live);
+        outcome = selling_find_first(selling, &live);
     text_copy(selling->message, MESSAGE_BYTES, why_not(outcome, live.sale.message));
     selling->is_reply_dropped = live.is_reply_dropped;
     (void)sale_cost_text(&live.cost, selling->timing);
@@ -107,7 +107,7 @@ void selling_run(struct selling *selling, struct store *store) {
         product_get(store->products, selling->product_id, &product, selling->message);
 
     if (product != NULL) {
-        outcome = sell(selling, store, product, begun_ms);
+        outcome = selling_sell(selling, store, product, begun_ms);
         product_put(product);
     } else if (selling->may_be_repeat && (outcome == OUTCOME_BUSY || outcome == OUTCOME_FAILED)) {
         outcome = OUTCOME_UNKNOWN; /* an earlier call may have sold it */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Columns: order, product, shard, unit, remaining, fence, instance, price. */
-static void read_row(const struct pg_query *query, int row, struct reservation *out) {
+static void reservation_sql_read_row(const struct pg_query *query, int row,
+                                     struct reservation *out) {
     text_copy(out->order_id, sizeof out->order_id, pg_text(query, row, 0));
     text_copy(out->product_id, sizeof out->product_id, pg_text(query, row, 1));
     out->shard = (int)pg_int(query, row, 2);
@@ -30,7 +31,7 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
 
     *is_found = outcome == OUTCOME_OK && query.affected > 0;
     if (*is_found)
-        read_row(&query, 0, found);
+        reservation_sql_read_row(&query, 0, found);
     pg_query_clear(&query);
     return outcome;
 }
@@ -50,7 +51,7 @@ enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids
 
     *count = 0;
     for (; outcome == OUTCOME_OK && *count < limit && (int64_t)*count < query.affected; (*count)++)
-        read_row(&query, (int)*count, &list[*count]);
+        reservation_sql_read_row(&query, (int)*count, &list[*count]);
     pg_query_clear(&query);
     return outcome;
 }

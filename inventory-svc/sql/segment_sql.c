@@ -63,8 +63,8 @@ static struct statement write_pending =
               " LEFT JOIN reservation r ON r.order_id = noted.order_id ORDER BY place");
 
 /* "{a,b}" of each. */
-static void write_arrays(const struct segment_sale *sales, size_t count, char *orders,
-                         char *units) {
+static void segment_sql_write_arrays(const struct segment_sale *sales, size_t count, char *orders,
+                                     char *units) {
     for (size_t i = 0; i < count; i++) {
         const char before = i == 0 ? '{' : ',';
 
@@ -75,7 +75,7 @@ static void write_arrays(const struct segment_sale *sales, size_t count, char *o
     strcpy(units, "}");
 }
 
-static enum outcome outcome_of(const char *word) {
+static enum outcome segment_sql_outcome_of(const char *word) {
     return strcmp(word, "sold") == 0       ? OUTCOME_SOLD
            : strcmp(word, "repeated") == 0 ? OUTCOME_REPEATED
                                            : OUTCOME_CONFLICT;
@@ -89,7 +89,7 @@ static enum outcome write_once(struct pg_pool *pool, struct pg_query query,
 
     assert(outcome != OUTCOME_OK || query.affected == (int64_t)count);
     for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
-        sales[i].outcome = outcome_of(pg_text(&query, (int)i, 0));
+        sales[i].outcome = segment_sql_outcome_of(pg_text(&query, (int)i, 0));
         *is_unseen |= sales[i].outcome == OUTCOME_CONFLICT;
     }
     pg_query_clear(&query);
@@ -109,7 +109,7 @@ enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int
     assert(count > 0 && count <= SEGMENT_SALES_MAX);
     (void)snprintf(message, MESSAGE_BYTES, "out of memory");
     if (orders != NULL && units != NULL) {
-        write_arrays(sales, count, orders, units);
+        segment_sql_write_arrays(sales, count, orders, units);
         outcome = write_once(pool, query, sales, count, &is_unseen, message);
         if (outcome == OUTCOME_OK && is_unseen)
             outcome = write_once(pool, query, sales, count, &is_unseen, message);

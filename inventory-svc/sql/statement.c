@@ -55,8 +55,8 @@ static void log_refusal(struct statement *statement, const struct pg_query *quer
 }
 
 /* The server's own words go to the log. */
-static enum outcome refused(struct statement *statement, const struct pg_query *query,
-                            const char **text) {
+static enum outcome statement_refused(struct statement *statement, const struct pg_query *query,
+                                      const char **text) {
     const struct passing *found = find_passing(query->sqlstate);
 
     if (strcmp(query->sqlstate, "23505") == 0)
@@ -73,8 +73,8 @@ static enum outcome refused(struct statement *statement, const struct pg_query *
 
 /* What goes to the customer is ours: libpq's text names host, port and user, and the server's names
  * files and tables; the log has it. */
-static enum outcome outcome_of(struct statement *statement, const struct pg_query *query,
-                               char message[MESSAGE_BYTES]) {
+static enum outcome statement_outcome_of(struct statement *statement, const struct pg_query *query,
+                                         char message[MESSAGE_BYTES]) {
     const char *text = "";
     char quoted[2 * sizeof query->message];
     enum outcome outcome = OUTCOME_OK;
@@ -83,7 +83,7 @@ static enum outcome outcome_of(struct statement *statement, const struct pg_quer
     case PG_OK:
         return OUTCOME_OK;
     case PG_REJECTED:
-        outcome = refused(statement, query, &text);
+        outcome = statement_refused(statement, query, &text);
         break;
     case PG_NOT_SENT: /* the pool has logged why it is down */
         outcome = OUTCOME_BUSY;
@@ -106,7 +106,7 @@ enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement
                                struct pg_query *query, char message[MESSAGE_BYTES]) {
     query->statement = &statement->pg;
     (void)pg_prepare_await(pool, query);
-    return outcome_of(statement, query, message);
+    return statement_outcome_of(statement, query, message);
 }
 
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
@@ -118,7 +118,7 @@ enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
         query->deadline_ms = statement_deadline_ms();
     (void)pg_query_await(pool, query);
     metric_time(&statement->times, clock_now_ns() - begun_ns);
-    return outcome_of(statement, query, message);
+    return statement_outcome_of(statement, query, message);
 }
 
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,

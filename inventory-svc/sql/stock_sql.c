@@ -132,8 +132,9 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
 }
 
 /* Both ways to take answer with shard, unit and remaining, or with no row. */
-static enum outcome take(struct pg_pool *pool, struct statement *statement, struct pg_query *query,
-                         struct reservation *sold, char message[MESSAGE_BYTES]) {
+static enum outcome stock_sql_take_by(struct pg_pool *pool, struct statement *statement,
+                                      struct pg_query *query, struct reservation *sold,
+                                      char message[MESSAGE_BYTES]) {
     enum outcome outcome = statement_write(pool, statement, query, message);
 
     if (outcome == OUTCOME_OK && query->affected == 0)
@@ -166,7 +167,7 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int6
         .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
         .deadline_ms = deadline_ms};
 
-    return take(pool, &take_stock, &query, sold, message);
+    return stock_sql_take_by(pool, &take_stock, &query, sold, message);
 }
 
 /* A sale of a row that is none: the server checks all that it checks of others. */
@@ -197,7 +198,7 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     struct pg_query query = {.params = {sold->order_id, sold->product_id, sold->instance},
                              .deadline_ms = deadline_ms};
 
-    return take(pool, &statement, &query, sold, message);
+    return stock_sql_take_by(pool, &statement, &query, sold, message);
 }
 
 /* A batch of another instance that holds the row is waited for by the FOR UPDATE, which then reads

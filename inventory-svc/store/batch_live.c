@@ -37,17 +37,17 @@ static struct member *first(const struct batcher_calls *batch) {
     return (struct member *)(void *)TAILQ_FIRST(batch);
 }
 
-static struct member *next(const struct member *member) {
+static struct member *batch_live_next(const struct member *member) {
     return (struct member *)(void *)TAILQ_NEXT(&member->call, entry);
 }
 
 #define EACH_MEMBER(member, batch)                                                                 \
     struct member *member = first(batch);                                                          \
     member != NULL;                                                                                \
-    member = next(member)
+    member = batch_live_next(member)
 
 /* When its statement must have ended, so that none of them outlives its sale. */
-static int64_t begin_all(const struct batcher_calls *batch) {
+static int64_t batch_live_begin_all(const struct batcher_calls *batch) {
     int64_t now_ns = clock_now_ns(), due_ms = INT64_MAX;
 
     for (EACH_MEMBER(member, batch)) {
@@ -63,7 +63,8 @@ static int64_t begin_all(const struct batcher_calls *batch) {
     return due_ms;
 }
 
-static void list_orders(const struct batcher_calls *batch, char ids[BATCH_MOST * UUID_TEXT + 2]) {
+static void batch_live_list_orders(const struct batcher_calls *batch,
+                                   char ids[BATCH_MOST * UUID_TEXT + 2]) {
     char *end = ids;
 
     for (EACH_MEMBER(member, batch)) {
@@ -123,19 +124,19 @@ static bool end_each(const struct batcher_calls *batch, const struct batch_sale 
     return sold_count == sale->sold;
 }
 
-static void sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
+static void batch_live_sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
     char order_ids[BATCH_MOST * UUID_TEXT + 2], message[MESSAGE_BYTES] = "";
     const struct member *leader = first(batch);
     struct batch_sale sale = {.product_id = leader->live->product->id,
                               .instance = leader->live->store->instance,
                               .shard = leader->shard,
                               .order_ids = order_ids,
-                              .deadline_ms = begin_all(batch)};
+                              .deadline_ms = batch_live_begin_all(batch)};
     enum outcome outcome = OUTCOME_REPEATED;
 
     (void)data;
     assert(count <= BATCH_MOST);
-    list_orders(batch, order_ids);
+    batch_live_list_orders(batch, order_ids);
     for (int tries = 0; tries < BATCH_TRIES && outcome == OUTCOME_REPEATED; tries++) {
         for (EACH_MEMBER(member, batch))
             member->live->cost.postgres++;
@@ -159,15 +160,17 @@ static struct batcher *batcher_of(struct product *product, int shard) {
     if (product->batchers == NULL) {
         product->batchers = calloc((size_t)rows, sizeof *product->batchers);
         for (int i = 0; i < rows && product->batchers != NULL; i++) {
-            product->batchers[i] = (struct batcher){
-                .lanes = BATCH_LANES, .most = BATCH_MOST, .limit = BATCH_LIMIT, .run = sell_to_all};
+            product->batchers[i] = (struct batcher){.lanes = BATCH_LANES,
+                                                    .most = BATCH_MOST,
+                                                    .limit = BATCH_LIMIT,
+                                                    .run = batch_live_sell_to_all};
             batcher_init(&product->batchers[i]);
         }
     }
     return product->batchers != NULL ? &product->batchers[shard] : NULL;
 }
 
-static enum outcome refuse(struct member *member, const char *why) {
+static enum outcome batch_live_refuse(struct member *member, const char *why) {
     struct live_sale *live = member->live;
 
     live->cost.wait_ns = clock_now_ns() - member->asked_ns;
@@ -186,11 +189,11 @@ enum outcome live_take_in_batch(struct sale *sale, int shard) {
         return OUTCOME_SOLD_OUT; /* there is no such row */
     batcher = batcher_of(live->product, shard);
     if (batcher == NULL)
-        return refuse(&member, "out of memory");
+        return batch_live_refuse(&member, "out of memory");
     if (!batcher_await(batcher, &member.call, earlier(wait_until_ms, live->deadline_ms)))
-        return refuse(&member, member.call.is_late
-                                   ? "no batch took it in time"
-                                   : "too many sales of this product wait for a batch");
+        return batch_live_refuse(&member, member.call.is_late
+                                              ? "no batch took it in time"
+                                              : "too many sales of this product wait for a batch");
     if (member.outcome == OUTCOME_OK)
         return live_take_stock(sale, shard);
     return live_end_sold(live, member.outcome, member.due_ms);

@@ -41,7 +41,7 @@ static const char *const command_names[] = {
 #undef X
 };
 
-static bool is_refusal(const struct kv_call *call, const char *result) {
+static bool events_live_is_refusal(const struct kv_call *call, const char *result) {
     return call->command == KV_SET_ABSENT && strcmp(result, "no") == 0;
 }
 
@@ -80,7 +80,7 @@ void live_note_command(struct live_sale *live, const struct kv_call *call, const
 
     if (live->store->lab == NULL)
         return;
-    if (is_refusal(call, result)) {
+    if (events_live_is_refusal(call, result)) {
         fold(live, call, key, begun_ns);
         return;
     }

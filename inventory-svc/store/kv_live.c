@@ -38,61 +38,61 @@ static bool is_yes(enum kv_command command, const redisReply *reply) {
     return false;
 }
 
-static void read_reply(struct kv_call *call, const redisReply *reply) {
+static void kv_live_read_reply(struct kv_call *call, const redisReply *reply) {
     call->is_yes = is_yes(call->command, reply);
     call->reply[0] = '\0';
     if (call->is_yes && reply->str != NULL)
         text_copy(call->reply, sizeof call->reply, reply->str);
 }
 
-static void on_answered(struct redis_call *redis, const redisReply *reply) {
+static void kv_live_on_answered(struct redis_call *redis, const redisReply *reply) {
     struct kv_waiting *waiting = redis->data;
 
     if (redis->status == REDIS_IS_OK)
-        read_reply(waiting->call, reply);
+        kv_live_read_reply(waiting->call, reply);
     fiber_event_set(&waiting->answered);
 }
 
-static void add(struct redis_call *redis, const char *argument) {
+static void kv_live_add(struct redis_call *redis, const char *argument) {
     assert(redis->argc < REDIS_ARGS_MAX);
     redis->argv[redis->argc++] = argument;
 }
 
-static void write_command(struct kv_waiting *waiting) {
+static void kv_live_write_command(struct kv_waiting *waiting) {
     struct redis_call *redis = &waiting->redis;
     const struct kv_call *call = waiting->call;
 
     switch (call->command) {
     case KV_SET_ABSENT:
-        add(redis, "SET");
-        add(redis, waiting->key);
-        add(redis, call->value);
-        add(redis, "NX");
+        kv_live_add(redis, "SET");
+        kv_live_add(redis, waiting->key);
+        kv_live_add(redis, call->value);
+        kv_live_add(redis, "NX");
         if (call->ttl_ms > 0) {
-            add(redis, "PX");
-            add(redis, waiting->ttl);
+            kv_live_add(redis, "PX");
+            kv_live_add(redis, waiting->ttl);
         }
         return;
     case KV_EXPIRE:
-        add(redis, "PEXPIRE");
-        add(redis, waiting->key);
-        add(redis, waiting->ttl);
+        kv_live_add(redis, "PEXPIRE");
+        kv_live_add(redis, waiting->key);
+        kv_live_add(redis, waiting->ttl);
         return;
     case KV_GET:
-        add(redis, "GET");
-        add(redis, waiting->key);
+        kv_live_add(redis, "GET");
+        kv_live_add(redis, waiting->key);
         return;
     case KV_DELETE:
-        add(redis, "DEL");
-        add(redis, waiting->key);
+        kv_live_add(redis, "DEL");
+        kv_live_add(redis, waiting->key);
         return;
     case KV_DELETE_IF_EQUAL:
         redis->script = &store_delete_if_equal;
         redis->is_whole = true; /* it is short, and never takes a second command */
         redis->argc = 2;
-        add(redis, "1");
-        add(redis, waiting->key);
-        add(redis, call->value);
+        kv_live_add(redis, "1");
+        kv_live_add(redis, waiting->key);
+        kv_live_add(redis, call->value);
         return;
     }
 }
@@ -108,14 +108,14 @@ static bool is_at_end(enum kv_command command) {
 
 /* However late a sale is, it may give back what it holds: a key without a TTL would stay for ever.
  */
-static int64_t due_ms(const struct live_sale *live, enum kv_command command) {
+static int64_t kv_live_due_ms(const struct live_sale *live, enum kv_command command) {
     int64_t ms = clock_now_ms() + KV_MS;
 
     return is_at_end(command) ? ms : earlier(ms, live->deadline_ms);
 }
 
 /* A key that is set and deleted is a lock, and counts as one. */
-static void count(struct live_sale *live, const struct kv_call *call, int64_t begun_ns) {
+static void kv_live_count(struct live_sale *live, const struct kv_call *call, int64_t begun_ns) {
     int64_t now_ns = clock_now_ns();
 
     if (call->command == KV_SET_ABSENT) {
@@ -150,7 +150,7 @@ static void log_release(const struct live_sale *live, const struct kv_call *call
                  "order=%s product=%s left_out=%u", live->order_id, live->product->id, left_out);
 }
 
-static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiting) {
+static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waiting *waiting) {
     static struct log_limit limit;
     char quoted[2 * sizeof waiting->redis.message];
     const enum redis_status status = waiting->redis.status;
@@ -178,12 +178,13 @@ static const char *result_of(const struct kv_waiting *waiting) {
     return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
 }
 
-static void ask(struct live_sale *live, struct kv_waiting *waiting) {
-    waiting->redis = (struct redis_call){.data = waiting,
-                                         .sends = &live->cost.redis,
-                                         .deadline_ms = due_ms(live, waiting->call->command)};
-    write_command(waiting);
-    redis_call_start(live->store->kv, &waiting->redis, on_answered);
+static void kv_live_ask(struct live_sale *live, struct kv_waiting *waiting) {
+    waiting->redis =
+        (struct redis_call){.data = waiting,
+                            .sends = &live->cost.redis,
+                            .deadline_ms = kv_live_due_ms(live, waiting->call->command)};
+    kv_live_write_command(waiting);
+    redis_call_start(live->store->kv, &waiting->redis, kv_live_on_answered);
     fiber_event_wait(&waiting->answered);
 }
 
@@ -194,8 +195,8 @@ enum outcome live_kv(struct sale *sale, struct kv_call *call) {
 
     (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
     (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
-    ask(live, &waiting);
+    kv_live_ask(live, &waiting);
     live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
-    count(live, call, begun_ns);
-    return outcome_of(sale, &waiting);
+    kv_live_count(live, call, begun_ns);
+    return kv_live_outcome_of(sale, &waiting);
 }

@@ -67,7 +67,7 @@ int lab_open(struct lab **lab, uv_loop_t *loop, const char *conninfo, const char
     return err;
 }
 
-static void on_pool_closed(void *data) {
+static void lab_on_pool_closed(void *data) {
     free(data);
 }
 
@@ -76,7 +76,7 @@ void lab_close(struct lab *lab) {
         return;
     lab->is_closing = true;
     if (!lab->is_writing)
-        pg_pool_close(lab->pool, on_pool_closed, lab);
+        pg_pool_close(lab->pool, lab_on_pool_closed, lab);
 }
 
 /* ---- writing */
@@ -105,7 +105,7 @@ static void sample_clock(struct lab *lab) {
     lab->sampled_ms = clock_now_ms();
 }
 
-static json_t *row_json(const struct lab *lab, const struct row *row) {
+static json_t *lab_row_json(const struct lab *lab, const struct row *row) {
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "product_id",
                      row->product_id, "order_id", row->order_id, "seq", (json_int_t)row->seq,
                      "at_us", (json_int_t)(row->wall_us + lab->ahead_us), "took_us",
@@ -121,7 +121,7 @@ static char *rows_text(const struct lab *lab, const struct rows *rows) {
     char *text;
 
     STAILQ_FOREACH (row, rows, entry)
-        if (json_array_append_new(array, row_json(lab, row)) != 0) {
+        if (json_array_append_new(array, lab_row_json(lab, row)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -130,7 +130,7 @@ static char *rows_text(const struct lab *lab, const struct rows *rows) {
     return text;
 }
 
-static bool write_rows(struct lab *lab, const struct rows *rows) {
+static bool lab_write_rows(struct lab *lab, const struct rows *rows) {
     char message[MESSAGE_BYTES] = "out of memory";
     char *text = rows_text(lab, rows);
     enum outcome outcome = OUTCOME_FAILED;
@@ -156,7 +156,7 @@ static void take_batch(struct lab *lab, struct rows *batch) {
 }
 
 /* Whoever is told runs on at once, and may note more. */
-static void end_batch(struct rows *batch, bool is_ok) {
+static void lab_end_batch(struct rows *batch, bool is_ok) {
     while (!STAILQ_EMPTY(batch)) {
         struct row *row = STAILQ_FIRST(batch);
         struct fiber_event *written = row->written;
@@ -181,18 +181,18 @@ static void write_all(void *arg) {
         bool is_ok;
 
         take_batch(lab, &batch);
-        is_ok = !is_away && write_rows(lab, &batch);
+        is_ok = !is_away && lab_write_rows(lab, &batch);
         is_away = lab->is_closing && !is_ok;
-        end_batch(&batch, is_ok);
+        lab_end_batch(&batch, is_ok);
     }
     lab->is_writing = false;
     if (lab->is_closing)
-        pg_pool_close(lab->pool, on_pool_closed, lab);
+        pg_pool_close(lab->pool, lab_on_pool_closed, lab);
 }
 
 /* ---- noting */
 
-static void copy(char *to, size_t size, const char *from) {
+static void lab_copy(char *to, size_t size, const char *from) {
     text_copy(to, size, from != NULL ? from : "");
 }
 
@@ -205,18 +205,18 @@ static struct row *make_row(struct lab *lab, const struct lab_event *event) {
     row->wall_us = clock_wall_us() - event->ago_ns / 1000;
     row->took_us = event->took_ns / 1000;
     row->lasts_ms = event->lasts_ms;
-    copy(row->product_id, sizeof row->product_id, event->product_id);
-    copy(row->order_id, sizeof row->order_id, event->order_id);
-    copy(row->kind, sizeof row->kind, event->kind);
-    copy(row->name, sizeof row->name, event->name);
-    copy(row->detail, sizeof row->detail, event->detail);
-    copy(row->key, sizeof row->key, event->key);
-    copy(row->token, sizeof row->token, event->token);
-    copy(row->result, sizeof row->result, event->result);
+    lab_copy(row->product_id, sizeof row->product_id, event->product_id);
+    lab_copy(row->order_id, sizeof row->order_id, event->order_id);
+    lab_copy(row->kind, sizeof row->kind, event->kind);
+    lab_copy(row->name, sizeof row->name, event->name);
+    lab_copy(row->detail, sizeof row->detail, event->detail);
+    lab_copy(row->key, sizeof row->key, event->key);
+    lab_copy(row->token, sizeof row->token, event->token);
+    lab_copy(row->result, sizeof row->result, event->result);
     return row;
 }
 
-static bool drop(struct lab *lab) {
+static bool lab_drop(struct lab *lab) {
     unsigned left_out;
 
     if (log_limit_pass(&lab->drops, clock_now_ms(), &left_out))
@@ -226,12 +226,12 @@ static bool drop(struct lab *lab) {
 
 /* The fiber begins with its first row, and ends with its last. False when nothing will be written.
  */
-static bool note(struct lab *lab, const struct lab_event *event, struct fiber_event *written,
-                 bool *is_ok) {
+static bool lab_write_down(struct lab *lab, const struct lab_event *event,
+                           struct fiber_event *written, bool *is_ok) {
     struct row *row = make_row(lab, event);
 
     if (row == NULL)
-        return drop(lab);
+        return lab_drop(lab);
     row->written = written;
     row->is_ok = is_ok;
     STAILQ_INSERT_TAIL(&lab->rows, row, entry);
@@ -245,18 +245,18 @@ static bool note(struct lab *lab, const struct lab_event *event, struct fiber_ev
     STAILQ_REMOVE(&lab->rows, row, row, entry);
     lab->waiting--;
     free(row);
-    return drop(lab);
+    return lab_drop(lab);
 }
 
 void lab_note(struct lab *lab, const struct lab_event *event) {
-    (void)note(lab, event, NULL, NULL);
+    (void)lab_write_down(lab, event, NULL, NULL);
 }
 
 bool lab_tell(struct lab *lab, const struct lab_event *event) {
     struct fiber_event written = FIBER_EVENT_INIT;
     bool is_ok = false;
 
-    if (!note(lab, event, &written, &is_ok))
+    if (!lab_write_down(lab, event, &written, &is_ok))
         return false;
     fiber_event_wait(&written);
     return is_ok;

@@ -10,7 +10,7 @@ void sale_cost_init(struct sale_cost *cost) {
         .wait_ns = -1, .hold_ns = -1, .kept_ns = -1, .commit_ns = -1, .shard = -1};
 }
 
-static void add(int64_t *total, int64_t ns) {
+static void sale_cost_add(int64_t *total, int64_t ns) {
     *total = *total < 0 ? ns : *total + ns;
 }
 
@@ -38,7 +38,7 @@ void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns
                     unsigned attempts) {
     cost->has_lock = true;
     cost->lock = kind;
-    add(&cost->wait_ns, wait_ns);
+    sale_cost_add(&cost->wait_ns, wait_ns);
     add_trips(cost, kind, attempts);
     cost->retries += attempts > 0 ? attempts - 1 : 0;
 }
@@ -52,13 +52,13 @@ void sale_cost_key(struct sale_cost *cost, int64_t wait_ns) {
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,
                       bool is_released) {
     if (hold_ns >= 0)
-        add(&cost->hold_ns, hold_ns);
+        sale_cost_add(&cost->hold_ns, hold_ns);
     add_trips(cost, kind, is_released);
 }
 
 /* Append a metric, or leave it out when it has no room. */
-static void append(char text[SALE_COST_TEXT], const char *name, const char *value,
-                   const char *end) {
+static void sale_cost_append(char text[SALE_COST_TEXT], const char *name, const char *value,
+                             const char *end) {
     const size_t used = strlen(text);
     const char *comma = used > 0 ? ", " : "";
 
@@ -72,14 +72,14 @@ static void append_time(char text[SALE_COST_TEXT], const char *name, int64_t ns)
     if (ns < 0)
         return;
     (void)decimal_write_thousandths(ms, ns / 1000);
-    append(text, name, ms, "");
+    sale_cost_append(text, name, ms, "");
 }
 
-static void append_number(char text[SALE_COST_TEXT], const char *name, int64_t number) {
+static void sale_cost_append_number(char text[SALE_COST_TEXT], const char *name, int64_t number) {
     char digits[DECIMAL_BYTES];
 
     (void)decimal_write(digits, number);
-    append(text, name, digits, "\"");
+    sale_cost_append(text, name, digits, "\"");
 }
 
 const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEXT]) {
@@ -88,14 +88,14 @@ const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEX
     append_time(text, "hold;dur=", cost->hold_ns);
     append_time(text, "kept;dur=", cost->kept_ns);
     append_time(text, "commit;dur=", cost->commit_ns);
-    append_number(text, "pg;desc=\"", cost->postgres);
+    sale_cost_append_number(text, "pg;desc=\"", cost->postgres);
     if (cost->redis > 0 || (cost->has_lock && is_apart(cost->lock)))
-        append_number(text, "redis;desc=\"", cost->redis);
+        sale_cost_append_number(text, "redis;desc=\"", cost->redis);
     if (cost->retries > 0 || (cost->has_lock && locks[cost->lock].server != NOBODY))
-        append_number(text, "retry;desc=\"", cost->retries);
+        sale_cost_append_number(text, "retry;desc=\"", cost->retries);
     if (cost->has_lock)
-        append(text, "lock;desc=\"", locks[cost->lock].name, "\"");
+        sale_cost_append(text, "lock;desc=\"", locks[cost->lock].name, "\"");
     if (cost->shard >= 0)
-        append_number(text, "shard;desc=\"", cost->shard);
+        sale_cost_append_number(text, "shard;desc=\"", cost->shard);
     return text;
 }

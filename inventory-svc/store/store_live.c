@@ -74,7 +74,7 @@ static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t wh
 }
 
 /* OK, or FAILED when one of the product's failpoints makes this sale fail here. */
-static enum outcome pass(struct sale *sale, enum fail_point point) {
+static enum outcome store_live_pass(struct sale *sale, enum fail_point point) {
     enum outcome outcome = OUTCOME_OK;
 
     for (size_t i = 0; i < SPEC_FAILPOINTS; i++) {
@@ -110,7 +110,7 @@ static bool live_saw_empty(struct sale *sale, int shard) {
     return sale->options->shards > 1 && (live_of(sale)->product->seen_empty & row_bit(shard)) != 0;
 }
 
-static void note_empty(struct product *product, const struct stock_row *row) {
+static void store_live_note_empty(struct product *product, const struct stock_row *row) {
     if (row->available <= 0)
         product->seen_empty |= row_bit(row->shard);
     else
@@ -133,7 +133,7 @@ static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_r
         return outcome;
     live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
     lock_saw_fence(&live->lock, row->fence);
-    note_empty(live->product, row);
+    store_live_note_empty(live->product, row);
     return OUTCOME_OK;
 }
 
@@ -512,7 +512,7 @@ static uint32_t dice(void) {
     return thrown;
 }
 
-static int deal(struct sale *sale) {
+static int store_live_deal(struct sale *sale) {
     unsigned next =
         sale->options->deal == DEAL_EVEN ? live_of(sale)->product->next_shard++ : dice();
 
@@ -530,7 +530,7 @@ static void random_token(struct sale *sale, char token[TOKEN_TEXT]) {
         (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static enum outcome pause_before_retry(struct sale *sale) {
+static enum outcome store_live_pause_before_retry(struct sale *sale) {
     struct live_sale *live = live_of(sale);
     uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 
@@ -545,7 +545,7 @@ static enum outcome pause_before_retry(struct sale *sale) {
     return OUTCOME_OK;
 }
 
-static void work(struct sale *sale) {
+static void store_live_work(struct sale *sale) {
     if (sale->options->work_ms > 0)
         fiber_sleep(live_of(sale)->store->loop, (uint64_t)sale->options->work_ms);
 }
@@ -571,12 +571,12 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .lock = live_lock,
                                          .unlock = live_unlock,
                                          .kv = live_kv,
-                                         .deal = deal,
+                                         .deal = store_live_deal,
                                          .saw_empty = live_saw_empty,
                                          .random_token = random_token,
-                                         .pause = pause_before_retry,
-                                         .work = work,
-                                         .pass = pass};
+                                         .pause = store_live_pause_before_retry,
+                                         .work = store_live_work,
+                                         .pass = store_live_pass};
     const struct sale_options *options = &product->spec.options;
 
     *live = (struct live_sale){

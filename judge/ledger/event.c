@@ -56,7 +56,7 @@ struct event *event_add(struct event_list *list) {
     return &list->items[count];
 }
 
-static int by_time(const void *a, const void *b) {
+static int event_by_time(const void *a, const void *b) {
     const struct event *x = a, *y = b;
     const int order = (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 
@@ -65,7 +65,7 @@ static int by_time(const void *a, const void *b) {
 
 void event_list_sort(struct event_list *list) {
     if (list->count > 0)
-        qsort(list->items, list->count, sizeof *list->items, by_time);
+        qsort(list->items, list->count, sizeof *list->items, event_by_time);
 }
 
 void event_list_free(struct event_list *list) {

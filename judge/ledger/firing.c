@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct firing *find(struct firings *firings, enum event_kind kind, const char *what) {
+static struct firing *firing_find(struct firings *firings, enum event_kind kind, const char *what) {
     for (size_t i = 0; i < firings->count; i++)
         if (firings->items[i].kind == kind && strcmp(firings->items[i].what, what) == 0)
             return &firings->items[i];
@@ -16,8 +16,8 @@ static struct firing *find(struct firings *firings, enum event_kind kind, const 
 }
 
 /* The one of this name, new or known; NULL when there are too many. */
-static struct firing *take(struct firings *firings, enum event_kind kind, const char *what) {
-    struct firing *firing = find(firings, kind, what);
+static struct firing *firing_take(struct firings *firings, enum event_kind kind, const char *what) {
+    struct firing *firing = firing_find(firings, kind, what);
 
     if (firing != NULL || firings->count == FIRINGS)
         return firing;
@@ -31,7 +31,7 @@ void firings_arm(struct firings *firings, enum event_kind kind, const char *what
     char text[FIRING_TEXT];
 
     snprintf(text, sizeof text, "%.*s", (int)length, what);
-    (void)take(firings, kind, text);
+    (void)firing_take(firings, kind, text);
 }
 
 void firings_arm_spec(struct firings *firings, const char *spec) {
@@ -65,7 +65,7 @@ static bool is_as_long(const char *armed, const char *detail) {
 }
 
 /* "inventory-1/after-read:crash" is armed at one instance. */
-static bool is_of(const struct firing *firing, const struct event *event, const char *name) {
+static bool firing_is_of(const struct firing *firing, const struct event *event, const char *name) {
     const char *rest = strchr(firing->what, '/');
     const size_t length = strlen(name);
 
@@ -85,10 +85,10 @@ static struct firing *find_armed(struct firings *firings, const struct event *ev
 
     name_event(event, name);
     for (size_t i = 0; i < firings->count; i++)
-        if (is_of(&firings->items[i], event, name) &&
+        if (firing_is_of(&firings->items[i], event, name) &&
             (event->kind != EVENT_SERVER || firings->items[i].times == 0))
             return &firings->items[i];
-    return take(firings, event->kind, name);
+    return firing_take(firings, event->kind, name);
 }
 
 static bool is_in_time(const struct event *event, const int64_t *ends_ns, size_t items) {
@@ -118,7 +118,7 @@ void firings_count(struct firings *firings, const struct event_list *events, con
 void firings_add(struct firings *total, const struct firings *round) {
     for (size_t i = 0; i < round->count; i++) {
         const struct firing *from = &round->items[i];
-        struct firing *to = take(total, from->kind, from->what);
+        struct firing *to = firing_take(total, from->kind, from->what);
 
         if (to == NULL)
             continue;

@@ -23,7 +23,7 @@ static int by_shard(const void *a, const void *b) {
 /* Units are dealt out to the shards in one run: each row ends where the next one in order of units
  * begins, and the last one with the stock. Of rows that begin with the same unit, only the last has
  * it. */
-static void lay_out(struct ledger *ledger) {
+static void ledger_lay_out(struct ledger *ledger) {
     for (size_t i = 0; i < ledger->row_count; i++) {
         int64_t end = ledger->initial + 1;
 
@@ -49,11 +49,11 @@ void ledger_sort(struct ledger *ledger) {
     sort_by_id(ledger->orders, ledger->order_count, sizeof *ledger->orders);
     if (ledger->row_count > 0)
         qsort(ledger->rows, ledger->row_count, sizeof *ledger->rows, by_shard);
-    lay_out(ledger);
+    ledger_lay_out(ledger);
 }
 
 /* bsearch() may answer with any of several equal ones. */
-static const void *find(const char *order_id, const char *rows, size_t count, size_t size) {
+static const void *ledger_find(const char *order_id, const char *rows, size_t count, size_t size) {
     const char *found = count > 0 ? bsearch(order_id, rows, count, size, by_id) : NULL;
 
     while (found != NULL && found > rows && by_id(found - size, order_id) == 0)
@@ -62,12 +62,13 @@ static const void *find(const char *order_id, const char *rows, size_t count, si
 }
 
 const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id) {
-    return find(order_id, (const char *)ledger->sales, ledger->sale_count, sizeof *ledger->sales);
+    return ledger_find(order_id, (const char *)ledger->sales, ledger->sale_count,
+                       sizeof *ledger->sales);
 }
 
 const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id) {
-    return find(order_id, (const char *)ledger->orders, ledger->order_count,
-                sizeof *ledger->orders);
+    return ledger_find(order_id, (const char *)ledger->orders, ledger->order_count,
+                       sizeof *ledger->orders);
 }
 
 void ledger_free(struct ledger *ledger) {
@@ -87,7 +88,7 @@ bool ledger_is_time(const char *at) {
     return strncmp(at, "1970", 4) >= 0 && strncmp(at, "2200", 4) < 0;
 }
 
-static int number_of(const char *digits, int count) {
+static int ledger_number_of(const char *digits, int count) {
     int number = 0;
 
     for (int i = 0; i < count; i++)
@@ -100,13 +101,13 @@ int64_t ledger_time_us(const char *at) {
 
     if (!ledger_is_time(at))
         return -1;
-    tm.tm_year = number_of(at, 4) - 1900;
-    tm.tm_mon = number_of(at + 5, 2) - 1;
-    tm.tm_mday = number_of(at + 8, 2);
-    tm.tm_hour = number_of(at + 11, 2);
-    tm.tm_min = number_of(at + 14, 2);
-    tm.tm_sec = number_of(at + 17, 2);
-    return (int64_t)timegm(&tm) * 1000000 + number_of(at + 20, 6);
+    tm.tm_year = ledger_number_of(at, 4) - 1900;
+    tm.tm_mon = ledger_number_of(at + 5, 2) - 1;
+    tm.tm_mday = ledger_number_of(at + 8, 2);
+    tm.tm_hour = ledger_number_of(at + 11, 2);
+    tm.tm_min = ledger_number_of(at + 14, 2);
+    tm.tm_sec = ledger_number_of(at + 17, 2);
+    return (int64_t)timegm(&tm) * 1000000 + ledger_number_of(at + 20, 6);
 }
 
 const char *ledger_clock(const char *at) {

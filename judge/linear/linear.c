@@ -40,7 +40,7 @@ static bool has_rank(const struct check *check, const struct linear_op *op) {
     return op->kind != LINEAR_SOLD_OUT && op->rank >= 0 && (uint32_t)op->rank < check->units;
 }
 
-static bool is_sale(const struct check *check, uint32_t op) {
+static bool linear_is_sale(const struct check *check, uint32_t op) {
     return check->ops[op].kind == LINEAR_OK;
 }
 
@@ -72,7 +72,7 @@ static void find_unsold(struct check *check, uint32_t index) {
 
 /* Those with a rank to their array, once more by the lowest rank that they passed; the first
  * refusal, and what is out of range. */
-static void collect(struct check *check) {
+static void linear_collect(struct check *check) {
     uint32_t lowest = check->units;
 
     for (uint32_t i = 0; i < check->count; i++) {
@@ -120,7 +120,7 @@ static void sort_ranks(struct check *check) {
 /* ---- pairs */
 
 /* From the first's invoke to the second's return. */
-static int64_t span_of(const struct linear_op *first, const struct linear_op *second) {
+static int64_t linear_span_of(const struct linear_op *first, const struct linear_op *second) {
     int64_t end = first->return_ns > second->return_ns ? first->return_ns : second->return_ns;
     int64_t span;
 
@@ -133,7 +133,7 @@ static int64_t span_of(const struct linear_op *first, const struct linear_op *se
 static void keep_pair(struct check *check, enum linear_contradiction kind, int64_t *tightest,
                       uint32_t first, uint32_t second) {
     struct linear_finding *found = &check->answer->found[kind];
-    int64_t span = span_of(&check->ops[first], &check->ops[second]);
+    int64_t span = linear_span_of(&check->ops[first], &check->ops[second]);
 
     if (found->ops > 0 && span >= *tightest)
         return;
@@ -152,7 +152,7 @@ static int by_invoke(const void *a, const void *b, void *data) {
 }
 
 /* Of those of one rank, each beyond the first to begin is a twin. */
-static void find_twins(struct check *check, struct ranked *group, size_t count) {
+static void linear_find_twins(struct check *check, struct ranked *group, size_t count) {
     if (count == 1)
         return;
     qsort_r(group, count, sizeof *group, by_invoke, check);
@@ -165,7 +165,7 @@ static void find_twins(struct check *check, struct ranked *group, size_t count) 
 static void find_stale(struct check *check, uint32_t passer, const struct ranked *group,
                        size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (!is_sale(check, group[i].op) ||
+        if (!linear_is_sale(check, group[i].op) ||
             check->ops[passer].return_ns >= check->ops[group[i].op].invoke_ns)
             continue;
         check->answer->found[LINEAR_STALE].count++;
@@ -221,7 +221,7 @@ static void add_taken(struct check *check, enum linear_gap_kind kind, uint32_t o
                                        LINEAR_NEVER});
 }
 
-static void find_surplus(struct check *check, uint32_t op) {
+static void linear_find_surplus(struct check *check, uint32_t op) {
     struct linear_finding *found = &check->answer->found[LINEAR_SURPLUS];
 
     found->count++;
@@ -231,8 +231,8 @@ static void find_surplus(struct check *check, uint32_t op) {
 
 /* Whether it began in time to be the first of its rank. */
 static bool may_be_first(const struct check *check, uint32_t op, uint32_t first) {
-    return is_sale(check, op) || (check->ops[op].kind == LINEAR_EITHER &&
-                                  check->ops[op].invoke_ns <= return_of(check, first));
+    return linear_is_sale(check, op) || (check->ops[op].kind == LINEAR_EITHER &&
+                                         check->ops[op].invoke_ns <= return_of(check, first));
 }
 
 /* Those of one rank; `seller` is the first to return of those that passed it otherwise. */
@@ -241,7 +241,7 @@ static uint32_t walk_rank(struct check *check, struct ranked *group, size_t coun
     uint32_t first = seller, passer;
     bool is_any_first = false;
 
-    find_twins(check, group, count);
+    linear_find_twins(check, group, count);
     for (size_t i = 0; i < count; i++)
         first = first_to_return(check, first, group[i].op);
     passer = first_to_return(check, check->refusal, first);
@@ -252,7 +252,7 @@ static uint32_t walk_rank(struct check *check, struct ranked *group, size_t coun
     }
     find_stale(check, first, group, count);
     if ((int64_t)group[0].rank < check->left)
-        find_surplus(check, group[0].op);
+        linear_find_surplus(check, group[0].op);
     else if (!is_any_first)
         add_taken(check, LINEAR_GAP_BACK, group[0].op, passer);
     return first;
@@ -307,7 +307,7 @@ static void find_early(struct check *check) {
     if (refusal == LINEAR_NO_OP)
         return;
     for (uint32_t i = 0; i < check->count; i++) {
-        if (!has_rank(check, &ops[i]) || !is_sale(check, i) ||
+        if (!has_rank(check, &ops[i]) || !linear_is_sale(check, i) ||
             ops[i].invoke_ns <= ops[check->refusal].return_ns)
             continue;
         last_ns = ops[i].invoke_ns > last_ns ? ops[i].invoke_ns : last_ns;
@@ -346,7 +346,7 @@ static void tighten_stale(struct check *check) {
 
 /* ---- a row */
 
-static int make_room(struct check *check, size_t count) {
+static int linear_make_room(struct check *check, size_t count) {
     if (check->ranked != NULL && count <= check->ranked_room)
         return 0;
     free(check->ranked);
@@ -364,7 +364,7 @@ static int check_row(struct check *check, const struct linear_row *row) {
     assert(row->left == LINEAR_UNREAD || (row->left >= 0 && row->left <= row->units));
     for (size_t i = 0; i < row->count; i++)
         ranked += row->ops[i].kind == LINEAR_SOLD_OUT ? 0 : row->ops[i].below > 0 ? 2 : 1;
-    if (make_room(check, ranked) != 0)
+    if (linear_make_room(check, ranked) != 0)
         return -1;
     check->ops = row->ops;
     check->count = row->count;
@@ -372,7 +372,7 @@ static int check_row(struct check *check, const struct linear_row *row) {
     check->left = row->left;
     check->refusal = LINEAR_NO_OP;
     check->ranked_count = 0;
-    collect(check);
+    linear_collect(check);
     sort_ranks(check);
     walk_up(check);
     find_early(check);
@@ -395,7 +395,7 @@ static void add_neighbour(const struct linear_row *row, struct linear_finding *f
         found->op[found->ops++] = best;
 }
 
-static void conclude(const struct linear_row *row, struct linear_answer *answer) {
+static void linear_conclude(const struct linear_row *row, struct linear_answer *answer) {
     if (answer->found[LINEAR_MISSING].count > 0)
         add_neighbour(row, &answer->found[LINEAR_MISSING]);
     answer->is_linearizable = true;
@@ -418,7 +418,7 @@ int linear_check(const struct linear_row *rows, size_t row_count, const struct l
     if (rc == 0)
         rc = linear_fill(check.gaps, check.gap_count, rows, row_count, open, answers);
     for (size_t r = 0; r < row_count && rc == 0; r++)
-        conclude(&rows[r], &answers[r]);
+        linear_conclude(&rows[r], &answers[r]);
     free(check.gaps);
     free(check.ranked);
     free(check.spare);

@@ -44,7 +44,8 @@ struct dealer {
 };
 
 /* Fill as much of the gap as operations that began in time can, from the one at *used on. */
-static void fill(struct linear_gap *gap, const int64_t *invokes_ns, size_t count, size_t *used) {
+static void linear_gaps_fill(struct linear_gap *gap, const int64_t *invokes_ns, size_t count,
+                             size_t *used) {
     for (; gap->count > 0 && *used < count && invokes_ns[*used] <= gap->deadline_ns; ++*used)
         gap->count--;
 }
@@ -69,7 +70,7 @@ static void fill_by_unknown(struct dealer *dealer, size_t g) {
 
     if (gap->kind == LINEAR_GAP_BACK && dealer->open->are_kept)
         return;
-    fill(gap, dealer->open->unknown_ns, dealer->open->unknown_count, &dealer->unknown);
+    linear_gaps_fill(gap, dealer->open->unknown_ns, dealer->open->unknown_count, &dealer->unknown);
     if (!is_flexible(dealer, gap))
         take_over(dealer, gap);
     else if (gap->count == 0)
@@ -86,16 +87,16 @@ static void fill_again(struct dealer *dealer, struct linear_gap *gap) {
     if (gap->count == 0 || !gap->is_again || dealer->unknown == open->unknown_count ||
         open->unknown_ns[dealer->unknown] > gap->late_ns)
         return;
-    fill(gap, open->undone_ns, open->undone_count, &dealer->undone);
+    linear_gaps_fill(gap, open->undone_ns, open->undone_count, &dealer->undone);
     dealer->unknown += gap->count == 0;
 }
 
-static void deal(struct dealer *dealer) {
+static void linear_gaps_deal(struct dealer *dealer) {
     sort(dealer->gaps, dealer->count, sizeof *dealer->gaps, by_deadline);
     for (size_t g = 0; g < dealer->count; g++)
         if (dealer->gaps[g].kind == LINEAR_GAP_BACK)
-            fill(&dealer->gaps[g], dealer->open->undone_ns, dealer->open->undone_count,
-                 &dealer->undone);
+            linear_gaps_fill(&dealer->gaps[g], dealer->open->undone_ns, dealer->open->undone_count,
+                             &dealer->undone);
     for (size_t g = 0; g < dealer->count; g++)
         fill_by_unknown(dealer, g);
     for (size_t g = 0; g < dealer->count; g++)
@@ -154,7 +155,7 @@ static void deal_out(struct dealer *dealer, struct linear_answer *answers) {
 
     sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_time);
     sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_time);
-    deal(dealer);
+    linear_gaps_deal(dealer);
     for (size_t g = 0; g < dealer->count; g++)
         if (dealer->gaps[g].count > 0)
             tell_open(&dealer->gaps[g], &dealer->rows[dealer->gaps[g].row],

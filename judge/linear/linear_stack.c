@@ -39,19 +39,20 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t place_of(const struct linear_op *op) {
+static int64_t linear_stack_place_of(const struct linear_op *op) {
     return (int64_t)op->rank - op->below;
 }
 
-static bool is_sale(const struct stack *stack, const struct linear_op *op) {
+static bool linear_stack_is_sale(const struct stack *stack, const struct linear_op *op) {
     return op->kind != LINEAR_SOLD_OUT && op->kind != LINEAR_BACK && op->rank >= 0 &&
-           op->rank < stack->row->units && place_of(op) >= stack->row->left &&
-           place_of(op) < stack->row->units;
+           op->rank < stack->row->units && linear_stack_place_of(op) >= stack->row->left &&
+           linear_stack_place_of(op) < stack->row->units;
 }
 
 /* The lowest place that it passed, from `low` on. */
 static struct place *lowest_of(const struct stack *stack, const struct linear_op *op) {
-    const int64_t lowest = op->rank < place_of(op) ? op->rank : place_of(op);
+    const int64_t lowest =
+        op->rank < linear_stack_place_of(op) ? op->rank : linear_stack_place_of(op);
 
     return &stack->places[lowest > stack->low ? lowest - stack->low : 0];
 }
@@ -69,7 +70,7 @@ static void find_passed(const struct stack *stack) {
 
         if (op->kind == LINEAR_SOLD_OUT && op->return_ns < stack->places[0].passed_ns)
             stack->places[0].passed_ns = op->return_ns;
-        if (is_sale(stack, op) && op->return_ns < lowest_of(stack, op)->passed_ns)
+        if (linear_stack_is_sale(stack, op) && op->return_ns < lowest_of(stack, op)->passed_ns)
             lowest_of(stack, op)->passed_ns = op->return_ns;
     }
     for (size_t q = 1; q < stack->count; q++)
@@ -77,10 +78,10 @@ static void find_passed(const struct stack *stack) {
             stack->places[q].passed_ns = stack->places[q - 1].passed_ns;
 }
 
-static void add_sale(const struct stack *stack, uint32_t index) {
+static void linear_stack_add_sale(const struct stack *stack, uint32_t index) {
     const struct linear_op *op = &stack->row->ops[index];
     const int64_t began_ns = op->invoke_ns;
-    struct place *place = &stack->places[place_of(op) - stack->low];
+    struct place *place = &stack->places[linear_stack_place_of(op) - stack->low];
     const bool may_be_first = op->kind != LINEAR_AGAIN && began_ns <= place->passed_ns;
     const bool is_capped = may_be_first && place->passed_ns < op->return_ns;
     const int64_t end_ns = is_capped ? place->passed_ns : op->return_ns;
@@ -97,7 +98,7 @@ static void add_sale(const struct stack *stack, uint32_t index) {
     if (op->kind != LINEAR_OK && op->return_ns > place->again_ns)
         place->again_ns = op->return_ns;
     place->is_any_again = place->is_any_again || !may_be_first;
-    if (op->rank < place_of(op)) {
+    if (op->rank < linear_stack_place_of(op)) {
         lowest_of(stack, op)->covers++;
         place->covers--;
     }
@@ -176,7 +177,7 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
 }
 
 /* How many sales had returned before this moment. */
-static size_t count_before(const struct stack *stack, int64_t ns) {
+static size_t linear_stack_count_before(const struct stack *stack, int64_t ns) {
     size_t low = 0, count = stack->count;
 
     while (count > 0) {
@@ -198,14 +199,15 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     size_t found = 0, next = 0;
 
     for (size_t i = 0; i < row->count; i++)
-        if (is_sale(stack, &row->ops[i]))
+        if (linear_stack_is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
     qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_by_time);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
-        if (is_sale(stack, op) && op->kind != LINEAR_OK &&
-            (int64_t)count_before(stack, op->invoke_ns) + place_of(op) >= row->units)
+        if (linear_stack_is_sale(stack, op) && op->kind != LINEAR_OK &&
+            (int64_t)linear_stack_count_before(stack, op->invoke_ns) + linear_stack_place_of(op) >=
+                row->units)
             gaps[found++] = (struct linear_gap){.deadline_ns = LINEAR_BEFORE,
                                                 .low = (uint32_t)op->rank,
                                                 .count = 1,
@@ -223,14 +225,14 @@ static void find_late(const struct stack *stack, struct linear_gap *own, size_t 
         const struct linear_op *op = &stack->row->ops[own[i].op];
         int64_t left;
 
-        if (own[i].kind != LINEAR_GAP_NAMELESS || !is_sale(stack, op))
+        if (own[i].kind != LINEAR_GAP_NAMELESS || !linear_stack_is_sale(stack, op))
             continue;
-        left = stack->row->units - place_of(op);
+        left = stack->row->units - linear_stack_place_of(op);
         if (left <= (int64_t)stack->count)
             own[i].late_ns = stack->returns_ns[left - 1];
-        if (place_of(op) > stack->low &&
-            stack->places[place_of(op) - stack->low - 1].late_ns < own[i].late_ns)
-            own[i].late_ns = stack->places[place_of(op) - stack->low - 1].late_ns;
+        if (linear_stack_place_of(op) > stack->low &&
+            stack->places[linear_stack_place_of(op) - stack->low - 1].late_ns < own[i].late_ns)
+            own[i].late_ns = stack->places[linear_stack_place_of(op) - stack->low - 1].late_ns;
         if (op->kind == LINEAR_AGAIN)
             own[i].deadline_ns = own[i].late_ns;
     }
@@ -246,7 +248,7 @@ int64_t linear_stack(const struct linear_row *row, struct linear_gap *own, size_
     for (size_t i = 0; i < row->count; i++)
         stack.low += row->ops[i].kind == LINEAR_BACK;
     for (size_t i = 0; i < row->count; i++)
-        stack.count += is_sale(&stack, &row->ops[i]);
+        stack.count += linear_stack_is_sale(&stack, &row->ops[i]);
     /* With units missing or sold twice nothing is said of their places. */
     if (stack.count == 0 || (int64_t)stack.count != row->units - stack.low)
         return 0;
@@ -255,8 +257,9 @@ int64_t linear_stack(const struct linear_row *row, struct linear_gap *own, size_
     if (stack.places != NULL && stack.returns_ns != NULL) {
         find_passed(&stack);
         for (uint32_t i = 0; i < row->count; i++)
-            if (is_sale(&stack, &row->ops[i]) && place_of(&row->ops[i]) >= stack.low)
-                add_sale(&stack, i);
+            if (linear_stack_is_sale(&stack, &row->ops[i]) &&
+                linear_stack_place_of(&row->ops[i]) >= stack.low)
+                linear_stack_add_sale(&stack, i);
         look_around(&stack, stack.low > row->left);
         found = (int64_t)find_gaps(&stack, more);
         found += (int64_t)find_too_high(&stack, &more[found]);

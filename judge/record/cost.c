@@ -31,7 +31,7 @@ static struct piece trimmed(struct piece piece) {
 }
 
 /* Cut the next piece off `rest`, up to `separator` outside quotes. False when nothing is left. */
-static bool cut(struct piece *rest, char separator, struct piece *piece) {
+static bool cost_cut(struct piece *rest, char separator, struct piece *piece) {
     bool is_quoted = false;
     const char *at = rest->at;
 
@@ -47,7 +47,7 @@ static bool cut(struct piece *rest, char separator, struct piece *piece) {
     return true;
 }
 
-static bool is_word(struct piece piece, const char *word) {
+static bool cost_is_word(struct piece piece, const char *word) {
     size_t length = strlen(word);
 
     return (size_t)(piece.end - piece.at) == length && memcmp(piece.at, word, length) == 0;
@@ -61,7 +61,7 @@ static struct piece unquoted(struct piece piece) {
 
 /* Digits, and in `decimals` places digits after a point: the number of 10^-decimals, cut off behind
  * them. -1 for anything else and for what is above `most`. */
-static int64_t number(struct piece piece, int decimals, int64_t most) {
+static int64_t cost_number(struct piece piece, int decimals, int64_t most) {
     int64_t value = 0;
     bool has_point = false;
 
@@ -86,57 +86,57 @@ static int64_t number(struct piece piece, int decimals, int64_t most) {
     return value <= most ? value : -1;
 }
 
-static int16_t lock_of(struct piece text) {
+static int16_t cost_lock_of(struct piece text) {
     for (int16_t i = 0; i < RECORD_LOCK_COUNT; i++)
-        if (is_word(text, record_locks[i].text))
+        if (cost_is_word(text, record_locks[i].text))
             return i;
     return RECORD_LOCK_UNTOLD;
 }
 
 static void take_duration(struct record_cost *cost, struct piece name, struct piece value) {
-    int32_t us = (int32_t)number(value, 3, INT32_MAX);
+    int32_t us = (int32_t)cost_number(value, 3, INT32_MAX);
 
-    if (is_word(name, "wait"))
+    if (cost_is_word(name, "wait"))
         cost->wait_us = us;
-    else if (is_word(name, "hold"))
+    else if (cost_is_word(name, "hold"))
         cost->hold_us = us;
-    else if (is_word(name, "commit"))
+    else if (cost_is_word(name, "commit"))
         cost->commit_us = us;
-    else if (is_word(name, "kept"))
+    else if (cost_is_word(name, "kept"))
         cost->kept_us = us;
 }
 
 static void take_description(struct record_cost *cost, struct piece name, struct piece value) {
-    int16_t count = (int16_t)number(value, 0, INT16_MAX);
-    int32_t many = (int32_t)number(value, 0, INT32_MAX);
+    int16_t count = (int16_t)cost_number(value, 0, INT16_MAX);
+    int32_t many = (int32_t)cost_number(value, 0, INT32_MAX);
 
-    if (is_word(name, "pg"))
+    if (cost_is_word(name, "pg"))
         cost->postgres = count;
-    else if (is_word(name, "redis"))
+    else if (cost_is_word(name, "redis"))
         cost->redis = count;
-    else if (is_word(name, "retry"))
+    else if (cost_is_word(name, "retry"))
         cost->retries = many;
-    else if (is_word(name, "shard"))
+    else if (cost_is_word(name, "shard"))
         cost->shard = count;
-    else if (is_word(name, "lock"))
-        cost->lock = lock_of(value);
+    else if (cost_is_word(name, "lock"))
+        cost->lock = cost_lock_of(value);
 }
 
 /* `name;dur=1.5;desc="text"` */
 static void take_metric(struct record_cost *cost, struct piece metric) {
     struct piece name, parameter;
 
-    if (!cut(&metric, ';', &name))
+    if (!cost_cut(&metric, ';', &name))
         return;
-    while (cut(&metric, ';', &parameter)) {
+    while (cost_cut(&metric, ';', &parameter)) {
         struct piece key;
 
-        if (!cut(&parameter, '=', &key) || parameter.at == NULL)
+        if (!cost_cut(&parameter, '=', &key) || parameter.at == NULL)
             continue;
         parameter = unquoted(trimmed(parameter));
-        if (is_word(key, "dur"))
+        if (cost_is_word(key, "dur"))
             take_duration(cost, name, parameter);
-        else if (is_word(key, "desc"))
+        else if (cost_is_word(key, "desc"))
             take_description(cost, name, parameter);
     }
 }
@@ -145,6 +145,6 @@ void cost_parse(const char *text, struct record_cost *cost) {
     struct piece rest = {text, text + strlen(text)}, metric;
 
     cost_init(cost);
-    while (cut(&rest, ',', &metric))
+    while (cost_cut(&rest, ',', &metric))
         take_metric(cost, metric);
 }

@@ -11,15 +11,15 @@ struct customer {
     size_t rank; /* among the answers, from 1 */
 };
 
-static bool is_served(const struct record *record) {
+static bool overtaken_is_served(const struct record *record) {
     return record->outcome == RECORD_SOLD && record->sent_ns > 0;
 }
 
 static bool has_waited(const struct record *record) {
-    return is_served(record) || (record->outcome == RECORD_BUSY && record->sent_ns > 0);
+    return overtaken_is_served(record) || (record->outcome == RECORD_BUSY && record->sent_ns > 0);
 }
 
-static int compare(int64_t a, int64_t b) {
+static int overtaken_compare(int64_t a, int64_t b) {
     return (a > b) - (a < b);
 }
 
@@ -29,7 +29,7 @@ static int by_answer(const void *a, const void *b) {
 
     if (one->item != other->item)
         return one->item < other->item ? -1 : 1;
-    return compare(one->received_ns, other->received_ns);
+    return overtaken_compare(one->received_ns, other->received_ns);
 }
 
 static int by_sending(const void *a, const void *b) {
@@ -38,16 +38,16 @@ static int by_sending(const void *a, const void *b) {
 
     if (one->item != other->item)
         return one->item < other->item ? -1 : 1;
-    return compare(one->sent_ns, other->sent_ns);
+    return overtaken_compare(one->sent_ns, other->sent_ns);
 }
 
 /* tree[i] counts those of the ranks i - (i & -i) + 1 .. i. */
-static void add(size_t *tree, size_t count, size_t rank) {
+static void overtaken_add(size_t *tree, size_t count, size_t rank) {
     for (; rank <= count; rank += rank & (~rank + 1))
         tree[rank]++;
 }
 
-static size_t count_before(const size_t *tree, size_t rank) {
+static size_t overtaken_count_before(const size_t *tree, size_t rank) {
     size_t sum = 0;
 
     for (rank--; rank > 0; rank -= rank & (~rank + 1))
@@ -65,9 +65,9 @@ static size_t most_of(const struct customer *customers, size_t first, size_t end
 
         while (later > first && customers[later - 1].record->sent_ns >=
                                     customers[i].record->sent_ns + OVERTAKEN_LATER_NS)
-            if (is_served(customers[--later].record))
-                add(tree, count, customers[later].rank);
-        before = count_before(tree, customers[i].rank);
+            if (overtaken_is_served(customers[--later].record))
+                overtaken_add(tree, count, customers[later].rank);
+        before = overtaken_count_before(tree, customers[i].rank);
         most = before > most ? before : most;
     }
     return most;

@@ -43,7 +43,7 @@ static struct record *map_file(const char *directory, size_t length) {
     return room;
 }
 
-static struct recorder *make(size_t count, bool is_mapped, const char *directory) {
+static struct recorder *record_make(size_t count, bool is_mapped, const char *directory) {
     struct recorder *recorder = calloc(1, sizeof *recorder);
 
     if (recorder == NULL)
@@ -59,11 +59,11 @@ static struct recorder *make(size_t count, bool is_mapped, const char *directory
 }
 
 struct recorder *recorder_make(size_t count) {
-    return make(count, false, NULL);
+    return record_make(count, false, NULL);
 }
 
 struct recorder *recorder_make_long(size_t count, const char *directory) {
-    return make(count, count > RECORD_MEMORY, directory);
+    return record_make(count, count > RECORD_MEMORY, directory);
 }
 
 void recorder_forget(struct recorder *recorder) {
@@ -128,7 +128,7 @@ bool record_is_nameless(const struct record *record) {
     return strncmp(record->key, NAMELESS, strlen(NAMELESS)) == 0;
 }
 
-static bool is_sale(const struct record *record) {
+static bool record_is_sale(const struct record *record) {
     return record->outcome == RECORD_SOLD && !record->is_repeat;
 }
 
@@ -137,13 +137,13 @@ static void add_time(struct histogram *histogram, int32_t us) {
         histogram_record(histogram, (int64_t)us * 1000);
 }
 
-static uint64_t count_of(int32_t value) {
+static uint64_t record_count_of(int32_t value) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
 /* Who sold nothing gives the lock back sooner. */
 static void add_hold(struct recorder *recorder, const struct record *record) {
-    if (is_sale(record)) {
+    if (record_is_sale(record)) {
         add_time(&recorder->hold, record->cost.hold_us);
     } else if (record->cost.hold_us >= 0) {
         recorder->unsold_hold_ns += (int64_t)record->cost.hold_us * 1000;
@@ -151,15 +151,15 @@ static void add_hold(struct recorder *recorder, const struct record *record) {
     }
 }
 
-static void add_cost(struct recorder *recorder, const struct record *record) {
+static void record_add_cost(struct recorder *recorder, const struct record *record) {
     const struct record_cost *cost = &record->cost;
 
     if (cost->postgres < 0) /* nothing was told */
         return;
     recorder->costed++;
-    recorder->postgres += count_of(cost->postgres);
-    recorder->redis += count_of(cost->redis);
-    recorder->retries += count_of(cost->retries);
+    recorder->postgres += record_count_of(cost->postgres);
+    recorder->redis += record_count_of(cost->redis);
+    recorder->retries += record_count_of(cost->retries);
     add_time(&recorder->wait, cost->wait_us);
     add_hold(recorder, record);
     add_time(&recorder->commit, cost->commit_us);
@@ -188,9 +188,9 @@ void recorder_count(struct recorder *recorder, const struct record *record) {
     recorder->answered++;
     if (record->received_ns > recorder->last_ns)
         recorder->last_ns = record->received_ns;
-    if (is_sale(record) && record->received_ns > recorder->sold_ns)
+    if (record_is_sale(record) && record->received_ns > recorder->sold_ns)
         recorder->sold_ns = record->received_ns;
-    add_cost(recorder, record);
+    record_add_cost(recorder, record);
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {

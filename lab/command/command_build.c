@@ -21,7 +21,7 @@ static const struct settings_program program = {
     .rest = "FILE.c"};
 
 /* To a new file that takes the old one's place, as a running service may have that open. */
-static int copy(const char *from, const char *to) {
+static int command_build_copy(const char *from, const char *to) {
     char fresh[PATH_MAX], bytes[65536];
     FILE *in = fopen(from, "r"), *out = NULL;
     size_t got;
@@ -41,7 +41,7 @@ static int copy(const char *from, const char *to) {
     return err;
 }
 
-static int build(const char *path) {
+static int command_build_build(const char *path) {
     char to[PATH_MAX];
     struct student_file file;
     int code = EXIT_USAGE;
@@ -53,7 +53,7 @@ static int build(const char *path) {
                        path);
     if (student_build(path, &file) != STUDENT_OK) {
         fprintf(stderr, "lab build: %s\n", file.message);
-    } else if (copy(file.object, to) != 0) {
+    } else if (command_build_copy(file.object, to) != 0) {
         complain("lab build", "%s: %s", to, strerror(errno));
         code = EXIT_INTERNAL;
     } else {
@@ -68,7 +68,7 @@ int command_build(int argc, char **argv) {
     int code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
 
     if (result == SETTINGS_OK && argc == 2)
-        code = build(argv[1]);
+        code = command_build_build(argv[1]);
     else if (result == SETTINGS_OK)
         fprintf(stderr, "lab build: name one FILE.c\n");
     settings_free(table);

@@ -53,7 +53,7 @@ static const struct settings_program program = {
     .prefix = "LAB",
     .rest = "SPEC"};
 
-__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static int command_explore_refuse(const char *format, ...) {
     va_list args;
 
     va_start(args, format);
@@ -69,7 +69,7 @@ static unsigned survived_by(const struct strategy *strategy) {
     return strategy->survives;
 }
 
-static int read_faults(const struct strategy *strategy, unsigned *faults) {
+static int command_explore_read_faults(const struct strategy *strategy, unsigned *faults) {
     char names[200] = "none, survives";
     size_t used = strlen(names);
 
@@ -82,7 +82,8 @@ static int read_faults(const struct strategy *strategy, unsigned *faults) {
     for (int i = 0; i < FAULT_COUNT; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, ", %s",
                                  sale_fault_name((enum sale_fault)i));
-    return refuse("--faults: one of \"%.60s\" is no fault; there are %s", set.faults, names);
+    return command_explore_refuse("--faults: one of \"%.60s\" is no fault; there are %s",
+                                  set.faults, names);
 }
 
 static int set_up(const struct strategy_spec *spec, struct exploration *it) {
@@ -94,13 +95,14 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
     if (spec->options.shards > MODEL_SHARDS)
-        return refuse("the model has at most %d shards, and \"shards\" is %d", MODEL_SHARDS,
-                      spec->options.shards);
+        return command_explore_refuse("the model has at most %d shards, and \"shards\" is %d",
+                                      MODEL_SHARDS, spec->options.shards);
     if (spec->fail[0] != '\0')
-        return refuse("\"fail=%s\" is for live runs: here every order of steps is tried, and "
-                      "--faults adds failures",
-                      spec->fail);
-    return read_faults(spec->strategy, &it->setup.faults);
+        return command_explore_refuse(
+            "\"fail=%s\" is for live runs: here every order of steps is tried, and "
+            "--faults adds failures",
+            spec->fail);
+    return command_explore_read_faults(spec->strategy, &it->setup.faults);
 }
 
 /* ---- while it is explored */
@@ -114,7 +116,7 @@ static void on_alarm(int number) {
     _exit(EXIT_INTERRUPTED);
 }
 
-static void on_interrupt(int number) {
+static void command_explore_on_interrupt(int number) {
     (void)number;
     is_interrupted = 1;
     (void)alarm(PATIENCE_S);
@@ -129,12 +131,12 @@ static struct {
     double began_s, shown_s;
 } work;
 
-static unsigned judge(void *data, const struct model_world *world) {
+static unsigned command_explore_judge(void *data, const struct model_world *world) {
     (void)data;
     return view_judge(work.view, world);
 }
 
-static bool is_stopped(void *data, const struct exploration *so_far) {
+static bool command_explore_is_stopped(void *data, const struct exploration *so_far) {
     const double s = now_s();
     char schedules[TELL_NUMBER], rate[TELL_NUMBER];
 
@@ -151,8 +153,8 @@ static bool is_stopped(void *data, const struct exploration *so_far) {
 static int explore_all(struct exploration *it, double *seconds) {
     int err;
 
-    it->judge = judge;
-    it->is_stopped = is_stopped;
+    it->judge = command_explore_judge;
+    it->is_stopped = command_explore_is_stopped;
     work.began_s = now_s();
     err = explore(it);
     (void)alarm(0);
@@ -164,7 +166,7 @@ static int explore_all(struct exploration *it, double *seconds) {
 
 /* ---- what came of it */
 
-static int write_page(const struct tell *tell) {
+static int command_explore_write_page(const struct tell *tell) {
     FILE *file = fopen(set.page, "w");
     int err = file != NULL ? tell_page(tell, file) : -1;
 
@@ -176,7 +178,7 @@ static int write_page(const struct tell *tell) {
     return EXIT_INTERNAL;
 }
 
-static int print(const struct tell *tell) {
+static int command_explore_print(const struct tell *tell) {
     if (set.is_json)
         return tell_json(tell, stdout) == 0 ? 0 : EXIT_INTERNAL;
     tell_text(tell, stdout);
@@ -197,7 +199,7 @@ static int check_steps(const struct exploration *it) {
     return EXIT_VIOLATED;
 }
 
-static int code_of(const struct tell *tell) {
+static int command_explore_code_of(const struct tell *tell) {
     const struct exploration *it = tell->explored;
 
     if (it->end == EXPLORE_STOPPED)
@@ -207,12 +209,12 @@ static int code_of(const struct tell *tell) {
     return it->end == EXPLORE_COMPLETE ? check_steps(it) : EXIT_INCOMPLETE;
 }
 
-static int fail(void) {
+static int command_explore_fail(void) {
     fprintf(stderr, "lab explore: out of memory\n");
     return EXIT_INTERNAL;
 }
 
-static int make_again(struct tell *tell) {
+static int command_explore_make_again(struct tell *tell) {
     static struct model_world world;
     size_t at;
 
@@ -221,39 +223,40 @@ static int make_again(struct tell *tell) {
     case REPLAY_ENDLESS:
         return 0;
     case REPLAY_IMPOSSIBLE:
-        return refuse("--replay: move %zu of \"%.100s\" is not possible there; is it the id of "
-                      "this strategy, with these options?",
-                      at + 1, tell->replay);
+        return command_explore_refuse(
+            "--replay: move %zu of \"%.100s\" is not possible there; is it the id of "
+            "this strategy, with these options?",
+            at + 1, tell->replay);
     case REPLAY_NO_MEMORY:
         break;
     }
-    return fail();
+    return command_explore_fail();
 }
 
-static int run(struct tell *tell) {
+static int command_explore_run(struct tell *tell) {
     struct exploration *it = tell->explored;
     int code = 0, said;
 
     if (tell->replay[0] != '\0') {
         if (schedule_read(&it->shortest, tell->replay) != 0)
-            return refuse("--replay: \"%.100s\" is no schedule's id", tell->replay);
+            return command_explore_refuse("--replay: \"%.100s\" is no schedule's id", tell->replay);
         it->schedules = it->runs = 1;
     } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
-        return fail();
+        return command_explore_fail();
     }
     if (it->shortest.count > 0)
-        code = make_again(tell);
+        code = command_explore_make_again(tell);
     if (code != 0)
         return code;
-    code = code_of(tell);
-    said = set.page[0] != '\0' ? write_page(tell) : 0;
+    code = command_explore_code_of(tell);
+    said = set.page[0] != '\0' ? command_explore_write_page(tell) : 0;
     if (said == 0)
-        said = print(tell);
+        said = command_explore_print(tell);
     return said != 0 ? said : code;
 }
 
 /* The command without --replay and what is only about printing. NULL without memory. */
-static char *write_command(int argc, char **argv) {
+static char *command_explore_write_command(int argc, char **argv) {
     char *text = NULL;
     size_t size;
     FILE *to = open_memstream(&text, &size);
@@ -288,9 +291,9 @@ static int explore_source(const char *name, const char *command) {
     if (code == 0)
         work.view = view_make();
     if (code == 0)
-        code = work.view == NULL ? fail() : set_up(&source.spec, &it);
+        code = work.view == NULL ? command_explore_fail() : set_up(&source.spec, &it);
     if (code == 0)
-        code = run(&tell);
+        code = command_explore_run(&tell);
     view_free(work.view);
     tell_free(&tell);
     source_close(&source);
@@ -298,19 +301,19 @@ static int explore_source(const char *name, const char *command) {
 }
 
 int command_explore(int argc, char **argv) {
-    char *command = write_command(argc, argv);
+    char *command = command_explore_write_command(argc, argv);
     enum settings_result result;
     int code;
 
     if (command == NULL)
-        return fail();
+        return command_explore_fail();
     result = settings_read(table, &program, &argc, argv, NULL);
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
     (void)signal(SIGALRM, on_alarm);
-    (void)signal(SIGINT, on_interrupt);
-    (void)signal(SIGTERM, on_interrupt);
+    (void)signal(SIGINT, command_explore_on_interrupt);
+    (void)signal(SIGTERM, command_explore_on_interrupt);
     if (result == SETTINGS_OK && argc != 2)
-        (void)refuse("name one SPEC, such as redis-ttl or redis,work=2ms");
+        (void)command_explore_refuse("name one SPEC, such as redis-ttl or redis,work=2ms");
     else if (result == SETTINGS_OK)
         code = explore_source(argv[1], command);
     fiber_cleanup();

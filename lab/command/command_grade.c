@@ -56,12 +56,12 @@ static const struct settings_program grade_program = {
 
 static volatile bool is_interrupted;
 
-static void on_interrupt(int number) {
+static void command_grade_on_interrupt(int number) {
     (void)number;
     is_interrupted = true;
 }
 
-static int refuse(const char *command, const char *why) {
+static int command_grade_refuse(const char *command, const char *why) {
     complain(command, "%s", why);
     return EXIT_USAGE;
 }
@@ -83,7 +83,7 @@ static void begin_again_without_chance(int argc, char **argv) {
 
 /* An ignored SIGHUP stays ignored: nohup(1) means it. */
 static void catch_interrupts(void) {
-    const struct sigaction action = {.sa_handler = on_interrupt};
+    const struct sigaction action = {.sa_handler = command_grade_on_interrupt};
     struct sigaction before;
 
     (void)sigaction(SIGINT, &action, NULL);
@@ -94,7 +94,7 @@ static void catch_interrupts(void) {
 }
 
 /* An exit code, or 0 when there is a grade. */
-static int code_of(const struct grading *grading) {
+static int command_grade_code_of(const struct grading *grading) {
     if (grading->file == GRADING_STOPPED)
         return EXIT_INTERRUPTED;
     if (grading->file != GRADING_BROKEN)
@@ -105,26 +105,26 @@ static int code_of(const struct grading *grading) {
 
 /* ---- check */
 
-static int number_of(const char *path) {
+static int command_grade_number_of(const char *path) {
     const char *slash = strrchr(path, '/');
 
     return set.chapter > 0 ? (int)set.chapter : atoi(slash != NULL ? slash + 1 : path);
 }
 
-static int check(const char *path) {
+static int command_grade_check(const char *path) {
     struct grading *grading = calloc(1, sizeof *grading);
     char why[CHAPTER_WHY];
     int code;
 
     if (grading == NULL)
         return EXIT_INTERNAL;
-    if (chapter_read(&grading->chapter, set.chapters, number_of(path), why) != 0) {
+    if (chapter_read(&grading->chapter, set.chapters, command_grade_number_of(path), why) != 0) {
         free(grading);
-        return refuse("lab check", why);
+        return command_grade_refuse("lab check", why);
     }
     (void)snprintf(grading->name, sizeof grading->name, "%s", path);
     grading_make(grading, path, &is_interrupted);
-    code = code_of(grading);
+    code = command_grade_code_of(grading);
     if (code == 0) {
         grading_print(grading, stdout, !set.is_brief);
         code = grading_points(grading) == 100 ? EXIT_HOLDS : EXIT_VIOLATED;
@@ -173,7 +173,7 @@ static int grade_one(struct grading *grading, const char *folder) {
     (void)snprintf(grading->name, sizeof grading->name, "%02d.c", grading->chapter.number);
     (void)snprintf(path, sizeof path, "%s/%s", folder, grading->name);
     grading_make(grading, path, &is_interrupted);
-    code = code_of(grading);
+    code = command_grade_code_of(grading);
     if (code == 0)
         grading_print(grading, stdout, false);
     if (code == 0 && set.is_live && grading->file == GRADING_CHECKED &&
@@ -191,7 +191,7 @@ static int grade_all(struct grading *gradings, const char *folder) {
 
     for (int number = first; number <= last && code == 0; number++, count++) {
         if (chapter_read(&gradings[count].chapter, set.chapters, number, why) != 0)
-            return refuse("lab grade", why);
+            return command_grade_refuse("lab grade", why);
         code = grade_one(&gradings[count], folder);
         points += grading_points(&gradings[count]);
     }
@@ -206,15 +206,16 @@ static int grade(const char *folder) {
     int code = EXIT_INTERNAL;
 
     if (access(folder, R_OK | X_OK) != 0)
-        code = refuse("lab grade", strerror(errno));
+        code = command_grade_refuse("lab grade", strerror(errno));
     else if (gradings != NULL)
         code = grade_all(gradings, folder);
     free(gradings);
     return code;
 }
 
-static int run(int argc, char **argv, const struct setting *table,
-               const struct settings_program *program, int (*command)(const char *path)) {
+static int command_grade_run(int argc, char **argv, const struct setting *table,
+                             const struct settings_program *program,
+                             int (*command)(const char *path)) {
     const char *name = argv[0];
     enum settings_result result;
     int code;
@@ -224,16 +225,17 @@ static int run(int argc, char **argv, const struct setting *table,
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
     catch_interrupts();
     if (result == SETTINGS_OK)
-        code = argc == 2 ? command(argv[1]) : refuse(name, "name one; --help tells more");
+        code = argc == 2 ? command(argv[1])
+                         : command_grade_refuse(name, "name one; --help tells more");
     fiber_cleanup();
     settings_free(table);
     return code;
 }
 
 int command_check(int argc, char **argv) {
-    return run(argc, argv, check_table, &check_program, check);
+    return command_grade_run(argc, argv, check_table, &check_program, command_grade_check);
 }
 
 int command_grade(int argc, char **argv) {
-    return run(argc, argv, grade_table, &grade_program, grade);
+    return command_grade_run(argc, argv, grade_table, &grade_program, grade);
 }

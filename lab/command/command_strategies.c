@@ -34,7 +34,7 @@ static const char *names_of(unsigned faults, const char *none, char text[80]) {
     return used > 0 ? text : none;
 }
 
-static int print_text(void) {
+static int command_strategies_print_text(void) {
     char survives[80], breaks[80];
 
     printf("%-16s  %-5s  %-42s  %s\n", "strategy", "right", "survives", "broken by");
@@ -53,7 +53,7 @@ static int print_text(void) {
 
 /* ---- as JSON */
 
-static json_t *json_faults(unsigned faults) {
+static json_t *command_strategies_json_faults(unsigned faults) {
     json_t *names = json_array();
 
     for (int i = 0; i < FAULT_COUNT; i++)
@@ -62,17 +62,18 @@ static json_t *json_faults(unsigned faults) {
     return names;
 }
 
-static int print_json(void) {
+static int command_strategies_print_json(void) {
     json_t *all = json_array();
 
     for (size_t i = 0; strategies[i] != NULL; i++) {
         const struct strategy *strategy = strategies[i];
 
         json_text_append(
-            &all, JSON_TEXT_OBJECT({"name", json_text(strategy->name)},
-                                   {"right", json_boolean(strategy->is_right)},
-                                   {"survives", json_faults(strategy->survives)},
-                                   {"breaks", json_faults(SURVIVES_ALL & ~strategy->survives)}));
+            &all,
+            JSON_TEXT_OBJECT(
+                {"name", json_text(strategy->name)}, {"right", json_boolean(strategy->is_right)},
+                {"survives", command_strategies_json_faults(strategy->survives)},
+                {"breaks", command_strategies_json_faults(SURVIVES_ALL & ~strategy->survives)}));
     }
     return json_text_print(all, stdout);
 }
@@ -82,7 +83,10 @@ int command_strategies(int argc, char **argv) {
     int code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
 
     if (result == SETTINGS_OK && argc == 1)
-        code = (set.is_json ? print_json() : print_text()) == 0 ? 0 : EXIT_INTERNAL;
+        code =
+            (set.is_json ? command_strategies_print_json() : command_strategies_print_text()) == 0
+                ? 0
+                : EXIT_INTERNAL;
     else if (result == SETTINGS_OK)
         complain("lab strategies", "takes no argument, such as \"%.60s\"", argv[1]);
     settings_free(table);

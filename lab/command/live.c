@@ -11,7 +11,7 @@
 
 #define SCRIPT LAB_SOURCES "/scripts/lab"
 
-_Noreturn static void run(const char *folder, int number) {
+_Noreturn static void live_exec(const char *folder, int number) {
     char chapter[16];
 
     (void)snprintf(chapter, sizeof chapter, "%d", number);
@@ -32,7 +32,7 @@ bool live_run(const char *folder, int number) {
     (void)fflush(NULL);
     child = fork();
     if (child == 0)
-        run(path, number);
+        live_exec(path, number);
     if (child < 0)
         return false;
     /* Ctrl-C goes to it, too, and it cleans up. */

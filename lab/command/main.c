@@ -19,7 +19,7 @@ static const struct {
     {"build", "such a file as a shared object, for live runs", command_build},
 };
 
-static int list(FILE *to) {
+static int main_list(FILE *to) {
     fprintf(to,
             "lab: the same strategies under every schedule\n\nUsage: lab COMMAND [OPTION...]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
@@ -31,12 +31,12 @@ static int list(FILE *to) {
 int main(int argc, char **argv) {
     inherited_mend();
     if (argc < 2)
-        return list(stderr);
+        return main_list(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
-        return list(stdout);
+        return main_list(stdout);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     complain("lab", "unknown command \"%.60s\"", argv[1]);
-    return list(stderr);
+    return main_list(stderr);
 }

@@ -12,24 +12,24 @@ static bool is_file(const char *name) {
     return length > 2 && strcmp(name + length - 2, ".c") == 0;
 }
 
-static int fail(const char *message, int code) {
+static int source_fail(const char *message, int code) {
     fprintf(stderr, "lab explore: %s\n", message);
     return code;
 }
 
-static int open_file(struct source *source, const char *path, const char *options) {
+static int source_open_file(struct source *source, const char *path, const char *options) {
     char text[256], message[STUDENT_MESSAGE];
     const struct strategy *strategy;
 
     if (student_build(path, &source->file) != STUDENT_OK)
-        return fail(source->file.message, EXIT_USAGE);
+        return source_fail(source->file.message, EXIT_USAGE);
     strategy = student_load(source->file.object, message);
     student_remove(&source->file); /* it is loaded; and may end us where nobody removes anything */
     if (strategy == NULL)
-        return fail(message, EXIT_USAGE);
+        return source_fail(message, EXIT_USAGE);
     (void)snprintf(text, sizeof text, "exercise%s%s", options[0] != '\0' ? "," : "", options);
     if (spec_parse_of(strategy, text, &source->spec, message) != 0)
-        return fail(message, EXIT_USAGE);
+        return source_fail(message, EXIT_USAGE);
     return 0;
 }
 
@@ -38,9 +38,9 @@ int source_open(struct source *source, const char *name, const char *options) {
 
     *source = (struct source){.file = {.message = ""}};
     if (is_file(name))
-        return open_file(source, name, options);
+        return source_open_file(source, name, options);
     (void)snprintf(text, sizeof text, "%s%s%s", name, options[0] != '\0' ? "," : "", options);
-    return spec_parse(text, &source->spec, message) == 0 ? 0 : fail(message, EXIT_USAGE);
+    return spec_parse(text, &source->spec, message) == 0 ? 0 : source_fail(message, EXIT_USAGE);
 }
 
 void source_close(struct source *source) {

@@ -12,20 +12,20 @@ static struct {
     int steps[MODEL_ORDERS + 1];
 } play;
 
-static void on_turn(struct model_world *world, int index) {
+static void play_on_turn(struct model_world *world, int index) {
     (void)world;
     play.go[index] = (struct fiber_event)FIBER_EVENT_INIT;
     fiber_event_wait(&play.go[index]);
 }
 
-static void sell(void *arg) {
+static void play_sell(void *arg) {
     const int index = (int)((struct model_sale *)arg - play.world->sales);
 
     model_sell(play.world, index);
     play.has_ended[index] = true;
 }
 
-static void drop(int index) {
+static void play_drop(int index) {
     if (play.is_begun[index] && !play.has_ended[index])
         fiber_discard(&play.go[index]);
     play.is_begun[index] = play.has_ended[index] = false;
@@ -34,7 +34,7 @@ static void drop(int index) {
 
 void play_end(struct model_world *world) {
     for (int i = 0; i <= world->setup.orders; i++)
-        drop(i);
+        play_drop(i);
     play.world = NULL;
 }
 
@@ -42,7 +42,7 @@ int play_begin(struct model_world *world) {
     if (play.world != NULL)
         play_end(play.world);
     play.world = world;
-    world->turn = on_turn;
+    world->turn = play_on_turn;
     model_begin(world);
     return 0;
 }
@@ -55,7 +55,7 @@ int play_move(struct model_world *world, struct model_move move) {
             fiber_event_set(&play.go[move.who]);
         } else {
             play.is_begun[move.who] = true;
-            if (fiber_start(sell, &world->sales[move.who]) != 0)
+            if (fiber_start(play_sell, &world->sales[move.who]) != 0)
                 return -1;
         }
     }

@@ -16,8 +16,8 @@ struct telling {
     bool is_first;  /* move of its order */
 };
 
-static void tell(struct telling *telling, const struct model_world *world, int actor,
-                 const char *text) {
+static void replay_tell(struct telling *telling, const struct model_world *world, int actor,
+                        const char *text) {
     if (telling->replay != NULL)
         telling->replay->say(telling->replay->data, world, telling->move, actor, text);
 }
@@ -29,15 +29,15 @@ static void tell_clock(struct telling *telling, const struct model_world *world)
         return;
     (void)snprintf(text, sizeof text, "%" PRId64 " ms pass", world->state.now_ms - telling->now_ms);
     telling->now_ms = world->state.now_ms;
-    tell(telling, world, REPLAY_CLOCK, text);
+    replay_tell(telling, world, REPLAY_CLOCK, text);
 }
 
-static void on_say(struct model_world *world, int index, const char *text) {
+static void replay_on_say(struct model_world *world, int index, const char *text) {
     struct telling *telling = world->data;
 
     tell_clock(telling, world);
     telling->has_said = true;
-    tell(telling, world, index, text);
+    replay_tell(telling, world, index, text);
 }
 
 /* ---- what the model says nothing of */
@@ -73,7 +73,7 @@ static void tell_before(struct telling *telling, const struct model_world *world
     case MOVE_RETURN:
         return;
     }
-    tell(telling, world, REPLAY_FAULT, text);
+    replay_tell(telling, world, REPLAY_FAULT, text);
 }
 
 static void tell_silent(struct telling *telling, const struct model_world *world) {
@@ -83,19 +83,19 @@ static void tell_silent(struct telling *telling, const struct model_world *world
     switch ((enum model_move_kind)telling->move.kind) {
     case MOVE_LAND:
         (void)snprintf(text, sizeof text, "what %c had sent takes effect now", 'A' + who);
-        tell(telling, world, REPLAY_FAULT, text);
+        replay_tell(telling, world, REPLAY_FAULT, text);
         break;
     case MOVE_BRING:
         (void)snprintf(text, sizeof text, "%s brings a sale to the ledger", world->instances[who]);
-        tell(telling, world, REPLAY_FAULT, text);
+        replay_tell(telling, world, REPLAY_FAULT, text);
         break;
     case MOVE_RETURN:
-        tell(telling, world, who, "gives its unit back");
+        replay_tell(telling, world, who, "gives its unit back");
         break;
     case MOVE_RUN:
     case MOVE_LOSE:
     case MOVE_DROP:
-        tell(telling, world, who, telling->is_first ? "comes" : "goes on");
+        replay_tell(telling, world, who, telling->is_first ? "comes" : "goes on");
         break;
     case MOVE_PAUSE:
     case MOVE_RESUME:
@@ -153,12 +153,12 @@ static void tell_after(struct telling *telling, const struct model_world *world,
     if (telling->move.kind == MOVE_LOSE || telling->move.kind == MOVE_DROP) {
         (void)snprintf(text, sizeof text, "the %s %c is lost",
                        telling->move.kind == MOVE_LOSE ? "reply to" : "request of", 'A' + who);
-        tell(telling, world, REPLAY_FAULT, text);
+        replay_tell(telling, world, REPLAY_FAULT, text);
     }
     for (int i = 0; i <= world->setup.orders; i++)
         if (((world->state.answered & ~ended_before) >> i & 1) != 0) {
             write_answer(world, i, text);
-            tell(telling, world, i, text);
+            replay_tell(telling, world, i, text);
         }
 }
 
@@ -171,7 +171,7 @@ static bool has(const struct model_move *moves, size_t count, struct model_move 
     return false;
 }
 
-static int make(struct model_world *world, struct telling *telling, struct model_move move) {
+static int replay_make(struct model_world *world, struct telling *telling, struct model_move move) {
     const uint8_t answered = world->state.answered;
 
     telling->move = move;
@@ -196,7 +196,7 @@ enum replay_end explore_replay(struct model_world *world, struct schedule *sched
 
     telling = (struct telling){.replay = replay};
     world->data = &telling;
-    world->say = replay != NULL ? on_say : NULL;
+    world->say = replay != NULL ? replay_on_say : NULL;
     *at = 0;
     if (play_begin(world) != 0)
         return REPLAY_NO_MEMORY;
@@ -207,7 +207,7 @@ enum replay_end explore_replay(struct model_world *world, struct schedule *sched
             end = REPLAY_ENDLESS;
         else if (!has(moves, count, schedule->moves[*at]))
             end = REPLAY_IMPOSSIBLE;
-        else if (make(world, &telling, schedule->moves[*at]) != 0)
+        else if (replay_make(world, &telling, schedule->moves[*at]) != 0)
             end = REPLAY_NO_MEMORY;
         else
             ++*at;

@@ -23,7 +23,7 @@ void schedule_write(const struct schedule *schedule, char text[SCHEDULE_TEXT]) {
     *text = '\0';
 }
 
-static bool read_one(const char **text, struct model_move *move) {
+static bool schedule_read_one(const char **text, struct model_move *move) {
     const char letter = *(*text)++;
     const char *found;
 
@@ -45,7 +45,7 @@ int schedule_read(struct schedule *schedule, const char *text) {
     schedule->count = 0;
     while (*text != '\0') {
         if (schedule->count == SCHEDULE_MOVES ||
-            !read_one(&text, &schedule->moves[schedule->count]))
+            !schedule_read_one(&text, &schedule->moves[schedule->count]))
             return -1;
         schedule->count++;
     }

@@ -71,7 +71,7 @@ static uint16_t cost_of(struct model_move move, uint8_t could_go_on) {
                       move.kind == MOVE_LOSE || move.kind == MOVE_DROP);
 }
 
-static int make(struct search *search, struct model_move move) {
+static int search_make(struct search *search, struct model_move move) {
     const uint8_t could_go_on = who_could_go_on(search);
 
     if (is_preemption(move, could_go_on))
@@ -100,7 +100,7 @@ static size_t find_moves(struct search *search, struct model_move moves[MODEL_MO
     return count;
 }
 
-static uint64_t key_of(const struct search *search) {
+static uint64_t search_key_of(const struct search *search) {
     uint64_t key = model_hash(&search->world);
 
     key ^= ((uint64_t)search->preemptions << 8 | who_could_go_on(search)) *
@@ -183,7 +183,7 @@ static int begin_run(struct search *search) {
 }
 
 /* From the beginning to the choice whose next way is taken; what lies between choices is forced. */
-static int make_again(struct search *search) {
+static int search_make_again(struct search *search) {
     struct model_move moves[MODEL_MOVES];
 
     for (size_t i = 0; i < search->depth; i++) {
@@ -194,11 +194,11 @@ static int make_again(struct search *search) {
 
             assert(count == 1);
             (void)count;
-            if (make(search, moves[0]) != 0)
+            if (search_make(search, moves[0]) != 0)
                 return -1;
         }
         (void)model_moves(&search->world, moves); /* which may let time pass */
-        if (make(search, choice->moves[choice->at]) != 0)
+        if (search_make(search, choice->moves[choice->at]) != 0)
             return -1;
     }
     return 0;
@@ -214,7 +214,7 @@ static void keep_nearest(struct search *search) {
     search->exploration->shortest = search->schedule;
 }
 
-static struct known judge(struct search *search) {
+static struct known search_judge(struct search *search) {
     struct exploration *exploration = search->exploration;
     const unsigned found = exploration->judge(exploration->data, &search->world);
 
@@ -234,20 +234,20 @@ static bool is_to_be_known(const struct search *search, const struct model_move 
 
 /* Go on to the end, or to a state that is known. 1: `found` is what is there; 0: the schedule does
  * not end; -1: no memory. */
-static int go_on(struct search *search, struct known *found) {
+static int search_go_on(struct search *search, struct known *found) {
     struct model_move moves[MODEL_MOVES];
 
     for (;;) {
         const size_t count = find_moves(search, moves);
 
         if (count == 0) {
-            *found = judge(search);
+            *found = search_judge(search);
             return 1;
         }
         if (search->schedule.count == EXPLORE_MOVES)
             return 0;
         if (is_to_be_known(search, moves, count)) {
-            const uint64_t key = key_of(search);
+            const uint64_t key = search_key_of(search);
             const struct known *known =
                 search->exploration->is_naive ? NULL : table_find(&search->table, key);
 
@@ -259,7 +259,7 @@ static int go_on(struct search *search, struct known *found) {
         } else {
             search->forced++;
         }
-        if (make(search, moves[0]) != 0)
+        if (search_make(search, moves[0]) != 0)
             return -1;
     }
 }
@@ -267,7 +267,7 @@ static int go_on(struct search *search, struct known *found) {
 /* ---- the whole */
 
 /* What was found below the choices that are not done yet has not gone up from them. */
-static bool is_stopped(const struct search *search) {
+static bool search_is_stopped(const struct search *search) {
     struct exploration *exploration = search->exploration;
 
     if (exploration->runs % ASK_EVERY != 0 || exploration->is_stopped == NULL)
@@ -286,9 +286,9 @@ static int search_all(struct search *search) {
     int more = 1;
 
     while (more == 1) {
-        if (begin_run(search) != 0 || make_again(search) != 0)
+        if (begin_run(search) != 0 || search_make_again(search) != 0)
             return -1;
-        switch (go_on(search, &found)) {
+        switch (search_go_on(search, &found)) {
         case -1:
             return -1;
         case 0:
@@ -296,7 +296,7 @@ static int search_all(struct search *search) {
             exploration->shortest = search->schedule;
             return 0;
         }
-        if (is_stopped(search)) {
+        if (search_is_stopped(search)) {
             exploration->end = EXPLORE_STOPPED;
             return 0;
         }
@@ -308,7 +308,7 @@ static int search_all(struct search *search) {
 }
 
 /* Where the search was stopped, the choices that are not done yet know no less. */
-static int add_up(struct search *search) {
+static int search_add_up(struct search *search) {
     struct known found = {.distance = DISTANCE_NONE};
     uint16_t forced = 0;
 
@@ -341,12 +341,12 @@ static int find_shortest(struct search *search) {
         struct model_move move = moves[0];
 
         if (is_to_be_known(search, moves, count)) {
-            const struct known *known = table_find(&search->table, key_of(search));
+            const struct known *known = table_find(&search->table, search_key_of(search));
 
             assert(known != NULL && known->violated > 0);
             move = known->nearest;
         }
-        if (make(search, move) != 0)
+        if (search_make(search, move) != 0)
             return -1;
     }
     search->exploration->shortest = search->schedule;
@@ -385,7 +385,7 @@ int explore(struct exploration *exploration) {
     exploration->runs = exploration->schedules = exploration->violated = 0;
     err = search_all(search);
     if (err == 0 && search->depth > 0)
-        err = add_up(search);
+        err = search_add_up(search);
     exploration->states = search->table.count;
     if (err == 0 && exploration->violated > 0 && exploration->end != EXPLORE_ENDLESS &&
         !exploration->is_naive)

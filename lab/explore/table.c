@@ -6,7 +6,7 @@
 
 #define SIZE_LEAST 4096
 
-static struct known *place_of(const struct table *table, uint64_t key) {
+static struct known *table_place_of(const struct table *table, uint64_t key) {
     size_t at = (size_t)key & (table->size - 1);
 
     while (table->places[at].key != 0 && table->places[at].key != key)
@@ -19,12 +19,12 @@ const struct known *table_find(const struct table *table, uint64_t key) {
 
     if (table->size == 0)
         return NULL;
-    place = place_of(table, key);
+    place = table_place_of(table, key);
     return place->key == key ? place : NULL;
 }
 
 /* While the old places are copied, both are there. */
-static int grow(struct table *table, size_t bytes) {
+static int table_grow(struct table *table, size_t bytes) {
     struct table larger = {.size = table->size > 0 ? 2 * table->size : SIZE_LEAST};
 
     if ((larger.size + table->size) * sizeof *larger.places > bytes)
@@ -34,7 +34,7 @@ static int grow(struct table *table, size_t bytes) {
         return -1;
     for (size_t i = 0; i < table->size; i++)
         if (table->places[i].key != 0)
-            *place_of(&larger, table->places[i].key) = table->places[i];
+            *table_place_of(&larger, table->places[i].key) = table->places[i];
     larger.count = table->count;
     free(table->places);
     *table = larger;
@@ -44,9 +44,9 @@ static int grow(struct table *table, size_t bytes) {
 int table_add(struct table *table, const struct known *known, size_t bytes) {
     struct known *place;
 
-    if (table->count * 4 >= table->size * 3 && grow(table, bytes) != 0)
+    if (table->count * 4 >= table->size * 3 && table_grow(table, bytes) != 0)
         return -1;
-    place = place_of(table, known->key);
+    place = table_place_of(table, known->key);
     assert(place->key == 0);
     *place = *known;
     table->count++;

@@ -61,7 +61,7 @@ _Noreturn static void attempt_say(int to) {
 }
 
 /* In a signal's handler: has a run ended since the last ticks? */
-static void on_tick(int number) {
+static void attempt_on_tick(int number) {
     static uint64_t runs;
     static int ticks;
 
@@ -74,7 +74,7 @@ static void on_tick(int number) {
 
 static int start_ticks(void) {
     const struct timeval tick = {.tv_usec = TICK_MS * 1000};
-    const struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    const struct sigaction action = {.sa_handler = attempt_on_tick, .sa_flags = SA_RESTART};
 
     return sigaction(SIGPROF, &action, NULL) != 0
                ? -1
@@ -150,7 +150,7 @@ static void tell_story(const struct tell *tell) {
     (void)fclose(to);
 }
 
-static void tell_violation(void) {
+static void attempt_tell_violation(void) {
     struct tell tell = {.spec = "exercise",
                         .options = at.check->options,
                         .replay = "",
@@ -173,14 +173,14 @@ static void tell_violation(void) {
     tell_free(&tell);
 }
 
-static void tell_end(void) {
+static void attempt_tell_end(void) {
     const struct exploration *it = &at.exploration;
 
     at.attempt.schedules = (int64_t)it->schedules;
     at.attempt.violated = (int64_t)it->violated;
     if (it->violated > 0 || it->end == EXPLORE_ENDLESS) {
         at.attempt.end = ATTEMPT_VIOLATED;
-        tell_violation();
+        attempt_tell_violation();
     } else if (it->end != EXPLORE_COMPLETE) {
         at.attempt.end = ATTEMPT_INCOMPLETE;
         summarise("it has more schedules than could be explored: %" PRIu64 " so far",
@@ -196,7 +196,7 @@ static void explore_it(int to) {
     at.attempt.steps_alone = explore_steps_alone(&at.exploration.setup);
     if (at.attempt.steps_alone < 0 || explore(&at.exploration) != 0 || view_has_failed(at.view))
         attempt_fail(to, "explore", "out of memory");
-    tell_end();
+    attempt_tell_end();
 }
 
 static void attempt_set_up(const struct strategy *strategy, int to) {
@@ -247,8 +247,8 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
 /* ---- the process that asks */
 
 /* All of it, or less when it ends, time is over, or somebody interrupts. */
-static size_t read_all(int from, void *to, size_t size, const volatile bool *is_interrupted,
-                       bool *is_late) {
+static size_t attempt_read_all(int from, void *to, size_t size, const volatile bool *is_interrupted,
+                               bool *is_late) {
     const int64_t due_ms = clock_now_ms() + WALL_S * 1000;
     size_t have = 0;
 
@@ -324,7 +324,7 @@ static void attempt_collect(pid_t child, int from, const volatile bool *is_inter
     bool is_reaped;
     int status;
 
-    have = read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
+    have = attempt_read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
     if (is_late || *is_interrupted)
         (void)kill(child, SIGKILL);
     is_reaped = TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) >= 0;

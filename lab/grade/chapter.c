@@ -15,8 +15,8 @@ struct reading {
     char *why;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct reading *reading,
-                                                        const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static int chapter_refuse(const struct reading *reading,
+                                                                const char *format, ...) {
     va_list args;
     int used = snprintf(reading->why, CHAPTER_WHY, "%s: ", reading->path);
 
@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reading *re
     return -1;
 }
 
-static int find_folder(struct chapter *chapter, const char *lab) {
+static int chapter_find_folder(struct chapter *chapter, const char *lab) {
     char start[8];
     struct dirent *entry;
     DIR *dir = opendir(lab);
@@ -49,18 +49,19 @@ static int read_text(const struct reading *reading, const json_t *from, const ch
     const char *value = json_string_value(json_object_get(from, name));
 
     if (value == NULL || strlen(value) >= size)
-        return refuse(reading, "\"%s\" is to be a text of at most %zu bytes", name, size - 1);
+        return chapter_refuse(reading, "\"%s\" is to be a text of at most %zu bytes", name,
+                              size - 1);
     strcpy(text, value);
     return 0;
 }
 
-static int read_number(const struct reading *reading, const json_t *from, const char *name,
-                       int least, int most, int *number) {
+static int chapter_read_number(const struct reading *reading, const json_t *from, const char *name,
+                               int least, int most, int *number) {
     const json_t *value = json_object_get(from, name);
 
     if (!json_is_integer(value) || json_integer_value(value) < least ||
         json_integer_value(value) > most)
-        return refuse(reading, "\"%s\" is to be a number from %d to %d", name, least, most);
+        return chapter_refuse(reading, "\"%s\" is to be a number from %d to %d", name, least, most);
     *number = (int)json_integer_value(value);
     return 0;
 }
@@ -72,22 +73,24 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
         read_text(reading, from, "options", check->options, sizeof check->options) != 0 ||
         read_text(reading, from, "advice", check->advice, sizeof check->advice) != 0 ||
         read_text(reading, from, "faults", faults, sizeof faults) != 0 ||
-        read_number(reading, from, "points", 0, 100, &check->points) != 0 ||
-        read_number(reading, from, "orders", 1, MODEL_ORDERS, &check->orders) != 0 ||
-        read_number(reading, from, "instances", 1, MODEL_INSTANCES, &check->instances) != 0 ||
-        read_number(reading, from, "stock", 0, 1000, &check->stock) != 0 ||
-        read_number(reading, from, "preemptions", 0, 20, &check->preemptions) != 0)
+        chapter_read_number(reading, from, "points", 0, 100, &check->points) != 0 ||
+        chapter_read_number(reading, from, "orders", 1, MODEL_ORDERS, &check->orders) != 0 ||
+        chapter_read_number(reading, from, "instances", 1, MODEL_INSTANCES, &check->instances) !=
+            0 ||
+        chapter_read_number(reading, from, "stock", 0, 1000, &check->stock) != 0 ||
+        chapter_read_number(reading, from, "preemptions", 0, 20, &check->preemptions) != 0)
         return -1;
     if (model_faults_read(faults, &check->faults) != 0)
-        return refuse(reading, "\"faults\": \"%s\" has one that does not exist", faults);
+        return chapter_refuse(reading, "\"faults\": \"%s\" has one that does not exist", faults);
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;
     return json_object_get(from, "max_steps") == NULL
                ? 0
-               : read_number(reading, from, "max_steps", 0, 400, &check->max_steps);
+               : chapter_read_number(reading, from, "max_steps", 0, 400, &check->max_steps);
 }
 
-static int read_all(const struct reading *reading, const json_t *from, struct chapter *chapter) {
+static int chapter_read_all(const struct reading *reading, const json_t *from,
+                            struct chapter *chapter) {
     const json_t *checks = json_object_get(from, "checks"), *check;
     size_t i;
     int points = 0;
@@ -95,14 +98,14 @@ static int read_all(const struct reading *reading, const json_t *from, struct ch
     if (read_text(reading, from, "title", chapter->title, sizeof chapter->title) != 0)
         return -1;
     if (json_array_size(checks) < 1 || json_array_size(checks) > CHAPTER_CHECKS)
-        return refuse(reading, "\"checks\" is to have 1 to %d", CHAPTER_CHECKS);
+        return chapter_refuse(reading, "\"checks\" is to have 1 to %d", CHAPTER_CHECKS);
     json_array_foreach (checks, i, check) {
         if (read_check(reading, check, &chapter->checks[i]) != 0)
             return -1;
         points += chapter->checks[i].points;
     }
     chapter->check_count = i;
-    return points == 100 ? 0 : refuse(reading, "the points add up to %d, not 100", points);
+    return points == 100 ? 0 : chapter_refuse(reading, "the points add up to %d, not 100", points);
 }
 
 int chapter_read(struct chapter *chapter, const char *lab, int number, char why[CHAPTER_WHY]) {
@@ -114,13 +117,13 @@ int chapter_read(struct chapter *chapter, const char *lab, int number, char why[
 
     *chapter = (struct chapter){.number = number};
     (void)snprintf(path, sizeof path, "%s", lab);
-    if (find_folder(chapter, lab) != 0)
-        return refuse(&reading, "it has no chapter %d", number);
+    if (chapter_find_folder(chapter, lab) != 0)
+        return chapter_refuse(&reading, "it has no chapter %d", number);
     (void)snprintf(path, sizeof path, "%s/chapter.json", chapter->folder);
     from = json_read_file(path, &error);
     if (from == NULL)
-        return refuse(&reading, "line %d: %s", error.line, error.text);
-    err = read_all(&reading, from, chapter);
+        return chapter_refuse(&reading, "line %d: %s", error.line, error.text);
+    err = chapter_read_all(&reading, from, chapter);
     json_decref(from);
     return err;
 }

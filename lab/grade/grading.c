@@ -25,7 +25,7 @@ static void make_all(struct grading *grading, const char *object,
     grading->file = GRADING_CHECKED;
 }
 
-static void refuse(struct grading *grading, enum grading_file file, const char *why) {
+static void grading_refuse(struct grading *grading, enum grading_file file, const char *why) {
     grading->file = file;
     (void)snprintf(grading->why, sizeof grading->why, "%s", why);
     attempt_make_plain(grading->why);
@@ -43,7 +43,7 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
     grading->attempted = 0;
     grading->why[0] = '\0';
     if (is_missing(path)) {
-        refuse(grading, GRADING_MISSING, "this file was not handed in");
+        grading_refuse(grading, GRADING_MISSING, "this file was not handed in");
         return;
     }
     switch (student_build(path, &file)) {
@@ -51,10 +51,10 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
         make_all(grading, file.object, is_interrupted);
         break;
     case STUDENT_REFUSED:
-        refuse(grading, GRADING_REFUSED, file.message);
+        grading_refuse(grading, GRADING_REFUSED, file.message);
         break;
     case STUDENT_BROKEN:
-        refuse(grading, GRADING_BROKEN, file.message);
+        grading_refuse(grading, GRADING_BROKEN, file.message);
         break;
     }
     if (*is_interrupted)

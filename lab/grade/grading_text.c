@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void print_bound(const struct check *check, FILE *to) {
+static void grading_text_print_bound(const struct check *check, FILE *to) {
     bool is_first = true;
 
     fprintf(to, "--orders %d --instances %d --stock %d --preemptions %d --faults ", check->orders,
@@ -36,7 +36,7 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
         fputs("      See it: lab explore ", to);
         shell_word_print(grading->name, strlen(grading->name), to);
         fputc(' ', to);
-        print_bound(check, to);
+        grading_text_print_bound(check, to);
         fprintf(to, " --replay %s\n", attempt->id);
     }
     fprintf(to, "      Next: %s\n", check->advice);

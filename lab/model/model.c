@@ -190,7 +190,7 @@ static void model_random_token(struct sale *base, char token[TOKEN_TEXT]) {
 
 /* ---- Before the first sale. What is done then is remembered, as a world begins many times. */
 
-static void prepare(struct model_world *world) {
+static void model_prepare_world(struct model_world *world) {
     const int last = world->setup.orders;
     const struct model_order order = world->state.orders[last];
     const struct sale sale = world->sales[last].sale;
@@ -213,7 +213,7 @@ static void model_prepare(struct model_world *world) {
         *tokens = world->prepared.tokens;
         return;
     }
-    prepare(world);
+    model_prepare_world(world);
     world->prepared.is_known = true;
     memcpy(&world->prepared.setup, &world->setup, sizeof world->setup);
     world->prepared.state = world->state;
@@ -223,7 +223,7 @@ static void model_prepare(struct model_world *world) {
 
 /* ---- what is not in a file of its own */
 
-static enum outcome pause_before_retry(struct sale *base) {
+static enum outcome model_pause_before_retry(struct sale *base) {
     struct model_sale *sale = model_of(base);
     const int64_t due_ms = order_of(sale)->begun_ms + base->options->wait_ms;
 
@@ -236,7 +236,7 @@ static enum outcome pause_before_retry(struct sale *base) {
     return model_answer(sale, OUTCOME_BUSY, NULL, 0);
 }
 
-static void work(struct sale *base) {
+static void model_work(struct sale *base) {
     struct model_sale *sale = model_of(base);
     struct model_order *order = order_of(sale);
 
@@ -249,7 +249,7 @@ static void work(struct sale *base) {
     model_say(sale, "has worked");
 }
 
-static enum outcome pass(struct sale *sale, enum fail_point point) {
+static enum outcome model_pass(struct sale *sale, enum fail_point point) {
     (void)sale, (void)point;
     return OUTCOME_OK;
 }
@@ -276,9 +276,9 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .deal = model_deal,
                                      .saw_empty = model_saw_empty,
                                      .random_token = model_random_token,
-                                     .pause = pause_before_retry,
-                                     .work = work,
-                                     .pass = pass};
+                                     .pause = model_pause_before_retry,
+                                     .work = model_work,
+                                     .pass = model_pass};
 
 /* ---- the beginning */
 
@@ -363,7 +363,7 @@ void model_sell(struct model_world *world, int index) {
 
 /* ---- choices */
 
-static bool is_over(const struct model_world *world, const struct model_order *order) {
+static bool model_is_over(const struct model_world *world, const struct model_order *order) {
     return order->due_ms <= world->state.now_ms;
 }
 
@@ -379,19 +379,20 @@ bool model_is_ready(const struct model_world *world, int index) {
     case WAITS_SLEEP:
         return true;
     case WAITS_BATCH:
-        return is_over(world, order);
+        return model_is_over(world, order);
     case WAITS_CHANGE:
-        return order->has_changed != 0 || is_over(world, order);
+        return order->has_changed != 0 || model_is_over(world, order);
     case WAITS_LOCK:
-        return is_over(world, order) || model_is_open(world, index);
+        return model_is_over(world, order) || model_is_open(world, index);
     case WAITS_ROW:
-        return is_over(world, order) || !model_is_held_by_other(world, index, order->wait_shard);
+        return model_is_over(world, order) ||
+               !model_is_held_by_other(world, index, order->wait_shard);
     }
     return false;
 }
 
 /* What happens beside the orders. A unit comes back only while there is one left to see it. */
-static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs) {
+static size_t model_add_others(struct model_world *world, struct model_move *moves, size_t runs) {
     size_t count = runs;
 
     for (int i = 0; i < world->setup.instances; i++)
@@ -455,7 +456,7 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
     const int last = world->setup.orders;
     const bool is_last = have_ended(world);
     const size_t ready = add_runs(world, moves);
-    size_t count = add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
+    size_t count = model_add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
 
     /* When all has ended, one more customer comes, alone. */
     if (count == 0 && is_last && world->state.paused == 0 &&
@@ -466,7 +467,7 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
 
 /* Who sleeps or waits is woken when it may go on, and who comes last when all that ends by itself
  * has ended. */
-static void wake(struct model_world *world, int index) {
+static void model_wake(struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
 
     if (index == world->setup.orders && order->state == ORDER_TO_COME)
@@ -485,11 +486,11 @@ bool model_make(struct model_world *world, struct model_move move) {
     case MOVE_LOSE:
     case MOVE_DROP:
         world->state.faults_made |= 1U << FAULT_LOST_REPLY;
-        wake(world, move.who);
+        model_wake(world, move.who);
         world->mover = move.who;
         return true;
     case MOVE_RUN:
-        wake(world, move.who);
+        model_wake(world, move.who);
         world->mover = move.who;
         return true;
     case MOVE_BRING:

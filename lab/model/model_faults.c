@@ -82,7 +82,7 @@ void model_end_flights(struct model_world *world) {
 
 /* ---- the moves */
 
-static int64_t later(int64_t a, int64_t b) {
+static int64_t model_faults_later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -139,12 +139,12 @@ static int64_t end_all(struct model_world *world, int index) {
         until_ms = grant->ends_ms;
     }
     if (has_transaction(world, index))
-        until_ms = later(until_ms, world->state.txns[index].idle_ms);
+        until_ms = model_faults_later(until_ms, world->state.txns[index].idle_ms);
     if (model_is_in_line(&world->state.orders[index]))
-        until_ms = later(until_ms, world->state.orders[index].due_ms);
+        until_ms = model_faults_later(until_ms, world->state.orders[index].due_ms);
     if (has_keys(world, index))
         for (size_t i = 0; i < world->keys.key_count; i++)
-            until_ms = later(until_ms, world->keys.keys[i].expires_ms);
+            until_ms = model_faults_later(until_ms, world->keys.keys[i].expires_ms);
     return until_ms;
 }
 
@@ -156,7 +156,7 @@ static void stand_still(struct model_world *world, int instance) {
 
         if (order->state != ORDER_RUNS || order->instance != instance)
             continue;
-        until_ms = later(until_ms, end_all(world, i));
+        until_ms = model_faults_later(until_ms, end_all(world, i));
         if (is_in_server_line(order))
             model_leave_line(world, i);
     }
@@ -165,7 +165,7 @@ static void stand_still(struct model_world *world, int instance) {
 }
 
 /* Its waiters come last in the servers' lines: these have not heard of them. */
-static void go_on(struct model_world *world, int instance) {
+static void model_faults_go_on(struct model_world *world, int instance) {
     for (int i = 0; i < world->setup.orders; i++) {
         struct model_order *order = &world->state.orders[i];
 
@@ -380,7 +380,7 @@ void model_make_fault(struct model_world *world, struct model_move move) {
         made(world, FAULT_PAUSE);
         stand_still(world, move.who);
     } else if (move.kind == MOVE_RESUME) {
-        go_on(world, move.who);
+        model_faults_go_on(world, move.who);
     } else if (move.kind == MOVE_CRASH) {
         made(world, FAULT_CRASH);
         crash(world, move.who);

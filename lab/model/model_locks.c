@@ -41,7 +41,7 @@ const struct lock_traits model_locks[] = {
     [LOCK_PG_ADVISORY_RAW] = {PLACE_SERVER, LINE_NONE, ENDS_WITH_NOTHING, false, false, false},
 };
 
-static uint8_t place_of(const struct model_world *world, int index) {
+static uint8_t model_locks_place_of(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
     const int machines = world->setup.machines > 0 ? world->setup.machines : 1;
 
@@ -56,7 +56,7 @@ static uint8_t place_of(const struct model_world *world, int index) {
     return 0;
 }
 
-static bool is_same(const struct store_lock *a, const struct store_lock *b) {
+static bool model_locks_is_same(const struct store_lock *a, const struct store_lock *b) {
     return a->kind == b->kind && a->shard == b->shard;
 }
 
@@ -71,7 +71,7 @@ static bool is_same_line(const struct model_world *world, int a, int b) {
     case LINE_AT_PROCESS:
         return orders[a].instance == orders[b].instance;
     case LINE_AT_LOCK:
-        return place_of(world, a) == place_of(world, b);
+        return model_locks_place_of(world, a) == model_locks_place_of(world, b);
     }
     return false;
 }
@@ -83,7 +83,8 @@ uint8_t model_line_before(const struct model_world *world, int index) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (i != index && orders[i].waits == WAITS_LOCK &&
             (world->state.paused >> orders[i].instance & 1U) == 0 &&
-            is_same(&orders[i].lock, &orders[index].lock) && is_same_line(world, i, index))
+            model_locks_is_same(&orders[i].lock, &orders[index].lock) &&
+            is_same_line(world, i, index))
             before |= (uint8_t)(1U << i);
     return before;
 }
@@ -102,14 +103,14 @@ static bool is_at_table(const struct model_world *world, int index) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (i != index && orders[i].lock.times > 0 &&
             orders[i].instance == orders[index].instance &&
-            is_same(&orders[i].lock, &orders[index].lock))
+            model_locks_is_same(&orders[i].lock, &orders[index].lock))
             return true;
     return false;
 }
 
 static bool is_granted(const struct model_world *world, int index) {
     const struct store_lock *lock = &world->state.orders[index].lock;
-    const uint8_t place = place_of(world, index);
+    const uint8_t place = model_locks_place_of(world, index);
 
     for (int i = 0; i < MODEL_GRANTS; i++) {
         const struct model_grant *grant = &world->state.grants[i];
@@ -156,7 +157,7 @@ static bool model_grant(struct model_world *world, int index, int64_t ends_ms) {
                                   .kind = lock->kind,
                                   .shard = lock->shard,
                                   .is_shared = lock->is_shared,
-                                  .place = place_of(world, index),
+                                  .place = model_locks_place_of(world, index),
                                   .ends_ms = ends_ms};
     return true;
 }
@@ -235,7 +236,7 @@ static const struct lock_traits *traits_of(const struct store_lock *lock) {
     return &model_locks[lock->kind];
 }
 
-static const char *name_of(const struct store_lock *lock) {
+static const char *model_locks_name_of(const struct store_lock *lock) {
     return lock_kind_name((enum lock_kind)lock->kind);
 }
 
@@ -249,16 +250,18 @@ static int64_t count_fence(struct model_world *world, const struct store_lock *l
     return ++*fence;
 }
 
-static enum outcome refuse(struct model_sale *sale, enum outcome outcome, const char *why) {
+static enum outcome model_locks_refuse(struct model_sale *sale, enum outcome outcome,
+                                       const char *why) {
     struct model_order *order = order_of(sale);
 
-    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s", name_of(&order->lock), why);
+    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s",
+                   model_locks_name_of(&order->lock), why);
     memset(&order->lock, 0, sizeof order->lock);
     return model_answer(sale, outcome, NULL, 0);
 }
 
 /* It is free for this sale. */
-static enum outcome take(struct model_sale *sale) {
+static enum outcome model_locks_take(struct model_sale *sale) {
     struct model_world *world = sale->world;
     struct store_lock *lock = &order_of(sale)->lock;
     const int64_t ttl_ms = sale->sale.options->ttl_ms, now_ms = world->state.now_ms;
@@ -268,20 +271,21 @@ static enum outcome take(struct model_sale *sale) {
     lock->behind = 0;
     if (lock->kind != LOCK_PG_ADVISORY_RAW &&
         !model_grant(world, sale->index, ends || is_lost ? now_ms + ttl_ms : 0))
-        return refuse(sale, OUTCOME_BUSY, "no room for one more");
+        return model_locks_refuse(sale, OUTCOME_BUSY, "no room for one more");
     lock->fence = count_fence(world, lock);
     if (is_lost) {
-        model_say(sale, "takes the lock (%s), and is not told", name_of(lock));
-        return refuse(sale, OUTCOME_BUSY, "no answer");
+        model_say(sale, "takes the lock (%s), and is not told", model_locks_name_of(lock));
+        return model_locks_refuse(sale, OUTCOME_BUSY, "no answer");
     }
     if (lock->kind == LOCK_STAMPED)
         world->state.stamped[order_of(sale)->instance]++;
     lock->times = 1;
     lock->ends_ms = ends ? now_ms + ttl_ms - ttl_ms / 100 - DRIFT_MS : 0;
     if (lock->fence != 0)
-        model_say(sale, "takes the lock (%s), token %d", name_of(lock), (int)lock->fence);
+        model_say(sale, "takes the lock (%s), token %d", model_locks_name_of(lock),
+                  (int)lock->fence);
     else
-        model_say(sale, "takes the lock (%s)%s", name_of(lock),
+        model_say(sale, "takes the lock (%s)%s", model_locks_name_of(lock),
                   lock->is_shared != 0 ? " beside others" : "");
     return model_answer(sale, OUTCOME_OK, &lock->fence, sizeof lock->fence);
 }
@@ -293,26 +297,26 @@ static enum outcome win(struct model_sale *sale) {
 
     model_step(sale, STEP_LOCKS);
     if (model_is_open(world, sale->index))
-        return take(sale);
+        return model_locks_take(sale);
     order->lock.behind = model_line_before(world, sale->index);
     while (world->state.now_ms < due_ms) {
-        model_say(sale, "waits for the lock (%s)", name_of(&order->lock));
+        model_say(sale, "waits for the lock (%s)", model_locks_name_of(&order->lock));
         model_wait(sale, WAITS_LOCK, due_ms);
         order->waits = WAITS_LOCK; /* it stands in line while it looks */
         if (model_is_open(world, sale->index)) {
             order->waits = WAITS_NOT;
             model_leave_line(world, sale->index);
-            return take(sale);
+            return model_locks_take(sale);
         }
         order->waits = WAITS_NOT;
     }
     model_leave_line(world, sale->index);
     model_say(sale, "gives up waiting for the lock");
-    return refuse(sale, OUTCOME_BUSY, "another sale has it");
+    return model_locks_refuse(sale, OUTCOME_BUSY, "another sale has it");
 }
 
 /* What it wants is known before its turn: it may be asked whether that is free. */
-static enum outcome begin(struct model_sale *sale, const struct lock_call *call) {
+static enum outcome model_locks_begin(struct model_sale *sale, const struct lock_call *call) {
     struct store_lock *lock = &order_of(sale)->lock;
 
     if (call->shard < 0 || call->shard >= MODEL_SHARDS || call->kind == LOCK_KEY ||
@@ -346,7 +350,7 @@ static uint64_t stamp_of(struct model_sale *sale, int shard) {
     return state->stamped[order->instance] + UINT64_C(1);
 }
 
-static enum outcome look(struct model_sale *sale, struct lock_call *call) {
+static enum outcome model_locks_look(struct model_sale *sale, struct lock_call *call) {
     model_turn(sale);
     call->stamp = stamp_of(sale, call->shard);
     model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
@@ -357,9 +361,9 @@ static enum outcome look(struct model_sale *sale, struct lock_call *call) {
 static enum outcome take_if_unchanged(struct model_sale *sale, uint64_t stamp) {
     model_step(sale, STEP_LOCKS);
     if (stamp == stamp_of(sale, order_of(sale)->lock.shard))
-        return take(sale);
+        return model_locks_take(sale);
     model_say(sale, "does not take the lock: somebody had it since");
-    return refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
+    return model_locks_refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
 }
 
 enum outcome model_lock(struct sale *base, struct lock_call *call) {
@@ -368,13 +372,13 @@ enum outcome model_lock(struct sale *base, struct lock_call *call) {
     enum outcome outcome;
 
     if (call->mode == MODE_LOOK)
-        return look(sale, call);
+        return model_locks_look(sale, call);
     if (call->kind == LOCK_REENTRANT && lock->times > 0 && lock->kind == call->kind &&
         lock->shard == call->shard) {
         lock->times++;
         return model_answer(sale, OUTCOME_OK, NULL, 0);
     }
-    outcome = begin(sale, call);
+    outcome = model_locks_begin(sale, call);
     if (outcome != OUTCOME_OK)
         return outcome;
     return call->mode == MODE_UNCHANGED ? take_if_unchanged(sale, call->stamp) : win(sale);
@@ -433,7 +437,7 @@ static void abandon(struct model_sale *sale) {
         grant->ends_ms = ends_ms;
 }
 
-static void release(struct model_sale *sale) {
+static void model_locks_release(struct model_sale *sale) {
     struct model_grant *grant = model_find_grant(sale->world, sale->index);
 
     if (grant != NULL)
@@ -457,7 +461,7 @@ void model_unlock(struct sale *base, struct store_lock *lock, enum outcome outco
     } else {
         lock->times = 1;
         model_step(sale, STEP_UNLOCKS);
-        release(sale);
+        model_locks_release(sale);
     }
     memset(lock, 0, sizeof *lock);
     (void)model_answer(sale, OUTCOME_OK, NULL, 0);

@@ -27,7 +27,7 @@ static void say_lifetime(const struct kv_call *call, char text[40]) {
         (void)snprintf(text, 40, ", for %" PRId64 " ms", call->ttl_ms);
 }
 
-static void tell(struct model_sale *sale, const struct kv_call *call) {
+static void model_redis_tell(struct model_sale *sale, const struct kv_call *call) {
     char lifetime[40];
 
     if (sale->world->say == NULL)
@@ -56,7 +56,8 @@ static void tell(struct model_sale *sale, const struct kv_call *call) {
     }
 }
 
-static enum outcome answer(struct model_sale *sale, struct kv_call *call, enum outcome outcome) {
+static enum outcome model_redis_answer(struct model_sale *sale, struct kv_call *call,
+                                       enum outcome outcome) {
     uint64_t said = 0;
 
     if (outcome != OUTCOME_OK) {
@@ -114,10 +115,11 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     if (call->command != KV_GET && call->is_yes)
         model_change_keys(sale, &was);
     if (outcome == OUTCOME_OK)
-        tell(sale, call);
+        model_redis_tell(sale, call);
     else
         model_say(sale, "asks Redis, which refuses the command: %s", call->reply);
-    return answer(sale, call, outcome == OUTCOME_OK ? model_may_lose(sale, outcome) : outcome);
+    return model_redis_answer(sale, call,
+                              outcome == OUTCOME_OK ? model_may_lose(sale, outcome) : outcome);
 }
 
 int64_t model_next_key_ms(const struct model_world *world) {
@@ -213,8 +215,8 @@ enum outcome model_load_row(struct sale *base, const struct data_set *set,
     return end_script(sale, outcome, NULL, 0);
 }
 
-static void tell_taken(struct model_sale *sale, enum outcome outcome,
-                       const struct loaded_unit *taken) {
+static void model_redis_tell_taken(struct model_sale *sale, enum outcome outcome,
+                                   const struct loaded_unit *taken) {
     const int64_t unit = taken->seen.first_unit + taken->seen.available - 1;
 
     if (outcome == OUTCOME_SOLD_OUT)
@@ -234,7 +236,7 @@ enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
     outcome = segments_take(&world->keys.segments, sale->ledger, world->state.now_ms, taken);
-    tell_taken(sale, outcome, taken);
+    model_redis_tell_taken(sale, outcome, taken);
     return end_script(sale, outcome,
                       (const int64_t[]){taken->seen.shard, taken->seen.first_unit,
                                         taken->seen.available, taken->is_again,
@@ -285,7 +287,7 @@ static const struct model_brought *find_brought(const struct model_state *state,
 }
 
 /* What the ledger says of an order that was to have a unit. */
-static enum outcome look(const struct model_state *state, int index, int unit) {
+static enum outcome model_redis_look(const struct model_state *state, int index, int unit) {
     const struct model_sold *sold = &state->sold[index];
 
     return !sold->is_there      ? OUTCOME_CONFLICT
@@ -295,13 +297,14 @@ static enum outcome look(const struct model_state *state, int index, int unit) {
 
 /* The unit is brought once, whatever became of it: to the ledger, or, when its order has another
  * already, back. */
-static enum outcome bring(struct model_world *world, int index, struct model_unit unit) {
+static enum outcome model_redis_bring(struct model_world *world, int index,
+                                      struct model_unit unit) {
     struct model_state *state = &world->state;
     struct model_row *row = &state->rows[unit.shard];
     const struct model_txn written = {.unit = unit.unit, .available = unit.unit - row->first_unit};
 
     if (find_brought(state, unit.unit) != NULL)
-        return look(state, index, unit.unit);
+        return model_redis_look(state, index, unit.unit);
     if (state->brought_count == MODEL_UNITS)
         return OUTCOME_UNKNOWN;
     state->brought[state->brought_count++] = (struct model_brought){unit.unit, (int16_t)index};
@@ -313,7 +316,7 @@ static enum outcome bring(struct model_world *world, int index, struct model_uni
     else if (!model_put_back(world, unit))
         return OUTCOME_UNKNOWN;
     model_changed(world);
-    return look(state, index, unit.unit);
+    return model_redis_look(state, index, unit.unit);
 }
 
 static void forget_note(struct model_world *world, int index, enum outcome outcome) {
@@ -333,7 +336,7 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
         model_step(sale, STEP_SELLS);
         if (model_is_dropped(sale))
             return OUTCOME_UNKNOWN;
-        outcome = bring(sale->world, sale->ledger, unit);
+        outcome = model_redis_bring(sale->world, sale->ledger, unit);
         forget_note(sale->world, sale->index, outcome);
         outcome = model_may_lose(sale, outcome);
         model_say(sale, "brings unit %d to the ledger: %s", unit.unit, outcome_text(outcome));
@@ -418,7 +421,7 @@ void model_bring(struct model_world *world, int instance) {
                   : (struct model_unit){(int16_t)note->shard,
                                         (int16_t)(note->first + note->before - 1)};
     memset(&world->state.queued[index], 0, sizeof unit);
-    outcome = bring(world, world->sales[index].ledger, unit);
+    outcome = model_redis_bring(world, world->sales[index].ledger, unit);
     forget_note(world, index, outcome);
     if (world->say == NULL)
         return;

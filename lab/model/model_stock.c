@@ -68,7 +68,8 @@ static enum outcome sell_to_one(struct model_sale *sale, int shard) {
     return row.available > 0 ? model_sell_unit(sale, shard, &written) : OUTCOME_SOLD_OUT;
 }
 
-static void tell(struct model_sale *sale, uint32_t orders, const enum outcome *outcomes) {
+static void model_stock_tell(struct model_sale *sale, uint32_t orders,
+                             const enum outcome *outcomes) {
     const struct model_sold *sold = sale->world->state.sold;
     char names[NAMES], text[160] = "";
     size_t used = 0;
@@ -96,17 +97,17 @@ static void tell(struct model_sale *sale, uint32_t orders, const enum outcome *o
     model_say(sale, "sells to %s with one statement: %s", names, text);
 }
 
-static void sell_to_all(struct model_sale *sale, int shard, uint32_t orders,
-                        enum outcome outcomes[MODEL_ORDERS + 1]) {
+static void model_stock_sell_to_all(struct model_sale *sale, int shard, uint32_t orders,
+                                    enum outcome outcomes[MODEL_ORDERS + 1]) {
     for (EACH(rest, orders))
         outcomes[first_of(rest)] = sell_to_one(&sale->world->sales[first_of(rest)], shard);
-    tell(sale, orders, outcomes);
+    model_stock_tell(sale, orders, outcomes);
 }
 
 static void model_land_batch(struct model_sale *sale, int shard, uint32_t orders) {
     enum outcome outcomes[MODEL_ORDERS + 1];
 
-    sell_to_all(sale, shard, orders, outcomes);
+    model_stock_sell_to_all(sale, shard, orders, outcomes);
 }
 
 /* ---- who sends it, and who waits */
@@ -129,7 +130,7 @@ static int find_sender(const struct model_world *world, int instance, int shard)
 }
 
 /* It need not wait any more. */
-static void let_go(struct model_order *order, enum outcome outcome) {
+static void model_stock_let_go(struct model_order *order, enum outcome outcome) {
     if (order->waits != WAITS_BATCH)
         return;
     order->waits = WAITS_NOT;
@@ -137,14 +138,14 @@ static void let_go(struct model_order *order, enum outcome outcome) {
     order->outcome = (uint8_t)outcome;
 }
 
-static void send_next(struct model_world *world, int shard, uint32_t orders) {
+static void model_stock_send_next(struct model_world *world, int shard, uint32_t orders) {
     const int sender = first_of(orders);
     char names[NAMES];
 
     world->state.batches[sender] = (struct model_batch){.shard = (uint8_t)shard, .sent = orders};
     for (EACH(rest, orders))
         world->state.orders[first_of(rest)].due_ms = MODEL_NEVER;
-    let_go(&world->state.orders[sender], OUTCOME_OK);
+    model_stock_let_go(&world->state.orders[sender], OUTCOME_OK);
     world->state.orders[sender].step = STEP_WRITES;
     write_names(orders, names);
     model_say(&world->sales[sender], "sends %s statement for %s", orders >> 4 == 0 ? "a" : "one",
@@ -160,21 +161,21 @@ static void come_back(struct model_sale *sale, const enum outcome *outcomes) {
 
     memset(&state->batches[sale->index], 0, sizeof batch);
     for (EACH(rest, batch.sent))
-        let_go(&state->orders[first_of(rest)], outcomes[first_of(rest)]);
+        model_stock_let_go(&state->orders[first_of(rest)], outcomes[first_of(rest)]);
     for (EACH(rest, batch.waiting)) {
         struct model_order *order = &state->orders[first_of(rest)];
 
         if (order->due_ms <= state->now_ms)
-            let_go(order, OUTCOME_BUSY);
+            model_stock_let_go(order, OUTCOME_BUSY);
         else
             next = with(next, first_of(rest));
     }
     if (next != 0)
-        send_next(world, batch.shard, next);
+        model_stock_send_next(world, batch.shard, next);
 }
 
 /* What it has sent takes effect. */
-static enum outcome lead(struct model_sale *sale) {
+static enum outcome model_stock_lead(struct model_sale *sale) {
     const struct model_batch batch = sale->world->state.batches[sale->index];
     enum outcome outcomes[MODEL_ORDERS + 1], outcome = OUTCOME_OK;
 
@@ -186,9 +187,9 @@ static enum outcome lead(struct model_sale *sale) {
     for (int i = 0; i <= MODEL_ORDERS; i++)
         outcomes[i] = outcome;
     if (outcome == OUTCOME_OK)
-        sell_to_all(sale, batch.shard, batch.sent, outcomes);
+        model_stock_sell_to_all(sale, batch.shard, batch.sent, outcomes);
     else if (outcome != OUTCOME_UNKNOWN)
-        tell(sale, batch.sent, outcomes);
+        model_stock_tell(sale, batch.sent, outcomes);
     come_back(sale, outcomes);
     return outcomes[sale->index];
 }
@@ -202,7 +203,7 @@ static void stand_in_line(struct model_sale *sale, int sender) {
 }
 
 /* Its time was over before it went. */
-static enum outcome give_up(struct model_sale *sale) {
+static enum outcome model_stock_give_up(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
 
     for (int i = 0; i <= MODEL_ORDERS; i++)
@@ -239,8 +240,9 @@ enum outcome model_take_in_batch(struct sale *base, int shard) {
         stand_in_line(sale, sender);
     }
     if (batch->sent != 0)
-        return model_answer(sale, lead(sale), NULL, 0);
-    outcome = order->outcome != OUTCOME_OK ? (enum outcome)order->outcome : give_up(sale);
+        return model_answer(sale, model_stock_lead(sale), NULL, 0);
+    outcome =
+        order->outcome != OUTCOME_OK ? (enum outcome)order->outcome : model_stock_give_up(sale);
     if (order->outcome != OUTCOME_OK)
         model_say(sale, "hears what became of it");
     order->outcome = OUTCOME_OK;
@@ -424,7 +426,7 @@ static uint16_t *seen_empty(struct model_sale *sale) {
 }
 
 /* Of one row no strategy asks, and worlds that differ in nothing else would be explored twice. */
-static void note_empty(struct model_sale *sale, const struct stock_row *row) {
+static void model_stock_note_empty(struct model_sale *sale, const struct stock_row *row) {
     const uint16_t bit = (uint16_t)(1U << row->shard);
 
     if (sale->sale.options->shards > 1 && row->available <= 0)
@@ -454,7 +456,7 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
     if (!model_note_read(sale, shard))
         return model_answer(sale, model_fail(sale, OUTCOME_CONFLICT), NULL, 0);
     *row = model_see(sale, shard);
-    note_empty(sale, row);
+    model_stock_note_empty(sale, row);
     model_say(sale, "reads the stock: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
 }
@@ -508,15 +510,15 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
 }
 
 /* The ledger has this order, or will have it with this transaction. */
-static bool is_sold(struct model_sale *sale) {
+static bool model_stock_is_sold(struct model_sale *sale) {
     return sale->world->state.sold[sale->ledger].is_there ||
            (is_in_transaction(sale) && txn_of(sale)->wrote != 0);
 }
 
 /* As Postgres does it: the guard is looked at before the row is waited for, and again once it is
  * had. OK: it can be written. */
-static enum outcome win_row(struct model_sale *sale, const struct stock_row *seen, enum guard guard,
-                            int64_t fence) {
+static enum outcome model_stock_win_row(struct model_sale *sale, const struct stock_row *seen,
+                                        enum guard guard, int64_t fence) {
     struct stock_row now = model_see(sale, seen->shard);
     enum outcome outcome;
 
@@ -536,7 +538,7 @@ static enum outcome win_row(struct model_sale *sale, const struct stock_row *see
         return OUTCOME_CONFLICT;
     if (!model_note_write(sale, seen->shard))
         return model_fail(sale, OUTCOME_CONFLICT);
-    return is_sold(sale) ? model_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
+    return model_stock_is_sold(sale) ? model_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
 }
 
 static enum outcome write_row(struct model_sale *sale, const struct stock_row *seen,
@@ -578,7 +580,7 @@ enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, 
                                                             .seen_fence = (int32_t)seen->fence,
                                                             .fence = (int32_t)fence});
     if (outcome == OUTCOME_OK)
-        outcome = win_row(sale, seen, guard, fence);
+        outcome = model_stock_win_row(sale, seen, guard, fence);
     if (outcome == OUTCOME_OK)
         outcome = write_row(sale, seen, fence);
     else
@@ -586,7 +588,7 @@ enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, 
     return model_answer(sale, outcome, NULL, 0);
 }
 
-static enum outcome take(struct model_sale *sale, int shard) {
+static enum outcome model_stock_take(struct model_sale *sale, int shard) {
     struct stock_row row = model_row(sale->world, shard);
     enum outcome outcome;
 
@@ -598,7 +600,7 @@ static enum outcome take(struct model_sale *sale, int shard) {
     row = model_row(sale->world, shard);
     if (row.available <= 0)
         return OUTCOME_SOLD_OUT;
-    if (is_sold(sale))
+    if (model_stock_is_sold(sale))
         return OUTCOME_REPEATED;
     row.unit = row.first_unit + row.available - 1; /* wherever a unit came back to */
     return write_row(sale, &row, 0);
@@ -614,7 +616,7 @@ enum outcome model_take_stock(struct sale *base, int shard) {
         if (sale->world->is_lost)
             return model_lose_write(
                 sale, (struct model_flight){.shard = (uint8_t)shard, .is_take = true});
-        outcome = take(sale, shard);
+        outcome = model_stock_take(sale, shard);
     }
     if (outcome != OUTCOME_SOLD)
         model_say(sale, "takes a unit: %s", outcome_text(outcome));
@@ -638,9 +640,9 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
     if (is_in_transaction(sale))
         memset(txn_of(sale), 0, sizeof now);
     if (flight->is_take != 0) {
-        outcome = take(sale, flight->shard);
+        outcome = model_stock_take(sale, flight->shard);
     } else {
-        outcome = win_row(sale, &seen, (enum guard)flight->guard, flight->fence);
+        outcome = model_stock_win_row(sale, &seen, (enum guard)flight->guard, flight->fence);
         if (outcome == OUTCOME_OK)
             outcome = write_row(sale, &seen, flight->fence);
     }

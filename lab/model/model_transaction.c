@@ -142,7 +142,7 @@ static void forget_committed(struct model_state *state) {
 }
 
 /* Its rows are free, and nobody remembers it. */
-static void end(struct model_world *world, int index, enum txn_state state) {
+static void model_transaction_end(struct model_world *world, int index, enum txn_state state) {
     struct model_state *all = &world->state;
     const struct model_txn was = all->txns[index];
 
@@ -168,7 +168,7 @@ static void end(struct model_world *world, int index, enum txn_state state) {
 
 void model_abort(struct model_world *world, int index) {
     if (is_open(&world->state.txns[index]))
-        end(world, index, TXN_LOST);
+        model_transaction_end(world, index, TXN_LOST);
 }
 
 void model_abort_idle(struct model_world *world) {
@@ -177,13 +177,13 @@ void model_abort_idle(struct model_world *world) {
 
         if (is_open(txn) && txn->idle_ms <= world->state.now_ms &&
             world->state.orders[i].waits != WAITS_ROW)
-            end(world, i, TXN_LOST);
+            model_transaction_end(world, i, TXN_LOST);
     }
 }
 
 enum outcome model_fail(struct model_sale *sale, enum outcome outcome) {
     if (is_in_transaction(sale))
-        end(sale->world, sale->index, TXN_FAILED);
+        model_transaction_end(sale->world, sale->index, TXN_FAILED);
     if (outcome == OUTCOME_CONFLICT)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "%s", outcome_text(outcome));
     return outcome;
@@ -314,8 +314,9 @@ enum outcome model_begin_transaction(struct sale *base, enum isolation isolation
 
 /* What a read for update does with one row, as it is then: OK, and it is had; SOLD_OUT: it has no
  * units any more, which only matters of ANY_SHARD. */
-static enum outcome win_row(struct model_sale *sale, int shard, enum row_wait wait, int64_t most_ms,
-                            bool must_have_units) {
+static enum outcome model_transaction_win_row(struct model_sale *sale, int shard,
+                                              enum row_wait wait, int64_t most_ms,
+                                              bool must_have_units) {
     struct model_world *world = sale->world;
     enum outcome outcome;
 
@@ -351,7 +352,7 @@ static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t
         *shard = (first + i) % shards;
         if ((with_units >> *shard & 1U) == 0)
             continue;
-        outcome = win_row(sale, *shard, wait, most_ms, true);
+        outcome = model_transaction_win_row(sale, *shard, wait, most_ms, true);
         if (outcome != OUTCOME_SOLD_OUT && !(outcome == OUTCOME_BUSY && wait == ROW_SKIP_LOCKED))
             return outcome;
     }
@@ -371,7 +372,7 @@ static enum outcome read_for_update(struct model_sale *sale, int *shard, enum ro
     else if (model_has_no_row(sale, *shard))
         return OUTCOME_FAILED;
     else
-        outcome = win_row(sale, *shard, wait, most_ms, false);
+        outcome = model_transaction_win_row(sale, *shard, wait, most_ms, false);
     if (outcome == OUTCOME_BUSY)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
     /* Who passes held rows over, or finds no unit, was refused nothing. */
@@ -406,7 +407,7 @@ enum outcome model_commit(struct sale *base) {
     assert(is_in_transaction(sale));
     model_step(sale, STEP_SELLS);
     if (model_is_dropped(sale)) {
-        end(sale->world, sale->index, TXN_NONE);
+        model_transaction_end(sale->world, sale->index, TXN_NONE);
         return OUTCOME_UNKNOWN;
     }
     outcome = model_begin_step(sale);
@@ -414,8 +415,8 @@ enum outcome model_commit(struct sale *base) {
         model_doom_pivots(sale);
         outcome = model_sell_unit(sale, txn->wrote - 1, txn);
     }
-    end(sale->world, sale->index,
-        outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
+    model_transaction_end(sale->world, sale->index,
+                          outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
     if (outcome == OUTCOME_SOLD)
         model_say(sale, "commits: unit %" PRId64 " is sold", base->unit);
     else
@@ -439,7 +440,7 @@ void model_rollback(struct sale *base) {
         model_turn(sale);
         model_say(sale, "rolls back");
     }
-    end(sale->world, sale->index, TXN_NONE);
+    model_transaction_end(sale->world, sale->index, TXN_NONE);
     (void)model_answer(sale, OUTCOME_OK, NULL, 0);
 }
 

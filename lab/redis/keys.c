@@ -18,14 +18,14 @@ int64_t keys_expire_next(const struct keys *keys) {
     return next_ms;
 }
 
-static void drop(struct keys *keys, struct keys_key *key) {
+static void keys_drop(struct keys *keys, struct keys_key *key) {
     *key = keys->keys[--keys->key_count];
 }
 
 void keys_forget(struct keys *keys, int64_t now_ms) {
     for (size_t i = keys->key_count; i-- > 0;)
         if (keys->keys[i].expires_ms != 0 && keys->keys[i].expires_ms <= now_ms)
-            drop(keys, &keys->keys[i]);
+            keys_drop(keys, &keys->keys[i]);
 }
 
 /* FNV-1a, finished by a multiplication (Fowler, Noll and Vo). */
@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t hash, const char *text) {
     return hash ^ hash >> 32;
 }
 
-static uint64_t left_ms(const struct keys_key *key, int64_t now_ms) {
+static uint64_t keys_left_ms(const struct keys_key *key, int64_t now_ms) {
     if (key->expires_ms == 0)
         return 0;
     return key->expires_ms > now_ms ? (uint64_t)(key->expires_ms - now_ms) + 1 : 1;
@@ -49,25 +49,25 @@ uint64_t keys_hash(const struct keys *keys, int64_t now_ms) {
 
     for (size_t i = 0; i < keys->key_count; i++)
         sum += mix(mix(7, keys->keys[i].name), keys->keys[i].value) *
-               (1 + 2 * left_ms(&keys->keys[i], now_ms));
+               (1 + 2 * keys_left_ms(&keys->keys[i], now_ms));
     return sum;
 }
 
 /* ---- commands */
 
-static struct keys_key *find(struct keys *keys, const char *name) {
+static struct keys_key *keys_find(struct keys *keys, const char *name) {
     for (size_t i = 0; i < keys->key_count; i++)
         if (strcmp(keys->keys[i].name, name) == 0)
             return &keys->keys[i];
     return NULL;
 }
 
-static enum outcome refuse(struct kv_call *call, const char *why) {
+static enum outcome keys_refuse(struct kv_call *call, const char *why) {
     (void)snprintf(call->reply, sizeof call->reply, "ERR %s", why);
     return OUTCOME_BUSY;
 }
 
-static enum outcome answer(struct kv_call *call, bool is_yes) {
+static enum outcome keys_answer(struct kv_call *call, bool is_yes) {
     call->is_yes = is_yes;
     return OUTCOME_OK;
 }
@@ -77,50 +77,50 @@ static enum outcome set_absent(struct keys *keys, int64_t now_ms, struct kv_call
     int64_t expires_ms = 0;
 
     if (call->ttl_ms > 0 && __builtin_add_overflow(now_ms, call->ttl_ms, &expires_ms))
-        return refuse(call, "invalid expire time in 'set' command");
-    if (find(keys, call->key) != NULL)
-        return answer(call, false);
+        return keys_refuse(call, "invalid expire time in 'set' command");
+    if (keys_find(keys, call->key) != NULL)
+        return keys_answer(call, false);
     if (keys->key_count == KEYS_MAX || strlen(call->key) >= sizeof key->name ||
         strlen(call->value) >= sizeof key->value)
-        return refuse(call, "more keys, or a longer one, than the model can hold");
+        return keys_refuse(call, "more keys, or a longer one, than the model can hold");
     *key = (struct keys_key){.expires_ms = expires_ms};
     strcpy(key->name, call->key);
     strcpy(key->value, call->value);
     keys->key_count++;
-    return answer(call, true);
+    return keys_answer(call, true);
 }
 
-static enum outcome expire(struct keys *keys, int64_t now_ms, struct kv_call *call) {
-    struct keys_key *key = find(keys, call->key);
+static enum outcome keys_expire(struct keys *keys, int64_t now_ms, struct kv_call *call) {
+    struct keys_key *key = keys_find(keys, call->key);
     int64_t expires_ms;
 
     if (__builtin_add_overflow(now_ms, call->ttl_ms, &expires_ms))
-        return refuse(call, "invalid expire time in 'pexpire' command");
+        return keys_refuse(call, "invalid expire time in 'pexpire' command");
     if (key == NULL)
-        return answer(call, false);
+        return keys_answer(call, false);
     if (expires_ms <= now_ms)
-        drop(keys, key);
+        keys_drop(keys, key);
     else
         key->expires_ms = expires_ms;
-    return answer(call, true);
+    return keys_answer(call, true);
 }
 
-static enum outcome get(struct keys *keys, struct kv_call *call) {
-    const struct keys_key *key = find(keys, call->key);
+static enum outcome keys_get(struct keys *keys, struct kv_call *call) {
+    const struct keys_key *key = keys_find(keys, call->key);
 
     if (key != NULL)
         memcpy(call->reply, key->value, sizeof call->reply);
-    return answer(call, key != NULL);
+    return keys_answer(call, key != NULL);
 }
 
 /* `value` may be NULL: any. */
 static enum outcome delete_key(struct keys *keys, struct kv_call *call, const char *value) {
-    struct keys_key *key = find(keys, call->key);
+    struct keys_key *key = keys_find(keys, call->key);
 
     if (key == NULL || (value != NULL && strcmp(key->value, value) != 0))
-        return answer(call, false);
-    drop(keys, key);
-    return answer(call, true);
+        return keys_answer(call, false);
+    keys_drop(keys, key);
+    return keys_answer(call, true);
 }
 
 enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call) {
@@ -130,9 +130,9 @@ enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call) 
     case KV_SET_ABSENT:
         return set_absent(keys, now_ms, call);
     case KV_EXPIRE:
-        return expire(keys, now_ms, call);
+        return keys_expire(keys, now_ms, call);
     case KV_GET:
-        return get(keys, call);
+        return keys_get(keys, call);
     case KV_DELETE:
         return delete_key(keys, call, NULL);
     case KV_DELETE_IF_EQUAL:

@@ -52,7 +52,7 @@ static bool has_unit(struct segments *segments) {
     return true;
 }
 
-static void read_note(const struct segment_note *note, struct loaded_unit *taken) {
+static void segments_read_note(const struct segment_note *note, struct loaded_unit *taken) {
     taken->seen = (struct stock_row){
         .shard = note->shard, .first_unit = note->first, .available = note->before};
 }
@@ -72,7 +72,7 @@ enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
         taken->is_half_sold =
             !segments->is_over && segments->count == 0 && selling->left == selling->units / 2;
     }
-    read_note(note, taken);
+    segments_read_note(note, taken);
     return OUTCOME_OK;
 }
 

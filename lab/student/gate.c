@@ -120,7 +120,7 @@ static void join_lines(struct gate_source *source) {
 
 /* A comment, a text or a character begins at `at`: where it ends. A line's end ends all but a
  * comment in stars. */
-static size_t skip(const char *code, size_t at) {
+static size_t gate_skip(const char *code, size_t at) {
     const char first = code[at];
     const bool is_block = first == '/' && code[at + 1] == '*';
 
@@ -168,7 +168,8 @@ static bool blank(char *code) {
 
     while (code[at] != '\0') {
         const bool is_comment = code[at] == '/' && (code[at + 1] == '*' || code[at + 1] == '/');
-        const size_t end = is_comment || code[at] == '"' || code[at] == '\'' ? skip(code, at) : at;
+        const size_t end =
+            is_comment || code[at] == '"' || code[at] == '\'' ? gate_skip(code, at) : at;
 
         if (is_raw(code, at))
             return false;
@@ -182,7 +183,7 @@ static bool blank(char *code) {
 
 /* Other characters may split lines and words as well, and we would not see them as the compiler
  * does. */
-static bool is_plain(const char *text) {
+static bool gate_is_plain(const char *text) {
     for (; *text != '\0'; text++)
         if ((*text == '\r' && text[1] != '\n') || *text == '\f' || *text == '\v')
             return false;
@@ -210,7 +211,7 @@ enum student_end gate_read(struct gate_source *source, const char *path,
     if (strncmp(source->text, "\xef\xbb\xbf", 3) == 0)
         memcpy(source->text, "   ", 3);
     join_lines(source);
-    if (!is_plain(source->text) || !blank(source->code))
+    if (!gate_is_plain(source->text) || !blank(source->code))
         return gate_refuse(file,
                            "%s: write it without R\"(texts)\" and without form feeds, vertical "
                            "tabs and lone carriage returns",

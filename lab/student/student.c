@@ -41,7 +41,7 @@ static void make_lines_printable(char *text) {
 }
 
 /* A message is shown on terminals and in JSON, and quotes the source. */
-static void clean(struct student_file *file) {
+static void student_clean(struct student_file *file) {
     static char room[UTF8_ROOM(STUDENT_MESSAGE)];
     size_t length;
 
@@ -61,7 +61,7 @@ static bool is_noexec(const char *folder) {
     return statvfs(folder, &its) == 0 && (its.f_flag & ST_NOEXEC) != 0;
 }
 
-static enum student_end make_folder(struct student_file *file) {
+static enum student_end student_make_folder(struct student_file *file) {
     const char *at = getenv("TMPDIR");
 
     if (at == NULL || at[0] != '/' || strlen(at) >= 40 || is_noexec(at))
@@ -142,7 +142,8 @@ static enum student_end no_compiler(struct student_file *file, const char *compi
     return STUDENT_BROKEN;
 }
 
-static enum student_end tell_end(struct student_file *file, const char *compiler, int status) {
+static enum student_end student_tell_end(struct student_file *file, const char *compiler,
+                                         int status) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STUDENT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
@@ -176,7 +177,7 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
         return student_broken(file, "fork");
     if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
         return student_broken(file, "waitpid");
-    return tell_end(file, arguments[0], status);
+    return student_tell_end(file, arguments[0], status);
 }
 
 static enum student_end compile(const struct gate_source *source, struct student_file *file) {
@@ -219,14 +220,14 @@ static enum student_end compile(const struct gate_source *source, struct student
 
 /* ---- */
 
-static enum student_end build(const char *path, struct gate_source *source,
-                              struct student_file *file) {
+static enum student_end student_build_file(const char *path, struct gate_source *source,
+                                           struct student_file *file) {
     enum student_end end = gate_read(source, path, file);
 
     if (end == STUDENT_OK)
         end = gate_check_source(source, file);
     if (end == STUDENT_OK)
-        end = make_folder(file);
+        end = student_make_folder(file);
     if (end == STUDENT_OK)
         end = write_source(source, file);
     return end == STUDENT_OK ? compile(source, file) : end;
@@ -249,10 +250,10 @@ enum student_end student_build(const char *path, struct student_file *file) {
     source = malloc(sizeof *source);
     if (source == NULL)
         return student_broken(file, "memory");
-    end = build(path, source, file);
+    end = student_build_file(path, source, file);
     free(source);
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
-    clean(file);
+    student_clean(file);
     return end;
 }
 

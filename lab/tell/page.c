@@ -62,7 +62,7 @@ static json_t *json_violation(const struct tell *tell) {
                             {"summary", json_text(tell->summary)}, {"steps", json_steps(tell)});
 }
 
-static json_t *json_faults(const struct tell *tell) {
+static json_t *page_json_faults(const struct tell *tell) {
     json_t *faults = json_array();
 
     for (int i = 0; i < FAULT_COUNT; i++)
@@ -82,7 +82,7 @@ static json_t *tell_object(const struct tell *tell) {
     return JSON_TEXT_OBJECT(
         {"spec", json_text(tell->spec)}, {"orders", json_integer(it->setup.orders)},
         {"instances", json_integer(it->setup.instances)}, {"stock", json_integer(it->setup.stock)},
-        {"preemptions", json_integer(it->preemptions)}, {"faults", json_faults(tell)},
+        {"preemptions", json_integer(it->preemptions)}, {"faults", page_json_faults(tell)},
         {"options", json_text(tell->options)},
         {"complete", json_boolean(it->end == EXPLORE_COMPLETE && tell->replay[0] == '\0')},
         {"schedules", json_number(it->schedules)}, {"runs", json_number(it->runs)},

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* One step, and those before it above. */
-static void show(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
+static void steps_show(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
     if (is_coloured)
         fputs("\033[H\033[J", to);
     tell_heads(tell, to, is_coloured);
@@ -20,13 +20,13 @@ void tell_steps(const struct tell *tell, FILE *from, FILE *to) {
     size_t room = 0, at = 0;
 
     if (tell->count > 0)
-        show(tell, at, to, is_coloured);
+        steps_show(tell, at, to, is_coloured);
     while (tell->count > 0 && getline(&line, &room, from) >= 0 && line[0] != 'q') {
         if (line[0] == 'b')
             at -= at > 0;
         else if (++at == tell->count)
             break;
-        show(tell, at, to, is_coloured);
+        steps_show(tell, at, to, is_coloured);
     }
     free(line);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tell_step *add_step(struct tell *tell) {
+static struct tell_step *tell_add_step(struct tell *tell) {
     if (tell->count == tell->room) {
         const size_t room = tell->room > 0 ? 2 * tell->room : 64;
         struct tell_step *steps = realloc(tell->steps, room * sizeof *steps);
@@ -28,16 +28,16 @@ static int instance_of(const struct model_world *world, struct model_move move, 
                : -1;
 }
 
-static void take_stock(struct tell_step *step, const struct model_world *world) {
+static void tell_take_stock(struct tell_step *step, const struct model_world *world) {
     for (int i = 0; i < world->setup.options.shards; i++)
         step->stock[i] = world->state.rows[i].available;
     step->sold = world->state.sold_count;
 }
 
-static void on_say(void *data, const struct model_world *world, struct model_move move, int actor,
-                   const char *text) {
+static void tell_on_say(void *data, const struct model_world *world, struct model_move move,
+                        int actor, const char *text) {
     struct tell *tell = data;
-    struct tell_step *step = add_step(tell);
+    struct tell_step *step = tell_add_step(tell);
 
     if (step == NULL)
         return;
@@ -46,7 +46,7 @@ static void on_say(void *data, const struct model_world *world, struct model_mov
     step->instance = instance_of(world, move, actor);
     step->now_ms = world->state.now_ms;
     (void)snprintf(step->action, sizeof step->action, "%s", text);
-    take_stock(step, world);
+    tell_take_stock(step, world);
     /* A jump of the clock is told when what follows it may have happened already. */
     if (tell->count > 1 && actor == REPLAY_CLOCK) {
         memcpy(step->stock, step[-1].stock, sizeof step->stock);
@@ -55,11 +55,11 @@ static void on_say(void *data, const struct model_world *world, struct model_mov
 }
 
 /* A line may be told before its effect. */
-static void on_made(void *data, const struct model_world *world) {
+static void tell_on_made(void *data, const struct model_world *world) {
     struct tell *tell = data;
 
     if (tell->count > 0 && tell->steps[tell->count - 1].actor != REPLAY_CLOCK)
-        take_stock(&tell->steps[tell->count - 1], world);
+        tell_take_stock(&tell->steps[tell->count - 1], world);
 }
 
 /* Fewer than the moves that it would take. */
@@ -77,7 +77,7 @@ static void tell_endless(struct tell *tell, const struct model_world *world) {
 
 enum replay_end tell_schedule(struct tell *tell, struct model_world *world, struct view *view,
                               size_t *at) {
-    const struct replay replay = {.say = on_say, .made = on_made, .data = tell};
+    const struct replay replay = {.say = tell_on_say, .made = tell_on_made, .data = tell};
     enum replay_end end;
 
     world->setup = tell->explored->setup;

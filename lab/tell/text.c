@@ -76,11 +76,11 @@ static void write_faults(const struct tell *tell, char text[TELL_ACTION]) {
                                  used > 0 ? ", " : "faults: ", sale_fault_name((enum sale_fault)i));
 }
 
-static const char *plural(int64_t number) {
+static const char *text_plural(int64_t number) {
     return number == 1 ? "" : "s";
 }
 
-static void tell_bound(const struct tell *tell, FILE *to) {
+static void text_tell_bound(const struct tell *tell, FILE *to) {
     const struct model_setup *setup = &tell->explored->setup;
     char faults[TELL_ACTION], text[3 * TELL_ACTION];
 
@@ -88,8 +88,9 @@ static void tell_bound(const struct tell *tell, FILE *to) {
     (void)snprintf(text, sizeof text,
                    "%.200s%s%.100s: %d order%s on %d instance%s, stock %d, %d preemption%s, %s",
                    tell->spec, tell->options[0] != '\0' ? "," : "", tell->options, setup->orders,
-                   plural(setup->orders), setup->instances, plural(setup->instances), setup->stock,
-                   tell->explored->preemptions, plural(tell->explored->preemptions), faults);
+                   text_plural(setup->orders), setup->instances, text_plural(setup->instances),
+                   setup->stock, tell->explored->preemptions,
+                   text_plural(tell->explored->preemptions), faults);
     utf8_make_printable(text); /* a file may have any name */
     wrap(to, text, 0, 2);
 }
@@ -112,7 +113,7 @@ static void tell_counts(const struct tell *tell, FILE *to) {
     wrap(to, text, 0, 2);
 }
 
-static void tell_end(const struct tell *tell, FILE *to) {
+static void text_tell_end(const struct tell *tell, FILE *to) {
     switch (tell->explored->end) {
     case EXPLORE_COMPLETE:
         if (tell->explored->violated == 0)
@@ -220,7 +221,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
 
 /* ---- all of it */
 
-static void tell_violation(const struct tell *tell, FILE *to) {
+static void text_tell_violation(const struct tell *tell, FILE *to) {
     char names[VIEW_TEXT];
 
     tell_names(tell->anomalies, names);
@@ -236,14 +237,14 @@ static void tell_violation(const struct tell *tell, FILE *to) {
 void tell_text(const struct tell *tell, FILE *to) {
     const bool is_coloured = tell_is_coloured(to);
 
-    tell_bound(tell, to);
+    text_tell_bound(tell, to);
     if (tell->replay[0] == '\0') {
         tell_counts(tell, to);
-        tell_end(tell, to);
+        text_tell_end(tell, to);
     }
     if (tell->count == 0)
         return;
-    tell_violation(tell, to);
+    text_tell_violation(tell, to);
     fprintf(to, "\n%s, %zu moves:\n",
             tell->replay[0] != '\0'                   ? "The schedule"
             : tell->explored->end == EXPLORE_COMPLETE ? "The shortest schedule that shows it"

@@ -26,7 +26,7 @@ const char *view_meaning(unsigned anomaly) {
 
 /* ---- what is known again: all that the judgement depends on */
 
-static struct view_end end_of(const struct model_world *world) {
+static struct view_end view_end_of(const struct model_world *world) {
     const struct model_state *state = &world->state;
     struct view_end end;
 
@@ -50,7 +50,7 @@ static struct view_end end_of(const struct model_world *world) {
     return end;
 }
 
-static size_t place_of(const struct view_end *end) {
+static size_t view_place_of(const struct view_end *end) {
     uint64_t hash = 0;
 
     for (size_t at = 0; at < sizeof *end; at += 8) {
@@ -85,7 +85,7 @@ int64_t view_left(const struct model_world *world) {
     return left;
 }
 
-static bool is_served(const struct model_order *order) {
+static bool view_is_served(const struct model_order *order) {
     return order->state == ORDER_ENDED &&
            (order->outcome == OUTCOME_SOLD || order->outcome == OUTCOME_SOLD_OUT ||
             order->outcome == OUTCOME_REPEATED);
@@ -104,7 +104,7 @@ static unsigned judge_answers(const struct model_world *world) {
             (is_nonsense(outcome) || (is_failure(outcome) && world->state.faults_made == 0)))
             found |= 1U << VIEW_NO_ANSWER;
     }
-    if (view_left(world) > 0 && !is_served(&world->state.orders[world->setup.orders]))
+    if (view_left(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
         found |= 1U << ANOMALY_STUCK;
     return found;
 }
@@ -128,8 +128,8 @@ static unsigned ask_judge(struct view *view, const struct model_world *world,
 }
 
 unsigned view_judge(struct view *view, const struct model_world *world) {
-    const struct view_end end = end_of(world);
-    struct view_known *known = &view->known[place_of(&end)];
+    const struct view_end end = view_end_of(world);
+    struct view_known *known = &view->known[view_place_of(&end)];
 
     if (!known->is_there || memcmp(&known->end, &end, sizeof end) != 0)
         *known = (struct view_known){
@@ -138,7 +138,7 @@ unsigned view_judge(struct view *view, const struct model_world *world) {
 }
 
 unsigned view_judge_anew(struct view *view, const struct model_world *world) {
-    const struct view_end end = end_of(world);
+    const struct view_end end = view_end_of(world);
 
     return ask_judge(view, world, &end);
 }

@@ -13,7 +13,7 @@
  * later. So the number of its bits is the level at which an order came, and it was answered just
  * before the lowest level of those that came after it. */
 
-static int64_t sent_at(const struct model_order *order) {
+static int64_t view_fill_sent_at(const struct model_order *order) {
     return LEVEL_NS * (1 + __builtin_popcount(order->came_after));
 }
 
@@ -24,8 +24,8 @@ static int64_t answered_at(const struct model_world *world, int index) {
         const struct model_order *order = &world->state.orders[i];
 
         if (order->state != ORDER_TO_COME && (order->came_after >> index & 1U) != 0 &&
-            sent_at(order) < level_ns)
-            level_ns = sent_at(order);
+            view_fill_sent_at(order) < level_ns)
+            level_ns = view_fill_sent_at(order);
     }
     return level_ns - LEVEL_NS / 2;
 }
@@ -76,8 +76,8 @@ static void fill_record(struct view *view, const struct model_world *world, int 
 
     if (order->state == ORDER_TO_COME)
         return;
-    *record = (struct record){.planned_ns = sent_at(order),
-                              .sent_ns = sent_at(order),
+    *record = (struct record){.planned_ns = view_fill_sent_at(order),
+                              .sent_ns = view_fill_sent_at(order),
                               .received_ns = answered_at(world, index),
                               .unit = -1,
                               .number = (uint32_t)index,

@@ -12,7 +12,8 @@ struct text {
     size_t room;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct text *text, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void view_text_say(struct text *text,
+                                                                const char *format, ...) {
     va_list args;
     int length;
 
@@ -26,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *text, const c
 }
 
 /* The letter of the order with this id, as everywhere in the lab. */
-static char letter_of(const struct model_world *world, const char *order_id) {
+static char view_text_letter_of(const struct model_world *world, const char *order_id) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (strcmp(world->sales[i].order_id, order_id) == 0)
             return (char)('A' + i);
@@ -47,8 +48,8 @@ static void say_line(struct text *text, const struct model_world *world,
         char letter = *at;
 
         if (is_name(example, line, at))
-            letter = letter_of(world, example->order_id[*at - 'A']);
-        say(text, "%c", letter);
+            letter = view_text_letter_of(world, example->order_id[*at - 'A']);
+        view_text_say(text, "%c", letter);
     }
 }
 
@@ -64,14 +65,14 @@ static void say_example(struct text *text, const struct model_world *world,
     for (size_t i = 0; i < example->lines; i++) {
         if (is_definition(example->line[i]))
             continue;
-        say(text, "%s", is_first ? "" : " ");
+        view_text_say(text, "%s", is_first ? "" : " ");
         say_line(text, world, example, example->line[i]);
         is_first = false;
     }
 }
 
 /* A strategy may answer any number. */
-static const char *name_of(uint8_t outcome) {
+static const char *view_text_name_of(uint8_t outcome) {
     return outcome <= OUTCOME_KEY_REUSED ? outcome_name((enum outcome)outcome) : "nonsense";
 }
 
@@ -80,13 +81,14 @@ static void say_answers(struct text *text, const struct model_world *world) {
         const struct model_order *order = &world->state.orders[i];
 
         if (order->state == ORDER_RUNS)
-            say(text, "%c does not end.", 'A' + i);
+            view_text_say(text, "%c does not end.", 'A' + i);
         else if (order->state == ORDER_ENDED && order->outcome != OUTCOME_SOLD &&
                  order->outcome != OUTCOME_SOLD_OUT && order->outcome != OUTCOME_BUSY &&
                  order->outcome != OUTCOME_CONFLICT && order->outcome != OUTCOME_REPEATED)
-            say(text, "%c was answered %s%s%s, and nothing had failed.", 'A' + i,
-                name_of(order->outcome), world->sales[i].sale.message[0] != '\0' ? ": " : "",
-                world->sales[i].sale.message);
+            view_text_say(text, "%c was answered %s%s%s, and nothing had failed.", 'A' + i,
+                          view_text_name_of(order->outcome),
+                          world->sales[i].sale.message[0] != '\0' ? ": " : "",
+                          world->sales[i].sale.message);
         else
             continue;
         return;
@@ -97,12 +99,12 @@ static void say_stuck(struct text *text, const struct model_world *world) {
     const struct model_order *last = &world->state.orders[world->setup.orders];
     const int64_t left = view_left(world);
 
-    say(text, "%" PRId64 " unit%s left, and the last customer, %c, who came alone, ", left,
-        left == 1 ? " is" : "s are", 'A' + world->setup.orders);
+    view_text_say(text, "%" PRId64 " unit%s left, and the last customer, %c, who came alone, ",
+                  left, left == 1 ? " is" : "s are", 'A' + world->setup.orders);
     if (last->state == ORDER_ENDED)
-        say(text, "was told %s.", name_of(last->outcome));
+        view_text_say(text, "was told %s.", view_text_name_of(last->outcome));
     else
-        say(text, "was not answered.");
+        view_text_say(text, "was not answered.");
 }
 
 void view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]) {

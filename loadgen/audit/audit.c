@@ -63,7 +63,7 @@ int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory
                          why_size);
 }
 
-static void on_pool_closed(void *data) {
+static void audit_on_pool_closed(void *data) {
     fiber_event_set(data);
 }
 
@@ -72,7 +72,7 @@ static void close_pool(struct pg_pool *pool) {
 
     if (pool == NULL)
         return;
-    pg_pool_close(pool, on_pool_closed, &closed);
+    pg_pool_close(pool, audit_on_pool_closed, &closed);
     fiber_event_wait(&closed);
 }
 
@@ -159,7 +159,7 @@ bool auditor_wait_quiet(struct auditor *auditor, const struct product *product, 
     }
 }
 
-static void copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
+static void audit_copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
     snprintf(to, size, "%s", pg_text(query, row, column));
     utf8_make_printable(to);
 }
@@ -178,12 +178,12 @@ static int take_sales(const struct pg_query *query, struct ledger *ledger) {
     for (int row = 0; row < (int)ledger->sale_count; row++) {
         struct ledger_sale *sale = &ledger->sales[row];
 
-        copy(sale->order_id, sizeof sale->order_id, query, row, 0);
+        audit_copy(sale->order_id, sizeof sale->order_id, query, row, 0);
         sale->unit = pg_int(query, row, 1);
         sale->shard = pg_int(query, row, 2);
-        copy(sale->instance, sizeof sale->instance, query, row, 3);
+        audit_copy(sale->instance, sizeof sale->instance, query, row, 3);
         sale->fence = pg_int(query, row, 4);
-        copy(sale->at, sizeof sale->at, query, row, 5);
+        audit_copy(sale->at, sizeof sale->at, query, row, 5);
         sale->remaining = pg_int(query, row, 6);
     }
     return ledger->sales != NULL ? 0 : -1;
@@ -194,10 +194,10 @@ static int take_orders(const struct pg_query *query, struct ledger *ledger) {
     for (int row = 0; row < (int)ledger->order_count; row++) {
         struct ledger_order *order = &ledger->orders[row];
 
-        copy(order->order_id, sizeof order->order_id, query, row, 0);
+        audit_copy(order->order_id, sizeof order->order_id, query, row, 0);
         order->unit = pg_int(query, row, 1);
-        copy(order->instance, sizeof order->instance, query, row, 2);
-        copy(order->at, sizeof order->at, query, row, 3);
+        audit_copy(order->instance, sizeof order->instance, query, row, 2);
+        audit_copy(order->at, sizeof order->at, query, row, 3);
     }
     return ledger->orders != NULL ? 0 : -1;
 }
@@ -222,7 +222,7 @@ static int take_returned(const struct pg_query *query, struct ledger *ledger) {
     return ledger->returned_units != NULL ? 0 : -1;
 }
 
-static int take_stock(const struct pg_query *query, struct ledger *ledger) {
+static int audit_take_stock(const struct pg_query *query, struct ledger *ledger) {
     if (query->affected != 1)
         return -1;
     ledger->initial = pg_int(query, 0, 0);
@@ -279,7 +279,7 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
     static const struct ledger_part orders = {"orders", take_orders, "out of memory"};
     static const struct ledger_part parts[] = {
         {"sales", take_sales, "out of memory"},
-        {"stock", take_stock, "the product is not in the database inventory"},
+        {"stock", audit_take_stock, "the product is not in the database inventory"},
         {"rows", take_rows, "out of memory"},
         {"returned", take_returned, "out of memory"}};
     struct pg_conn *conn;
@@ -312,17 +312,17 @@ static int64_t lasts_ns(const struct pg_query *query, int row) {
     return (ms < 0 ? 0 : ms > LASTS_MAX_MS ? LASTS_MAX_MS : ms) * 1000000;
 }
 
-static void take_event(const struct pg_query *query, int row, int64_t offset_us,
-                       struct event *event) {
+static void audit_take_event(const struct pg_query *query, int row, int64_t offset_us,
+                             struct event *event) {
     event->at_ns = (pg_int(query, row, AT_US) + offset_us) * 1000;
     event->began_ns = event->at_ns - pg_int(query, row, TOOK_US) * 1000;
     event->until_ns = event->at_ns + lasts_ns(query, row);
-    copy(event->order_id, sizeof event->order_id, query, row, ORDER);
-    copy(event->who, sizeof event->who, query, row, INSTANCE);
-    copy(event->name, sizeof event->name, query, row, NAME);
-    copy(event->detail, sizeof event->detail, query, row, DETAIL);
-    copy(event->key, sizeof event->key, query, row, KEY);
-    copy(event->token, sizeof event->token, query, row, TOKEN);
+    audit_copy(event->order_id, sizeof event->order_id, query, row, ORDER);
+    audit_copy(event->who, sizeof event->who, query, row, INSTANCE);
+    audit_copy(event->name, sizeof event->name, query, row, NAME);
+    audit_copy(event->detail, sizeof event->detail, query, row, DETAIL);
+    audit_copy(event->key, sizeof event->key, query, row, KEY);
+    audit_copy(event->token, sizeof event->token, query, row, TOKEN);
 }
 
 static int take_events(const struct pg_query *query, uint32_t item, int64_t offset_us,
@@ -337,7 +337,7 @@ static int take_events(const struct pg_query *query, uint32_t item, int64_t offs
             continue;
         }
         event->item = item;
-        take_event(query, row, offset_us, event);
+        audit_take_event(query, row, offset_us, event);
     }
     return 0;
 }
@@ -366,9 +366,9 @@ int auditor_read_events(struct auditor *auditor, const struct product *product, 
 
 static void copy_product(const struct pg_query *query, struct product *product,
                          struct audit_found *found) {
-    copy(product->since, sizeof product->since, query, 0, 0);
+    audit_copy(product->since, sizeof product->since, query, 0, 0);
     found->stock = pg_int(query, 0, 1);
-    copy(found->spec, sizeof found->spec, query, 0, 2);
+    audit_copy(found->spec, sizeof found->spec, query, 0, 2);
 }
 
 int auditor_find(struct auditor *auditor, struct product *product, struct audit_found *found,

@@ -65,7 +65,7 @@ static bool is_for_psql(const char *text) {
 
 /* The parameters of a statement are $1 .. $n: one that uses $2 must use $1. And only one statement
  * can be prepared at a time, so it ends at its semicolon. */
-static int finish(struct audit_query *query, char *why, size_t why_size) {
+static int audit_sql_finish(struct audit_query *query, char *why, size_t why_size) {
     char *semicolon;
 
     number_parameters(query);
@@ -106,7 +106,7 @@ int audit_queries_parse(const char *text, struct audit_queries *queries, char *w
             return -1;
         }
         queries->count++;
-        if (finish(query, why, why_size) != 0)
+        if (audit_sql_finish(query, why, why_size) != 0)
             return -1;
     }
     return 0;

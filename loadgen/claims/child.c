@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static void on_exit(uv_process_t *process, int64_t status, int signal) {
+static void child_on_exit(uv_process_t *process, int64_t status, int signal) {
     struct child *child = process->data;
 
     child->is_running = false;
@@ -18,7 +18,7 @@ int child_run(struct child *child, uv_loop_t *loop, char **arguments, int output
         {.flags = UV_INHERIT_FD, .data.fd = output},
     };
     const uv_process_options_t options = {
-        .exit_cb = on_exit,
+        .exit_cb = child_on_exit,
         .file = arguments[0],
         .args = arguments,
         .flags = UV_PROCESS_DETACHED,

@@ -216,7 +216,7 @@ static int show_asked(struct lab *lab) {
 
 /* ---- the lab */
 
-static void on_signal(void *data, int number) {
+static void claims_on_signal(void *data, int number) {
     struct lab *lab = data;
 
     (void)number;
@@ -225,7 +225,7 @@ static void on_signal(void *data, int number) {
         child_kill(&lab->child, SIGINT);
 }
 
-static int fail(const char *what) {
+static int claims_fail(const char *what) {
     complain("loadgen", "claims: %s: %s", what, strerror(errno));
     return EXIT_INTERNAL;
 }
@@ -241,7 +241,7 @@ static int find_scripts(struct lab *lab) {
     }
     stack = realpath(lab->options->stack, NULL);
     if (stack == NULL)
-        return fail(lab->options->stack);
+        return claims_fail(lab->options->stack);
     *strrchr(stack, '/') = '\0';
     snprintf(lab->scripts, sizeof lab->scripts, "%s", stack);
     *strrchr(stack, '/') = '\0';
@@ -249,11 +249,11 @@ static int find_scripts(struct lab *lab) {
     if (lab->home[0] == '\0') {
         snprintf(lab->home, sizeof lab->home, "%s/.run", stack);
         if (mkdir(lab->home, 0755) != 0 && errno != EEXIST)
-            return fail(lab->home);
+            return claims_fail(lab->home);
         snprintf(lab->home, sizeof lab->home, "%s/.run/claims", stack);
     }
     free(stack);
-    return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : fail(lab->home);
+    return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : claims_fail(lab->home);
 }
 
 /* What the programs are told by their environment: paths, which may have a space in them. */
@@ -279,9 +279,9 @@ static int open_home(struct lab *lab) {
     snprintf(path, sizeof path, "%s/claims.log", lab->home);
     lab->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (lab->log < 0 || flock(lab->log, LOCK_EX | LOCK_NB) != 0)
-        return fail(path);
+        return claims_fail(path);
     (void)!ftruncate(lab->log, 0);
-    return set_paths(lab) == 0 ? 0 : fail("the environment");
+    return set_paths(lab) == 0 ? 0 : claims_fail("the environment");
 }
 
 static void tell_stack(const struct lab *lab) {
@@ -290,12 +290,12 @@ static void tell_stack(const struct lab *lab) {
     fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
 }
 
-static int show(struct lab *lab) {
+static int claims_show_all(struct lab *lab) {
     int exit_code = open_home(lab);
 
     if (exit_code != 0)
         return exit_code;
-    interrupts_watch(&lab->interrupts, lab->loop, on_signal, lab);
+    interrupts_watch(&lab->interrupts, lab->loop, claims_on_signal, lab);
     exit_code = show_asked(lab);
     if (lab->options->is_keeping)
         tell_stack(lab);
@@ -308,7 +308,7 @@ static int show(struct lab *lab) {
 
 /* ---- the command */
 
-static int list(const struct options *options, FILE *to) {
+static int claims_list(const struct options *options, FILE *to) {
     if (strcmp(options->output_format, "json") == 0)
         return claim_list_json(to) == 0 ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
     if (strcmp(options->output_format, "markdown") == 0)
@@ -318,7 +318,7 @@ static int list(const struct options *options, FILE *to) {
     return fflush(to) == 0 && !ferror(to) ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
 }
 
-static int check(const struct options *options) {
+static int claims_check(const struct options *options) {
     if (options->argument_count > 0 && strcmp(options->output_format, "text") != 0) {
         fprintf(stderr, "loadgen: claims: --output-format is for the list alone\n");
         return EXIT_USAGE;
@@ -335,13 +335,13 @@ static int check(const struct options *options) {
 
 int claims_show(uv_loop_t *loop, const struct options *options, FILE *to) {
     struct lab lab = {.loop = loop, .options = options, .to = to, .log = -1};
-    int exit_code = check(options);
+    int exit_code = claims_check(options);
 
     if (exit_code != 0)
         return exit_code;
     if (options->argument_count == 0)
-        return list(options, to);
-    exit_code = show(&lab);
+        return claims_list(options, to);
+    exit_code = claims_show_all(&lab);
     if (lab.log >= 0)
         (void)close(lab.log);
     return exit_code;

@@ -31,7 +31,7 @@ static void list_reasons(const json_t *strategy, char *text, size_t size) {
                                  json_string_value(json_array_get(reasons, i)));
 }
 
-static void print_verdict(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+static void evidence_print_verdict(const json_t *strategy, size_t indent, size_t width, FILE *to) {
     const json_t *expected = json_object_get(strategy, "as_expected");
     char text[LINE];
 
@@ -65,7 +65,8 @@ static const json_t *best_counterexample(const json_t *strategy) {
     return counterexample(strategy, 0);
 }
 
-static void print_counterexample(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+static void evidence_print_counterexample(const json_t *strategy, size_t indent, size_t width,
+                                          FILE *to) {
     const json_t *lines = json_object_get(best_counterexample(strategy), "lines");
 
     for (size_t i = 0; i < json_array_size(lines); i++)
@@ -94,7 +95,7 @@ static void print_firing(const json_t *firing, size_t indent, size_t width, FILE
     table_print_indented(text, indent, indent + 2, width, to);
 }
 
-static void print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+static void evidence_print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
     const json_t *firings = json_object_get(strategy, "firings");
 
     for (size_t i = 0; i < json_array_size(firings); i++)
@@ -105,9 +106,9 @@ void evidence_print(const json_t *summary, size_t indent, size_t width, FILE *to
     const json_t *thresholds = json_object_get(summary, "thresholds");
 
     for (size_t i = 0; summary_strategy(summary, i) != NULL; i++) {
-        print_verdict(summary_strategy(summary, i), indent, width, to);
-        print_counterexample(summary_strategy(summary, i), indent + 2, width, to);
-        print_firings(summary_strategy(summary, i), indent, width, to);
+        evidence_print_verdict(summary_strategy(summary, i), indent, width, to);
+        evidence_print_counterexample(summary_strategy(summary, i), indent + 2, width, to);
+        evidence_print_firings(summary_strategy(summary, i), indent, width, to);
     }
     for (size_t i = 0; i < json_array_size(thresholds); i++)
         print_threshold(json_array_get(thresholds, i), indent, to);

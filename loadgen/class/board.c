@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(struct board *board, const char *key, json_t *value) {
+static void board_put(struct board *board, const char *key, json_t *value) {
     (void)json_object_set_new(board->shown, key, value);
 }
 
-static json_t *text_at(const struct board *board, const char *key) {
+static json_t *board_text_at(const struct board *board, const char *key) {
     return json_incref(json_object_get(board->shown, key));
 }
 
@@ -26,12 +26,12 @@ void board_clear(struct board *board) {
 
 void board_begin(struct board *board, const char *kind, const char *title) {
     board_clear(board);
-    put(board, "doing", json_string(kind));
-    put(board, "title", json_text(title));
+    board_put(board, "doing", json_string(kind));
+    board_put(board, "title", json_text(title));
 }
 
 void board_stopping(struct board *board) {
-    put(board, "is_stopping", json_true());
+    board_put(board, "is_stopping", json_true());
     board->version++;
 }
 
@@ -44,21 +44,21 @@ void board_progress(struct board *board, const char *line, size_t length) {
     }
     if (json_object_get(json, "verdict") != NULL)
         (void)json_array_append(json_object_get(board->shown, "rounds"), json);
-    put(board, "live", json);
+    board_put(board, "live", json);
     board->version++;
 }
 
 void board_end(struct board *board, const struct board_end *end) {
     json_t *ended = JSON_TEXT_OBJECT(
-        {"kind", text_at(board, "doing")}, {"title", text_at(board, "title")},
+        {"kind", board_text_at(board, "doing")}, {"title", board_text_at(board, "title")},
         {"exit_code", json_integer(end->exit_code)}, {"signal", json_integer(end->signal)},
         {"was_stopped", json_boolean(end->was_stopped)},
         {"folder", end->folder != NULL ? json_text(end->folder) : json_null()},
         {"said", json_text(end->said)});
 
-    put(board, "ended", ended);
-    put(board, "doing", json_null());
-    put(board, "is_stopping", json_false());
+    board_put(board, "ended", ended);
+    board_put(board, "doing", json_null());
+    board_put(board, "is_stopping", json_false());
     board->version++;
 }
 

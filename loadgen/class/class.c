@@ -87,7 +87,8 @@ static void path_of(const char *program, char path[PATH_MAX]) {
         path[0] = '\0';
 }
 
-static void reply_text(struct http_exchange *exchange, const char *content_type, const char *text) {
+static void class_reply_text(struct http_exchange *exchange, const char *content_type,
+                             const char *text) {
     serve_add_headers(exchange, policy);
     http_reply(exchange, 200, content_type, text, strlen(text));
 }
@@ -95,10 +96,10 @@ static void reply_text(struct http_exchange *exchange, const char *content_type,
 static void on_page(struct http_exchange *exchange, void *data) {
     (void)data;
     if (is_welcome(exchange))
-        reply_text(exchange, "text/html; charset=utf-8", class_html);
+        class_reply_text(exchange, "text/html; charset=utf-8", class_html);
 }
 
-static void on_file(struct http_exchange *exchange, void *data) {
+static void class_on_file(struct http_exchange *exchange, void *data) {
     static const char script[] = "text/javascript; charset=utf-8";
     static const struct {
         const char *name, *content_type, *text;
@@ -113,7 +114,7 @@ static void on_file(struct http_exchange *exchange, void *data) {
         return;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (strcmp(files[i].name, name) == 0) {
-            reply_text(exchange, files[i].content_type, files[i].text);
+            class_reply_text(exchange, files[i].content_type, files[i].text);
             return;
         }
     http_reply_error(exchange, 404, "not_found", "the page has no such file");
@@ -200,7 +201,7 @@ static void on_json(const char *line, size_t length) {
 }
 
 /* The results folder of a run, by the summary that it printed; false when there is none. */
-static bool find_folder(char folder[NAME_MAX + 1]) {
+static bool class_find_folder(char folder[NAME_MAX + 1]) {
     char why[SUMMARY_WHY];
     const struct buffer *said = &room.runner.said;
     json_t *summary = said->length > 0 ? summary_parse(said->bytes, said->length, why) : NULL;
@@ -211,10 +212,10 @@ static bool find_folder(char folder[NAME_MAX + 1]) {
     return folder[0] != '\0';
 }
 
-static void on_end(void) {
+static void class_on_end(void) {
     const struct runner *runner = &room.runner;
     char folder[NAME_MAX + 1] = "";
-    const bool has_folder = room.lesson.kind == LESSON_RUN && find_folder(folder);
+    const bool has_folder = room.lesson.kind == LESSON_RUN && class_find_folder(folder);
     const struct board_end end = {.exit_code = runner->exit_code,
                                   .signal = runner->signal,
                                   .was_stopped = runner->is_stopping,
@@ -240,7 +241,7 @@ static bool is_free(struct http_exchange *exchange) {
     return false;
 }
 
-static void start(struct http_exchange *exchange, const struct lesson *lesson) {
+static void class_start(struct http_exchange *exchange, const struct lesson *lesson) {
     static const char *const programs[] = {
         [LESSON_RUN] = "/proc/self/exe", [LESSON_EXPLORE] = "lab"};
     static const char *const kinds[] = {[LESSON_RUN] = "run", [LESSON_EXPLORE] = "explore"};
@@ -263,7 +264,7 @@ static void start(struct http_exchange *exchange, const struct lesson *lesson) {
 }
 
 /* `read` makes a lesson of what was asked for. */
-static void ask(struct http_exchange *exchange, enum lesson_kind kind) {
+static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     const struct lesson_place place = {
         .program = "loadgen", .target = room.options->target, .results = serve_root(room.options)};
     struct lesson lesson;
@@ -285,7 +286,7 @@ static void ask(struct http_exchange *exchange, enum lesson_kind kind) {
         if (rc != 0)
             http_reply_error(exchange, 422, "refused", "%s", why);
         else if (is_free(exchange)) /* still */
-            start(exchange, &lesson);
+            class_start(exchange, &lesson);
     }
     json_decref(strategies);
     json_decref(asked);
@@ -293,12 +294,12 @@ static void ask(struct http_exchange *exchange, enum lesson_kind kind) {
 
 static void on_run(struct http_exchange *exchange, void *data) {
     (void)data;
-    ask(exchange, LESSON_RUN);
+    class_ask(exchange, LESSON_RUN);
 }
 
 static void on_explore(struct http_exchange *exchange, void *data) {
     (void)data;
-    ask(exchange, LESSON_EXPLORE);
+    class_ask(exchange, LESSON_EXPLORE);
 }
 
 static void on_stop(struct http_exchange *exchange, void *data) {
@@ -315,7 +316,7 @@ static void on_stop(struct http_exchange *exchange, void *data) {
 /* ---- who watches */
 
 /* Until the page is gone, or has read nothing for long. */
-static void follow(struct http_exchange *exchange) {
+static void class_follow(struct http_exchange *exchange) {
     uint64_t seen = 0, quiet_ms = 0;
     bool is_there = true;
 
@@ -338,7 +339,7 @@ static void follow(struct http_exchange *exchange) {
     }
 }
 
-static void on_events(struct http_exchange *exchange, void *data) {
+static void class_on_events(struct http_exchange *exchange, void *data) {
     (void)data;
     if (!is_welcome(exchange))
         return;
@@ -350,19 +351,19 @@ static void on_events(struct http_exchange *exchange, void *data) {
     room.watchers++;
     serve_add_headers(exchange, policy);
     if (http_reply_stream(exchange, 200, "text/event-stream"))
-        follow(exchange);
+        class_follow(exchange);
     room.watchers--;
 }
 
 /* ---- the life of it */
 
 /* The page's token is in its URL's fragment, which no browser sends. */
-static void on_listening(const char *origin) {
+static void class_on_listening(const char *origin) {
     fprintf(room.to, "the page for the class: %s/class#%s\n", origin, room.token);
     (void)fflush(room.to);
 }
 
-static void on_signal(void *data, int number) {
+static void class_on_signal(void *data, int number) {
     const bool is_for_server =
         number == SIGINT || number == SIGTERM; /* which has its own handler */
 
@@ -377,7 +378,7 @@ static void on_signal(void *data, int number) {
 }
 
 /* The program that runs keeps the loop alive until it has ended. */
-static void on_drained(void) {
+static void class_on_drained(void) {
     room.is_ending = room.is_drained = true;
     runner_stop(&room.runner);
     if (!room.runner.is_running)
@@ -402,9 +403,9 @@ static const struct http_route routes[] = {
     {"GET", "/class", on_page},
     {"GET", "/class/setup", on_setup},
     {"GET", "/class/runs", on_runs},
-    {"GET", "/class/events", on_events},
+    {"GET", "/class/events", class_on_events},
     {"GET", "/class/explored", on_explored},
-    {"GET", "/class/{file}", on_file},
+    {"GET", "/class/{file}", class_on_file},
     {"POST", "/class/run", on_run},
     {"POST", "/class/explore", on_explore},
     {"POST", "/class/stop", on_stop},
@@ -412,14 +413,14 @@ static const struct http_route routes[] = {
 };
 
 int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
-    static const struct serve_more more = {routes, on_listening, on_drained};
+    static const struct serve_more more = {routes, class_on_listening, class_on_drained};
     int exit_code;
 
     room.loop = loop;
     room.options = options;
     room.to = to;
     room.runner.on_json = on_json;
-    room.runner.on_end = on_end;
+    room.runner.on_end = class_on_end;
     room.runner.grace_ms = GRACE_MS;
     if (find_own_folder() != 0 || guard_make_token(room.token) != 0) {
         fprintf(stderr, "loadgen: no random bytes, or no /proc\n");
@@ -427,7 +428,7 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     }
     (void)mkdir(serve_root(options), 0777); /* its first run is to come */
     board_clear(&room.board);
-    interrupts_watch(&room.interrupts, loop, on_signal, NULL);
+    interrupts_watch(&room.interrupts, loop, class_on_signal, NULL);
     exit_code = serve(loop, options, to, &more);
     interrupts_close(&room.interrupts); /* when nothing was served */
     (void)uv_run(loop, UV_RUN_DEFAULT);

@@ -76,8 +76,8 @@ static const struct run_fault {
 };
 #define RUN_FAULTS (sizeof run_faults / sizeof run_faults[0])
 
-__attribute__((format(printf, 2, 3))) static int refuse(char why[LESSON_WHY], const char *format,
-                                                        ...) {
+__attribute__((format(printf, 2, 3))) static int lesson_refuse(char why[LESSON_WHY],
+                                                               const char *format, ...) {
     va_list args;
 
     va_start(args, format);
@@ -118,14 +118,14 @@ static int read_numbers(const json_t *asked, const struct number *numbers, size_
 
         values[i] = json_integer_value(value);
         if (!json_is_integer(value) || values[i] < numbers[i].least || values[i] > numbers[i].most)
-            return refuse(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
-                          numbers[i].key, numbers[i].least, numbers[i].most);
+            return lesson_refuse(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
+                                 numbers[i].key, numbers[i].least, numbers[i].most);
     }
     return 0;
 }
 
 /* The table's own text, or NULL. */
-static const char *find_strategy(const json_t *strategies, const json_t *name) {
+static const char *lesson_find_strategy(const json_t *strategies, const json_t *name) {
     size_t i;
     json_t *strategy;
 
@@ -147,8 +147,8 @@ static const struct run_fault *find_fault(const json_t *name) {
 
 /* ---- arguments; what does not fit is told once, by is_cut() */
 
-__attribute__((format(printf, 2, 3))) static void add(struct lesson *lesson, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *lesson,
+                                                             const char *format, ...) {
     size_t room = sizeof lesson->text - lesson->used;
     va_list args;
     int length;
@@ -165,37 +165,38 @@ __attribute__((format(printf, 2, 3))) static void add(struct lesson *lesson, con
 }
 
 static void add_number(struct lesson *lesson, const char *flag, int64_t value) {
-    add(lesson, "%s", flag);
-    add(lesson, "%" PRId64, value);
+    lesson_add(lesson, "%s", flag);
+    lesson_add(lesson, "%" PRId64, value);
 }
 
 static void add_text(struct lesson *lesson, const char *flag, const char *value) {
-    add(lesson, "%s", flag);
-    add(lesson, "%s", value);
+    lesson_add(lesson, "%s", flag);
+    lesson_add(lesson, "%s", value);
 }
 
-static int finish(struct lesson *lesson, char why[LESSON_WHY]) {
+static int lesson_finish(struct lesson *lesson, char why[LESSON_WHY]) {
     if (lesson->used >= sizeof lesson->text)
-        return refuse(why, "the arguments are too long");
+        return lesson_refuse(why, "the arguments are too long");
     lesson->words[lesson->count] = NULL;
     return 0;
 }
 
-static int read_strategies(const json_t *asked, const json_t *strategies, struct lesson *lesson,
-                           char list[sizeof lesson->title], char why[LESSON_WHY]) {
+static int lesson_read_strategies(const json_t *asked, const json_t *strategies,
+                                  struct lesson *lesson, char list[sizeof lesson->title],
+                                  char why[LESSON_WHY]) {
     const json_t *names = json_object_get(asked, "strategies");
     const size_t count = json_array_size(names), size = sizeof lesson->title;
     size_t used = 0;
 
     if (count < 1 || count > STRATEGIES_MOST)
-        return refuse(why, "choose 1 to %d strategies", STRATEGIES_MOST);
+        return lesson_refuse(why, "choose 1 to %d strategies", STRATEGIES_MOST);
     for (size_t i = 0; i < count; i++) {
-        const char *name = find_strategy(strategies, json_array_get(names, i));
+        const char *name = lesson_find_strategy(strategies, json_array_get(names, i));
 
         if (name == NULL)
-            return refuse(why, "\"strategies\" has a name that the target does not know");
+            return lesson_refuse(why, "\"strategies\" has a name that the target does not know");
         if (used + strlen(name) + 3 > size)
-            return refuse(why, "the names are too long");
+            return lesson_refuse(why, "the names are too long");
         (void)snprintf(list + used, size - used, "%s%s", i > 0 ? "," : "", name);
         used += strlen(list + used);
     }
@@ -207,9 +208,9 @@ static void add_fault(struct lesson *lesson, const struct run_fault *fault, int6
     if (fault->failpoint != NULL)
         add_text(lesson, "--fault", fault->failpoint);
     for (size_t i = 0; i < ACTS && fault->acts[i].what != NULL; i++) {
-        add(lesson, "--fault");
-        add(lesson, "%s@%" PRId64 "ms", fault->acts[i].what,
-            demand_ms * fault->acts[i].percent / 100);
+        lesson_add(lesson, "--fault");
+        lesson_add(lesson, "%s@%" PRId64 "ms", fault->acts[i].what,
+                   demand_ms * fault->acts[i].percent / 100);
     }
     if (fault->ttl != NULL)
         add_text(lesson, "--ttl", fault->ttl);
@@ -225,31 +226,32 @@ int lesson_read_run(const json_t *asked, const json_t *strategies, const struct 
 
     *lesson = (struct lesson){.kind = LESSON_RUN};
     if (read_numbers(asked, run_numbers, RUN_NUMBERS, values, why) != 0 ||
-        read_strategies(asked, strategies, lesson, list, why) != 0)
+        lesson_read_strategies(asked, strategies, lesson, list, why) != 0)
         return -1;
     if (fault == NULL)
-        return refuse(why, "\"fault\" is none of the page's");
+        return lesson_refuse(why, "\"fault\" is none of the page's");
     if (values[REQUESTS] > values[RATE] * DEMAND_MOST_S)
-        return refuse(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
-    add(lesson, "%s", place->program);
+        return lesson_refuse(why, "so many requests at this rate take more than %d s",
+                             DEMAND_MOST_S);
+    lesson_add(lesson, "%s", place->program);
     add_text(lesson, "--strategy", list);
     add_number(lesson, "--rate", values[RATE]);
     add_number(lesson, "--requests", values[REQUESTS]);
     add_number(lesson, "--stock", values[STOCK]);
-    add(lesson, "--work");
-    add(lesson, "%" PRId64 "ms", values[WORK]);
+    lesson_add(lesson, "--work");
+    lesson_add(lesson, "%" PRId64 "ms", values[WORK]);
     add_text(lesson, "--dup-rate", "0"); /* so that on the wall, sold and refused add up */
     add_fault(lesson, fault, values[REQUESTS] * 1000 / values[RATE]);
     add_text(lesson, "--late", "1s"); /* a browser and a projector are on this machine, too */
     add_text(lesson, "--target", place->target);
     add_text(lesson, "--results", place->results);
     add_text(lesson, "--name", fault == run_faults ? "class" : fault->name);
-    add(lesson, "--json-progress");
+    lesson_add(lesson, "--json-progress");
     add_text(lesson, "--output-format", "json");
-    return finish(lesson, why);
+    return lesson_finish(lesson, why);
 }
 
-static int read_faults(const json_t *asked, char list[128], char why[LESSON_WHY]) {
+static int lesson_read_faults(const json_t *asked, char list[128], char why[LESSON_WHY]) {
     const json_t *names = json_object_get(asked, "faults");
     size_t found = 0;
 
@@ -266,30 +268,31 @@ static int read_faults(const json_t *asked, char list[128], char why[LESSON_WHY]
             break;
         }
     if (!json_is_array(names) || found != json_array_size(names))
-        return refuse(why, "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
+        return lesson_refuse(why,
+                             "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
     return 0;
 }
 
 int lesson_read_exploration(const json_t *asked, const json_t *strategies, struct lesson *lesson,
                             char why[LESSON_WHY]) {
-    const char *strategy = find_strategy(strategies, json_object_get(asked, "strategy"));
+    const char *strategy = lesson_find_strategy(strategies, json_object_get(asked, "strategy"));
     int64_t values[EXPLORE_NUMBERS];
     char faults[128];
 
     *lesson = (struct lesson){.kind = LESSON_EXPLORE};
     if (read_numbers(asked, explore_numbers, EXPLORE_NUMBERS, values, why) != 0 ||
-        read_faults(asked, faults, why) != 0)
+        lesson_read_faults(asked, faults, why) != 0)
         return -1;
     if (strategy == NULL)
-        return refuse(why, "\"strategy\" is none that the target knows");
+        return lesson_refuse(why, "\"strategy\" is none that the target knows");
     snprintf(lesson->title, sizeof lesson->title, "%s", strategy);
-    add(lesson, "lab");
+    lesson_add(lesson, "lab");
     add_text(lesson, "explore", strategy);
-    add(lesson, "--json");
+    lesson_add(lesson, "--json");
     add_number(lesson, "--orders", values[ORDERS]);
     add_number(lesson, "--instances", values[INSTANCES]);
     add_number(lesson, "--stock", values[UNITS]);
     add_number(lesson, "--preemptions", values[PREEMPTIONS]);
     add_text(lesson, "--faults", faults[0] != '\0' ? faults : "none");
-    return finish(lesson, why);
+    return lesson_finish(lesson, why);
 }

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-static void on_closed(uv_handle_t *handle) {
+static void runner_on_closed(uv_handle_t *handle) {
     struct runner *runner = handle->data;
 
     if (--runner->open > 0)
@@ -15,9 +15,9 @@ static void on_closed(uv_handle_t *handle) {
         runner->on_end();
 }
 
-static void close_handle(uv_handle_t *handle) {
+static void runner_close_handle(uv_handle_t *handle) {
     if (!uv_is_closing(handle))
-        uv_close(handle, on_closed);
+        uv_close(handle, runner_on_closed);
 }
 
 static void signal_group(const struct runner *runner, int number) {
@@ -42,20 +42,20 @@ void runner_stop(struct runner *runner) {
 }
 
 /* What it has left behind in its group dies with it, so both pipes end. */
-static void on_exit(uv_process_t *process, int64_t exit_code, int number) {
+static void runner_on_exit(uv_process_t *process, int64_t exit_code, int number) {
     struct runner *runner = process->data;
 
     (void)uv_kill(-process->pid, SIGKILL);
     runner->has_exited = true;
     runner->exit_code = exit_code;
     runner->signal = number;
-    close_handle((uv_handle_t *)process);
-    close_handle((uv_handle_t *)&runner->grace);
+    runner_close_handle((uv_handle_t *)process);
+    runner_close_handle((uv_handle_t *)&runner->grace);
 }
 
 /* ---- what it says */
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+static void runner_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     struct runner *runner = handle->data;
 
     (void)suggested;
@@ -66,7 +66,7 @@ static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
     struct runner *runner = stream->data;
 
     if (length < 0) {
-        close_handle((uv_handle_t *)stream);
+        runner_close_handle((uv_handle_t *)stream);
         return;
     }
     if (runner->said.length + (size_t)length > RUNNER_OUTPUT_MAX ||
@@ -77,7 +77,7 @@ static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
 }
 
 /* Keeps the end of it. */
-static void keep(struct runner *runner, const char *line, size_t length) {
+static void runner_keep(struct runner *runner, const char *line, size_t length) {
     size_t used = strlen(runner->tail), most = sizeof runner->tail - 2, drop;
 
     if (length > most)
@@ -88,20 +88,20 @@ static void keep(struct runner *runner, const char *line, size_t length) {
     strcpy(runner->tail + used - drop + length, "\n");
 }
 
-static void take_line(struct runner *runner, const char *line, size_t length) {
+static void runner_take_line(struct runner *runner, const char *line, size_t length) {
     if (length > 0 && line[0] == '{')
         runner->on_json(line, length);
     else if (length > 0)
-        keep(runner, line, length);
+        runner_keep(runner, line, length);
 }
 
-static void take_lines(struct runner *runner) {
+static void runner_take_lines(struct runner *runner) {
     struct buffer *buffer = &runner->line;
     size_t from = 0;
     char *end;
 
     while ((end = memchr(buffer->bytes + from, '\n', buffer->length - from)) != NULL) {
-        take_line(runner, buffer->bytes + from, (size_t)(end - buffer->bytes) - from);
+        runner_take_line(runner, buffer->bytes + from, (size_t)(end - buffer->bytes) - from);
         from = (size_t)(end - buffer->bytes) + 1;
     }
     buffer_drop_front(buffer, from);
@@ -113,13 +113,13 @@ static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
     if (length == 0)
         return;
     if (length > 0 && buffer_append(&runner->line, buf->base, (size_t)length))
-        take_lines(runner);
+        runner_take_lines(runner);
     if (length < 0 || runner->line.length > RUNNER_LINE_MAX) {
-        take_line(runner, runner->line.bytes, runner->line.length);
+        runner_take_line(runner, runner->line.bytes, runner->line.length);
         buffer_reset(&runner->line);
     }
     if (length < 0)
-        close_handle((uv_handle_t *)stream);
+        runner_close_handle((uv_handle_t *)stream);
 }
 
 /* ---- */
@@ -143,7 +143,7 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&runner->output},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
          .data.stream = (uv_stream_t *)&runner->errors}};
-    const uv_process_options_t options = {.exit_cb = on_exit,
+    const uv_process_options_t options = {.exit_cb = runner_on_exit,
                                           .file = path,
                                           .args = words,
                                           .flags = UV_PROCESS_DETACHED, /* its own group */
@@ -156,14 +156,14 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
     runner->has_started = rc == 0;
     if (rc != 0) {
         runner->has_exited = true;
-        close_handle((uv_handle_t *)&runner->process);
-        close_handle((uv_handle_t *)&runner->output);
-        close_handle((uv_handle_t *)&runner->errors);
-        close_handle((uv_handle_t *)&runner->grace);
+        runner_close_handle((uv_handle_t *)&runner->process);
+        runner_close_handle((uv_handle_t *)&runner->output);
+        runner_close_handle((uv_handle_t *)&runner->errors);
+        runner_close_handle((uv_handle_t *)&runner->grace);
         return rc;
     }
-    (void)uv_read_start((uv_stream_t *)&runner->output, on_room, on_output);
-    (void)uv_read_start((uv_stream_t *)&runner->errors, on_room, on_errors);
+    (void)uv_read_start((uv_stream_t *)&runner->output, runner_on_room, on_output);
+    (void)uv_read_start((uv_stream_t *)&runner->errors, runner_on_room, on_errors);
     return 0;
 }
 

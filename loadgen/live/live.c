@@ -20,7 +20,7 @@
 
 /* ---- what the target says: one GET /products/{id} at a time */
 
-static void read_reply(struct live *live, const json_t *reply) {
+static void live_read_reply(struct live *live, const json_t *reply) {
     const json_t *available = json_object_get(reply, "available");
     const json_t *returned = json_object_get(reply, "returned");
     const char *holder = json_string_value(json_object_get(reply, "holder"));
@@ -35,7 +35,7 @@ static void read_reply(struct live *live, const json_t *reply) {
     round->holder = live->holder[0] != '\0' ? live->holder : NULL;
 }
 
-static void on_answer(struct http_call *call) {
+static void live_on_answer(struct http_call *call) {
     struct live *live = call->data;
     json_t *reply = NULL;
 
@@ -45,12 +45,12 @@ static void on_answer(struct http_call *call) {
         return;
     if (call->outcome == HTTP_CALL_ANSWERED && call->status == 200)
         reply = json_read(call->reply, call->reply_length, NULL);
-    read_reply(live, reply);
+    live_read_reply(live, reply);
     json_decref(reply);
 }
 
 /* Nobody waits for the answer. */
-static void ask(struct live *live) {
+static void live_ask(struct live *live) {
     if (live->is_asking || live->path[0] == '\0')
         return;
     live->is_asking = live->is_current = true;
@@ -58,7 +58,7 @@ static void ask(struct live *live) {
                                     .target = live->path,
                                     .deadline_ms = clock_now_ms() + ASK_MS,
                                     .data = live};
-    http_call_start(live->client, &live->call, on_answer);
+    http_call_start(live->client, &live->call, live_on_answer);
 }
 
 /* ---- what the recorder says */
@@ -98,7 +98,7 @@ void live_phase(struct live *live, enum live_phase phase) {
         live->round.phase = phase;
 }
 
-static void look(struct live *live, struct live_snapshot *snapshot) {
+static void live_look(struct live *live, struct live_snapshot *snapshot) {
     const struct recorder *recorder = live->recorder;
 
     assert(live->is_running);
@@ -121,15 +121,15 @@ static void say_json(struct live *live, const struct live_snapshot *snapshot, co
     free(line);
 }
 
-static void on_tick(uv_timer_t *timer) {
+static void live_on_tick(uv_timer_t *timer) {
     struct live *live = timer->data;
     struct live_snapshot snapshot;
     struct live_frame frame;
     char line[512], text[sizeof line + 1];
 
-    look(live, &snapshot);
+    live_look(live, &snapshot);
     if (live->mode != LIVE_PLAIN)
-        ask(live);
+        live_ask(live);
     if (!screen_is_ready(&live->screen))
         return;
     if (live->mode == LIVE_JSON) {
@@ -149,14 +149,14 @@ static void on_tick(uv_timer_t *timer) {
     screen_show(&live->screen, &frame);
 }
 
-static bool is_set(const char *variable) {
+static bool live_is_set(const char *variable) {
     const char *value = getenv(variable);
 
     return value != NULL && value[0] != '\0';
 }
 
 static bool is_dumb(void) {
-    return !is_set("TERM") || strcmp(getenv("TERM"), "dumb") == 0;
+    return !live_is_set("TERM") || strcmp(getenv("TERM"), "dumb") == 0;
 }
 
 /* As the C library decides: the first of these that is set counts. */
@@ -164,7 +164,7 @@ static bool is_utf8(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        if (is_set(variables[i]))
+        if (live_is_set(variables[i]))
             return strcasestr(getenv(variables[i]), "utf-8") != NULL ||
                    strcasestr(getenv(variables[i]), "utf8") != NULL;
     return false;
@@ -176,7 +176,7 @@ void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted) {
     *live = (struct live){.mode = wanted};
     if (wanted == LIVE_VIEW && (is_dumb() || !isatty(STDERR_FILENO)))
         live->mode = LIVE_PLAIN;
-    live->style.is_coloured = !is_set("NO_COLOR");
+    live->style.is_coloured = !live_is_set("NO_COLOR");
     live->style.is_utf8 = is_utf8();
     screen_open(&live->screen);
     (void)uv_timer_init(loop, &live->timer);
@@ -202,16 +202,16 @@ void live_start(struct live *live, const struct live_snapshot *round,
     if (product_id != NULL)
         snprintf(live->path, sizeof live->path, "/products/%s", product_id);
     if (live->mode != LIVE_PLAIN) {
-        (void)uv_timer_start(&live->timer, on_tick, 0, VIEW_MS);
+        (void)uv_timer_start(&live->timer, live_on_tick, 0, VIEW_MS);
     } else {
         struct live_snapshot first;
 
-        look(live, &first); /* what the first line counts from */
-        (void)uv_timer_start(&live->timer, on_tick, PLAIN_MS, PLAIN_MS);
+        live_look(live, &first); /* what the first line counts from */
+        (void)uv_timer_start(&live->timer, live_on_tick, PLAIN_MS, PLAIN_MS);
     }
 }
 
-static void stop(struct live *live, const char *last_words) {
+static void live_fall_silent(struct live *live, const char *last_words) {
     live->is_running = false;
     (void)uv_timer_stop(&live->timer);
     live->is_current = false; /* a question may be open */
@@ -221,7 +221,7 @@ static void stop(struct live *live, const char *last_words) {
 
 void live_stop(struct live *live) {
     if (live->is_running)
-        stop(live, "");
+        live_fall_silent(live, "");
 }
 
 void live_end(struct live *live, const char *verdict, enum live_tone tone) {
@@ -232,10 +232,10 @@ void live_end(struct live *live, const char *verdict, enum live_tone tone) {
 
     if (!live->is_running)
         return;
-    look(live, &snapshot);
+    live_look(live, &snapshot);
     if (live->mode == LIVE_JSON) {
         say_json(live, &snapshot, verdict);
-        stop(live, "");
+        live_fall_silent(live, "");
         return;
     }
     if (live->mode == LIVE_VIEW) {
@@ -244,7 +244,7 @@ void live_end(struct live *live, const char *verdict, enum live_tone tone) {
     }
     live_draw_end(&snapshot, verdict, tone, &style, &frame);
     (void)snprintf(text, sizeof text, "%s\n", frame.text);
-    stop(live, text);
+    live_fall_silent(live, text);
 }
 
 /* A terminal has echoed ^C where the cursor is: in the view, or else on a line that ends here. */

@@ -31,14 +31,14 @@ struct pen {
     unsigned columns; /* that a line may have */
 };
 
-static unsigned *column_of(const struct pen *pen) {
+static unsigned *live_draw_column_of(const struct pen *pen) {
     assert(pen->frame->lines > 0 && pen->frame->lines <= LIVE_LINES);
     return &pen->frame->width[pen->frame->lines - 1];
 }
 
 static unsigned room(const struct pen *pen) {
-    assert(*column_of(pen) <= pen->columns);
-    return pen->columns - *column_of(pen);
+    assert(*live_draw_column_of(pen) <= pen->columns);
+    return pen->columns - *live_draw_column_of(pen);
 }
 
 static void put_raw(struct pen *pen, const char *text) {
@@ -56,12 +56,12 @@ static unsigned columns_of(const char *text) {
 }
 
 /* All of `text` or, where it does not fit, nothing. */
-static bool put(struct pen *pen, enum colour colour, const char *text) {
+static bool live_draw_put(struct pen *pen, enum colour colour, const char *text) {
     const char *code = pen->style->is_coloured ? codes[colour] : "";
 
     if (columns_of(text) > room(pen))
         return false;
-    *column_of(pen) += columns_of(text);
+    *live_draw_column_of(pen) += columns_of(text);
     put_raw(pen, code);
     put_raw(pen, text);
     if (code[0] != '\0')
@@ -77,7 +77,7 @@ __attribute__((format(printf, 3, 4))) static bool put_format(struct pen *pen, en
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return put(pen, colour, text);
+    return live_draw_put(pen, colour, text);
 }
 
 static bool begin_line(struct pen *pen, const char *label) {
@@ -87,14 +87,14 @@ static bool begin_line(struct pen *pen, const char *label) {
         return false;
     if (pen->frame->lines++ > 0)
         put_raw(pen, "\n");
-    *column_of(pen) = 0;
+    *live_draw_column_of(pen) = 0;
     if (label != NULL && pen->columns >= 3 * LABEL_WIDTH)
         (void)put_format(pen, DIM, LABEL, label);
     return true;
 }
 
 /* Names come from elsewhere: what a terminal would obey becomes a question mark. */
-static const char *clean(const char *name, unsigned most, char *text, size_t size) {
+static const char *live_draw_clean(const char *name, unsigned most, char *text, size_t size) {
     size_t i;
 
     for (i = 0; i < most && i + 1 < size && name[i] != '\0'; i++)
@@ -139,13 +139,14 @@ static void draw_title(struct pen *pen, const struct live_snapshot *snapshot) {
         (void)snprintf(repeat, sizeof repeat, "  repeat %zu of %zu", snapshot->repeat,
                        snapshot->repeats);
     others = columns_of(phase) + columns_of(place);
-    (void)put(pen, BOLD,
-              clean(snapshot->name, others < pen->columns ? pen->columns - others : 0, name,
-                    sizeof name));
-    (void)put(pen, PLAIN, place);
+    (void)live_draw_put(pen, BOLD,
+                        live_draw_clean(snapshot->name,
+                                        others < pen->columns ? pen->columns - others : 0, name,
+                                        sizeof name));
+    (void)live_draw_put(pen, PLAIN, place);
     if (columns_of(repeat) + columns_of(phase) <= room(pen))
-        (void)put(pen, DIM, repeat);
-    (void)put(pen, DIM, phase);
+        (void)live_draw_put(pen, DIM, repeat);
+    (void)live_draw_put(pen, DIM, phase);
 }
 
 static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned width) {
@@ -159,8 +160,8 @@ static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned widt
         cells = 1; /* empty is what is sold out */
     for (unsigned i = 0; i < width; i++)
         strcat(i < cells ? filled : rest, i < cells ? full : empty);
-    (void)put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
-    (void)put(pen, DIM, rest);
+    (void)live_draw_put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
+    (void)live_draw_put(pen, DIM, rest);
 }
 
 /* What is left by the target's word, else by the answers. */
@@ -186,7 +187,7 @@ static void draw_stock(struct pen *pen, const struct live_snapshot *snapshot) {
         width = BAR_MAX;
     if (width >= BAR_MIN)
         draw_bar(pen, left, snapshot->stock, width);
-    (void)put(pen, PLAIN, width >= BAR_MIN ? text : text + 2);
+    (void)live_draw_put(pen, PLAIN, width >= BAR_MIN ? text : text + 2);
 }
 
 static int64_t oversold(const struct live_snapshot *snapshot) {
@@ -264,14 +265,14 @@ static void draw_lock(struct pen *pen, const struct live_snapshot *snapshot) {
     if (!snapshot->has_holder || !begin_line(pen, "lock"))
         return;
     if (snapshot->holder == NULL)
-        (void)put(pen, DIM, "free");
+        (void)live_draw_put(pen, DIM, "free");
     else
-        (void)put_format(
-            pen, PLAIN, "held by %s",
-            clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0, name, sizeof name));
+        (void)put_format(pen, PLAIN, "held by %s",
+                         live_draw_clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0, name,
+                                         sizeof name));
 }
 
-static struct pen begin(const struct live_style *style, struct live_frame *frame) {
+static struct pen live_draw_begin(const struct live_style *style, struct live_frame *frame) {
     unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
 
     frame->lines = 0;
@@ -285,7 +286,7 @@ static struct pen begin(const struct live_style *style, struct live_frame *frame
 
 void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
                struct live_frame *frame) {
-    struct pen pen = begin(style, frame);
+    struct pen pen = live_draw_begin(style, frame);
 
     draw_title(&pen, snapshot);
     draw_stock(&pen, snapshot);
@@ -298,7 +299,7 @@ void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, en
                    const struct live_style *style, struct live_frame *frame) {
     static const enum colour tones[] = {
         [LIVE_OPEN] = YELLOW, [LIVE_GOOD] = GREEN, [LIVE_BAD] = RED};
-    struct pen pen = begin(style, frame);
+    struct pen pen = live_draw_begin(style, frame);
     char name[96], place[64] = "", duration[DURATION_TEXT];
     bool is_narrow = pen.columns < NARROW;
     unsigned others;
@@ -309,11 +310,11 @@ void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, en
         (void)snprintf(place, sizeof place, "  %zu/%zu", snapshot->round, snapshot->rounds);
     others = columns_of(place) + columns_of(verdict) + 2;
     (void)put_format(&pen, BOLD, is_narrow ? "%s" : "%-8s",
-                     clean(snapshot->name,
-                           others < pen.columns ? pen.columns - others : pen.columns, name,
-                           sizeof name));
+                     live_draw_clean(snapshot->name,
+                                     others < pen.columns ? pen.columns - others : pen.columns,
+                                     name, sizeof name));
     (void)put_format(&pen, PLAIN, "%s  ", place);
-    (void)put(&pen, tones[tone], verdict);
+    (void)live_draw_put(&pen, tones[tone], verdict);
     put_sold(&pen, "  sold ", snapshot);
     (void)put_format(&pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
     put_others(&pen, snapshot);
@@ -331,9 +332,9 @@ const char *live_line(const struct live_snapshot *snapshot, char *text, size_t s
     (void)snprintf(text, size,
                    "%s %zu/%zu  %.1f s  offered %.0f/s  achieved %.0f/s  sold %zu%s%s  "
                    "in flight %zu  p99 %s%s",
-                   clean(snapshot->name, sizeof name - 1, name, sizeof name), snapshot->round,
-                   snapshot->rounds, (double)snapshot->elapsed_ns / 1e9, snapshot->offered,
-                   snapshot->achieved, snapshot->sold,
+                   live_draw_clean(snapshot->name, sizeof name - 1, name, sizeof name),
+                   snapshot->round, snapshot->rounds, (double)snapshot->elapsed_ns / 1e9,
+                   snapshot->offered, snapshot->achieved, snapshot->sold,
                    stock_text(snapshot, "/", stock, sizeof stock), warning, snapshot->in_flight,
                    p99_text(snapshot, duration), phases[snapshot->phase]);
     return text;

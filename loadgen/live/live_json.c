@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static json_t *number_or_null(int64_t number) {
+static json_t *live_json_number_or_null(int64_t number) {
     return number < 0 ? json_null() : json_integer(number);
 }
 
@@ -30,7 +30,8 @@ static json_t *snapshot_json(const struct live_snapshot *snapshot) {
         {"elapsed_ms", json_ms((double)snapshot->elapsed_ns)},
         {"span_ms", json_ms((double)snapshot->span_ns)},
         {"sold", json_integer((json_int_t)snapshot->sold)},
-        {"stock", number_or_null(snapshot->stock)}, {"left", number_or_null(snapshot->left)},
+        {"stock", live_json_number_or_null(snapshot->stock)},
+        {"left", live_json_number_or_null(snapshot->left)},
         {"in_flight", json_integer((json_int_t)snapshot->in_flight)},
         {"offered", json_real(snapshot->offered)}, {"achieved", json_real(snapshot->achieved)},
         {"p99_ms", snapshot->p99_ns < 0 ? json_null() : json_ms((double)snapshot->p99_ns)},

@@ -39,7 +39,7 @@ void screen_size(const struct screen *screen, unsigned *columns, unsigned *rows)
 
 /* Also without O_NONBLOCK, when the terminal could not be opened again, or for a pipe: one that has
  * room takes more than a frame. */
-static bool has_room(const struct screen *screen) {
+static bool screen_has_room(const struct screen *screen) {
     struct pollfd poll_fd = {.fd = screen->fd, .events = POLLOUT};
 
     return poll(&poll_fd, 1, 0) == 1;
@@ -48,7 +48,7 @@ static bool has_room(const struct screen *screen) {
 /* What cannot be written at all, as to a terminal that is gone, is forgotten. */
 static void write_on(struct screen *screen) {
     assert(screen->written <= screen->length);
-    while (screen->written < screen->length && has_room(screen)) {
+    while (screen->written < screen->length && screen_has_room(screen)) {
         ssize_t length =
             write(screen->fd, screen->bytes + screen->written, screen->length - screen->written);
 
@@ -70,8 +70,8 @@ bool screen_is_ready(struct screen *screen) {
     return screen->length == 0 && (foreground < 0 || foreground == getpgrp());
 }
 
-__attribute__((format(printf, 2, 3))) static void append(struct screen *screen, const char *format,
-                                                         ...) {
+__attribute__((format(printf, 2, 3))) static void screen_append(struct screen *screen,
+                                                                const char *format, ...) {
     size_t room = sizeof screen->bytes - screen->length;
     va_list args;
     int length;
@@ -99,9 +99,9 @@ static size_t rows_drawn(const struct screen *screen) {
 static void go_to_start(struct screen *screen) {
     size_t rows = rows_drawn(screen);
 
-    append(screen, "\r");
+    screen_append(screen, "\r");
     if (rows > 1)
-        append(screen, "\033[%zuA", rows - 1);
+        screen_append(screen, "\033[%zuA", rows - 1);
 }
 
 void screen_show(struct screen *screen, const struct live_frame *frame) {
@@ -109,16 +109,16 @@ void screen_show(struct screen *screen, const struct live_frame *frame) {
 
     assert(frame->lines <= LIVE_LINES);
     assert(screen->length == 0); /* it is ready */
-    append(screen, "\033[?25l");
+    screen_append(screen, "\033[?25l");
     go_to_start(screen);
     for (size_t i = 0; i < frame->lines; i++) {
         int length = (int)strcspn(line, "\n");
 
-        append(screen, "%s%.*s\033[K", i > 0 ? "\r\n" : "", length, line);
+        screen_append(screen, "%s%.*s\033[K", i > 0 ? "\r\n" : "", length, line);
         line += length + 1;
         screen->width[i] = frame->width[i];
     }
-    append(screen, "\033[J\033[?25h");
+    screen_append(screen, "\033[J\033[?25h");
     screen->lines = frame->lines;
     write_on(screen);
 }
@@ -126,10 +126,10 @@ void screen_show(struct screen *screen, const struct live_frame *frame) {
 void screen_say(struct screen *screen, const char *text) {
     if (screen->lines > 0) {
         go_to_start(screen);
-        append(screen, "\033[J");
+        screen_append(screen, "\033[J");
         screen->lines = 0;
     }
-    append(screen, "%s", text);
+    screen_append(screen, "%s", text);
     write_on(screen);
 }
 

@@ -94,7 +94,7 @@ const struct command_words *command_words(enum command command) {
     return &commands[command];
 }
 
-static bool is_among(const char *words, const char *word) {
+static bool command_is_among(const char *words, const char *word) {
     const size_t length = strlen(word);
 
     for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
@@ -108,5 +108,5 @@ static bool is_among(const char *words, const char *word) {
 }
 
 bool command_has(enum command command, const char *setting) {
-    return is_among(command_words(command)->settings, setting) == (command != COMMAND_FIRE);
+    return command_is_among(command_words(command)->settings, setting) == (command != COMMAND_FIRE);
 }

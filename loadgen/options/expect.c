@@ -6,7 +6,7 @@
 
 /* ---- sets of anomalies */
 
-static uint32_t bit_of(int anomaly) {
+static uint32_t expect_bit_of(int anomaly) {
     return UINT32_C(1) << anomaly;
 }
 
@@ -14,7 +14,7 @@ static uint32_t found_in(const struct verdict *verdict) {
     uint32_t found = 0;
 
     for (int i = 0; i < ANOMALY_COUNT; i++)
-        found |= verdict->found[i].count > 0 ? bit_of(i) : 0;
+        found |= verdict->found[i].count > 0 ? expect_bit_of(i) : 0;
     return found;
 }
 
@@ -24,10 +24,10 @@ static const char *write_set(uint32_t must, uint32_t may, char text[EXPECT_TEXT]
 
     text[0] = '\0';
     for (int i = 0; i < ANOMALY_COUNT; i++)
-        if (((must | may) & bit_of(i)) != 0)
-            used +=
-                (size_t)snprintf(text + used, EXPECT_TEXT - used, "%s%s%s", used > 0 ? "+" : "",
-                                 anomaly_name((enum anomaly)i), (may & bit_of(i)) != 0 ? "?" : "");
+        if (((must | may) & expect_bit_of(i)) != 0)
+            used += (size_t)snprintf(text + used, EXPECT_TEXT - used, "%s%s%s", used > 0 ? "+" : "",
+                                     anomaly_name((enum anomaly)i),
+                                     (may & expect_bit_of(i)) != 0 ? "?" : "");
     return text;
 }
 
@@ -42,7 +42,7 @@ static uint32_t bit_named(const char *name, size_t length) {
         const char *own = anomaly_name((enum anomaly)i);
 
         if (strlen(own) == length && strncmp(own, name, length) == 0)
-            return bit_of(i);
+            return expect_bit_of(i);
     }
     return 0;
 }
@@ -104,8 +104,8 @@ static size_t assign(const char *name, const struct expectation *expectation,
 }
 
 /* `text` is name=VALUE, and is cut apart. */
-static int parse_one(char *text, const struct strategy_list *list, struct expectation *expectations,
-                     char *why, size_t why_size) {
+static int expect_parse_one(char *text, const struct strategy_list *list,
+                            struct expectation *expectations, char *why, size_t why_size) {
     char *equals = strchr(text, '=');
     char flaw[EXPECT_TEXT] = "it lacks a =";
     struct expectation expectation;
@@ -135,7 +135,7 @@ int expect_parse(const char *text, const struct strategy_list *list,
         size_t length = strcspn(text, ",");
 
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
-        if (parse_one(one, list, expectations, why, why_size) != 0)
+        if (expect_parse_one(one, list, expectations, why, why_size) != 0)
             return -1;
         text += length;
         text += *text == ',';

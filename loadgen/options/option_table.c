@@ -182,7 +182,8 @@ const struct setting *option_flags(struct options *options, enum command command
 /* ---- JSON */
 
 /* "dup-rate" is dup_rate; of a duration, the unit is told: timeout_ns. */
-static const char *key_of(const struct option *option, const char *unit, char key[KEY_SIZE]) {
+static const char *option_table_key_of(const struct option *option, const char *unit,
+                                       char key[KEY_SIZE]) {
     int length = snprintf(key, KEY_SIZE, "%s%s", option->flag.name,
                           option->flag.type == SETTING_DURATION ? unit : "");
 
@@ -194,7 +195,7 @@ static const char *key_of(const struct option *option, const char *unit, char ke
 }
 
 static const char *summary_key(const struct option *option, char key[KEY_SIZE]) {
-    return option->key != NULL ? option->key : key_of(option, "_ms", key);
+    return option->key != NULL ? option->key : option_table_key_of(option, "_ms", key);
 }
 
 static json_t *write_value(const struct option *option, const struct options *options) {
@@ -223,7 +224,8 @@ json_t *option_history(const struct options *options) {
 
     for (size_t i = 0; i < ROWS; i++)
         if (table[i].reach >= HISTORY)
-            json_text_set(&json, key_of(&table[i], "_ns", key), write_value(&table[i], options));
+            json_text_set(&json, option_table_key_of(&table[i], "_ns", key),
+                          write_value(&table[i], options));
     return json;
 }
 
@@ -259,7 +261,7 @@ bool option_is_compared(const char *key) {
 /* ---- back from a history, which may be of a program with other bounds */
 
 /* Of a list each element by itself: a line break stands between them. */
-static void make_printable(char *text, enum setting_type type) {
+static void option_table_make_printable(char *text, enum setting_type type) {
     char *end = type == SETTING_LIST ? strchr(text, '\n') : NULL;
 
     for (; end != NULL; text = end + 1, end = strchr(text, '\n')) {
@@ -270,7 +272,8 @@ static void make_printable(char *text, enum setting_type type) {
     utf8_make_printable(text);
 }
 
-static int read_value(const json_t *json, const struct option *option, struct options *options) {
+static int option_table_read_value(const json_t *json, const struct option *option,
+                                   struct options *options) {
     void *at = (char *)options + option->place;
     json_int_t number;
     char *text;
@@ -294,7 +297,7 @@ static int read_value(const json_t *json, const struct option *option, struct op
     }
     text = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
     if (text != NULL)
-        make_printable(text, option->flag.type);
+        option_table_make_printable(text, option->flag.type);
     *(char **)at = text;
     return text != NULL ? 0 : -1;
 }
@@ -308,8 +311,8 @@ const char *option_read_history(const json_t *json, struct options *options,
 
         if (table[i].reach < HISTORY)
             continue;
-        value = json_object_get(json, key_of(&table[i], "_ns", key));
-        if (read_value(value, &table[i], options) == 0)
+        value = json_object_get(json, option_table_key_of(&table[i], "_ns", key));
+        if (option_table_read_value(value, &table[i], options) == 0)
             continue;
         snprintf(wrong, OPTION_WRONG, "its \"%s\" %s", key,
                  value == NULL ? "is missing" : "is of another type or out of range");

@@ -26,7 +26,8 @@
 static struct options set;
 static struct settings_given given;
 
-__attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static enum options_result options_refuse(const char *format,
+                                                                                ...) {
     va_list arguments;
 
     va_start(arguments, format);
@@ -39,30 +40,32 @@ static enum options_result check_thresholds(void) {
     char why[THRESHOLD_WHY];
 
     if (threshold_parse(set.thresholds, &set.threshold_list, why, sizeof why) != 0)
-        return refuse("%s", why);
+        return options_refuse("%s", why);
     for (size_t i = 0; i < set.threshold_list.count && set.is_unjudged; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];
 
         if (threshold_needs_verdict(threshold))
-            return refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
-                          threshold->text);
+            return options_refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
+                                  threshold->text);
     }
     if (set.is_aborting && set.threshold_list.count == 0)
-        return refuse("--abort-on-fail needs a --threshold that can fail");
+        return options_refuse("--abort-on-fail needs a --threshold that can fail");
     return OPTIONS_OK;
 }
 
 /* They reach files of lines and terminals, and --name a path. */
 static enum options_result check_texts(void) {
     if (!utf8_is_printable(set.name))
-        return refuse("--name is printable text in UTF-8, without control characters or marks that "
-                      "turn the direction of writing");
+        return options_refuse(
+            "--name is printable text in UTF-8, without control characters or marks that "
+            "turn the direction of writing");
     if (table_width(set.name) > NAME_CHARACTERS)
-        return refuse("--name has more than 200 characters");
+        return options_refuse("--name has more than 200 characters");
     if (!utf8_is_printable(set.strategies))
-        return refuse("--strategy is printable text in UTF-8 without control characters");
+        return options_refuse("--strategy is printable text in UTF-8 without control characters");
     if (set.path[0] != '/' || !utf8_is_printable(set.path) || strchr(set.path, ' ') != NULL)
-        return refuse("--path starts with a / and has neither spaces nor control characters");
+        return options_refuse(
+            "--path starts with a / and has neither spaces nor control characters");
     return OPTIONS_OK;
 }
 
@@ -77,24 +80,24 @@ static bool is_format(const char *name) {
 
 static enum options_result check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
-        return refuse("--arrival is poisson or constant");
+        return options_refuse("--arrival is poisson or constant");
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
-        return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
+        return options_refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
-        return refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
+        return options_refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
     if (set.is_keyless) { /* there is no key to send again */
         set.shape.dup_rate = 0;
         strcpy(set.dup_rate, "0");
     }
     if (!is_format(set.output_format))
-        return refuse("--output-format is text or json%s",
-                      set.command == COMMAND_CLAIMS ? ", or markdown" : "");
+        return options_refuse("--output-format is text or json%s",
+                              set.command == COMMAND_CLAIMS ? ", or markdown" : "");
     if (set.is_unjudged && set.expect[0] != '\0')
-        return refuse("--expect needs a verdict, and --no-judge gives none");
+        return options_refuse("--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {
         set.items = set.repeat = 1;
         if (uuid_parse(set.product, set.product) != 0)
-            return refuse("--product is an id such as loadgen create prints");
+            return options_refuse("--product is an id such as loadgen create prints");
     }
     return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
 }
@@ -105,7 +108,7 @@ static enum options_result shape_stages(void) {
 
     set.requests = 0;
     if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
-        return refuse("%s", why);
+        return options_refuse("%s", why);
     set.duration_ns = plan_span_ns(shape);
     return OPTIONS_OK;
 }
@@ -125,7 +128,8 @@ static enum options_result shape_load(void) {
         return OPTIONS_BAD;
     planned = set.requests > 0 ? (double)set.requests : plan_expected(shape) + 0.5;
     if (planned < 1 || planned > REQUESTS_MAX)
-        return refuse("--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
+        return options_refuse(
+            "--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
     set.requests = (int64_t)planned;
     shape->count = (size_t)set.requests;
     return OPTIONS_OK;
@@ -138,16 +142,16 @@ static enum options_result check_faults(void) {
 
     if (fault_list_parse(set.faults, plan_span_ns(&set.shape), &set.fault_list, why, sizeof why) !=
         0)
-        return refuse("%s", why);
+        return options_refuse("%s", why);
     if (faults->failpoint_count > 0 && (is_attack() || set.is_unjudged))
-        return refuse("--fault %s has no effect with --%s, for no product is made",
-                      faults->failpoints[0], set.is_unjudged ? "no-judge" : "product");
+        return options_refuse("--fault %s has no effect with --%s, for no product is made",
+                              faults->failpoints[0], set.is_unjudged ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
-        return refuse("--fault %s needs scripts/stack: call scripts/loadgen, "
-                      "or name the script with --stack",
-                      faults->items[0].text);
+        return options_refuse("--fault %s needs scripts/stack: call scripts/loadgen, "
+                              "or name the script with --stack",
+                              faults->items[0].text);
     if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
-        return refuse("--stack %.300s: %s", set.stack, strerror(errno));
+        return options_refuse("--stack %.300s: %s", set.stack, strerror(errno));
     return OPTIONS_OK;
 }
 
@@ -161,15 +165,15 @@ static enum options_result make_list(void) {
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
     for (const struct strategy_option *option = common; option < common + 3; option++)
         if (option->value[0] != '\0' && number_read_duration(option->value, &ns) != 0)
-            return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
-                          option->value);
+            return options_refuse("--%s %.40s is no duration; write it like 2ms or 1.5s",
+                                  option->name, option->value);
     if (is_attack() && !set.is_unjudged)
         return OPTIONS_OK; /* until options_attack() */
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
-        return refuse("%s", why);
+        return options_refuse("%s", why);
     if (set.command == COMMAND_CREATE && set.list.count != 1)
-        return refuse("create makes one product: name one --strategy");
+        return options_refuse("create makes one product: name one --strategy");
     return OPTIONS_OK;
 }
 
@@ -224,20 +228,22 @@ static enum options_result check_pairs(void) {
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
-            return refuse("--%s has no effect with --%s", pairs[i].weak, pairs[i].strong);
+            return options_refuse("--%s has no effect with --%s", pairs[i].weak, pairs[i].strong);
     if (set.items == 1 && is_in(given.by_flag, "skew"))
-        return refuse("--skew has no effect on one product; add --items");
+        return options_refuse("--skew has no effect on one product; add --items");
     if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))
-        return refuse("--max-in-flight has no effect above --connections, which is %lld here",
-                      (long long)set.connections);
+        return options_refuse(
+            "--max-in-flight has no effect above --connections, which is %lld here",
+            (long long)set.connections);
     if (set.workers > set.connections)
-        return refuse("--workers %lld need a connection each, and --connections is %lld here",
-                      (long long)set.workers, (long long)set.connections);
+        return options_refuse(
+            "--workers %lld need a connection each, and --connections is %lld here",
+            (long long)set.workers, (long long)set.connections);
     if (set.max_in_flight > 0 && set.workers > set.max_in_flight)
-        return refuse("--workers %lld are to share --max-in-flight, which is %lld here",
-                      (long long)set.workers, (long long)set.max_in_flight);
+        return options_refuse("--workers %lld are to share --max-in-flight, which is %lld here",
+                              (long long)set.workers, (long long)set.max_in_flight);
     if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
-        return refuse("--results has no effect when serve is given a folder");
+        return options_refuse("--results has no effect when serve is given a folder");
     return OPTIONS_OK;
 }
 
@@ -250,9 +256,9 @@ static enum options_result check_flags(void) {
         if ((given.by_flag >> i & 1) == 0 || command_has(set.command, flags[i].name))
             continue;
         if (set.command == COMMAND_FIRE)
-            return refuse("--%s has no effect on a run; see loadgen --help", flags[i].name);
-        return refuse("--%s has no effect with %s; see loadgen %s --help", flags[i].name, word,
-                      word);
+            return options_refuse("--%s has no effect on a run; see loadgen --help", flags[i].name);
+        return options_refuse("--%s has no effect with %s; see loadgen %s --help", flags[i].name,
+                              word, word);
     }
     return OPTIONS_OK;
 }
@@ -262,12 +268,12 @@ static enum options_result check_command(int argc, char **argv) {
 
     set.command = COMMAND_FIRE;
     if (argc > 1 && command_find(argv[1], &set.command) != 0)
-        return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
+        return options_refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
     words = command_words(set.command);
     if (set.argument_count < words->least || set.argument_count > words->most)
-        return refuse("usage: loadgen %s", words->rest);
+        return options_refuse("usage: loadgen %s", words->rest);
     return check_flags() == OPTIONS_OK ? check_pairs() : OPTIONS_BAD;
 }
 
@@ -306,7 +312,7 @@ enum options_result options_read(struct options **options, const char *version, 
     set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
     if (set.program == NULL || set.command_line == NULL)
-        return refuse("out of memory");
+        return options_refuse("out of memory");
     switch (settings_read(option_flags(&set, named), &program, &argc, argv, &given)) {
     case SETTINGS_OK:
         break;

@@ -94,7 +94,7 @@ static bool is_ratio(enum metric_kind kind) {
 }
 
 /* As people write it: anomalies, too, in lower case. */
-static const char *name_of(const struct metric *metric, char name[THRESHOLD_METRIC]) {
+static const char *threshold_name_of(const struct metric *metric, char name[THRESHOLD_METRIC]) {
     size_t length = strlen(metric->name);
 
     assert(length < THRESHOLD_METRIC);
@@ -113,8 +113,8 @@ struct complaint {
     size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct complaint *complaint,
-                                                        const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static int threshold_refuse(const struct complaint *complaint,
+                                                                  const char *format, ...) {
     char reason[THRESHOLD_WHY - THRESHOLD_TEXT - 16];
     va_list arguments;
 
@@ -132,9 +132,9 @@ static const char *list_metrics(char text[THRESHOLD_WHY / 2]) {
     size_t used = 0;
 
     for (const struct metric *metric = metrics; metric->name != NULL; metric++)
-        used +=
-            (size_t)snprintf(text + used, THRESHOLD_WHY / 2 - used, "%s%s%s", used > 0 ? ", " : "",
-                             name_of(metric, name), metric->kind == METRIC_PERCENTILE ? "(N)" : "");
+        used += (size_t)snprintf(text + used, THRESHOLD_WHY / 2 - used, "%s%s%s",
+                                 used > 0 ? ", " : "", threshold_name_of(metric, name),
+                                 metric->kind == METRIC_PERCENTILE ? "(N)" : "");
     return text;
 }
 
@@ -178,29 +178,30 @@ static void squeeze(char *to, size_t size, const char *from, size_t length) {
 
 /* ---- values */
 
-static int read_value(const struct complaint *complaint, const struct metric *metric,
-                      const char *text, struct threshold *threshold) {
+static int threshold_read_value(const struct complaint *complaint, const struct metric *metric,
+                                const char *text, struct threshold *threshold) {
     int64_t ns;
 
     threshold->is_part = metric->kind == METRIC_LATE ||
                          (metric->kind == METRIC_OUTCOME && strchr(text, '%') != NULL);
     if (text[0] == '\0')
-        return refuse(complaint, "the value is missing; for example " EXAMPLES);
+        return threshold_refuse(complaint, "the value is missing; for example " EXAMPLES);
     if (is_time(metric->kind)) {
         if (number_read_duration(text, &ns) != 0 || ns < 0)
-            return refuse(complaint,
-                          "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
-                          text, threshold->metric);
+            return threshold_refuse(
+                complaint, "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
+                text, threshold->metric);
         threshold->value = (double)ns;
     } else if (threshold->is_part) {
         if (number_read_part(text, &threshold->value) != 0)
-            return refuse(complaint, "\"%s\" is no part of the requests: write it like 1%% or 0.01",
-                          text);
+            return threshold_refuse(
+                complaint, "\"%s\" is no part of the requests: write it like 1%% or 0.01", text);
     } else if (number_read_scaled(text, &threshold->value) != 0) {
-        return refuse(complaint, "\"%s\" is no number: write it like 100, 20k or 1m", text);
+        return threshold_refuse(complaint, "\"%s\" is no number: write it like 100, 20k or 1m",
+                                text);
     } else if (!is_ratio(metric->kind) && threshold->value > floor(threshold->value)) {
-        return refuse(complaint, "\"%s\" is no whole number, and %s counts", text,
-                      threshold->metric);
+        return threshold_refuse(complaint, "\"%s\" is no whole number, and %s counts", text,
+                                threshold->metric);
     }
     return 0;
 }
@@ -220,10 +221,10 @@ static int split_percentile(const struct complaint *complaint, char *metric, dou
     rest = number_read(at + is_open, percentile);
     if (rest == NULL || strcmp(rest, is_open ? ")" : "") != 0 || !(*percentile > 0) ||
         *percentile > 100)
-        return refuse(complaint,
-                      "\"%s\" is no percentile: write it like p(99) or p(99.9), more "
-                      "than 0 and at most 100",
-                      metric);
+        return threshold_refuse(complaint,
+                                "\"%s\" is no percentile: write it like p(99) or p(99.9), more "
+                                "than 0 and at most 100",
+                                metric);
     *at = '\0';
     return 0;
 }
@@ -238,19 +239,20 @@ static int read_metric(const struct complaint *complaint, const char *text, size
         return -1;
     *metric = word[0] != '\0' ? find_metric(word) : NULL;
     if (*metric == NULL)
-        return refuse(complaint, "there is no metric \"%s\"; there are %s; for example " EXAMPLES,
-                      word, list_metrics(list));
+        return threshold_refuse(complaint,
+                                "there is no metric \"%s\"; there are %s; for example " EXAMPLES,
+                                word, list_metrics(list));
     is_percentile = (*metric)->kind == METRIC_PERCENTILE;
     if (is_percentile != (threshold->percentile > 0))
-        return refuse(complaint,
-                      is_percentile ? "which percentile? write it like %s(99)"
-                                    : "%s is no percentile: leave the number away",
-                      word);
-    (void)name_of(*metric, threshold->metric);
+        return threshold_refuse(complaint,
+                                is_percentile ? "which percentile? write it like %s(99)"
+                                              : "%s is no percentile: leave the number away",
+                                word);
+    (void)threshold_name_of(*metric, threshold->metric);
     return 0;
 }
 
-static int parse_one(const struct complaint *complaint, struct threshold *threshold) {
+static int threshold_parse_one(const struct complaint *complaint, struct threshold *threshold) {
     const char *text = complaint->text;
     const struct metric *metric = NULL;
     size_t metric_length = strcspn(text, "=!<>");
@@ -258,15 +260,16 @@ static int parse_one(const struct complaint *complaint, struct threshold *thresh
     char value[THRESHOLD_TEXT];
 
     if (strlen(text) >= sizeof threshold->text)
-        return refuse(complaint, "longer than %zu characters", sizeof threshold->text - 1);
+        return threshold_refuse(complaint, "longer than %zu characters",
+                                sizeof threshold->text - 1);
     if (rest == NULL)
-        return refuse(complaint,
-                      "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
+        return threshold_refuse(
+            complaint, "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
     snprintf(threshold->text, sizeof threshold->text, "%s", text);
     squeeze(value, sizeof value, rest, strlen(rest));
     if (read_metric(complaint, text, metric_length, threshold, &metric) != 0)
         return -1;
-    return read_value(complaint, metric, value, threshold);
+    return threshold_read_value(complaint, metric, value, threshold);
 }
 
 /* The next line, without the spaces around it, into `line`; returns where the one after begins. */
@@ -289,10 +292,10 @@ int threshold_parse(const char *text, struct threshold_list *list, char *why, si
     while (*text != '\0') {
         text = next_line(text, line, sizeof line);
         if (line[0] == '\0')
-            return refuse(&complaint, "it is empty; for example " EXAMPLES);
+            return threshold_refuse(&complaint, "it is empty; for example " EXAMPLES);
         if (list->count == THRESHOLDS_MAX)
-            return refuse(&complaint, "there are at most %d thresholds", THRESHOLDS_MAX);
-        if (parse_one(&complaint, &list->items[list->count]) != 0)
+            return threshold_refuse(&complaint, "there are at most %d thresholds", THRESHOLDS_MAX);
+        if (threshold_parse_one(&complaint, &list->items[list->count]) != 0)
             return -1;
         list->count++;
     }
@@ -310,7 +313,7 @@ static double found(const struct verdict *verdict, int which) {
     return sum;
 }
 
-static double part_of(double count, size_t all) {
+static double threshold_part_of(double count, size_t all) {
     return all > 0 ? count / (double)all : 0;
 }
 
@@ -334,9 +337,9 @@ static double count_over(const struct histogram *histogram, double limit) {
 
 /* At the end of a round; or, before it, the least that it can be when `planned` requests have come.
  */
-static double measure(const struct threshold *threshold, const struct metric *metric,
-                      const struct recorder *recorder, const struct verdict *verdict,
-                      size_t planned) {
+static double threshold_measure(const struct threshold *threshold, const struct metric *metric,
+                                const struct recorder *recorder, const struct verdict *verdict,
+                                size_t planned) {
     const struct histogram *latency = &recorder->latency;
     double count;
 
@@ -345,14 +348,16 @@ static double measure(const struct threshold *threshold, const struct metric *me
         return verdict != NULL ? found(verdict, metric->which) : 0;
     case METRIC_OUTCOME:
         count = (double)recorder->by_outcome[metric->which];
-        return threshold->is_part ? part_of(count, planned > 0 ? planned : recorder->count) : count;
+        return threshold->is_part
+                   ? threshold_part_of(count, planned > 0 ? planned : recorder->count)
+                   : count;
     case METRIC_OFFERED:
         return (double)recorder->count;
     case METRIC_PERCENTILE:
         latency = times(recorder, metric);
         return time_of(latency, (double)histogram_percentile(latency, threshold->percentile));
     case METRIC_MEAN:
-        return planned > 0 ? part_of(latency->sum, planned)
+        return planned > 0 ? threshold_part_of(latency->sum, planned)
                            : time_of(latency, histogram_mean(latency));
     case METRIC_MAX:
         return time_of(latency, (double)latency->max);
@@ -360,7 +365,7 @@ static double measure(const struct threshold *threshold, const struct metric *me
         return recorder_rate(recorder);
     case METRIC_RETRIES:
         return recorder->by_outcome[RECORD_SOLD] > 0
-                   ? part_of((double)recorder->retries, recorder->by_outcome[RECORD_SOLD])
+                   ? threshold_part_of((double)recorder->retries, recorder->by_outcome[RECORD_SOLD])
                    : (double)NAN;
     case METRIC_OVERTAKEN:
         return (double)recorder->overtaken;
@@ -368,7 +373,7 @@ static double measure(const struct threshold *threshold, const struct metric *me
         break;
     }
     if (planned > 0)
-        return part_of(count_over(&recorder->lateness, VERDICT_LATE_NS), planned);
+        return threshold_part_of(count_over(&recorder->lateness, VERDICT_LATE_NS), planned);
     return recorder->lateness.count > 0 ? 1 - recorder_punctual(recorder, VERDICT_LATE_NS) : 0;
 }
 
@@ -382,8 +387,8 @@ static bool keeps(const struct threshold *threshold, double measured) {
 /* ---- in mid-flight */
 
 /* Whether nothing that may still come can mend it: the measured value only grows. */
-static bool is_lost(const struct threshold *threshold, const struct metric *metric,
-                    const struct recorder *recorder) {
+static bool threshold_is_lost(const struct threshold *threshold, const struct metric *metric,
+                              const struct recorder *recorder) {
     size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
     double least, allowed = (1 - threshold->percentile / 100) * (double)planned;
 
@@ -404,7 +409,7 @@ static bool is_lost(const struct threshold *threshold, const struct metric *metr
     case METRIC_LATE:
         break;
     }
-    least = measure(threshold, metric, recorder, NULL, planned);
+    least = threshold_measure(threshold, metric, recorder, NULL, planned);
     return least >= threshold->value && !keeps(threshold, least);
 }
 
@@ -413,9 +418,9 @@ bool threshold_holds(const struct threshold *threshold, const struct recorder *r
     const struct metric *metric = find_metric(threshold->metric);
 
     assert(metric != NULL); /* it was read */
-    *measured = measure(threshold, metric, recorder, verdict, 0);
+    *measured = threshold_measure(threshold, metric, recorder, verdict, 0);
     if (verdict == NULL)
-        return !is_lost(threshold, metric, recorder);
+        return !threshold_is_lost(threshold, metric, recorder);
     return !isnan(*measured) && keeps(threshold, *measured);
 }
 

@@ -66,7 +66,7 @@ static json_t *outcome_rows(const struct chart *chart, int64_t step_us) {
 }
 
 /* A bar for each second, or each 100 ms of a short round. */
-static json_t *outcomes(const struct chart *chart, json_t *names) {
+static json_t *chart_outcomes(const struct chart *chart, json_t *names) {
     int64_t step_us = chart->end_us <= 12000000 ? 100000 : step_for(chart->end_us, 1000000, 400);
     json_t *json = json_object();
 
@@ -173,7 +173,7 @@ struct lot {
 };
 
 /* A good mix of all bits (Knuth's multiplicative hash, and its high half folded down). */
-static uint32_t hash(uint32_t number) {
+static uint32_t chart_hash(uint32_t number) {
     uint32_t mixed = (number + 1) * 2654435761u;
 
     return (mixed ^ mixed >> 16) * 2246822519u;
@@ -198,7 +198,7 @@ static size_t draw_lots(const struct chart *chart, struct lot *lots, size_t room
         chances[i] = chance(chart, (enum record_outcome)i);
     for (size_t i = 0; i < chart->count && count < room; i++) {
         const struct record *record = &chart->records[i];
-        uint32_t order = hash(record->number);
+        uint32_t order = chart_hash(record->number);
 
         if (is_timed(record) && order < chances[record->outcome])
             lots[count++] = (struct lot){order / 2 + 1, record};
@@ -236,7 +236,7 @@ static int by_record(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int by_order(const void *a, const void *b) {
+static int chart_by_order(const void *a, const void *b) {
     const struct lot *x = a, *y = b;
 
     if (x->order != y->order)
@@ -245,14 +245,14 @@ static int by_order(const void *a, const void *b) {
 }
 
 /* Each record once, the most important first. */
-static size_t settle(struct lot *lots, size_t count) {
+static size_t chart_settle(struct lot *lots, size_t count) {
     size_t kept = 0;
 
     qsort(lots, count, sizeof *lots, by_record);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || lots[i].record != lots[i - 1].record)
             lots[kept++] = lots[i];
-    qsort(lots, kept, sizeof *lots, by_order);
+    qsort(lots, kept, sizeof *lots, chart_by_order);
     return kept < CHART_POINTS ? kept : CHART_POINTS;
 }
 
@@ -264,7 +264,7 @@ static json_t *points_json(const struct chart *chart) {
     if (lots != NULL) {
         count = draw_slowest(chart, lots);
         count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
-        count = settle(lots, count);
+        count = chart_settle(lots, count);
     }
     for (size_t i = 0; i < count; i++)
         json_text_append(&points,
@@ -308,7 +308,7 @@ struct drawn {
     int64_t *left; /* in each stock row */
 };
 
-static void choose(struct drawn *drawn) {
+static void chart_choose(struct drawn *drawn) {
     const struct round *round = drawn->round;
     int64_t most = 0;
 
@@ -383,7 +383,7 @@ struct lines {
     json_t *t, *stock, *sold, *orders;
 };
 
-static void append(struct lines *lines, int64_t at_us, const struct counts *counts) {
+static void chart_append(struct lines *lines, int64_t at_us, const struct counts *counts) {
     json_text_append(&lines->t, json_integer(at_us));
     json_text_append(&lines->stock, json_integer(counts->stock));
     json_text_append(&lines->sold, json_integer(counts->sold));
@@ -420,7 +420,7 @@ static struct oversell draw_steps(const struct chart *chart, const struct drawn 
             if (oversell.at_us < 0 && counts.orders > drawn->initial)
                 oversell = (struct oversell){change->at_us, counts.stock};
         }
-        append(lines, at_us, &counts);
+        chart_append(lines, at_us, &counts);
     }
     return oversell;
 }
@@ -447,12 +447,13 @@ static json_t *clock_check(const struct chart *chart) {
     return json_pack("{s:I, s:I}", "sales", sales, "outside", outside);
 }
 
-static json_t *number_or_null(int64_t number) {
+static json_t *chart_number_or_null(int64_t number) {
     return number >= 0 ? json_integer(number) : json_null();
 }
 
 /* The lines, and when the stock was oversold. NULL without memory. */
-static json_t *draw(const struct chart *chart, struct drawn *drawn, struct oversell *oversell) {
+static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
+                          struct oversell *oversell) {
     struct lines lines = {json_array(), json_array(), json_array(), json_array()};
     json_t *json = NULL;
 
@@ -483,14 +484,15 @@ static void set_stock(const struct chart *chart, json_t **json) {
         json_text_set(json, "stock", json_null());
         return;
     }
-    choose(&drawn);
+    chart_choose(&drawn);
     is_one_of_many = drawn.end - drawn.first < round->items;
-    lines = draw(chart, &drawn, &oversell);
-    json_text_set(json, "oversold_us", number_or_null(oversell.at_us));
+    lines = chart_draw(chart, &drawn, &oversell);
+    json_text_set(json, "oversold_us", chart_number_or_null(oversell.at_us));
     json_text_set(json, "oversold_left", json_integer(oversell.left));
     json_text_set(json, "stock", lines);
     json_text_set(json, "initial", json_integer(drawn.initial));
-    json_text_set(json, "product", number_or_null(is_one_of_many ? (int64_t)drawn.first : -1));
+    json_text_set(json, "product",
+                  chart_number_or_null(is_one_of_many ? (int64_t)drawn.first : -1));
     json_text_set(json, "clock", clock_check(chart));
 }
 
@@ -542,7 +544,7 @@ json_t *chart_make(const struct round *round) {
     json_text_set(&json, "event_count", json_integer((json_int_t)chart_event_count(&chart)));
     json_text_set(&json, "events", chart_events(&chart));
     json_text_set(&json, "faults", chart_faults(&chart));
-    json_text_set(&json, "outcomes", outcomes(&chart, names));
+    json_text_set(&json, "outcomes", chart_outcomes(&chart, names));
     json_text_set(&json, "scatter", scatter(&chart, names));
     json_text_set(&json, "latency", latency(&chart));
     json_text_set(&json, "examples", chart_examples(&chart));
@@ -555,7 +557,7 @@ json_t *chart_make(const struct round *round) {
 /* ---- thinning */
 
 /* An op that the counterexample calls A, B or C. */
-static bool is_named(const json_t *ops, size_t i) {
+static bool chart_is_named(const json_t *ops, size_t i) {
     return json_integer_value(json_array_get(json_array_get(ops, i), 1)) != 0;
 }
 
@@ -563,11 +565,11 @@ static bool is_named(const json_t *ops, size_t i) {
 static void thin_ops(json_t *ops, size_t keep) {
     size_t first = 0, from;
 
-    while (first < json_array_size(ops) && !is_named(ops, first))
+    while (first < json_array_size(ops) && !chart_is_named(ops, first))
         first++;
     from = first > keep / 2 ? first - keep / 2 : 0;
     for (size_t i = json_array_size(ops); i-- > 0;)
-        if ((i < from || i >= from + keep) && !is_named(ops, i))
+        if ((i < from || i >= from + keep) && !chart_is_named(ops, i))
             (void)json_array_remove(ops, i);
 }
 

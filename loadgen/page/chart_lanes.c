@@ -143,7 +143,7 @@ struct bands {
     struct band items[BANDS];
 };
 
-static bool is_lost(const struct record *record) {
+static bool chart_lanes_is_lost(const struct record *record) {
     return record->instance < 0 && record->sent_ns > 0 &&
            (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
 }
@@ -155,7 +155,7 @@ static void collect_answers(const struct chart *chart, int instance, struct answ
         const struct record *record = &chart->records[i];
         struct span span = {chart_end_us(record), record->sent_ns / CHART_US};
 
-        if (is_lost(record))
+        if (chart_lanes_is_lost(record))
             answers->lost[answers->lost_count++] = span;
         else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
             answers->spans[answers->count++] = span;
@@ -366,7 +366,7 @@ static json_t *request_json(struct chart *chart, const struct record *record, in
 }
 
 /* A named row of the ledger that no request of this run is about. */
-static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i) {
+static json_t *chart_lanes_row_json(struct chart *chart, const struct proof *proof, size_t i) {
     const struct ledger_sale *sale =
         chart_sale(chart->round, proof->example->item, proof->example->order_id[i]);
 
@@ -415,7 +415,7 @@ static json_t *ops_json(struct chart *chart, const struct proof *proof) {
             &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
     for (size_t i = 0; i < proof->example->ops; i++)
         if (!proof->has_request[i])
-            json_text_append(&ops, row_json(chart, proof, i));
+            json_text_append(&ops, chart_lanes_row_json(chart, proof, i));
     free(near);
     return ops;
 }

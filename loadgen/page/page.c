@@ -73,7 +73,7 @@ static size_t size_of(const json_t *json) {
 }
 
 /* Half the samples each time: charts are copies, so the run's own stay whole. */
-static int fit(json_t *charts, size_t room) {
+static int page_fit(json_t *charts, size_t room) {
     size_t run, place;
     json_t *of_run, *chart;
 
@@ -118,7 +118,7 @@ int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
         size_t fixed = strlen(page_html) + strlen(page_style) + strlen(page_script) +
                        size_of(anomalies) + size_of(summaries) + size_of(environments);
 
-        rc = fit(charts, fixed < PAGE_BYTES ? PAGE_BYTES - fixed : 0);
+        rc = page_fit(charts, fixed < PAGE_BYTES ? PAGE_BYTES - fixed : 0);
         if (rc == 0)
             rc = fill_in(parts, sizeof parts / sizeof parts[0], to);
     }

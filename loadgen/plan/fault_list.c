@@ -44,7 +44,7 @@ struct parts {
     const char *name, *action, *value, *at;
 };
 
-static void take_apart(const char *text, struct parts *parts) {
+static void fault_list_take_apart(const char *text, struct parts *parts) {
     char *rest = parts->text, *action;
 
     strcpy(parts->text, text);
@@ -110,7 +110,8 @@ static const char *read_server(const struct parts *parts, int64_t demand_ns, str
     return NULL;
 }
 
-static const char *read_one(const char *text, int64_t demand_ns, struct fault_list *list) {
+static const char *fault_list_read_one(const char *text, int64_t demand_ns,
+                                       struct fault_list *list) {
     struct fault *fault = &list->items[list->count];
     struct parts parts;
 
@@ -118,7 +119,7 @@ static const char *read_one(const char *text, int64_t demand_ns, struct fault_li
         return "it is empty";
     if (list->count == FAULT_LIST_MAX || list->failpoint_count == FAULT_LIST_MAX)
         return "there are too many";
-    take_apart(text, &parts);
+    fault_list_take_apart(text, &parts);
     if (!is_of_server(&parts)) {
         strcpy(list->failpoints[list->failpoint_count++], text);
         return NULL;
@@ -139,7 +140,7 @@ int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *lis
 
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
         if (length < sizeof one)
-            wrong = read_one(one, demand_ns, list);
+            wrong = fault_list_read_one(one, demand_ns, list);
         if (wrong != NULL) {
             snprintf(why, why_size,
                      "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "

@@ -59,7 +59,7 @@ static uint64_t rotate_left(uint64_t x, int k) {
     return (x << k) | (x >> (64 - k));
 }
 
-static uint64_t next(struct generator *generator) {
+static uint64_t plan_next(struct generator *generator) {
     uint64_t *s = generator->state;
     uint64_t result = rotate_left(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
@@ -75,7 +75,7 @@ static uint64_t next(struct generator *generator) {
 
 /* Uniform in (0, 1]. */
 static double uniform(struct generator *generator) {
-    return (double)((next(generator) >> 11) + 1) * 0x1.0p-53;
+    return (double)((plan_next(generator) >> 11) + 1) * 0x1.0p-53;
 }
 
 /* ---- from a part of the arrivals to the moment by which they have come */

@@ -69,7 +69,7 @@ static const char *stage_flaw(char *text, struct plan_stage *stage) {
     return NULL;
 }
 
-static int refuse(char *why, size_t why_size, const char *flaw) {
+static int plan_words_refuse(char *why, size_t why_size, const char *flaw) {
     snprintf(why, why_size, "--stages: %s", flaw);
     return -1;
 }
@@ -83,7 +83,7 @@ int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, siz
         size_t length = strcspn(at, ",");
 
         if (shape->stage_count == PLAN_STAGES)
-            return refuse(why, why_size, "there are more than 32");
+            return plan_words_refuse(why, why_size, "there are more than 32");
         snprintf(whole, sizeof whole, "%.*s", (int)(length < sizeof whole ? length : 63), at);
         memcpy(stage, whole, sizeof stage);
         flaw = length < sizeof whole ? stage_flaw(stage, &shape->stages[shape->stage_count])
@@ -97,8 +97,8 @@ int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, siz
         at += length;
     } while (*at++ == ',');
     if (plan_span_ns(shape) > SPAN_MAX_NS)
-        return refuse(why, why_size, "together they are longer than 24h");
+        return plan_words_refuse(why, why_size, "together they are longer than 24h");
     if (plan_expected(shape) < 1)
-        return refuse(why, why_size, "together they send less than one request");
+        return plan_words_refuse(why, why_size, "together they send less than one request");
     return 0;
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static int append(char spec[STRATEGY_SPEC_SIZE],
-                                                        const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static int strategy_list_append(char spec[STRATEGY_SPEC_SIZE],
+                                                                      const char *format, ...) {
     size_t used = strlen(spec);
     va_list arguments;
     int length;
@@ -42,7 +42,8 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
                  length == 0 ? "nothing between two commas" : "an option before any name");
         return -1;
     }
-    rc = is_option ? append(list->items[list->count - 1].given, ",%.*s", (int)length, element)
+    rc = is_option ? strategy_list_append(list->items[list->count - 1].given, ",%.*s", (int)length,
+                                          element)
                    : add_strategy(list, element, length);
     if (rc != 0)
         snprintf(why, why_size,
@@ -53,7 +54,7 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
     return rc;
 }
 
-static bool has_option(const struct strategy_item *item, const char *name) {
+static bool strategy_list_has_option(const struct strategy_item *item, const char *name) {
     char text[STRATEGY_NAME_SIZE];
 
     snprintf(text, sizeof text, ",%s=", name);
@@ -63,9 +64,10 @@ static bool has_option(const struct strategy_item *item, const char *name) {
 static int complete(struct strategy_item *item, const struct strategy_option *options) {
     memcpy(item->spec, item->given, sizeof item->spec);
     for (; options->name != NULL; options++) {
-        if (options->value[0] == '\0' || (!options->is_added && has_option(item, options->name)))
+        if (options->value[0] == '\0' ||
+            (!options->is_added && strategy_list_has_option(item, options->name)))
             continue;
-        if (append(item->spec, ",%s=%s", options->name, options->value) != 0)
+        if (strategy_list_append(item->spec, ",%s=%s", options->name, options->value) != 0)
             return -1;
     }
     return 0;

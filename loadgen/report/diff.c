@@ -41,7 +41,7 @@ static double steady_ms(const json_t *set) {
 
 /* Rate, length and number of requests hang together: of what was changed by one flag, one is told.
  */
-static bool is_told(const json_t *a, const json_t *b, const char *name) {
+static bool diff_is_told(const json_t *a, const json_t *b, const char *name) {
     double ms_a = steady_ms(a), ms_b = steady_ms(b);
     bool is_steady = ms_a >= 0 && ms_b >= 0;
 
@@ -64,7 +64,7 @@ static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t
     const char *name;
 
     json_object_foreach (set_a, name, value)
-        if (option_is_compared(name) && is_told(set_a, set_b, name))
+        if (option_is_compared(name) && diff_is_told(set_a, set_b, name))
             add_unequal(&unequal, name, set_a, set_b);
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++)
         add_unequal(&unequal, machine[i], on_a, on_b);
@@ -75,7 +75,7 @@ static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t
 
 /* What `path`, such as "spread.p50_ms.median", leads to: a new reference; null when it is nothing.
  */
-static json_t *find(const json_t *from, const char *path) {
+static json_t *diff_find(const json_t *from, const char *path) {
     char key[32];
 
     while (from != NULL && *path != '\0') {
@@ -92,7 +92,7 @@ static json_t *find(const json_t *from, const char *path) {
 /* The number at `path`, or else at `otherwise`: medians of the rounds, or what there was before
  * them. */
 static json_t *find_number(const json_t *strategy, const char *path, const char *otherwise) {
-    json_t *value = find(strategy, path);
+    json_t *value = diff_find(strategy, path);
 
     if (json_is_number(value))
         return value;
@@ -100,7 +100,7 @@ static json_t *find_number(const json_t *strategy, const char *path, const char 
     return otherwise != NULL ? find_number(strategy, otherwise, NULL) : json_null();
 }
 
-static json_t *pair(json_t *a, json_t *b) {
+static json_t *diff_pair(json_t *a, json_t *b) {
     return json_pack("{s:o, s:o}", "a", a, "b", b);
 }
 
@@ -126,8 +126,8 @@ static json_int_t count_all(const json_t *strategy) {
 }
 
 /* Those of `from`, but not those that are in `known` when that is not NULL. */
-static void add_counts(json_t **counts, const json_t *from, const json_t *known, const json_t *a,
-                       const json_t *b) {
+static void diff_add_counts(json_t **counts, const json_t *from, const json_t *known,
+                            const json_t *a, const json_t *b) {
     const json_t *anomalies = json_object_get(from, "anomalies");
 
     for (size_t i = 0; i < json_array_size(anomalies); i++) {
@@ -143,8 +143,8 @@ static void add_counts(json_t **counts, const json_t *from, const json_t *known,
 static json_t *compare_anomalies(const json_t *a, const json_t *b) {
     json_t *counts = json_array();
 
-    add_counts(&counts, a, NULL, a, b);
-    add_counts(&counts, b, a, a, b);
+    diff_add_counts(&counts, a, NULL, a, b);
+    diff_add_counts(&counts, b, a, a, b);
     return counts;
 }
 
@@ -160,7 +160,7 @@ static int badness(const json_t *strategy) {
     return -1;
 }
 
-static bool is_worse(const json_t *a, const json_t *b, const json_t *counts) {
+static bool diff_is_worse(const json_t *a, const json_t *b, const json_t *counts) {
     if (badness(a) < 0 || badness(b) < 0)
         return false;
     for (size_t i = 0; i < json_array_size(counts); i++) {
@@ -177,10 +177,10 @@ static json_t *compare_strategies(const char *name, const json_t *a, const json_
     json_t *counts = compare_anomalies(a, b);
 
     return JSON_TEXT_OBJECT(
-        {"strategy", json_text(name)}, {"is_worse", json_boolean(is_worse(a, b, counts))},
-        {"verdict", pair(find(a, "verdict"), find(b, "verdict"))},
-        {"sold", pair(find(a, "sold"), find(b, "sold"))},
-        {"anomalies", pair(json_integer(count_all(a)), json_integer(count_all(b)))},
+        {"strategy", json_text(name)}, {"is_worse", json_boolean(diff_is_worse(a, b, counts))},
+        {"verdict", diff_pair(diff_find(a, "verdict"), diff_find(b, "verdict"))},
+        {"sold", diff_pair(diff_find(a, "sold"), diff_find(b, "sold"))},
+        {"anomalies", diff_pair(json_integer(count_all(a)), json_integer(count_all(b)))},
         {"p50_ms", pair_with_ratio(a, b, "spread.p50_ms.median", "latency_ms.p50")},
         {"p99_ms", pair_with_ratio(a, b, "spread.p99_ms.median", "latency_ms.p99")},
         {"rate", pair_with_ratio(a, b, "spread.achieved_rate.median", "achieved_rate")},
@@ -230,8 +230,8 @@ static bool compare_all(const json_t *a, const json_t *b, json_t **compared) {
 }
 
 static json_t *origin(const json_t *summary, const json_t *env) {
-    return json_pack("{s:o, s:o, s:o}", "name", find(summary, "name"), "started_at",
-                     find(summary, "started_at"), "revision", find(env, "revision.git"));
+    return json_pack("{s:o, s:o, s:o}", "name", diff_find(summary, "name"), "started_at",
+                     diff_find(summary, "started_at"), "revision", diff_find(env, "revision.git"));
 }
 
 json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const json_t *env_b) {

@@ -12,7 +12,7 @@
 #define ROWS 3 /* of a strategy: A, B and B / A */
 #define TEXT 512
 
-static const char *text_of(const json_t *object, const char *key) {
+static const char *diff_text_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
 
     return text != NULL ? text : "-";
@@ -29,7 +29,7 @@ static void print_origin(const json_t *diff, const char *side, const char *title
     size_t used;
 
     used = (size_t)snprintf(text, sizeof text, "%s: %.300s, of %.40s", title, folder,
-                            text_of(origin, "started_at"));
+                            diff_text_of(origin, "started_at"));
     if (revision != NULL)
         used += (size_t)snprintf(text + used, sizeof text - used, ", revision %.12s", revision);
     if (name != NULL && name[0] != '\0')
@@ -55,7 +55,7 @@ static void show_stages(const json_t *stages, char *text, size_t size) {
     }
 }
 
-static void show(const json_t *value, char *text, size_t size) {
+static void diff_text_show(const json_t *value, char *text, size_t size) {
     char *dumped;
 
     if (json_is_array(value)) {
@@ -77,9 +77,9 @@ static void print_unequal(const json_t *diff, FILE *to) {
     for (size_t i = 0; i < json_array_size(unequal); i++) {
         const json_t *one = json_array_get(unequal, i);
 
-        show(json_object_get(one, "a"), a, sizeof a);
-        show(json_object_get(one, "b"), b, sizeof b);
-        snprintf(text, sizeof text, "%s: %s → %s", text_of(one, "setting"), a, b);
+        diff_text_show(json_object_get(one, "a"), a, sizeof a);
+        diff_text_show(json_object_get(one, "b"), b, sizeof b);
+        snprintf(text, sizeof text, "%s: %s → %s", diff_text_of(one, "setting"), a, b);
         table_print_indented(text, 2, 4, table_columns(to), to);
     }
 }
@@ -107,7 +107,7 @@ static void fill_value(char cell[TABLE_CELL], size_t column, const json_t *value
         table_fill(cell, "%.*f", columns[column].decimals, number);
 }
 
-static void fill_ratio(char cell[TABLE_CELL], const json_t *ratio) {
+static void diff_text_fill_ratio(char cell[TABLE_CELL], const json_t *ratio) {
     double value = json_number_value(ratio);
 
     if (ratio == NULL)
@@ -118,7 +118,7 @@ static void fill_ratio(char cell[TABLE_CELL], const json_t *ratio) {
         table_fill(cell, value >= 10 ? "×%.0f" : value >= 0.1 ? "×%.2f" : "×%.1g", value);
 }
 
-static void fill_verdict(struct table_row *row, const char *verdict) {
+static void diff_text_fill_verdict(struct table_row *row, const char *verdict) {
     table_fill(row->cell[2], "%.60s", verdict);
     if (strcmp(verdict, "VALID") == 0)
         row->colour[2] = TABLE_GREEN;
@@ -132,12 +132,12 @@ static void fill_strategy(const json_t *one, struct table_row *rows) {
     const json_t *verdict = json_object_get(one, "verdict");
     bool is_worse = json_is_true(json_object_get(one, "is_worse"));
 
-    table_fill(rows[0].cell[0], "%.60s", text_of(one, "strategy"));
+    table_fill(rows[0].cell[0], "%.60s", diff_text_of(one, "strategy"));
     table_fill(rows[0].cell[1], "A");
     table_fill(rows[1].cell[1], "B");
     table_fill(rows[2].cell[1], "B/A");
-    fill_verdict(&rows[0], text_of(verdict, "a"));
-    fill_verdict(&rows[1], text_of(verdict, "b"));
+    diff_text_fill_verdict(&rows[0], diff_text_of(verdict, "a"));
+    diff_text_fill_verdict(&rows[1], diff_text_of(verdict, "b"));
     table_fill(rows[2].cell[2], "%s", is_worse ? "worse" : "");
     rows[2].colour[2] = is_worse ? TABLE_RED : NULL;
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
@@ -145,7 +145,7 @@ static void fill_strategy(const json_t *one, struct table_row *rows) {
 
         fill_value(rows[0].cell[c + 3], c, json_object_get(pair, "a"));
         fill_value(rows[1].cell[c + 3], c, json_object_get(pair, "b"));
-        fill_ratio(rows[2].cell[c + 3], json_object_get(pair, "ratio"));
+        diff_text_fill_ratio(rows[2].cell[c + 3], json_object_get(pair, "ratio"));
     }
 }
 
@@ -181,8 +181,8 @@ static void print_counts(const json_t *one, FILE *to) {
         long long b = (long long)json_integer_value(json_object_get(count, "b"));
         const char *what = a == 0 ? " (appeared)" : b == 0 ? " (gone)" : "";
 
-        fprintf(to, "%s: %s %lld → %lld%s\n", text_of(one, "strategy"), text_of(count, "name"), a,
-                b, what);
+        fprintf(to, "%s: %s %lld → %lld%s\n", diff_text_of(one, "strategy"),
+                diff_text_of(count, "name"), a, b, what);
     }
 }
 

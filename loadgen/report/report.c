@@ -128,8 +128,8 @@ static void fill_counts(const struct summary *summary, const struct result *resu
     table_fill(row->cell[EARLY], "%lld", (long long)verdict->refused_early);
 }
 
-static void fill_verdict(const struct summary *summary, const struct result *result,
-                         struct table_row *row) {
+static void report_fill_verdict(const struct summary *summary, const struct result *result,
+                                struct table_row *row) {
     (void)report_verdict(&result->verdict, row->cell[VERDICT]);
     row->colour[VERDICT] = colours[result->verdict.kind];
     fill_counts(summary, result, row);
@@ -144,7 +144,7 @@ static const struct part verdicts = {
     .drop = (const unsigned char[]){EARLY, LEFT, TWINS, OVERSOLD, EXPECTED, SOLD, 0},
     .quiet = 1U << EARLY,
     .left = 2,
-    .fill = fill_verdict};
+    .fill = report_fill_verdict};
 
 /* ---- what customers were told, and when */
 
@@ -210,7 +210,7 @@ static void fill_percentile(char cell[TABLE_CELL], const struct histogram *histo
         (void)duration_text(cell, histogram_percentile(histogram, percent));
 }
 
-static void fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count) {
+static void report_fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count) {
     if (count == 0)
         table_fill(cell, "-");
     else
@@ -239,10 +239,10 @@ static void fill_cost(const struct summary *summary, const struct result *result
     fill_percentile(cell[WAIT_P99], &total->wait, 99);
     fill_percentile(cell[HOLD], &total->hold, 50);
     fill_percentile(cell[COMMIT], &total->commit, 50);
-    fill_ratio(cell[POSTGRES], total->postgres, total->costed);
-    fill_ratio(cell[REDIS], total->redis, total->costed);
-    fill_ratio(cell[RETRIES], total->retries,
-               total->costed > 0 ? total->by_outcome[RECORD_SOLD] : 0);
+    report_fill_ratio(cell[POSTGRES], total->postgres, total->costed);
+    report_fill_ratio(cell[REDIS], total->redis, total->costed);
+    report_fill_ratio(cell[RETRIES], total->retries,
+                      total->costed > 0 ? total->by_outcome[RECORD_SOLD] : 0);
     table_fill(cell[CEILING], "-");
     table_fill(cell[REACHED], "-");
     if (capacity.bound == CAPACITY_LOCK) {
@@ -270,7 +270,7 @@ static bool is_cost_told(const struct summary *summary) {
 
 /* ---- why a strategy has its verdict and its rate: sentences */
 
-__attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void report_say(FILE *to, const char *format, ...) {
     char text[TEXT];
     va_list arguments;
 
@@ -298,8 +298,8 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
     const struct counterexample *proof = proof_of(verdict, anomaly);
 
     assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
-    say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
-        found->count == 1 ? "" : "s", anomaly_text(anomaly));
+    report_say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
+               found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (proof != NULL)
         for (size_t i = 0; i < proof->lines; i++)
             table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
@@ -350,7 +350,8 @@ static void print_audit(const char *program, const char *product, FILE *to) {
                 product);
 }
 
-static void print_anomalies(const struct result *result, const struct options *options, FILE *to) {
+static void report_print_anomalies(const struct result *result, const struct options *options,
+                                   FILE *to) {
     const char *product = violated_product(result);
 
     for (int i = 0; i < ANOMALY_COUNT; i++)
@@ -361,24 +362,24 @@ static void print_anomalies(const struct result *result, const struct options *o
 }
 
 /* What was armed, and whether it fired in time. */
-static void print_firings(const struct firings *firings, FILE *to) {
+static void report_print_firings(const struct firings *firings, FILE *to) {
     for (size_t i = 0; i < firings->count; i++) {
         const struct firing *firing = &firings->items[i];
         char first[EVENT_TEXT], times[40] = "";
 
         if (firing->times == 0) {
-            say(to, "never fired: %s", firing->what);
+            report_say(to, "never fired: %s", firing->what);
             continue;
         }
         event_text(&firing->first, first);
         if (firing->times > 1)
             snprintf(times, sizeof times, ", the first of %" PRId64, firing->times);
-        say(to, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
-            firing->in_time > 0 ? "" : "; too late, nothing was sold after it");
+        report_say(to, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
+                   firing->in_time > 0 ? "" : "; too late, nothing was sold after it");
     }
 }
 
-static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
+static void report_tell_bound(const struct verdict *verdict, char *text, size_t size) {
     const char *end = verdict->has_ended ? "" : "; " VERDICT_NO_END;
     double bound = verdict_rate_bound(verdict);
 
@@ -399,12 +400,13 @@ static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
 static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
     for (int status = 300; status < RECORD_STATUSES; status++)
         if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
-            say(to, "POST %s answered %d, %zu time%s", path, status, total->by_status[status],
-                total->by_status[status] == 1 ? "" : "s");
+            report_say(to, "POST %s answered %d, %zu time%s", path, status,
+                       total->by_status[status], total->by_status[status] == 1 ? "" : "s");
 }
 
 /* What has no column of its own. */
-static void print_others(const struct result *result, const struct options *options, FILE *to) {
+static void report_print_others(const struct result *result, const struct options *options,
+                                FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
                                                  RECORD_UNSENT};
 
@@ -412,14 +414,14 @@ static void print_others(const struct result *result, const struct options *opti
         size_t count = result->total->by_outcome[others[i]];
 
         if (count > 0)
-            say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
+            report_say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
     print_statuses(result->total, options->path, to);
     if (result->total->late_launches > 0)
-        say(to,
-            "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
-            "--max-in-flight",
-            result->total->late_launches, options->max_in_flight);
+        report_say(to,
+                   "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
+                   "--max-in-flight",
+                   result->total->late_launches, options->max_in_flight);
 }
 
 static size_t count_kind(const struct result *result, enum verdict_kind kind) {
@@ -431,7 +433,7 @@ static size_t count_kind(const struct result *result, enum verdict_kind kind) {
 }
 
 /* "none: VIOLATED in 2 of 3 rounds, as expected"; "atomic: VALID: no anomaly in ..." */
-static void print_title(const struct result *result, FILE *to) {
+static void report_print_title(const struct result *result, FILE *to) {
     const struct verdict *verdict = &result->verdict;
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
@@ -447,7 +449,7 @@ static void print_title(const struct result *result, FILE *to) {
     else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
         snprintf(expectation, sizeof expectation, ", as expected");
     if (verdict->kind == VERDICT_VALID)
-        tell_bound(verdict, bound, sizeof bound);
+        report_tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
     table_print_indented(text, 0, 2, table_columns(to), to);
@@ -458,15 +460,15 @@ static void print_result(const struct result *result, const struct options *opti
     struct capacity capacity;
 
     capacity_make(result, options, &capacity);
-    print_title(result, to);
-    print_firings(&verdict->firings, to);
-    print_anomalies(result, options, to);
+    report_print_title(result, to);
+    report_print_firings(&verdict->firings, to);
+    report_print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)
-        say(to, "%s%s",
-            verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ", verdict->reason[i]);
+        report_say(to, "%s%s", verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ",
+                   verdict->reason[i]);
     if (capacity.sentence[0] != '\0')
-        say(to, "%s", capacity.sentence);
-    print_others(result, options, to);
+        report_say(to, "%s", capacity.sentence);
+    report_print_others(result, options, to);
 }
 
 static void print_why(const struct summary *summary, FILE *to) {
@@ -485,7 +487,7 @@ static void print_sentences(const struct summary *summary, FILE *to) {
     fputc('\n', to);
 }
 
-static int print_text(const struct summary *summary, FILE *to) {
+static int report_print_text(const struct summary *summary, FILE *to) {
     if (report_head(summary, to) != 0)
         return -1;
     print_sentences(summary, to);
@@ -499,5 +501,5 @@ static int print_text(const struct summary *summary, FILE *to) {
 
 int report_print(const struct summary *summary, FILE *to) {
     return strcmp(summary->options->output_format, "json") == 0 ? summary_json_write(summary, to)
-                                                                : print_text(summary, to);
+                                                                : report_print_text(summary, to);
 }

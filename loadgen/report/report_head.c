@@ -15,7 +15,7 @@
 #define PUNCTUAL_NS 2000000
 #define TEXT        1024
 
-static bool is_set(const char *text) {
+static bool report_head_is_set(const char *text) {
     return text[0] != '\0';
 }
 
@@ -25,7 +25,7 @@ static bool is_set(const char *text) {
 static void say_what(const struct options *options, FILE *text) {
     bool is_one = options->list.count == 1;
 
-    if (is_set(options->name))
+    if (report_head_is_set(options->name))
         fprintf(text, "%.100s: ", options->name);
     if (!is_one)
         fprintf(text, "%zu strategies in turn, ", options->list.count);
@@ -49,7 +49,7 @@ static void say_faults(const char *faults, FILE *text) {
 
 static void say_load(const struct options *options, FILE *text) {
     fprintf(text, "%" PRId64 " requests", options->requests);
-    if (is_set(options->stages))
+    if (report_head_is_set(options->stages))
         fprintf(text, " in stages %.200s", options->stages);
     else
         fprintf(text, " at %" PRId64 "/s", options->rate);
@@ -61,7 +61,7 @@ static void say_load(const struct options *options, FILE *text) {
     fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
         fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
-    if (is_set(options->work))
+    if (report_head_is_set(options->work))
         fprintf(text, ", work %.20s", options->work);
     say_faults(options->faults, text);
 }
@@ -131,7 +131,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
 /* ---- thresholds */
 
 /* An anomaly that was not found by a run that proves nothing may be there all the same. */
-static bool is_open(const struct threshold_outcome *outcome) {
+static bool report_head_is_open(const struct threshold_outcome *outcome) {
     return outcome->holds && threshold_needs_verdict(outcome->threshold) &&
            (outcome->result->verdict.kind == VERDICT_INCONCLUSIVE ||
             outcome->result->verdict.kind == VERDICT_UNJUDGED);
@@ -142,7 +142,7 @@ static void fill_outcome(const struct threshold_outcome *outcome, struct table_r
 
     row->colour[0] = outcome->holds ? TABLE_GREEN : TABLE_RED;
     table_fill(row->cell[0], "  %s", outcome->holds ? "✓ ok" : "✗ MISSED");
-    if (is_open(outcome)) {
+    if (report_head_is_open(outcome)) {
         row->colour[0] = TABLE_YELLOW;
         table_fill(row->cell[0], "  ? open");
     }
@@ -207,7 +207,7 @@ int report_head(const struct summary *summary, FILE *to) {
 
 /* ---- how it ended */
 
-static bool is_named(const struct summary *summary, const struct result *result) {
+static bool report_head_is_named(const struct summary *summary, const struct result *result) {
     enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
     return result->verdict.kind != VERDICT_UNJUDGED &&
@@ -284,7 +284,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
         const struct result *result = &summary->results[i];
 
-        if (!is_named(summary, result))
+        if (!report_head_is_named(summary, result))
             continue;
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";

@@ -16,8 +16,8 @@ struct clauses {
     char text[CLAUSES][CLAUSE];
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct clauses *clauses, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void sentence_add(struct clauses *clauses,
+                                                               const char *format, ...) {
     va_list arguments;
 
     assert(clauses->count < CLAUSES);
@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct clauses *clauses, c
 }
 
 /* "customers" of "3 customers". */
-static const char *plural(int64_t count) {
+static const char *sentence_plural(int64_t count) {
     return count == 1 ? "" : "s";
 }
 
@@ -49,11 +49,12 @@ static void add_sold(struct clauses *clauses, const struct verdict *verdict, int
     bool is_valid = verdict->kind == VERDICT_VALID;
 
     if (is_valid && verdict->sold == units)
-        add(clauses, units == 1 ? "sold the one unit once" : "sold all %" PRId64 " units once each",
-            units);
+        sentence_add(clauses,
+                     units == 1 ? "sold the one unit once" : "sold all %" PRId64 " units once each",
+                     units);
     else
-        add(clauses, "sold %" PRId64 " of %" PRId64 " unit%s%s", verdict->sold, units,
-            plural(units), is_valid ? " once each" : "");
+        sentence_add(clauses, "sold %" PRId64 " of %" PRId64 " unit%s%s", verdict->sold, units,
+                     sentence_plural(units), is_valid ? " once each" : "");
 }
 
 /* ---- what was wrong */
@@ -65,45 +66,47 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
     const int64_t count = verdict->found[anomaly].count;
     const bool is_told = is_count_told || verdict->found[ANOMALY_OVERSELL].count > 0 ||
                          verdict->found[ANOMALY_TWIN].count > 0;
-    const char *s = plural(count);
+    const char *s = sentence_plural(count);
 
     switch (anomaly) {
     case ANOMALY_OVERSELL:
-        add(clauses, "%" PRId64 " customer%s hold%s an order for nothing", count, s,
-            count == 1 ? "s" : "");
+        sentence_add(clauses, "%" PRId64 " customer%s hold%s an order for nothing", count, s,
+                     count == 1 ? "s" : "");
         break;
     case ANOMALY_TWIN:
-        add(clauses, "%" PRId64 " order%s for a unit that was sold already", count,
-            count == 1 ? " is" : "s are");
+        sentence_add(clauses, "%" PRId64 " order%s for a unit that was sold already", count,
+                     count == 1 ? " is" : "s are");
         break;
     case ANOMALY_UNDERSELL:
-        add(clauses, "customers were told sold out while units were left");
+        sentence_add(clauses, "customers were told sold out while units were left");
         break;
     case ANOMALY_EARLY_SOLD_OUT:
-        add(clauses, "%" PRId64 " request%s told sold out before a later customer got a unit",
-            count, count == 1 ? " was" : "s were");
+        sentence_add(clauses,
+                     "%" PRId64 " request%s told sold out before a later customer got a unit",
+                     count, count == 1 ? " was" : "s were");
         break;
     case ANOMALY_GHOST:
-        add(clauses, "%" PRId64 " promise%s not what the ledger says", count,
-            count == 1 ? " is" : "s are");
+        sentence_add(clauses, "%" PRId64 " promise%s not what the ledger says", count,
+                     count == 1 ? " is" : "s are");
         break;
     case ANOMALY_ORPHAN:
-        add(clauses, "%" PRId64 " sale%s told to nobody", count, count == 1 ? " was" : "s were");
+        sentence_add(clauses, "%" PRId64 " sale%s told to nobody", count,
+                     count == 1 ? " was" : "s were");
         break;
     case ANOMALY_DUPLICATE:
-        add(clauses, "%" PRId64 " key%s bought more than one unit", count, s);
+        sentence_add(clauses, "%" PRId64 " key%s bought more than one unit", count, s);
         break;
     case ANOMALY_LEAK:
         if (!is_told)
-            add(clauses, "the count of what is left is off by %" PRId64, count);
+            sentence_add(clauses, "the count of what is left is off by %" PRId64, count);
         break;
     case ANOMALY_STALE:
         if (!is_told)
-            add(clauses, "%" PRId64 " sale%s saw a count that was out of date", count, s);
+            sentence_add(clauses, "%" PRId64 " sale%s saw a count that was out of date", count, s);
         break;
     case ANOMALY_STUCK:
-        add(clauses, "%" PRId64 " customer%s at the end got nothing while units were left", count,
-            s);
+        sentence_add(clauses, "%" PRId64 " customer%s at the end got nothing while units were left",
+                     count, s);
         break;
     case ANOMALY_COUNT:
         break;
@@ -116,8 +119,8 @@ static void add_anomalies(struct clauses *clauses, const struct verdict *verdict
     bool is_count_told = right >= 0 && verdict->left != right;
 
     if (is_count_told)
-        add(clauses, "the stock says %" PRId64 " are left instead of %" PRId64, verdict->left,
-            right);
+        sentence_add(clauses, "the stock says %" PRId64 " are left instead of %" PRId64,
+                     verdict->left, right);
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (verdict->found[i].count > 0)
             add_anomaly(clauses, (enum anomaly)i, verdict, is_count_told);
@@ -133,9 +136,9 @@ static void add_refusals(struct clauses *clauses, const struct result *result) {
     const bool is_told = outcomes[RECORD_SOLD] + outcomes[RECORD_SOLD_OUT] == total->count;
 
     if (result->verdict.kind == VERDICT_VALID && is_told && others > 0)
-        add(clauses, "refused the other %" PRId64, others);
+        sentence_add(clauses, "refused the other %" PRId64, others);
     else
-        add(clauses, "refused %zu as sold out", outcomes[RECORD_SOLD_OUT]);
+        sentence_add(clauses, "refused %zu as sold out", outcomes[RECORD_SOLD_OUT]);
 }
 
 static void add_outcome(struct clauses *clauses, const struct result *result,
@@ -149,20 +152,20 @@ static void add_outcome(struct clauses *clauses, const struct result *result,
         add_refusals(clauses, result);
         break;
     case RECORD_BUSY:
-        add(clauses, "turned %zu away as too busy", count);
+        sentence_add(clauses, "turned %zu away as too busy", count);
         break;
     case RECORD_UNKNOWN:
-        add(clauses, "left %zu without a yes or a no", count);
+        sentence_add(clauses, "left %zu without a yes or a no", count);
         break;
     case RECORD_REFUSED:
-        add(clauses, "called %zu bad requests", count);
+        sentence_add(clauses, "called %zu bad requests", count);
         break;
     case RECORD_FAILED:
-        add(clauses, "answered %zu with an error", count);
+        sentence_add(clauses, "answered %zu with an error", count);
         break;
     case RECORD_UNREACHED:
     case RECORD_UNSENT:
-        add(clauses, "never got %zu that could not be sent", count);
+        sentence_add(clauses, "never got %zu that could not be sent", count);
         break;
     case RECORD_OUTCOME_COUNT:
         break;
@@ -171,8 +174,8 @@ static void add_outcome(struct clauses *clauses, const struct result *result,
 
 /* ---- the sentence */
 
-__attribute__((format(printf, 2, 3))) static void append(char text[SENTENCE_TEXT],
-                                                         const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void sentence_append(char text[SENTENCE_TEXT],
+                                                                  const char *format, ...) {
     size_t used = strlen(text);
     va_list arguments;
 
@@ -183,12 +186,13 @@ __attribute__((format(printf, 2, 3))) static void append(char text[SENTENCE_TEXT
 
 /* "sold 3 and refused 2"; "sold 3, refused 2, and turned 1 away"; where each clause has a subject
  * of its own, a comma stands before every "and". */
-static void join(const struct clauses *clauses, bool has_subjects, char text[SENTENCE_TEXT]) {
+static void sentence_join(const struct clauses *clauses, bool has_subjects,
+                          char text[SENTENCE_TEXT]) {
     for (size_t i = 0; i < clauses->count; i++) {
         bool is_last = i + 1 == clauses->count;
         const char *comma = clauses->count > 2 || has_subjects ? ", and " : " and ";
 
-        append(text, "%s%s", i == 0 ? "" : is_last ? comma : ", ", clauses->text[i]);
+        sentence_append(text, "%s%s", i == 0 ? "" : is_last ? comma : ", ", clauses->text[i]);
     }
 }
 
@@ -201,20 +205,20 @@ static void tell_sales(const struct result *result, const struct options *option
     int64_t units = count_units(result, options, &rounds);
 
     if (rounds == 0 && !is_violated) {
-        append(text, "nothing is known of its sales, as the ledger was not read");
+        sentence_append(text, "nothing is known of its sales, as the ledger was not read");
         return;
     }
     if (rounds > 1)
-        append(text, "in %zu rounds ", rounds);
+        sentence_append(text, "in %zu rounds ", rounds);
     add_sold(&clauses, verdict, units);
     if (is_violated)
         add_anomalies(&clauses, verdict, units);
     for (int i = 0; i < RECORD_OUTCOME_COUNT && !is_violated; i++)
         if (result->total->by_outcome[i] > 0)
             add_outcome(&clauses, result, (enum record_outcome)i);
-    join(&clauses, is_violated, text);
+    sentence_join(&clauses, is_violated, text);
     if (verdict->kind == VERDICT_INCONCLUSIVE)
-        append(text, "; but this run proves nothing");
+        sentence_append(text, "; but this run proves nothing");
 }
 
 const char *sentence_make(const struct result *result, const struct options *options,
@@ -223,9 +227,9 @@ const char *sentence_make(const struct result *result, const struct options *opt
 
     assert(result->count > 0 && total != NULL);
     text[0] = '\0';
-    append(text, "%s: ", result->item->given);
+    sentence_append(text, "%s: ", result->item->given);
     if (result->verdict.kind == VERDICT_UNJUDGED)
-        append(text, "answered %zu of %zu requests", total->answered, total->count);
+        sentence_append(text, "answered %zu of %zu requests", total->answered, total->count);
     else
         tell_sales(result, options, text);
     return text;

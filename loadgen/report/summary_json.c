@@ -33,7 +33,7 @@ static json_t *distribution_or_null(const struct histogram *histogram) {
     return histogram->count > 0 ? distribution(histogram) : json_null();
 }
 
-static json_t *outcomes(const struct recorder *recorder) {
+static json_t *summary_json_outcomes(const struct recorder *recorder) {
     json_t *json = json_object();
 
     for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
@@ -306,7 +306,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"sentence", json_text(sentence_make(result, summary->options, sentence))},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
         {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
-        {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
+        {"achieved_rate", json_real(recorder_rate(total))},
+        {"outcomes", summary_json_outcomes(total)},
         {"expected", json_string(expect_name(result->expectation, expected))},
         {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
         {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},

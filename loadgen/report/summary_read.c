@@ -30,7 +30,7 @@ json_t *summary_parse(const char *text, size_t length, char why[SUMMARY_WHY]) {
 }
 
 /* NULL without a `why` when there is none. */
-static json_t *read_file(const char *folder, const char *name, char why[SUMMARY_WHY]) {
+static json_t *summary_read_file(const char *folder, const char *name, char why[SUMMARY_WHY]) {
     char path[PATH_SIZE];
     json_error_t error;
     json_t *json;
@@ -47,7 +47,7 @@ static json_t *read_file(const char *folder, const char *name, char why[SUMMARY_
 }
 
 json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
-    json_t *json = read_file(folder, "summary.json", why);
+    json_t *json = summary_read_file(folder, "summary.json", why);
 
     if (is_summary(json))
         return json;
@@ -63,7 +63,7 @@ json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
 }
 
 json_t *summary_read_environment(const char *folder, char why[SUMMARY_WHY]) {
-    return read_file(folder, "env.json", why);
+    return summary_read_file(folder, "env.json", why);
 }
 
 /* ---- what it says */

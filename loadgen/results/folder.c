@@ -94,7 +94,7 @@ static int make_folders(const char *path) {
 }
 
 /* A second run in the same second gets a number at the end. */
-static int make_folder(struct folder *folder, const char *root, const char *name) {
+static int folder_make(struct folder *folder, const char *root, const char *name) {
     char path[FOLDER_PATH];
     int length = snprintf(path, sizeof path, "%s/%s", root, name);
 
@@ -151,7 +151,7 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
     if (options->is_unkept)
         return 0;
     name_folder(options, started_us, name, sizeof name);
-    if (make_folders(root_of(options)) == 0 && make_folder(folder, root_of(options), name) == 0 &&
+    if (make_folders(root_of(options)) == 0 && folder_make(folder, root_of(options), name) == 0 &&
         begin_history(folder, options, started_us) == 0)
         return 0;
     error = errno;
@@ -204,7 +204,7 @@ static const struct {
     {"violations.txt", violations_write}, {"report.html", page_write},
 };
 
-static int write_file(const struct folder *folder, size_t i, const struct summary *summary) {
+static int folder_write_file(const struct folder *folder, size_t i, const struct summary *summary) {
     char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;
     FILE *to;
@@ -249,7 +249,7 @@ int folder_write(struct folder *folder, const struct summary *summary, char *why
         return 0;
     folder->is_written = true;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (write_file(folder, i, summary) == 0 || failed != NULL)
+        if (folder_write_file(folder, i, summary) == 0 || failed != NULL)
             continue;
         failed = files[i].name;
         error = errno;

@@ -15,7 +15,7 @@
 
 /* ---- numbers, which words and flags are, too */
 
-static int64_t number_of(const struct history_field *field, const void *at) {
+static int64_t history_line_number_of(const struct history_field *field, const void *at) {
     if (field->size == sizeof(bool))
         return *(const bool *)at;
     if (field->size == sizeof(int16_t))
@@ -26,7 +26,7 @@ static int64_t number_of(const struct history_field *field, const void *at) {
     return *(const int64_t *)at;
 }
 
-static void set_number(const struct history_field *field, int64_t value, void *at) {
+static void history_line_set_number(const struct history_field *field, int64_t value, void *at) {
     if (field->size == sizeof(bool))
         *(bool *)at = value != 0;
     else if (field->size == sizeof(int16_t))
@@ -44,7 +44,7 @@ static bool is_text(const struct history_field *field) {
 
 /* ---- writing */
 
-static void put_text(FILE *to, const char *text) {
+static void history_line_put_text(FILE *to, const char *text) {
     (void)putc('"', to);
     while (*text != '\0') {
         size_t length = *text >= ' ' && *text < 0x7f ? 1 : utf8_printable(text);
@@ -60,7 +60,7 @@ static void put_text(FILE *to, const char *text) {
     (void)putc('"', to);
 }
 
-static void put_number(FILE *to, int64_t number) {
+static void history_line_put_number(FILE *to, int64_t number) {
     char digits[DECIMAL_BYTES];
 
     (void)decimal_write(digits, number);
@@ -73,16 +73,16 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
     case HISTORY_STRING:
     case HISTORY_MOMENT:
     case HISTORY_UUID:
-        put_text(to, at);
+        history_line_put_text(to, at);
         return true;
     case HISTORY_NUMBER:
-        put_number(to, number_of(field, at));
+        history_line_put_number(to, history_line_number_of(field, at));
         return true;
     case HISTORY_WORD:
-        put_text(to, field->words[number_of(field, at)]);
+        history_line_put_text(to, field->words[history_line_number_of(field, at)]);
         return true;
     case HISTORY_FLAG:
-        (void)fputs(number_of(field, at) != 0 ? "true" : "false", to);
+        (void)fputs(history_line_number_of(field, at) != 0 ? "true" : "false", to);
         return true;
     case HISTORY_JSON:
         return json_dumpf(*(json_t *const *)at, to, JSON_COMPACT) == 0;
@@ -93,7 +93,8 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
 static bool is_left_out(const struct history_field *field, const void *at) {
     if (!field->is_optional)
         return false;
-    return is_text(field) ? *(const char *)at == '\0' : number_of(field, at) == field->usual;
+    return is_text(field) ? *(const char *)at == '\0'
+                          : history_line_number_of(field, at) == field->usual;
 }
 
 int history_line_write(FILE *to, const char *type, const struct history_field *fields,
@@ -106,7 +107,7 @@ int history_line_write(FILE *to, const char *type, const struct history_field *f
         if (is_left_out(fields, at))
             continue;
         (void)putc(',', to);
-        put_text(to, fields->key);
+        history_line_put_text(to, fields->key);
         (void)putc(':', to);
         is_whole = put_value(to, fields, at) && is_whole;
     }
@@ -224,7 +225,7 @@ bool history_line_is(const struct history_line *line, const char *type) {
 /* ---- reading members */
 
 /* Text that means what it says is copied; jansson reads any other. */
-static bool read_string(const struct history_member *member, char *to, size_t size) {
+static bool history_line_read_string(const struct history_member *member, char *to, size_t size) {
     const char *text = member->value + 1;
     size_t plain = 0;
     json_t *json;
@@ -265,8 +266,8 @@ static bool read_uuid(const struct history_member *member, char to[UUID_TEXT]) {
 }
 
 /* Summed up below zero, where one more number has room. */
-static bool read_number(const struct history_field *field, const struct history_member *member,
-                        void *to) {
+static bool history_line_read_number(const struct history_field *field,
+                                     const struct history_member *member, void *to) {
     const char *at = member->value, *end = at + member->length;
     const bool is_negative = *at == '-';
     int64_t sum = 0;
@@ -280,7 +281,7 @@ static bool read_number(const struct history_field *field, const struct history_
             return false;
     if (!is_negative && __builtin_sub_overflow(0, sum, &sum))
         return false;
-    set_number(field, sum, to);
+    history_line_set_number(field, sum, to);
     return sum >= field->low && sum <= field->high;
 }
 
@@ -288,32 +289,32 @@ static bool read_word(const struct history_field *field, const struct history_me
                       void *to) {
     for (int64_t i = 0; i <= field->high; i++)
         if (is_text_of(member, field->words[i])) {
-            set_number(field, i, to);
+            history_line_set_number(field, i, to);
             return true;
         }
     return false;
 }
 
-static bool is_word(const struct history_member *member, const char *word) {
+static bool history_line_is_word(const struct history_member *member, const char *word) {
     return member->length == strlen(word) && memcmp(member->value, word, member->length) == 0;
 }
 
-static bool read_value(const struct history_field *field, const struct history_member *member,
-                       void *to) {
+static bool history_line_read_value(const struct history_field *field,
+                                    const struct history_member *member, void *to) {
     switch (field->type) {
     case HISTORY_STRING:
-        return read_string(member, to, field->size);
+        return history_line_read_string(member, to, field->size);
     case HISTORY_MOMENT:
         return read_moment(member, to);
     case HISTORY_UUID:
         return read_uuid(member, to);
     case HISTORY_NUMBER:
-        return read_number(field, member, to);
+        return history_line_read_number(field, member, to);
     case HISTORY_WORD:
         return read_word(field, member, to);
     case HISTORY_FLAG:
-        *(bool *)to = is_word(member, "true");
-        return *(bool *)to || is_word(member, "false");
+        *(bool *)to = history_line_is_word(member, "true");
+        return *(bool *)to || history_line_is_word(member, "false");
     case HISTORY_JSON:
         *(json_t **)to = json_read_as_is(member->value, member->length, NULL);
         return *(json_t **)to != NULL;
@@ -338,7 +339,7 @@ static void set_usual(const struct history_field *field, void *to) {
     if (is_text(field))
         *(char *)to = '\0';
     else
-        set_number(field, field->usual, to);
+        history_line_set_number(field, field->usual, to);
 }
 
 static const char *blame(char wrong[HISTORY_WRONG], const char *key, size_t length,
@@ -366,7 +367,7 @@ const char *history_line_read(const struct history_line *line, const struct hist
                          field == NULL ? "is unknown" : "is given twice");
         given |= bit;
         next = field + 1;
-        if (!read_value(field, member, (char *)to + field->offset))
+        if (!history_line_read_value(field, member, (char *)to + field->offset))
             return blame(wrong, member->key, member->key_length,
                          "is of another type or out of range");
     }

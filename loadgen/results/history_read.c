@@ -30,20 +30,20 @@ static const char no_memory[] = "out of memory";
 /* ---- the first line */
 
 /* What json_unpack() found missing or of the wrong type. */
-static const char *describe(const json_error_t *error, char wrong[HISTORY_WRONG]) {
+static const char *history_read_describe(const json_error_t *error, char wrong[HISTORY_WRONG]) {
     snprintf(wrong, HISTORY_WRONG, "%.200s", error->text);
     return wrong;
 }
 
-static int copy(char *to, size_t size, const char *text) {
+static int history_read_copy(char *to, size_t size, const char *text) {
     int length = snprintf(to, size, "%s", text);
 
     utf8_make_printable(to);
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-static const char *read_strategies(const json_t *json, struct options *options,
-                                   char wrong[HISTORY_WRONG]) {
+static const char *history_read_strategies(const json_t *json, struct options *options,
+                                           char wrong[HISTORY_WRONG]) {
     struct strategy_list *list = &options->list;
 
     if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
@@ -56,10 +56,10 @@ static const char *read_strategies(const json_t *json, struct options *options,
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
-            return describe(&error, wrong);
-        if (copy(item->name, sizeof item->name, name) != 0 ||
-            copy(item->given, sizeof item->given, given) != 0 ||
-            copy(item->spec, sizeof item->spec, spec) != 0)
+            return history_read_describe(&error, wrong);
+        if (history_read_copy(item->name, sizeof item->name, name) != 0 ||
+            history_read_copy(item->given, sizeof item->given, given) != 0 ||
+            history_read_copy(item->spec, sizeof item->spec, spec) != 0)
             return "the spec of a strategy is too long";
         if (expect_read(expected, &options->expectations[i], flaw) != 0)
             return "it expects an unknown verdict";
@@ -87,7 +87,7 @@ static const char *read_shape(const json_t *stages, struct options *options,
 
         if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
                            &stage->from, &stage->to) != 0)
-            return describe(&error, wrong);
+            return history_read_describe(&error, wrong);
         if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
             !(stage->from >= 0 && stage->from <= RATE_MAX) ||
             !(stage->to >= 0 && stage->to <= RATE_MAX))
@@ -110,7 +110,7 @@ static const char *take_run(const struct history_run *run, struct history *histo
     history->started_us = run->started_us;
     problem = option_read_history(run->settings, options, wrong);
     if (problem == NULL)
-        problem = read_strategies(run->strategies, options, wrong);
+        problem = history_read_strategies(run->strategies, options, wrong);
     if (problem == NULL)
         problem = read_shape(run->stages, options, wrong);
     if (problem == NULL && (threshold_parse(options->thresholds, &options->threshold_list, wrong,
@@ -121,7 +121,7 @@ static const char *take_run(const struct history_run *run, struct history *histo
     return problem;
 }
 
-static const char *read_run(struct reader *reader, const struct history_line *line) {
+static const char *history_read_run(struct reader *reader, const struct history_line *line) {
     struct history_run run = {.settings = NULL};
     const char *wrong;
 
@@ -145,7 +145,7 @@ static struct round *round_of(const struct reader *reader) {
 /* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. Its room
  * follows from `count`: 16, and twice as much whenever that is full. NULL without memory, and then
  * it is as it was. */
-static void *grow(void *array, size_t count, size_t size) {
+static void *history_read_grow(void *array, size_t count, size_t size) {
     bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
 
     assert((array == NULL) <= (count == 0));
@@ -191,7 +191,7 @@ static const char *read_products(struct round *round, const json_t *json) {
 
 /* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
  * be written. */
-static struct recorder *make_recorder(const struct reader *reader, size_t count) {
+static struct recorder *history_read_make_recorder(const struct reader *reader, size_t count) {
     struct recorder *recorder =
         count > RECORD_MEMORY ? recorder_make_long(count, reader->folder) : NULL;
 
@@ -211,7 +211,7 @@ static const char *begin_round(struct reader *reader, const struct history_round
     round->late_ns = options->late_ns;
     round->stuck_ns = options->stuck_ns;
     round->is_keyless = options->is_keyless;
-    round->recorder = make_recorder(reader, (size_t)begin->requests);
+    round->recorder = history_read_make_recorder(reader, (size_t)begin->requests);
     if (round->recorder == NULL)
         return no_memory;
     round->recorder->planned = (size_t)begin->planned;
@@ -228,7 +228,7 @@ static const char *read_round(struct reader *reader, const struct history_line *
 
     if (!reader->has_run || reader->is_in_round)
         return reader->has_run ? "the round before it has no end" : "no run has begun";
-    rounds = grow(history->rounds, history->count, sizeof *rounds);
+    rounds = history_read_grow(history->rounds, history->count, sizeof *rounds);
     if (rounds == NULL)
         return no_memory;
     history->rounds = rounds;
@@ -264,7 +264,7 @@ static const char *read_end(struct reader *reader, const struct history_line *li
 
 /* ---- requests and events */
 
-static const char *read_request(struct reader *reader, const struct history_line *line) {
+static const char *history_read_request(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
     struct record record;
     const char *wrong;
@@ -319,15 +319,15 @@ static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
 
     memcpy(&array, at + rows->array, sizeof array);
     memcpy(&count, at + rows->count, sizeof count);
-    array = grow(array, count, rows->size);
+    array = history_read_grow(array, count, rows->size);
     if (array == NULL)
         return NULL;
     memcpy(at + rows->array, &array, sizeof array);
     return (char *)array + count * rows->size;
 }
 
-static const char *read_row(struct reader *reader, const struct history_line *line,
-                            const struct history_rows *rows) {
+static const char *history_read_row(struct reader *reader, const struct history_line *line,
+                                    const struct history_rows *rows) {
     const char *wrong;
     size_t count;
     void *row;
@@ -352,9 +352,12 @@ static const struct {
     const char *type;
     const char *(*read)(struct reader *reader, const struct history_line *line);
     bool is_in_round;
-} readers[] = {{"request", read_request, true}, {"event", read_event, true},
-               {"product", read_product, true}, {"round", read_round, false},
-               {"end", read_end, true},         {"run", read_run, false}};
+} readers[] = {{"request", history_read_request, true},
+               {"event", read_event, true},
+               {"product", read_product, true},
+               {"round", read_round, false},
+               {"end", read_end, true},
+               {"run", history_read_run, false}};
 
 static const char *read_line(struct reader *reader, const char *text, size_t length) {
     struct history_line line;
@@ -364,7 +367,7 @@ static const char *read_line(struct reader *reader, const char *text, size_t len
         return wrong;
     for (size_t i = 0; i < HISTORY_ROWS; i++)
         if (history_line_is(&line, history_rows[i].type))
-            return read_row(reader, &line, &history_rows[i]);
+            return history_read_row(reader, &line, &history_rows[i]);
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (history_line_is(&line, readers[i].type))
             return readers[i].is_in_round && !reader->is_in_round ? "it stands outside of a round"

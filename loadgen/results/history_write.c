@@ -75,7 +75,8 @@ static int write_begin(FILE *to, const struct round *round) {
     return code;
 }
 
-static int write_rows(FILE *to, const struct ledger *ledger, const struct history_rows *rows) {
+static int history_write_rows(FILE *to, const struct ledger *ledger,
+                              const struct history_rows *rows) {
     const char *row;
     size_t count;
 
@@ -93,7 +94,7 @@ static int write_ledger(FILE *to, const struct round *round, size_t item) {
     if (history_line_write(to, "product", history_product, &product) != 0)
         return -1;
     for (size_t i = 0; i < HISTORY_ROWS; i++)
-        if (write_rows(to, &round->ledgers[item], &history_rows[i]) != 0)
+        if (history_write_rows(to, &round->ledgers[item], &history_rows[i]) != 0)
             return -1;
     return 0;
 }

@@ -18,7 +18,7 @@
 
 /* ---- the encoding */
 
-static unsigned char *put_number(unsigned char *to, uint64_t value, size_t bytes) {
+static unsigned char *hlog_put_number(unsigned char *to, uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
     return to + bytes;
@@ -56,13 +56,13 @@ static unsigned char *put_counts(unsigned char *to, const struct histogram *hist
 static unsigned char *put_histogram(unsigned char *to, const struct histogram *histogram) {
     unsigned char *end = put_counts(to + HEAD, histogram), *at = to;
 
-    at = put_number(at, COOKIE, 4);
-    at = put_number(at, (uint64_t)(end - to) - HEAD, 4);
-    at = put_number(at, 0, 4); /* normalizing index offset */
-    at = put_number(at, DIGITS, 4);
-    at = put_number(at, 1, 8); /* lowest value */
-    at = put_number(at, HISTOGRAM_MAX, 8);
-    (void)put_number(at, RATIO, 8); /* of integers to values */
+    at = hlog_put_number(at, COOKIE, 4);
+    at = hlog_put_number(at, (uint64_t)(end - to) - HEAD, 4);
+    at = hlog_put_number(at, 0, 4); /* normalizing index offset */
+    at = hlog_put_number(at, DIGITS, 4);
+    at = hlog_put_number(at, 1, 8); /* lowest value */
+    at = hlog_put_number(at, HISTOGRAM_MAX, 8);
+    (void)hlog_put_number(at, RATIO, 8); /* of integers to values */
     return end;
 }
 
@@ -87,7 +87,7 @@ static char *base64(const unsigned char *from, size_t length) {
 }
 
 /* Compressed and in base64: free() it. NULL without memory. */
-static char *encode(const struct histogram *histogram) {
+static char *hlog_encode(const struct histogram *histogram) {
     const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
     uLongf length = compressBound(size);
     unsigned char *plain = malloc(size), *packed = malloc(COMPRESSED_HEAD + length);
@@ -96,7 +96,7 @@ static char *encode(const struct histogram *histogram) {
     if (plain != NULL && packed != NULL &&
         compress(packed + COMPRESSED_HEAD, &length, plain,
                  (uLong)(put_histogram(plain, histogram) - plain)) == Z_OK) {
-        (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), length, 4);
+        (void)hlog_put_number(hlog_put_number(packed, COMPRESSED_COOKIE, 4), length, 4);
         text = base64(packed, length + COMPRESSED_HEAD);
     }
     free(plain);
@@ -114,7 +114,7 @@ static void put_tag(FILE *to, const char *strategy) {
 
 static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
-    char *encoded = encode(histogram);
+    char *encoded = hlog_encode(histogram);
 
     if (encoded == NULL)
         return -1;

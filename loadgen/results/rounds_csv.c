@@ -10,7 +10,7 @@
 #define MS 1e6
 
 /* A field, in quotes when it has a comma, a quote or a line break. */
-static void put_text(FILE *to, const char *text) {
+static void rounds_csv_put_text(FILE *to, const char *text) {
     const char *quote = strpbrk(text, ",\"\r\n") != NULL ? "\"" : "";
 
     fputs(quote, to);
@@ -57,7 +57,7 @@ static void put_round(FILE *to, const struct round *round, size_t position) {
     const struct recorder *recorder = round->recorder;
     char started[ISO_TIME];
 
-    put_text(to, round->item->given);
+    rounds_csv_put_text(to, round->item->given);
     fprintf(to, ",%zu,%zu,%s,%s,%zu", round->repeat + 1, position,
             iso_time(started, round->started_us), verdict_kind_name(round->verdict.kind),
             recorder->count);

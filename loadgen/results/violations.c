@@ -32,7 +32,7 @@ static struct lane make_lane(const char *name) {
     return lane;
 }
 
-static size_t column_of(const struct scale *scale, int64_t ns) {
+static size_t violations_column_of(const struct scale *scale, int64_t ns) {
     int64_t span = scale->to_ns - scale->from_ns;
 
     assert(ns >= scale->from_ns && ns <= scale->to_ns);
@@ -47,7 +47,7 @@ static int64_t row_ns(const struct round *round, const struct counterexample_op 
     return (op->ledger_us + round->ledger_skew_us - round->started_us) * 1000;
 }
 
-static void widen(struct scale *scale, int64_t ns) {
+static void violations_widen(struct scale *scale, int64_t ns) {
     if (ns <= 0)
         return;
     if (scale->from_ns == 0 || ns < scale->from_ns)
@@ -60,21 +60,21 @@ static struct scale scale_of(const struct round *round, const struct counterexam
     struct scale scale = {0, 0};
 
     for (size_t i = 0; i < example->ops; i++) {
-        widen(&scale, example->op[i].sent_ns);
-        widen(&scale, example->op[i].answered_ns);
-        widen(&scale, row_ns(round, &example->op[i]));
+        violations_widen(&scale, example->op[i].sent_ns);
+        violations_widen(&scale, example->op[i].answered_ns);
+        violations_widen(&scale, row_ns(round, &example->op[i]));
     }
     for (size_t i = 0; i < example->events; i++)
         if (example->event[i].letter != '\0')
-            widen(&scale, example->event[i].at_ns);
+            violations_widen(&scale, example->event[i].at_ns);
     return scale;
 }
 
 /* "[A====]"; an operation that was not answered is open at its end. */
 static void draw_span(struct lane *lane, const struct scale *scale,
                       const struct counterexample_op *op, char name) {
-    size_t start = column_of(scale, op->sent_ns);
-    size_t end = column_of(scale, op->answered_ns > 0 ? op->answered_ns : scale->to_ns);
+    size_t start = violations_column_of(scale, op->sent_ns);
+    size_t end = violations_column_of(scale, op->answered_ns > 0 ? op->answered_ns : scale->to_ns);
 
     if (start > TRACK - 3)
         start = TRACK - 3;
@@ -136,7 +136,7 @@ static struct lane draw_events(const struct scale *scale, const struct counterex
         const int64_t at_ns = example->event[i].at_ns;
 
         if (at_ns >= scale->from_ns && at_ns <= scale->to_ns)
-            draw_mark(&lane, column_of(scale, at_ns), event_marks[i]);
+            draw_mark(&lane, violations_column_of(scale, at_ns), event_marks[i]);
     }
     return lane;
 }
@@ -177,7 +177,7 @@ static void print_timeline(const struct round *round, const struct counterexampl
         if (op->sent_ns > 0)
             draw_op(lanes, &count, &scale, op, (char)('A' + i));
         if (at_ns > 0)
-            draw_mark(&database, column_of(&scale, at_ns), (char)('A' + i));
+            draw_mark(&database, violations_column_of(&scale, at_ns), (char)('A' + i));
         has_rows = has_rows || at_ns > 0;
     }
     fprintf(to, "\n      from %.6f s to %.6f s (%s): [ sent, ] answered%s\n",
@@ -198,7 +198,7 @@ static void print_timeline(const struct round *round, const struct counterexampl
 
 /* ---- rounds */
 
-static void print_anomalies(const struct verdict *verdict, FILE *to) {
+static void violations_print_anomalies(const struct verdict *verdict, FILE *to) {
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         const struct anomaly_found *found = &verdict->found[i];
 
@@ -213,7 +213,7 @@ static void print_anomalies(const struct verdict *verdict, FILE *to) {
     }
 }
 
-static void print_counterexample(const struct round *round, size_t number, FILE *to) {
+static void violations_print_counterexample(const struct round *round, size_t number, FILE *to) {
     const struct counterexample *example = &round->verdict.counterexample[number];
 
     assert(example->item < round->items && example->ops <= COUNTEREXAMPLE_OPS);
@@ -229,7 +229,7 @@ static void print_counterexample(const struct round *round, size_t number, FILE 
     print_timeline(round, example, to);
 }
 
-static void print_bound(const struct verdict *verdict, FILE *to) {
+static void violations_print_bound(const struct verdict *verdict, FILE *to) {
     double bound = verdict_rate_bound(verdict);
 
     if (bound < 0)
@@ -246,7 +246,7 @@ static void print_bound(const struct verdict *verdict, FILE *to) {
         fputs("  " VERDICT_NO_END "\n", to);
 }
 
-static void print_firings(const struct firings *firings, FILE *to) {
+static void violations_print_firings(const struct firings *firings, FILE *to) {
     for (size_t i = 0; i < firings->count; i++) {
         const struct firing *firing = &firings->items[i];
         char first[EVENT_TEXT];
@@ -267,16 +267,16 @@ static void print_round(const struct round *round, FILE *to) {
             verdict_kind_name(verdict->kind));
     for (size_t i = 0; round->products != NULL && i < round->items; i++)
         fprintf(to, "  product %s\n", round->products[i].id);
-    print_firings(&verdict->firings, to);
-    print_anomalies(verdict, to);
+    violations_print_firings(&verdict->firings, to);
+    violations_print_anomalies(verdict, to);
     for (size_t i = 0; i < verdict->reasons; i++) {
         fputs("  inconclusive: ", to);
         table_print_indented(verdict->reason[i], 0, 4, LINE - 16, to);
     }
     if (verdict->kind == VERDICT_VALID)
-        print_bound(verdict, to);
+        violations_print_bound(verdict, to);
     for (size_t i = 0; i < verdict->counterexamples; i++)
-        print_counterexample(round, i, to);
+        violations_print_counterexample(round, i, to);
     fputc('\n', to);
 }
 

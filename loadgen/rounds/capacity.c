@@ -31,7 +31,7 @@ static double ms(int64_t ns) {
 
 /* ---- what it follows from */
 
-static enum record_lock lock_of(const struct recorder *total) {
+static enum record_lock capacity_lock_of(const struct recorder *total) {
     enum record_lock most = RECORD_LOCK_UNTOLD;
 
     for (int i = 0; i < RECORD_LOCK_COUNT; i++)
@@ -107,7 +107,7 @@ static void serve_one_kind(struct line *line, double most, double each_s, double
     *left_s -= count * each_s;
 }
 
-static void serve(struct line *line, double seconds) {
+static void capacity_serve(struct line *line, double seconds) {
     serve_one_kind(line, buyers_in(line), line->buying_s, &seconds);
     if (buyers_in(line) <= 0)
         serve_one_kind(line, line->waiting, line->asking_s, &seconds);
@@ -129,7 +129,7 @@ static void predict_backlog(const struct options *options, struct line *line,
             double rate = scale * (stage->from + (stage->to - stage->from) * part);
 
             line->waiting += rate * capacity->busiest * step_s;
-            serve(line, step_s);
+            capacity_serve(line, step_s);
             now_s += step_s;
             if (line->waiting > capacity->backlog) {
                 capacity->backlog = line->waiting;
@@ -251,7 +251,7 @@ void capacity_make(const struct result *result, const struct options *options,
     *capacity = (struct capacity){.bound = CAPACITY_UNTOLD};
     if (result->count == 0 || total->costed == 0)
         return;
-    lock = lock_of(total);
+    lock = capacity_lock_of(total);
     note_offer(options, capacity);
     note_measured(total, capacity);
     if (lock != RECORD_LOCK_UNTOLD && total->hold.sum > 0) {

@@ -7,7 +7,7 @@
 /* From the moment that is written of a failpoint to its act at most: the writing takes time. */
 #define ACTS_NS INT64_C(2000000000)
 
-static size_t find(struct down *down, const char *name) {
+static size_t down_find(struct down *down, const char *name) {
     size_t i = 0;
 
     while (i < down->count && strcmp(down->names[i], name) != 0)
@@ -19,7 +19,7 @@ static size_t find(struct down *down, const char *name) {
 }
 
 static void set(struct down *down, const char *name, bool is_down) {
-    const size_t i = find(down, name);
+    const size_t i = down_find(down, name);
 
     if (i < RECORD_INSTANCES)
         down->is_down[i] = is_down;
@@ -61,7 +61,7 @@ static void note_event(struct down *down, const struct round *round, const struc
         down->is_server_down = true;
 }
 
-static void note(struct down *down, const struct round *round) {
+static void down_note(struct down *down, const struct round *round) {
     const struct recorder *recorder = round->recorder;
 
     for (size_t i = 0; i < recorder->instance_count; i++)
@@ -80,6 +80,6 @@ int down_judge(struct down *down, struct round *round) {
 
     round->is_down = down_is_all(down);
     rc = round_judge(round);
-    note(down, round);
+    down_note(down, round);
     return rc;
 }

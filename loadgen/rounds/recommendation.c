@@ -49,8 +49,8 @@ static bool is_cheaper(const struct result *a, const struct result *b, bool is_b
 }
 
 /* The cheapest, of all but `except`. */
-static const struct result *find(const struct summary *summary, bool is_by_trips,
-                                 const struct result *except) {
+static const struct result *recommendation_find(const struct summary *summary, bool is_by_trips,
+                                                const struct result *except) {
     const struct result *best = NULL;
 
     for (size_t i = 0; i < summary->count; i++) {
@@ -63,7 +63,7 @@ static const struct result *find(const struct summary *summary, bool is_by_trips
     return best;
 }
 
-static void describe(struct recommendation *made, const struct result *next) {
+static void recommendation_describe(struct recommendation *made, const struct result *next) {
     char p99[DURATION_TEXT], next_p99[DURATION_TEXT], than[128] = "";
 
     duration_ms(p99, made->p99_ms);
@@ -86,12 +86,13 @@ static void describe(struct recommendation *made, const struct result *next) {
 
 void recommendation_make(const struct summary *summary, struct recommendation *recommendation) {
     bool is_by_trips = is_told_of_all(summary);
-    const struct result *best = summary->count > 1 ? find(summary, is_by_trips, NULL) : NULL;
+    const struct result *best =
+        summary->count > 1 ? recommendation_find(summary, is_by_trips, NULL) : NULL;
 
     *recommendation = (struct recommendation){.cheapest = best, .is_by_trips = is_by_trips};
     if (best == NULL)
         return;
     recommendation->trips = is_by_trips ? trips_of(best) : 0;
     recommendation->p99_ms = best->p99_ms.median;
-    describe(recommendation, find(summary, is_by_trips, best));
+    recommendation_describe(recommendation, recommendation_find(summary, is_by_trips, best));
 }

@@ -8,7 +8,7 @@
 
 /* ---- counts and histograms */
 
-static void add_cost(struct recorder *total, const struct recorder *round) {
+static void result_add_cost(struct recorder *total, const struct recorder *round) {
     histogram_add(&total->wait, &round->wait);
     histogram_add(&total->hold, &round->hold);
     total->unsold_hold_ns += round->unsold_hold_ns;
@@ -44,14 +44,14 @@ static void add_recorder(struct recorder *total, const struct recorder *round) {
     histogram_add(&total->latency, &round->latency);
     histogram_add(&total->service, &round->service);
     histogram_add(&total->lateness, &round->lateness);
-    add_cost(total, round);
+    result_add_cost(total, round);
     for (size_t i = 0; i < round->instance_count; i++)
         (void)recorder_instance(total, round->instances[i]);
 }
 
 /* ---- verdicts */
 
-static bool is_worse(enum verdict_kind one, enum verdict_kind other) {
+static bool result_is_worse(enum verdict_kind one, enum verdict_kind other) {
     static const int badness[] = {[VERDICT_VALID] = 0,
                                   [VERDICT_UNJUDGED] = 1,
                                   [VERDICT_INCONCLUSIVE] = 2,
@@ -102,7 +102,7 @@ static bool has_counterexample_of(const struct verdict *verdict, enum anomaly an
 }
 
 static void add_verdict(struct verdict *total, const struct verdict *round) {
-    if (is_worse(round->kind, total->kind))
+    if (result_is_worse(round->kind, total->kind))
         total->kind = round->kind;
     for (int i = 0; i < ANOMALY_COUNT; i++)
         add_found(&total->found[i], &round->found[i]);
@@ -143,7 +143,7 @@ static void add_counterexamples(struct result *result) {
 
 /* ---- how far the rounds lie apart */
 
-static int compare(const void *a, const void *b) {
+static int result_compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
@@ -152,7 +152,7 @@ static int compare(const void *a, const void *b) {
 static struct spread spread_of(double *values, size_t count) {
     if (count == 0)
         return (struct spread){0, 0, 0};
-    qsort(values, count, sizeof values[0], compare);
+    qsort(values, count, sizeof values[0], result_compare);
     return (struct spread){.median = (values[(count - 1) / 2] + values[count / 2]) / 2,
                            .min = values[0],
                            .max = values[count - 1]};

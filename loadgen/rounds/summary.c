@@ -51,7 +51,7 @@ static void hold_thresholds(struct summary *summary) {
         }
 }
 
-static int add_up(struct summary *summary) {
+static int summary_add_up(struct summary *summary) {
     const struct options *options = summary->options;
 
     for (size_t i = 0; i < options->list.count; i++) {
@@ -75,7 +75,7 @@ int summary_make(struct summary *summary, const struct options *options, const s
     assert(strategies <= STRATEGY_LIST_MAX && options->threshold_list.count <= THRESHOLDS_MAX);
     summary->results = calloc(strategies + 1, sizeof *summary->results);
     summary->outcomes = calloc(strategies * THRESHOLDS_MAX + 1, sizeof *summary->outcomes);
-    if (summary->results == NULL || summary->outcomes == NULL || add_up(summary) != 0)
+    if (summary->results == NULL || summary->outcomes == NULL || summary_add_up(summary) != 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         summary->is_interrupted = summary->is_interrupted || rounds[i].is_interrupted;

@@ -11,7 +11,8 @@
 /* ---- where it differs from what the run itself had said */
 
 /* The part of summary.json about the strategy of this result; NULL when it has none. */
-static const json_t *find_strategy(const json_t *before, const struct result *result) {
+static const json_t *command_check_find_strategy(const json_t *before,
+                                                 const struct result *result) {
     const json_t *strategy;
 
     for (size_t i = 0; (strategy = summary_strategy(before, i)) != NULL; i++)
@@ -63,7 +64,7 @@ static size_t print_missing(const struct summary *summary, const json_t *before)
 }
 
 /* On stderr, so that a report in JSON stays JSON. */
-static void compare(const struct summary *summary, const char *folder) {
+static void command_check_compare(const struct summary *summary, const char *folder) {
     char why[SUMMARY_WHY];
     json_t *before = summary_read(folder, why);
     size_t differences = 0;
@@ -73,8 +74,8 @@ static void compare(const struct summary *summary, const char *folder) {
         return;
     }
     for (size_t i = 0; i < summary->count; i++)
-        differences +=
-            print_differences(&summary->results[i], find_strategy(before, &summary->results[i]));
+        differences += print_differences(&summary->results[i],
+                                         command_check_find_strategy(before, &summary->results[i]));
     differences += print_missing(summary, before);
     if (differences == 0)
         fprintf(stderr, "loadgen: the same verdicts and counts as in summary.json\n");
@@ -116,12 +117,12 @@ static int report_history(struct history *history, const char *folder, FILE *to)
     exit_code = summary.exit_code;
     if (report_print(&summary, to) != 0)
         exit_code = run_fail(EXIT_INTERNAL, "the report could not be written");
-    compare(&summary, folder);
+    command_check_compare(&summary, folder);
     summary_free(&summary);
     return exit_code;
 }
 
-static int check(struct history *history, const char *folder, FILE *to) {
+static int command_check_check(struct history *history, const char *folder, FILE *to) {
     struct down down = {.count = 0};
 
     if (history->is_cut)
@@ -145,7 +146,7 @@ int command_check(const struct options *options, FILE *to) {
 
     if (history_load(&history, folder, why, sizeof why) == 0) {
         set_output(&history.options, options);
-        exit_code = check(&history, folder, to);
+        exit_code = command_check_check(&history, folder, to);
     } else {
         exit_code = run_fail(EXIT_NO_INPUT, why);
     }

@@ -15,7 +15,7 @@ struct side {
     json_t *summary, *environment;
 };
 
-static int fail(int exit_code, const char *why) {
+static int command_diff_fail(int exit_code, const char *why) {
     complain("loadgen", "diff: %s", why);
     return exit_code;
 }
@@ -33,7 +33,7 @@ static int check_version(const struct side *side) {
                  side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
     else
         snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);
-    return fail(EXIT_NO_INPUT, why);
+    return command_diff_fail(EXIT_NO_INPUT, why);
 }
 
 /* An env.json that is missing or damaged is no reason not to compare the rest. */
@@ -43,23 +43,23 @@ static int open_side(struct side *side, const char *folder) {
     side->folder = folder;
     side->summary = summary_read(folder, why);
     if (side->summary == NULL)
-        return fail(EXIT_NO_INPUT, why);
+        return command_diff_fail(EXIT_NO_INPUT, why);
     side->environment = summary_read_environment(folder, why);
     if (why[0] != '\0')
         complain("loadgen", "diff: the machines are not compared: %s", why);
     return check_version(side);
 }
 
-static int print(const struct options *options, json_t *diff, const struct side *a,
-                 const struct side *b, FILE *to) {
+static int command_diff_print(const struct options *options, json_t *diff, const struct side *a,
+                              const struct side *b, FILE *to) {
     if (strcmp(options->output_format, "json") == 0)
         return json_text_print(json_incref(diff), to);
     diff_print(diff, a->folder, b->folder, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
-static int compare(const struct options *options, const struct side *a, const struct side *b,
-                   FILE *to) {
+static int command_diff_compare(const struct options *options, const struct side *a,
+                                const struct side *b, FILE *to) {
     json_t *diff = diff_make(a->summary, b->summary, a->environment, b->environment);
     int exit_code = EXIT_AS_EXPECTED;
 
@@ -68,8 +68,8 @@ static int compare(const struct options *options, const struct side *a, const st
         return EXIT_INTERNAL;
     }
     if (json_array_size(json_object_get(diff, "strategies")) == 0) {
-        exit_code = fail(EXIT_USAGE, "the runs have no strategy in common");
-    } else if (print(options, diff, a, b, to) != 0) {
+        exit_code = command_diff_fail(EXIT_USAGE, "the runs have no strategy in common");
+    } else if (command_diff_print(options, diff, a, b, to) != 0) {
         complain("loadgen", "diff: the output could not be written: %s", file_error(errno));
         exit_code = EXIT_INTERNAL;
     } else if (json_is_true(json_object_get(diff, "is_worse"))) {
@@ -86,7 +86,7 @@ int command_diff(const struct options *options, FILE *to) {
     if (exit_code == 0)
         exit_code = open_side(&b, options->arguments[1]);
     if (exit_code == 0)
-        exit_code = compare(options, &a, &b, to);
+        exit_code = command_diff_compare(options, &a, &b, to);
     json_decref(a.summary);
     json_decref(a.environment);
     json_decref(b.summary);

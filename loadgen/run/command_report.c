@@ -33,7 +33,7 @@ static json_t *draw_results(const struct summary *judged, const json_t *told) {
 }
 
 /* NULL without memory. */
-static json_t *draw(struct history *history, const json_t *told) {
+static json_t *command_report_draw(struct history *history, const json_t *told) {
     struct down down = {.count = 0};
     struct summary judged;
     json_t *charts = NULL;
@@ -60,7 +60,7 @@ static int load_run(const char *folder, struct page_run *run) {
     if (run->environment == NULL)
         run->environment = json_null();
     if (history_load(&history, folder, why, sizeof why) == 0) {
-        run->charts = draw(&history, run->summary);
+        run->charts = command_report_draw(&history, run->summary);
         if (run->charts == NULL)
             exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     } else {
@@ -72,8 +72,8 @@ static int load_run(const char *folder, struct page_run *run) {
 }
 
 /* To --output, which main() has opened, or beside what it was made from. */
-static int write_page(const struct options *options, const struct page_run *runs, size_t count,
-                      FILE *to) {
+static int command_report_write_page(const struct options *options, const struct page_run *runs,
+                                     size_t count, FILE *to) {
     char path[PATH_SIZE];
     int rc;
 
@@ -106,7 +106,7 @@ int command_report(const struct options *options, FILE *to) {
     for (size_t i = 0; i < count && exit_code == EXIT_AS_EXPECTED; i++)
         exit_code = load_run(options->arguments[i], &runs[i]);
     if (exit_code == EXIT_AS_EXPECTED)
-        exit_code = write_page(options, runs, count, to);
+        exit_code = command_report_write_page(options, runs, count, to);
     for (size_t i = 0; runs != NULL && i < count; i++) {
         json_decref(runs[i].summary);
         json_decref(runs[i].charts);

@@ -42,7 +42,7 @@ static int lay_out_rounds(struct run *run) {
     return 0;
 }
 
-static int prepare(struct run *run) {
+static int fire_prepare(struct run *run) {
     int exit_code = 0;
 
     if (lay_out_rounds(run) != 0)
@@ -164,7 +164,7 @@ static int send_round(struct run *run, struct round *round) {
 
 /* ---- judging */
 
-static bool is_over(const struct run *run) {
+static bool fire_is_over(const struct run *run) {
     return run->is_interrupted || run->is_aborted || run->workers.why[0] != '\0' ||
            (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
 }
@@ -258,7 +258,7 @@ static void show_verdict(struct run *run, const struct round *round) {
     live_end(&run->live, report_verdict(&round->verdict, text), tones[round->verdict.kind]);
 }
 
-static int judge(struct run *run, struct round *round) {
+static int fire_judge(struct run *run, struct round *round) {
     if (!run->options->is_unjudged) {
         bool is_quiet = read_ledgers(run, round);
 
@@ -270,7 +270,7 @@ static int judge(struct run *run, struct round *round) {
     if (down_judge(&run->down, round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
-    round->is_left_down = !is_over(run) && faults_left_down(run);
+    round->is_left_down = !fire_is_over(run) && faults_left_down(run);
     show_verdict(run, round);
     return 0;
 }
@@ -285,7 +285,7 @@ static int keep_round(struct run *run, struct round *round) {
     return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why);
 }
 
-static struct recorder *make_recorder(const struct run *run, const struct round *round) {
+static struct recorder *fire_make_recorder(const struct run *run, const struct round *round) {
     const char *directory = run->folder.path[0] != '\0' ? run->folder.path : NULL;
 
     if (run->workers.count > 0)
@@ -297,7 +297,7 @@ static int run_round(struct run *run, struct round *round) {
     char why[128];
     int exit_code;
 
-    round->recorder = make_recorder(run, round);
+    round->recorder = fire_make_recorder(run, round);
     if (round->recorder == NULL) {
         snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
                  file_error(errno));
@@ -305,7 +305,7 @@ static int run_round(struct run *run, struct round *round) {
     }
     exit_code = send_round(run, round);
     if (exit_code == 0)
-        exit_code = judge(run, round);
+        exit_code = fire_judge(run, round);
     if (exit_code != 0)
         return exit_code;
     assert(round == &run->rounds[run->finished]);
@@ -363,8 +363,8 @@ int fire(struct run *run) {
     if (folder_open(&run->folder, run->options, started_us, why, sizeof why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why);
     else
-        exit_code = prepare(run);
-    for (size_t i = 0; i < run->round_count && exit_code == 0 && !is_over(run); i++)
+        exit_code = fire_prepare(run);
+    for (size_t i = 0; i < run->round_count && exit_code == 0 && !fire_is_over(run); i++)
         exit_code = run_round(run, &run->rounds[i]);
     if (run->finished > 0)
         exit_code = report_rounds(run, started_us, exit_code);

@@ -17,7 +17,7 @@
 
 /* ---- what the target says of its strategies: by family, in its order */
 
-static const char *text_of(const json_t *strategy, const char *key) {
+static const char *prepare_text_of(const json_t *strategy, const char *key) {
     const char *text = json_string_value(json_object_get(strategy, key));
 
     return text != NULL ? text : "?";
@@ -28,20 +28,20 @@ static bool strategies_have(const json_t *strategies, const char *name) {
     json_t *strategy;
 
     json_array_foreach (strategies, i, strategy)
-        if (strcmp(text_of(strategy, "name"), name) == 0)
+        if (strcmp(prepare_text_of(strategy, "name"), name) == 0)
             return true;
     return false;
 }
 
 /* Append a word to a line; one that does not fit is left out. */
-static void append(char line[LINE], const char *word) {
+static void prepare_append(char line[LINE], const char *word) {
     size_t used = strlen(line);
 
     if (used + strlen(word) + 2 < LINE)
         (void)snprintf(line + used, LINE - used, " %s", word);
 }
 
-static bool has_option(const json_t *strategy, const char *option) {
+static bool prepare_has_option(const json_t *strategy, const char *option) {
     size_t i;
     json_t *other;
 
@@ -56,7 +56,7 @@ static bool all_have_option(const json_t *strategies, const char *option) {
     json_t *strategy;
 
     json_array_foreach (strategies, i, strategy)
-        if (!has_option(strategy, option))
+        if (!prepare_has_option(strategy, option))
             return false;
     return true;
 }
@@ -71,7 +71,7 @@ static bool append_options(char line[LINE], const json_t *strategies, const json
     json_array_foreach (json_object_get(strategy, "options"), i, option)
         if (json_is_string(option) &&
             all_have_option(strategies, json_string_value(option)) == is_common) {
-            append(line, json_string_value(option));
+            prepare_append(line, json_string_value(option));
             has_any = true;
         }
     return has_any;
@@ -84,13 +84,13 @@ static void print_beside(const char *name, const char *label, const char *text, 
     table_print_indented(line, 2, INDENT, table_columns(to), to);
 }
 
-static void print_strategy(const json_t *strategies, const json_t *strategy, FILE *to) {
+static void prepare_print_strategy(const json_t *strategies, const json_t *strategy, FILE *to) {
     char options[LINE] = "";
 
-    print_beside(text_of(strategy, "name"), "", text_of(strategy, "summary"), to);
-    print_beside("", "promises: ", text_of(strategy, "promise"), to);
-    print_beside("", "broken by: ", text_of(strategy, "breaks"), to);
-    print_beside("", "see: ", text_of(strategy, "source"), to);
+    print_beside(prepare_text_of(strategy, "name"), "", prepare_text_of(strategy, "summary"), to);
+    print_beside("", "promises: ", prepare_text_of(strategy, "promise"), to);
+    print_beside("", "broken by: ", prepare_text_of(strategy, "breaks"), to);
+    print_beside("", "see: ", prepare_text_of(strategy, "source"), to);
     if (append_options(options, strategies, strategy, false))
         print_beside("", "options:", options, to);
 }
@@ -102,12 +102,12 @@ static void strategies_print(const json_t *strategies, FILE *to) {
     json_t *strategy;
 
     json_array_foreach (strategies, i, strategy) {
-        if (family == NULL || strcmp(family, text_of(strategy, "family")) != 0) {
+        if (family == NULL || strcmp(family, prepare_text_of(strategy, "family")) != 0) {
             fputs(family != NULL ? "\n" : "", to);
-            family = text_of(strategy, "family");
+            family = prepare_text_of(strategy, "family");
             table_print_indented(family, 0, 0, table_columns(to), to);
         }
-        print_strategy(strategies, strategy, to);
+        prepare_print_strategy(strategies, strategy, to);
     }
     if (append_options(common, strategies, json_array_get(strategies, 0), true)) {
         fprintf(to, "\n");
@@ -123,13 +123,13 @@ static void strategies_print_unknown(const json_t *strategies, const char *name,
     (void)snprintf(line, sizeof line,
                    "loadgen: there is no strategy \"%s\"; the target knows:", name);
     json_array_foreach (strategies, i, strategy)
-        append(line, text_of(strategy, "name"));
+        prepare_append(line, prepare_text_of(strategy, "name"));
     table_print_indented(line, 0, 2, table_columns(to), to);
 }
 
 /* ---- before the first round */
 
-static int settle(enum target_result result, const char *why) {
+static int prepare_settle(enum target_result result, const char *why) {
     if (result == TARGET_OK)
         return 0;
     return run_fail(result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE, why);
@@ -139,7 +139,8 @@ int prepare_check(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     json_t *strategies = NULL;
     char why[TARGET_WHY];
-    int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
+    int exit_code =
+        prepare_settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
     for (size_t i = 0; i < list->count && exit_code == 0; i++)
         if (!strategies_have(strategies, list->items[i].name)) {
@@ -190,7 +191,7 @@ static int make_product(struct run *run, const struct round *round, struct produ
         auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
                        options->stock, round->item->spec, product, why, sizeof why) != 0)
         return run_fail(EXIT_UNREACHABLE, why);
-    return settle(target_meet_product(&run->target, product->id, why, sizeof why), why);
+    return prepare_settle(target_meet_product(&run->target, product->id, why, sizeof why), why);
 }
 
 int prepare_products(struct run *run, struct round *round) {
@@ -208,7 +209,7 @@ int prepare_products(struct run *run, struct round *round) {
 
 /* ---- instead of rounds */
 
-static int finish(struct run *run) {
+static int prepare_finish(struct run *run) {
     if (fflush(run->to) == 0 && !ferror(run->to))
         return 0;
     return run_fail(EXIT_INTERNAL, "the output could not be written");
@@ -217,14 +218,15 @@ static int finish(struct run *run) {
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
     char why[TARGET_WHY];
-    int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
+    int exit_code =
+        prepare_settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
     if (exit_code == 0 && strcmp(run->options->output_format, "json") == 0)
         (void)json_dumpf(strategies, run->to, JSON_INDENT(2));
     else if (exit_code == 0)
         strategies_print(strategies, run->to);
     json_decref(strategies);
-    return exit_code == 0 ? finish(run) : exit_code;
+    return exit_code == 0 ? prepare_finish(run) : exit_code;
 }
 
 int prepare_create(struct run *run) {
@@ -234,5 +236,5 @@ int prepare_create(struct run *run) {
     for (size_t i = 0; i < round.items && exit_code == 0; i++)
         fprintf(run->to, "%s\n", round.products[i].id);
     round_free(&round);
-    return exit_code == 0 ? finish(run) : exit_code;
+    return exit_code == 0 ? prepare_finish(run) : exit_code;
 }

@@ -18,7 +18,7 @@ int run_fail(int exit_code, const char *why) {
     return exit_code;
 }
 
-static int open_all(struct run *run) {
+static int run_open_all(struct run *run) {
     const struct options *options = run->options;
     char why[TARGET_WHY];
     int exit_code;
@@ -50,7 +50,7 @@ static void free_rounds(struct run *run) {
 static void conduct(void *arg) {
     struct run *run = arg;
 
-    run->exit_code = open_all(run);
+    run->exit_code = run_open_all(run);
     if (run->exit_code == 0 && run->options->is_listing)
         run->exit_code = prepare_list(run);
     else if (run->exit_code == 0 && run->options->command == COMMAND_CREATE)
@@ -66,7 +66,7 @@ static void conduct(void *arg) {
     interrupts_close(&run->interrupts);
 }
 
-static void on_signal(void *data, int number) {
+static void run_on_signal(void *data, int number) {
     static const char told[] =
         "loadgen: interrupted: judging what there is; once more to stop at once\n";
     struct run *run = data;
@@ -123,7 +123,7 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     live_init(&run.live, loop, live_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
-    interrupts_watch(&run.interrupts, loop, on_signal, &run);
+    interrupts_watch(&run.interrupts, loop, run_on_signal, &run);
     if (fiber_start(conduct, &run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     (void)uv_run(loop, UV_RUN_DEFAULT);

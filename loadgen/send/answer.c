@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static enum record_outcome outcome_of(const struct http_call *call) {
+static enum record_outcome answer_outcome_of(const struct http_call *call) {
     if (call->outcome != HTTP_CALL_ANSWERED)
         return call->outcome == HTTP_CALL_NOT_SENT ? RECORD_UNREACHED : RECORD_UNKNOWN;
     if (call->status >= 200 && call->status < 300)
@@ -24,8 +24,8 @@ static enum record_outcome outcome_of(const struct http_call *call) {
 
 /* The order that it names, and, of a sale, its unit. A yes that cannot be read leaves the unit at
  * -1: the ledger then contradicts it. */
-static void read_reply(struct recorder *recorder, struct record *record,
-                       const struct http_call *call) {
+static void answer_read_reply(struct recorder *recorder, struct record *record,
+                              const struct http_call *call) {
     struct reply reply;
     char order_id[UUID_TEXT];
 
@@ -42,7 +42,7 @@ static void read_reply(struct recorder *recorder, struct record *record,
 }
 
 void answer_take(struct recorder *recorder, struct record *record, const struct http_call *call) {
-    record->outcome = outcome_of(call);
+    record->outcome = answer_outcome_of(call);
     record->received_ns = call->received_ns - recorder->start_ns;
     if (call->outcome != HTTP_CALL_NOT_SENT)
         record->sent_ns = call->sent_ns - recorder->start_ns;
@@ -51,6 +51,6 @@ void answer_take(struct recorder *recorder, struct record *record, const struct 
         cost_parse(call->header, &record->cost);
     }
     if (record->outcome == RECORD_SOLD || (record->status != 0 && record_is_nameless(record)))
-        read_reply(recorder, record, call);
+        answer_read_reply(recorder, record, call);
     recorder_end(recorder, record);
 }

@@ -36,7 +36,7 @@ struct injector_step {
 /* ---- what a command says */
 
 /* The first line that it says besides that it waits. */
-static void note_failure(struct injector_step *step) {
+static void injector_note_failure(struct injector_step *step) {
     struct injector *injector = step->injector;
     char *line = step->said;
 
@@ -54,7 +54,7 @@ static void note_failure(struct injector_step *step) {
                  step->act->fault->text, line[0] != '\0' ? line : "the script was ended");
 }
 
-static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
+static void injector_on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
     struct injector_step *step = handle->data;
     static char dropped[1024]; /* nobody reads that */
 
@@ -65,7 +65,7 @@ static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
                               (unsigned)(sizeof step->said - 2 - step->length));
 }
 
-static void on_said(uv_stream_t *out, ssize_t length, const uv_buf_t *buffer) {
+static void injector_on_said(uv_stream_t *out, ssize_t length, const uv_buf_t *buffer) {
     struct injector_step *step = out->data;
 
     if (length < 0)
@@ -77,36 +77,37 @@ static void on_said(uv_stream_t *out, ssize_t length, const uv_buf_t *buffer) {
 
 /* ---- the moments */
 
-static void on_written(uv_write_t *write, int status) {
+static void injector_on_written(uv_write_t *write, int status) {
     (void)write;
     (void)status; /* who has ended says so himself */
 }
 
-static void begin(struct injector_step *step) {
+static void injector_begin(struct injector_step *step) {
     static char line[] = "\n";
     uv_buf_t buffer = uv_buf_init(line, 1);
 
     step->began_ns = clock_now_ns();
     if (step->kind == ACT)
         step->act->began_ns = step->began_ns;
-    (void)uv_write(&step->write, (uv_stream_t *)&step->in, &buffer, 1, on_written);
+    (void)uv_write(&step->write, (uv_stream_t *)&step->in, &buffer, 1, injector_on_written);
 }
 
-static void on_moment(uv_timer_t *timer);
+static void injector_on_moment(uv_timer_t *timer);
 
 /* libuv's timers count whole milliseconds, and may be early by a part of one. */
 static void begin_or_wait(struct injector_step *step) {
     const int64_t left_ns = step->due_ns - clock_now_ns();
 
     if (left_ns <= 0) {
-        begin(step);
+        injector_begin(step);
         return;
     }
     uv_update_time(step->injector->loop);
-    (void)uv_timer_start(&step->timer, on_moment, (uint64_t)(left_ns + 999999) / 1000000, 0);
+    (void)uv_timer_start(&step->timer, injector_on_moment, (uint64_t)(left_ns + 999999) / 1000000,
+                         0);
 }
 
-static void on_moment(uv_timer_t *timer) {
+static void injector_on_moment(uv_timer_t *timer) {
     begin_or_wait(timer->data);
 }
 
@@ -115,7 +116,7 @@ static void begin_at(struct injector_step *step, int64_t due_ns) {
     begin_or_wait(step);
 }
 
-static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
+static void injector_on_ended(uv_process_t *process, int64_t status, int signal_number) {
     struct injector_step *step = process->data;
 
     step->has_exited = true;
@@ -157,7 +158,7 @@ static int spawn(struct injector_step *step, const char *stack) {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&step->in},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&step->out},
         {.flags = UV_IGNORE}};
-    const uv_process_options_t options = {.exit_cb = on_ended,
+    const uv_process_options_t options = {.exit_cb = injector_on_ended,
                                           .file = stack,
                                           .args = (char **)(void *)args,
                                           .flags = UV_PROCESS_DETACHED, /* from our Ctrl-C */
@@ -174,13 +175,13 @@ static int spawn(struct injector_step *step, const char *stack) {
     rc = uv_spawn(loop, &step->process, &options);
     step->injector->open_handles += HANDLES;
     if (rc == 0)
-        return uv_read_start((uv_stream_t *)&step->out, on_room, on_said);
+        return uv_read_start((uv_stream_t *)&step->out, injector_on_room, injector_on_said);
     step->has_exited = true;
     return rc;
 }
 
-static struct injector_step *add_step(struct injector *injector, enum step_kind kind,
-                                      struct injector_act *act) {
+static struct injector_step *injector_add_step(struct injector *injector, enum step_kind kind,
+                                               struct injector_act *act) {
     struct injector_step *step = &injector->steps[injector->step_count++];
 
     step->injector = injector;
@@ -189,20 +190,21 @@ static struct injector_step *add_step(struct injector *injector, enum step_kind 
     return step;
 }
 
-static void lay_out(struct injector *injector, const struct fault_list *faults) {
+static void injector_lay_out(struct injector *injector, const struct fault_list *faults) {
     injector->act_count = faults->count;
     for (size_t i = 0; i < faults->count; i++) {
         struct injector_step *step;
 
         injector->acts[i] = (struct injector_act){.fault = &faults->items[i]};
-        step = add_step(injector, ACT, &injector->acts[i]);
+        step = injector_add_step(injector, ACT, &injector->acts[i]);
         if (faults->items[i].verb == FAULT_PAUSE)
-            step->after = add_step(injector, RESUME, &injector->acts[i]);
+            step->after = injector_add_step(injector, RESUME, &injector->acts[i]);
     }
-    add_step(injector, MEND, NULL);
+    injector_add_step(injector, MEND, NULL);
 }
 
-static bool are_all(const struct injector *injector, bool (*is_so)(const struct injector_step *)) {
+static bool injector_are_all(const struct injector *injector,
+                             bool (*is_so)(const struct injector_step *)) {
     for (size_t i = 0; i < injector->step_count; i++)
         if (!is_so(&injector->steps[i]))
             return false;
@@ -217,7 +219,7 @@ static bool has_ended_or_mends(const struct injector_step *step) {
     return step->kind == MEND || step->has_exited;
 }
 
-static bool has_ended(const struct injector_step *step) {
+static bool injector_has_ended(const struct injector_step *step) {
     return step->has_exited;
 }
 
@@ -225,13 +227,13 @@ static void wait_until_all(struct injector *injector, bool (*are)(const struct i
                            int64_t most_ms) {
     const int64_t deadline_ms = clock_now_ms() + most_ms;
 
-    while (!are_all(injector, are) && clock_now_ms() < deadline_ms)
+    while (!injector_are_all(injector, are) && clock_now_ms() < deadline_ms)
         fiber_sleep(injector->loop, LOOK_MS);
 }
 
 /* ---- closing */
 
-static void on_closed(uv_handle_t *handle) {
+static void injector_on_closed(uv_handle_t *handle) {
     struct injector_step *step = handle->data;
 
     assert(step->injector->open_handles > 0);
@@ -247,10 +249,10 @@ static void free_steps(struct injector *injector) {
         if (!step->has_exited)
             (void)uv_process_kill(&step->process, SIGKILL);
         if (!uv_is_closing((uv_handle_t *)&step->in))
-            uv_close((uv_handle_t *)&step->in, on_closed);
-        uv_close((uv_handle_t *)&step->process, on_closed);
-        uv_close((uv_handle_t *)&step->out, on_closed);
-        uv_close((uv_handle_t *)&step->timer, on_closed);
+            uv_close((uv_handle_t *)&step->in, injector_on_closed);
+        uv_close((uv_handle_t *)&step->process, injector_on_closed);
+        uv_close((uv_handle_t *)&step->out, injector_on_closed);
+        uv_close((uv_handle_t *)&step->timer, injector_on_closed);
     }
     while (injector->open_handles > 0)
         fiber_sleep(injector->loop, 1);
@@ -264,7 +266,7 @@ static void end_input(struct injector_step *step) {
     if (step->kind == MEND)
         step->began_ns = clock_now_ns();
     (void)uv_timer_stop(&step->timer);
-    uv_close((uv_handle_t *)&step->in, on_closed);
+    uv_close((uv_handle_t *)&step->in, injector_on_closed);
 }
 
 static void note_failures(struct injector *injector) {
@@ -272,7 +274,7 @@ static void note_failures(struct injector *injector) {
         struct injector_step *step = &injector->steps[i];
 
         if (!step->has_exited || step->status != 0)
-            note_failure(step);
+            injector_note_failure(step);
     }
 }
 
@@ -317,7 +319,7 @@ void injector_close(struct injector *injector) {
         end_input(&injector->steps[i]);
     wait_until_all(injector, has_ended_or_mends, END_MS);
     end_input(mend);
-    wait_until_all(injector, has_ended, END_MS);
+    wait_until_all(injector, injector_has_ended, END_MS);
     note_failures(injector);
     for (size_t i = 0; i < injector->act_count; i++)
         if (injector->acts[i].began_ns != 0)
@@ -336,14 +338,14 @@ int injector_open(struct injector *injector, uv_loop_t *loop, const char *stack,
         snprintf(injector->why, sizeof injector->why, "out of memory");
         return -1;
     }
-    lay_out(injector, faults);
+    injector_lay_out(injector, faults);
     for (size_t i = 0; i < injector->step_count && rc == 0; i++)
         rc = spawn(&injector->steps[i], stack);
     if (rc == 0)
         wait_until_all(injector, is_settled, READY_MS);
     for (size_t i = 0; i < injector->step_count && rc == 0; i++)
         if (!injector->steps[i].is_waiting || injector->steps[i].has_exited) {
-            note_failure(&injector->steps[i]);
+            injector_note_failure(&injector->steps[i]);
             rc = UV_EIO;
         }
     if (rc != 0 && injector->why[0] == '\0')

@@ -76,7 +76,7 @@ static void use_right(void) {
 }
 
 /* The processor's time since the last look. */
-static int64_t look(int64_t now_ns) {
+static int64_t punctual_look(int64_t now_ns) {
     int64_t before_ns = used_ns;
 
     looked_ns = now_ns;
@@ -95,7 +95,7 @@ bool punctual_start(bool is_wanted) {
     if (!bound() || sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
     pause_for(LEAST_PAUSE_NS); /* or what it computed before it lost the priority would count */
-    (void)look(rested_ns);
+    (void)punctual_look(rested_ns);
     owed_ns = 0;
     is_kept = 1;
     return true;
@@ -121,7 +121,7 @@ void punctual_rest(int64_t now_ns, bool has_time) {
 
     if (!is_kept || passed_ns < LOOK_NS)
         return;
-    owed_ns += look(now_ns) - passed_ns * SHARE_PERCENT / 100;
+    owed_ns += punctual_look(now_ns) - passed_ns * SHARE_PERCENT / 100;
     if (owed_ns < 0)
         owed_ns = 0;
     if (owed_ns > OWED_NS)

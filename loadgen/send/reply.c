@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-static void copy(char text[REPLY_TEXT], const char *string) {
+static void reply_copy(char text[REPLY_TEXT], const char *string) {
     text_copy(text, REPLY_TEXT, string != NULL ? string : "");
 }
 
@@ -21,8 +21,8 @@ static bool read_flat(const char *text, size_t length, struct reply *reply) {
         return false;
     if (!json_flat_integer(&flat, "unit", &reply->unit))
         reply->unit = -1;
-    copy(reply->order_id, json_flat_text(&flat, "order_id"));
-    copy(reply->instance, json_flat_text(&flat, "instance"));
+    reply_copy(reply->order_id, json_flat_text(&flat, "order_id"));
+    reply_copy(reply->instance, json_flat_text(&flat, "instance"));
     return true;
 }
 
@@ -35,7 +35,7 @@ void reply_read(const char *text, size_t length, struct reply *reply) {
     object = json_read(text, length, NULL);
     unit = json_object_get(object, "unit");
     reply->unit = json_is_integer(unit) ? json_integer_value(unit) : -1;
-    copy(reply->order_id, json_string_value(json_object_get(object, "order_id")));
-    copy(reply->instance, json_string_value(json_object_get(object, "instance")));
+    reply_copy(reply->order_id, json_string_value(json_object_get(object, "order_id")));
+    reply_copy(reply->instance, json_string_value(json_object_get(object, "instance")));
     json_decref(object);
 }

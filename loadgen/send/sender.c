@@ -49,7 +49,7 @@ struct sender_slot {
     char body[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
 };
 
-static void on_client_closed(void *data) {
+static void sender_on_client_closed(void *data) {
     struct sender *sender = data;
 
     assert(sender->open_handles > 0);
@@ -57,15 +57,15 @@ static void on_client_closed(void *data) {
         fiber_event_set(&sender->finished);
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
-    on_client_closed(handle->data);
+static void sender_on_handle_closed(uv_handle_t *handle) {
+    sender_on_client_closed(handle->data);
 }
 
 static void close_client(struct sender *sender) {
     if (sender->is_closing)
         return;
     sender->is_closing = true;
-    http_client_close(sender->client, on_client_closed, sender);
+    http_client_close(sender->client, sender_on_client_closed, sender);
 }
 
 static void maybe_finished(struct sender *sender) {
@@ -74,10 +74,10 @@ static void maybe_finished(struct sender *sender) {
     if (uv_is_closing((uv_handle_t *)&sender->poll))
         return;
     assert(sender->recorder->ended == sender->recorder->count);
-    uv_close((uv_handle_t *)&sender->poll, on_handle_closed);
-    uv_close((uv_handle_t *)&sender->prepare, on_handle_closed);
-    uv_close((uv_handle_t *)&sender->near, on_handle_closed);
-    uv_close((uv_handle_t *)&sender->cut_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&sender->poll, sender_on_handle_closed);
+    uv_close((uv_handle_t *)&sender->prepare, sender_on_handle_closed);
+    uv_close((uv_handle_t *)&sender->near, sender_on_handle_closed);
+    uv_close((uv_handle_t *)&sender->cut_timer, sender_on_handle_closed);
     close_client(sender);
 }
 
@@ -89,7 +89,7 @@ static bool is_due(const struct sender *sender, int64_t now_ns) {
     return sender->next < sender->plan->count && !sender->is_stopped && due_ns(sender) <= now_ns;
 }
 
-static bool is_full(const struct sender *sender) {
+static bool sender_is_full(const struct sender *sender) {
     return sender->max_in_flight > 0 && sender->in_flight >= sender->max_in_flight;
 }
 
@@ -122,9 +122,9 @@ static void leave_unsent(struct sender *sender) {
     recorder_end(sender->recorder, begin_next(sender));
 }
 
-static void on_answer(struct http_call *call);
+static void sender_on_answer(struct http_call *call);
 
-static void send_next(struct sender *sender, int64_t now_ns) {
+static void sender_send_next(struct sender *sender, int64_t now_ns) {
     struct sender_slot *slot = sender->free_slots;
     char *end;
 
@@ -152,7 +152,7 @@ static void send_next(struct sender *sender, int64_t now_ns) {
                                     .data = slot,
                                     .want_header = "Server-Timing"};
     sender->in_flight++;
-    http_call_start(sender->client, &slot->call, on_answer);
+    http_call_start(sender->client, &slot->call, sender_on_answer);
 }
 
 /* At --max-in-flight what is due waits, in order, for answers. */
@@ -164,12 +164,12 @@ static void send_due(struct sender *sender, int most) {
             sender->is_held = false;
             break;
         }
-        if (is_full(sender)) {
+        if (sender_is_full(sender)) {
             sender->is_held = true;
             break;
         }
         sender->recorder->late_launches += sender->is_held;
-        send_next(sender, now);
+        sender_send_next(sender, now);
     }
     maybe_finished(sender);
 }
@@ -181,7 +181,7 @@ static void send_burst(struct sender *sender) {
     send_due(sender, was_answered ? 1 : BURST);
 }
 
-static void on_due(uv_poll_t *poll, int status, int events) {
+static void sender_on_due(uv_poll_t *poll, int status, int events) {
     struct sender *sender = poll->data;
 
     (void)status;
@@ -196,7 +196,7 @@ static void on_near(uv_idle_t *near) {
 
 /* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
  * the timer again takes back that it fired. */
-static void on_prepare(uv_prepare_t *prepare) {
+static void sender_on_prepare(uv_prepare_t *prepare) {
     struct sender *sender = prepare->data;
     bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
     int64_t at = is_waiting ? due_ns(sender) : 0;
@@ -216,7 +216,7 @@ static void on_prepare(uv_prepare_t *prepare) {
 }
 
 /* Answers come in heaps; what falls due meanwhile does not wait for the last of them. */
-static void on_answer(struct http_call *call) {
+static void sender_on_answer(struct http_call *call) {
     struct sender_slot *slot = call->data;
     struct sender *sender = slot->sender;
 
@@ -246,7 +246,7 @@ static int make_slots(struct sender *sender) {
     return 0;
 }
 
-static int open_client(struct sender *sender) {
+static int sender_open_client(struct sender *sender) {
     struct http_client_options options = {.host = sender->host,
                                           .port = sender->port,
                                           .connections = sender->connections,
@@ -272,8 +272,8 @@ static int start_timer(struct sender *sender) {
     (void)uv_idle_init(sender->loop, &sender->near);
     (void)uv_timer_init(sender->loop, &sender->cut_timer);
     sender->open_handles = 5; /* the client is the fifth */
-    (void)uv_prepare_start(&sender->prepare, on_prepare);
-    return uv_poll_start(&sender->poll, UV_READABLE, on_due);
+    (void)uv_prepare_start(&sender->prepare, sender_on_prepare);
+    return uv_poll_start(&sender->poll, UV_READABLE, sender_on_due);
 }
 
 /* The most arrivals within WARM_NS: a server that takes that long has so many under way. */
@@ -309,7 +309,7 @@ static void warm_up(struct sender *sender) {
     }
 }
 
-static int start(struct sender *sender) {
+static int sender_start(struct sender *sender) {
     int rc = make_slots(sender);
 
     if (rc != 0)
@@ -317,7 +317,7 @@ static int start(struct sender *sender) {
     sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (sender->timer_fd < 0)
         return UV_EMFILE;
-    rc = open_client(sender);
+    rc = sender_open_client(sender);
     if (rc != 0)
         return rc;
     warm_up(sender);
@@ -369,7 +369,7 @@ int sender_run(struct sender *sender) {
     skip_others(sender);
     if (sender->plan->count == 0)
         return 0;
-    rc = start(sender);
+    rc = sender_start(sender);
     if (rc == 0)
         fiber_event_wait(&sender->finished);
     assert(sender->in_flight == 0);

@@ -19,7 +19,7 @@ struct layout {
     size_t parts, products, links, length;
 };
 
-static struct layout lay_out(size_t count, size_t items, size_t workers) {
+static struct layout share_lay_out(size_t count, size_t items, size_t workers) {
     struct layout layout = {.parts = aligned(count * sizeof(struct record))};
 
     layout.products = layout.parts + aligned(workers * sizeof(struct share_part));
@@ -49,7 +49,7 @@ static void note_ended(struct recorder *recorder, const struct record *record) {
 }
 
 struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, size_t worker) {
-    const struct layout layout = lay_out(count, items, workers);
+    const struct layout layout = share_lay_out(count, items, workers);
     struct recorder *recorder = calloc(1, sizeof *recorder);
     struct share *share = calloc(1, sizeof *share);
     char *room = recorder != NULL && share != NULL ? spool_map(fd, layout.length) : NULL;
@@ -78,7 +78,7 @@ struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, 
 }
 
 struct recorder *share_make(size_t count, size_t items, size_t workers, const char *directory) {
-    int fd = spool_make(directory, lay_out(count, items, workers).length);
+    int fd = spool_make(directory, share_lay_out(count, items, workers).length);
 
     return fd >= 0 ? share_join(fd, count, items, workers, workers) : NULL;
 }
@@ -95,7 +95,8 @@ void share_begun(struct recorder *recorder) {
 
 /* ---- in the process that counts */
 
-static void collect(struct recorder *recorder, const struct share_part *part, uint32_t *seen) {
+static void share_collect_part(struct recorder *recorder, const struct share_part *part,
+                               uint32_t *seen) {
     const uint32_t last = atomic_load_explicit(&part->ended, memory_order_acquire);
 
     for (uint32_t at = last; at != *seen; at = recorder->share->links[at - 1]) {
@@ -115,7 +116,7 @@ void share_collect(struct recorder *recorder) {
 
     recorder->count = recorder->size;
     for (size_t i = 0; i < share->workers; i++)
-        collect(recorder, &share->parts[i], &share->seen[i]);
+        share_collect_part(recorder, &share->parts[i], &share->seen[i]);
     for (size_t i = 0; i < share->workers; i++) {
         begun += atomic_load_explicit(&share->parts[i].begun, memory_order_acquire);
         late += atomic_load_explicit(&share->parts[i].late_launches, memory_order_relaxed);
@@ -139,7 +140,7 @@ static bool has_begun(const struct record *record) {
 }
 
 /* It may have been sent, at the earliest when it was planned. */
-static void give_up(struct record *record, int64_t now_ns) {
+static void share_give_up(struct record *record, int64_t now_ns) {
     record->outcome = RECORD_UNKNOWN;
     record->sent_ns = record->planned_ns > 0 ? record->planned_ns : 1;
     record->received_ns = now_ns > record->sent_ns ? now_ns : record->sent_ns;
@@ -149,13 +150,13 @@ static void give_up(struct record *record, int64_t now_ns) {
     cost_init(&record->cost);
 }
 
-static void settle(struct recorder *recorder, const struct plan *plan, size_t number,
-                   bool is_keyless, int64_t now_ns) {
+static void share_settle_one(struct recorder *recorder, const struct plan *plan, size_t number,
+                             bool is_keyless, int64_t now_ns) {
     const struct arrival *arrival = &plan->arrivals[number];
     struct record *record = &recorder->records[number];
 
     if (has_begun(record)) {
-        give_up(record, now_ns);
+        share_give_up(record, now_ns);
     } else {
         record = recorder_begin(recorder, number, arrival->due_ns,
                                 arrival->repeats != number ? recorder->records[arrival->repeats].key
@@ -181,7 +182,7 @@ int share_settle(struct recorder *recorder, const struct plan *plan, bool is_key
     recorder->count = recorder->size; /* until all are counted */
     for (size_t number = 0; number < end; number++)
         if (!is_counted[number])
-            settle(recorder, plan, number, is_keyless, now_ns);
+            share_settle_one(recorder, plan, number, is_keyless, now_ns);
     recorder->count = end;
     assert(recorder->ended == recorder->count);
     free(is_counted);

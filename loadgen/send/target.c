@@ -17,7 +17,7 @@ struct lookup {
     struct addrinfo *addresses;
 };
 
-static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses) {
+static void target_on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses) {
     struct lookup *lookup = request->data;
 
     lookup->addresses = status == 0 ? addresses : NULL;
@@ -25,7 +25,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 }
 
 /* IPv4 first: it is what a service on a name such as localhost listens on. */
-static const struct addrinfo *choose(const struct addrinfo *addresses) {
+static const struct addrinfo *target_choose(const struct addrinfo *addresses) {
     const struct addrinfo *at = addresses;
 
     while (at != NULL && at->ai_family != AF_INET)
@@ -42,10 +42,10 @@ static void resolve_host(struct target *target, uv_loop_t *loop) {
     uv_getaddrinfo_t request = {.data = &lookup};
     const struct addrinfo *chosen;
 
-    if (uv_getaddrinfo(loop, &request, on_resolved, target->host, NULL, &hints) != 0)
+    if (uv_getaddrinfo(loop, &request, target_on_resolved, target->host, NULL, &hints) != 0)
         return;
     fiber_event_wait(&lookup.done);
-    chosen = choose(lookup.addresses);
+    chosen = target_choose(lookup.addresses);
     if (chosen != NULL)
         (void)getnameinfo(chosen->ai_addr, chosen->ai_addrlen, target->host, sizeof target->host,
                           NULL, 0, NI_NUMERICHOST);
@@ -68,7 +68,7 @@ int target_open(struct target *target, uv_loop_t *loop, const char *url, char *w
     return rc == 0 ? 0 : -1;
 }
 
-static void on_client_closed(void *data) {
+static void target_on_client_closed(void *data) {
     fiber_event_set(data);
 }
 
@@ -77,7 +77,7 @@ void target_close(struct target *target) {
 
     if (target->client == NULL)
         return;
-    http_client_close(target->client, on_client_closed, &closed);
+    http_client_close(target->client, target_on_client_closed, &closed);
     fiber_event_wait(&closed);
     target->client = NULL;
 }
@@ -95,8 +95,8 @@ static void tell_error(const struct http_call *call, const char *path, char *why
 }
 
 /* GET `path`; *reply, unless NULL, becomes the JSON of a 200, or NULL when it is none. */
-static enum target_result get(struct target *target, const char *path, json_t **reply, char *why,
-                              size_t why_size) {
+static enum target_result target_get(struct target *target, const char *path, json_t **reply,
+                                     char *why, size_t why_size) {
     struct http_call call = {
         .method = "GET", .target = path, .deadline_ms = clock_now_ms() + CALL_MS};
     enum target_result result = TARGET_OK;
@@ -120,7 +120,7 @@ static enum target_result get(struct target *target, const char *path, json_t **
 enum target_result target_strategies(struct target *target, json_t **strategies, char *why,
                                      size_t why_size) {
     json_t *reply = NULL;
-    enum target_result result = get(target, "/strategies", &reply, why, why_size);
+    enum target_result result = target_get(target, "/strategies", &reply, why, why_size);
 
     *strategies = json_incref(json_object_get(reply, "strategies"));
     json_decref(reply);
@@ -139,7 +139,7 @@ enum target_result target_meet_product(struct target *target, const char *produc
     char path[64];
 
     snprintf(path, sizeof path, "/products/%s", product_id);
-    return get(target, path, NULL, why, why_size);
+    return target_get(target, path, NULL, why, why_size);
 }
 
 int64_t target_pending(struct target *target, const char *product_id) {
@@ -148,7 +148,7 @@ int64_t target_pending(struct target *target, const char *product_id) {
     int64_t pending = 0;
 
     snprintf(path, sizeof path, "/products/%s", product_id);
-    if (get(target, path, &reply, why, sizeof why) == TARGET_OK)
+    if (target_get(target, path, &reply, why, sizeof why) == TARGET_OK)
         pending = json_integer_value(json_object_get(reply, "pending"));
     json_decref(reply);
     return pending;

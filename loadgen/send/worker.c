@@ -23,7 +23,7 @@ struct worker {
     struct worker_message done;
 };
 
-static void say(const struct worker *worker, const struct worker_message *message) {
+static void worker_say(const struct worker *worker, const struct worker_message *message) {
     if (send(worker->socket, message, sizeof *message, MSG_NOSIGNAL) != (ssize_t)sizeof *message)
         _exit(1); /* the parent is gone */
 }
@@ -65,7 +65,7 @@ static void start_at(struct worker *worker, int64_t start_ns) {
     fiber_event_set(&worker->told);
 }
 
-static void on_message(uv_poll_t *poll, int status, int events) {
+static void worker_on_message(uv_poll_t *poll, int status, int events) {
     struct worker *worker = poll->data;
     struct worker_message message;
     ssize_t length = recv(worker->socket, &message, sizeof message, MSG_DONTWAIT);
@@ -81,11 +81,11 @@ static void on_message(uv_poll_t *poll, int status, int events) {
     start_at(worker, message.word == WORKER_GO ? message.at_ns : clock_now_ns());
 }
 
-static int64_t on_ready(void *data) {
+static int64_t worker_on_ready(void *data) {
     static const struct worker_message ready = {.word = WORKER_READY};
     struct worker *worker = data;
 
-    say(worker, &ready);
+    worker_say(worker, &ready);
     fiber_event_wait(&worker->told);
     return worker->start_ns;
 }
@@ -113,7 +113,7 @@ static int open_task(struct worker *worker, const struct sender *like,
     worker->sender.items = task->items;
     worker->sender.products = recorder->share->products;
     worker->sender.recorder = recorder;
-    worker->sender.choose_start = on_ready;
+    worker->sender.choose_start = worker_on_ready;
     worker->sender.on_start = NULL;
     worker->sender.data = worker;
     worker->told = (struct fiber_event)FIBER_EVENT_INIT;
@@ -126,7 +126,7 @@ static int do_task(struct worker *worker) {
     if (rc != 0)
         return rc;
     worker->poll.data = worker;
-    rc = uv_poll_start(&worker->poll, UV_READABLE, on_message);
+    rc = uv_poll_start(&worker->poll, UV_READABLE, worker_on_message);
     if (rc == 0 && fiber_start(send_part, worker) != 0)
         rc = UV_ENOMEM;
     if (rc != 0)
@@ -150,6 +150,6 @@ noreturn void worker_run(int socket, const struct sender *like, bool is_realtime
             worker.done.rc = do_task(&worker);
             recorder_free(worker.sender.recorder);
         }
-        say(&worker, &worker.done);
+        worker_say(&worker, &worker.done);
     }
 }

@@ -19,7 +19,7 @@
 
 /* ---- the processes */
 
-static size_t part_of(size_t whole, size_t worker, size_t workers) {
+static size_t workers_part_of(size_t whole, size_t worker, size_t workers) {
     return whole / workers + (worker < whole % workers);
 }
 
@@ -38,8 +38,8 @@ static void be_worker(const struct workers *workers, size_t worker, int socket, 
     for (size_t i = 0; i <= worker; i++)
         (void)close(workers->seats[i].socket);
     own.worker = worker;
-    own.connections = (unsigned)part_of(like->connections, worker, own.workers);
-    own.max_in_flight = part_of(like->max_in_flight, worker, own.workers);
+    own.connections = (unsigned)workers_part_of(like->connections, worker, own.workers);
+    own.max_in_flight = workers_part_of(like->max_in_flight, worker, own.workers);
     worker_run(socket, &own, is_realtime_wanted);
 }
 
@@ -123,7 +123,7 @@ void workers_stop(struct workers *workers, uint64_t grace_ms) {
 
 /* ---- what they say */
 
-static bool are_all(const struct workers *workers, int state) {
+static bool workers_are_all(const struct workers *workers, int state) {
     for (size_t i = 0; i < workers->count; i++)
         if ((int)workers->seats[i].state < state)
             return false;
@@ -162,7 +162,7 @@ static void listen_to(struct worker_seat *seat, const struct worker_message *mes
     workers_stop(workers, 0);
 }
 
-static void on_said(uv_poll_t *poll, int status, int events) {
+static void workers_on_said(uv_poll_t *poll, int status, int events) {
     struct worker_seat *seat = poll->data;
     struct workers *workers = seat->workers;
     struct worker_message message;
@@ -178,9 +178,9 @@ static void on_said(uv_poll_t *poll, int status, int events) {
         bury(seat);
     if (seat->state >= SEAT_DONE)
         (void)uv_poll_stop(poll);
-    if (are_all(workers, SEAT_READY) && !workers->ready.is_set)
+    if (workers_are_all(workers, SEAT_READY) && !workers->ready.is_set)
         fiber_event_set(&workers->ready);
-    if (are_all(workers, SEAT_DONE))
+    if (workers_are_all(workers, SEAT_DONE))
         fiber_event_set(&workers->done);
 }
 
@@ -192,7 +192,7 @@ static void on_collect(uv_timer_t *timer) {
     share_collect(workers->sender->recorder);
 }
 
-static void on_closed(uv_handle_t *handle) {
+static void workers_on_closed(uv_handle_t *handle) {
     struct workers *workers = handle->data;
 
     assert(workers->open_handles > 0);
@@ -224,7 +224,7 @@ static int open_round(struct workers *workers, const struct sender *sender) {
         workers->open_handles++;
         seat->poll.data = seat;
         seat->state = SEAT_OPENING;
-        rc = uv_poll_start(&seat->poll, UV_READABLE, on_said);
+        rc = uv_poll_start(&seat->poll, UV_READABLE, workers_on_said);
         tell_task(seat, &task, share->fd);
     }
     return rc;
@@ -234,10 +234,10 @@ static void close_round(struct workers *workers) {
     const size_t polls = workers->open_handles - 1;
 
     workers->timer.data = workers;
-    uv_close((uv_handle_t *)&workers->timer, on_closed);
+    uv_close((uv_handle_t *)&workers->timer, workers_on_closed);
     for (size_t i = 0; i < polls; i++) {
         workers->seats[i].poll.data = workers;
-        uv_close((uv_handle_t *)&workers->seats[i].poll, on_closed);
+        uv_close((uv_handle_t *)&workers->seats[i].poll, workers_on_closed);
     }
     fiber_event_wait(&workers->closed);
 }

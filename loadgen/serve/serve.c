@@ -51,14 +51,14 @@ static void text(FILE *to, const char *at) {
     }
 }
 
-static void element(FILE *to, const char *open, const char *inside, const char *close) {
+static void serve_element(FILE *to, const char *open, const char *inside, const char *close) {
     fputs(open, to);
     text(to, inside);
     fputs(close, to);
 }
 
 /* The summary of a run, a new reference; or NULL, and `why` says why not. */
-static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
+static json_t *serve_load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
     char wrong[SUMMARY_WHY], *bytes;
     json_t *summary = NULL;
     size_t length;
@@ -75,24 +75,24 @@ static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY])
 }
 
 /* Only words that we give: what the style knows. */
-static void print_verdict(const char *verdict, FILE *to) {
+static void serve_print_verdict(const char *verdict, FILE *to) {
     const char *class = "";
 
     for (int kind = 0; kind < VERDICT_UNJUDGED; kind++)
         if (strcmp(verdict, verdict_kind_name((enum verdict_kind)kind)) == 0)
             class = verdict;
     fprintf(to, "<td><span class=\"verdict %s\">", class);
-    element(to, "", verdict, "</span></td>");
+    serve_element(to, "", verdict, "</span></td>");
 }
 
-static void print_anomalies(const json_t *strategy, FILE *to) {
+static void serve_print_anomalies(const json_t *strategy, FILE *to) {
     const json_t *anomalies = json_object_get(strategy, "anomalies");
 
     fputs("<td>", to);
     for (size_t i = 0; i < json_array_size(anomalies) && i < ANOMALIES_MAX; i++) {
         const json_t *anomaly = json_array_get(anomalies, i);
 
-        element(to, i > 0 ? ", <span>" : "<span>", summary_text(anomaly, "name"), "");
+        serve_element(to, i > 0 ? ", <span>" : "<span>", summary_text(anomaly, "name"), "");
         fprintf(to, " %" JSON_INTEGER_FORMAT "</span>",
                 json_integer_value(json_object_get(anomaly, "count")));
     }
@@ -122,16 +122,16 @@ static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) 
                 stock * fmax(1, rounds) * fmax(1, products));
 }
 
-static void print_strategy(const json_t *summary, const json_t *strategy, FILE *to) {
+static void serve_print_strategy(const json_t *summary, const json_t *strategy, FILE *to) {
     double p99_ms =
         json_number_value(json_object_get(json_object_get(strategy, "latency_ms"), "p99"));
     char duration[DURATION_TEXT] = "-";
 
     if (p99_ms > 0 && p99_ms < 1e9)
         duration_ms(duration, p99_ms);
-    element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
-    print_verdict(summary_text(strategy, "verdict"), to);
-    print_anomalies(strategy, to);
+    serve_element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
+    serve_print_verdict(summary_text(strategy, "verdict"), to);
+    serve_print_anomalies(strategy, to);
     print_sold(summary, strategy, to);
     fprintf(to, "<td class=\"number\">%s</td>", duration);
     print_expected(strategy, to);
@@ -146,7 +146,7 @@ static void print_strategies(const json_t *summary, FILE *to) {
           "</tr>\n",
           to);
     for (size_t i = 0; i < json_array_size(strategies) && i < STRATEGIES_MAX; i++)
-        print_strategy(summary, json_array_get(strategies, i), to);
+        serve_print_strategy(summary, json_array_get(strategies, i), to);
     fputs("</table></div>\n", to);
 }
 
@@ -158,8 +158,9 @@ static void print_missed(const json_t *summary, FILE *to) {
 
         if (!json_is_false(json_object_get(threshold, "holds")))
             continue;
-        element(to, "<p class=\"error\">threshold missed: ", summary_text(threshold, "text"), ", ");
-        element(to, "", summary_text(threshold, "strategy"), "</p>\n");
+        serve_element(to, "<p class=\"error\">threshold missed: ", summary_text(threshold, "text"),
+                      ", ");
+        serve_element(to, "", summary_text(threshold, "strategy"), "</p>\n");
     }
 }
 
@@ -191,14 +192,15 @@ static void print_time(const char *time, FILE *to) {
     text(to, moment);
 }
 
-static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
+static void serve_print_title(const char *root, const char *folder, const json_t *summary,
+                              FILE *to) {
     const char *name = summary_text(summary, "name");
     bool has_page = has_file(root, folder, "report.html");
 
     fputs("<h2>", to);
     if (has_page)
         fprintf(to, "<a href=\"/runs/%s/report.html\">", folder);
-    element(to, "", name[0] != '\0' ? name : folder, has_page ? "</a></h2>\n" : "</h2>\n");
+    serve_element(to, "", name[0] != '\0' ? name : folder, has_page ? "</a></h2>\n" : "</h2>\n");
     fputs("<p class=\"dim\">", to);
     print_time(summary_text(summary, "started_at"), to);
     if (name[0] != '\0')
@@ -215,25 +217,25 @@ static void print_title(const char *root, const char *folder, const json_t *summ
 
 static void print_run(const char *root, const char *folder, FILE *to) {
     char why[SUMMARY_WHY];
-    json_t *summary = load(root, folder, why);
+    json_t *summary = serve_load(root, folder, why);
     const char *command = summary_text(summary, "command");
 
     fputs("<article>\n", to);
-    print_title(root, folder, summary, to);
+    serve_print_title(root, folder, summary, to);
     if (command[0] != '\0')
-        element(to, "<pre>", command, "</pre>\n");
+        serve_element(to, "<pre>", command, "</pre>\n");
     if (summary != NULL) {
         print_strategies(summary, to);
         print_missed(summary, to);
     } else {
-        element(to, "<p class=\"error\">", why, "</p>\n");
+        serve_element(to, "<p class=\"error\">", why, "</p>\n");
     }
     print_files(root, folder, to);
     fputs("</article>\n", to);
     json_decref(summary);
 }
 
-static void print_others(size_t from, size_t count, FILE *to) {
+static void serve_print_others(size_t from, size_t count, FILE *to) {
     fputs("<p>", to);
     if (from > 0)
         fprintf(to, "<a href=\"/?from=%zu\">newer</a> ",
@@ -252,7 +254,7 @@ static int print_list(const char *root, size_t from, FILE *to) {
 
     fputs(serve_index_head, to);
     fprintf(to, "<p class=\"dim\">%zu in ", count);
-    element(to, "", root, "</p>\n");
+    serve_element(to, "", root, "</p>\n");
     if (rc != 0)
         fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
     else if (count == 0)
@@ -263,7 +265,7 @@ static int print_list(const char *root, size_t from, FILE *to) {
         from = count;
     for (size_t i = from; i < count && i < from + RUNS_A_PAGE; i++)
         print_run(root, folders[i]->d_name, to);
-    print_others(from, count, to);
+    serve_print_others(from, count, to);
     fputs("</body>\n</html>\n", to);
     serve_list_free(folders, count);
     return ferror(to) ? -1 : 0;
@@ -334,7 +336,7 @@ static void send_file(struct http_exchange *exchange, int fd, size_t left) {
     }
 }
 
-static void on_file(struct http_exchange *exchange, void *data) {
+static void serve_on_file(struct http_exchange *exchange, void *data) {
     const struct viewer *viewer = data;
     const char *folder = http_path_param(exchange, "folder");
     const struct serve_file *file = serve_file_named(http_path_param(exchange, "file"));
@@ -356,10 +358,10 @@ static void on_file(struct http_exchange *exchange, void *data) {
 
 static struct http_route routes[ROUTES_MOST] = {
     {"GET", "/", on_index},
-    {"GET", "/runs/{folder}/{file}", on_file},
+    {"GET", "/runs/{folder}/{file}", serve_on_file},
 };
 
-static void join_routes(const struct http_route *more) {
+static void serve_join_routes(const struct http_route *more) {
     size_t count = 2;
 
     while (more->method != NULL && count + 1 < ROUTES_MOST)
@@ -367,7 +369,7 @@ static void join_routes(const struct http_route *more) {
     assert(more->method == NULL);
 }
 
-static void on_listening(void *data, int port) {
+static void serve_on_listening(void *data, int port) {
     const struct viewer *viewer = data;
     bool is_ipv6 = strchr(viewer->listen, ':') != NULL;
     char origin[128];
@@ -380,7 +382,7 @@ static void on_listening(void *data, int port) {
         viewer->more->on_listening(origin);
 }
 
-static void on_drained(void *data) {
+static void serve_on_drained(void *data) {
     const struct viewer *viewer = data;
 
     if (viewer->more != NULL)
@@ -419,12 +421,12 @@ int serve(uv_loop_t *loop, const struct options *options, FILE *to, const struct
                                     .routes = routes,
                                     .data = &viewer,
                                     .drain_ms = DRAIN_MS,
-                                    .on_listening = on_listening,
-                                    .close = on_drained};
+                                    .on_listening = serve_on_listening,
+                                    .close = serve_on_drained};
     int exit_code = check_root(viewer.root);
 
     if (more != NULL)
-        join_routes(more->routes);
+        serve_join_routes(more->routes);
     if (exit_code != 0)
         return exit_code;
     return service_run(loop, &service) == 0 ? 0 : EXIT_UNREACHABLE;

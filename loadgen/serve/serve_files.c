@@ -28,7 +28,7 @@ const struct serve_file *serve_file_named(const char *name) {
 }
 
 /* Letters, digits and "-_.+", and no dot first: as loadgen names its folders. */
-static bool is_plain(const char *folder) {
+static bool serve_files_is_plain(const char *folder) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-_.+";
 
@@ -38,7 +38,7 @@ static bool is_plain(const char *folder) {
 static int open_folder(const char *root, const char *folder) {
     int at, fd;
 
-    if (!is_plain(folder))
+    if (!serve_files_is_plain(folder))
         return -ENOENT;
     at = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (at < 0)
@@ -70,7 +70,7 @@ int serve_open(const char *root, const char *folder, const char *file, size_t *s
 }
 
 /* A file that grows meanwhile is cut where it was. */
-static int read_all(int fd, char *bytes, size_t size, size_t *length) {
+static int serve_files_read_all(int fd, char *bytes, size_t size, size_t *length) {
     *length = 0;
     while (*length < size) {
         ssize_t part = read(fd, bytes + *length, size - *length);
@@ -101,7 +101,7 @@ int serve_read(const char *root, const char *folder, const char *file, size_t mo
     else if ((*bytes = malloc(size + 1)) == NULL)
         rc = -ENOMEM;
     else
-        rc = read_all(fd, *bytes, size, length);
+        rc = serve_files_read_all(fd, *bytes, size, length);
     if (rc != 0) {
         free(*bytes);
         *bytes = NULL;
@@ -121,7 +121,8 @@ static int newest_first(const struct dirent **a, const struct dirent **b) {
 }
 
 static int may_be_folder(const struct dirent *entry) {
-    return is_plain(entry->d_name) && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+    return serve_files_is_plain(entry->d_name) &&
+           (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
 /* Some file systems do not tell what an entry is. */

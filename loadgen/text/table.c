@@ -78,7 +78,7 @@ struct layout {
     bool is_coloured;
 };
 
-static void measure(const struct table_row *rows, size_t count, struct layout *layout) {
+static void table_measure(const struct table_row *rows, size_t count, struct layout *layout) {
     for (size_t i = 0; i < count; i++) {
         for (size_t c = 0; c < TABLE_COLUMNS; c++) {
             size_t width = table_width(rows[i].cell[c]);
@@ -89,7 +89,7 @@ static void measure(const struct table_row *rows, size_t count, struct layout *l
     }
 }
 
-static void fit(struct layout *layout, size_t width) {
+static void table_fit(struct layout *layout, size_t width) {
     size_t total = 0, columns = 0;
 
     for (size_t c = 0; c < TABLE_COLUMNS; c++) {
@@ -109,7 +109,7 @@ static void fit(struct layout *layout, size_t width) {
 }
 
 /* The spaces before a text are printed with it, so that no line ends with any. */
-static void print_row(const struct table_row *row, const struct layout *layout, FILE *to) {
+static void table_print_row(const struct table_row *row, const struct layout *layout, FILE *to) {
     size_t spaces = 0;
     bool is_first = true;
 
@@ -138,10 +138,10 @@ void table_print(const struct table_row *rows, size_t count, size_t left, size_t
     struct layout layout = {.left = left, .is_coloured = has_colours(to)};
 
     assert(left <= TABLE_COLUMNS);
-    measure(rows, count, &layout);
-    fit(&layout, width);
+    table_measure(rows, count, &layout);
+    table_fit(&layout, width);
     for (size_t i = 0; i < count; i++)
-        print_row(&rows[i], &layout, to);
+        table_print_row(&rows[i], &layout, to);
 }
 
 /* With the narrowest gaps, and the leftmost columns cut as far as they may be. */
@@ -166,7 +166,7 @@ void table_narrow(struct table_row *rows, size_t count, size_t left, size_t widt
                   const unsigned char *order) {
     struct layout layout = {.left = left};
 
-    measure(rows, count, &layout);
+    table_measure(rows, count, &layout);
     for (; *order != 0 && least_width(&layout) > width; order++) {
         assert(*order < TABLE_COLUMNS);
         hide(rows, count, *order);

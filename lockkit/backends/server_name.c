@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_port(const char *at, const char *end, int *port) {
+static bool server_name_parse_port(const char *at, const char *end, int *port) {
     size_t length = strspn(at, "0123456789");
 
     if (length == 0 || length > 5 || at + length != end)
@@ -25,7 +25,7 @@ static bool parse_server(struct server_name *name, const char *at, const char *e
         return false;
     memcpy(name->host, host, length);
     name->host[length] = '\0';
-    return rest == end || parse_port(rest + 1, end, &name->port);
+    return rest == end || server_name_parse_port(rest + 1, end, &name->port);
 }
 
 size_t server_names_parse(struct server_name *names, size_t most, const char *at, const char *end,

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int fail(const char *what, enum lk_status status) {
+static int hold_fail(const char *what, enum lk_status status) {
     (void)fprintf(stderr, "hold: %s: %s\n", what, lk_status_text(status));
     return 1;
 }
 
 /* What lockkit has to tell, such as why the server cannot be reached. */
-static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
+static void hold_on_log(enum lk_log_level level, const char *message, const char *pairs,
+                        void *data) {
     (void)data;
     if (level >= LK_LOG_WARN)
         (void)fprintf(stderr, "hold: %s: %s\n", message, pairs);
@@ -23,7 +24,7 @@ static void on_log(enum lk_log_level level, const char *message, const char *pai
 /* The work, in steps: none begins unless the lease is good for as long as a step may take. What it
  * writes should carry the fencing token, and the resource should refuse an older one: the check
  * alone cannot help a program that is paused right after it. */
-static enum lk_status work(const lk_held *held) {
+static enum lk_status hold_work(const lk_held *held) {
     for (int step = 1; step <= 3; step++) {
         enum lk_status status = lk_sync_check(held, 600);
 
@@ -36,18 +37,18 @@ static enum lk_status work(const lk_held *held) {
     return LK_OK;
 }
 
-static int hold(lk_sync *sync, const char *name) {
+static int hold_hold(lk_sync *sync, const char *name) {
     enum lk_status worked, released, status;
     lk_held *held;
 
     status = lk_sync_acquire(sync, name, NULL, 30000, &held);
     if (status != LK_OK)
-        return fail("not acquired", status);
-    worked = work(held);
+        return hold_fail("not acquired", status);
+    worked = hold_work(held);
     released = lk_sync_release(held);
     if (worked != LK_OK)
-        return fail("stopped working", worked);
-    return released == LK_OK ? 0 : fail("release", released);
+        return hold_fail("stopped working", worked);
+    return released == LK_OK ? 0 : hold_fail("release", released);
 }
 
 int main(int argc, char **argv) {
@@ -59,11 +60,11 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "usage: hold URL NAME\n");
         return 64;
     }
-    lk_set_log(on_log, NULL);
+    lk_set_log(hold_on_log, NULL);
     status = lk_sync_open(&sync, argv[1], NULL);
     if (status != LK_OK)
-        return fail(argv[1], status);
-    code = hold(sync, argv[2]);
+        return hold_fail(argv[1], status);
+    code = hold_hold(sync, argv[2]);
     lk_sync_close(sync);
     return code;
 }

@@ -34,16 +34,16 @@ struct bench {
     int64_t busy;       /* users within a cycle */
 };
 
-static void acquire(struct user *user);
+static void bench_acquire(struct user *user);
 
-static void record(struct user *user, enum step step) {
+static void bench_record(struct user *user, enum step step) {
     uint64_t now_ns = uv_hrtime();
 
     histogram_record(user->bench->took[step], (int64_t)(now_ns - user->began_ns));
     user->began_ns = now_ns;
 }
 
-static void stop(struct user *user) {
+static void bench_stop(struct user *user) {
     struct bench *bench = user->bench;
 
     lk_client_close(user->client, NULL, NULL);
@@ -59,24 +59,25 @@ static void stop(struct user *user) {
 static void stop_for(struct user *user, enum lk_status why) {
     user->bench->failed++;
     user->bench->why = why;
-    stop(user);
+    bench_stop(user);
 }
 
-static void on_released(enum lk_status status, void *data) {
+static void bench_on_released(enum lk_status status, void *data) {
     struct user *user = data;
 
     if (status != LK_OK) {
         stop_for(user, status);
         return;
     }
-    record(user, RELEASE);
+    bench_record(user, RELEASE);
     if (user->began_ns - user->bench->began_ns >= (uint64_t)set.duration_ns)
-        stop(user);
+        bench_stop(user);
     else
-        acquire(user);
+        bench_acquire(user);
 }
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void bench_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                              void *data) {
     struct user *user = data;
 
     (void)request;
@@ -84,12 +85,12 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
         stop_for(user, status);
         return;
     }
-    record(user, ACQUIRE);
-    lk_release(lease, on_released, user);
+    bench_record(user, ACQUIRE);
+    lk_release(lease, bench_on_released, user);
 }
 
-static void acquire(struct user *user) {
-    enum lk_status status = lk_acquire(user->lock, WAIT_MS, on_acquired, user, NULL);
+static void bench_acquire(struct user *user) {
+    enum lk_status status = lk_acquire(user->lock, WAIT_MS, bench_on_acquired, user, NULL);
 
     if (status != LK_OK)
         stop_for(user, status);
@@ -120,7 +121,7 @@ static json_t *step_json(const struct histogram *took) {
         (double)histogram_percentile(took, 99.9) / ms, "max_ms", (double)took->max / ms);
 }
 
-static int print_json(const struct bench *bench, double seconds) {
+static int bench_print_json(const struct bench *bench, double seconds) {
     return json_print(json_pack("{s:I, s:I, s:f, s:I, s:f, s:I, s:o, s:o}", "clients",
                                 (json_int_t)set.clients, "names", (json_int_t)set.names, "seconds",
                                 seconds, "cycles", (json_int_t)bench->took[RELEASE]->count,
@@ -130,7 +131,7 @@ static int print_json(const struct bench *bench, double seconds) {
                                 step_json(bench->took[RELEASE])));
 }
 
-static int print_text(const struct bench *bench, double seconds) {
+static int bench_print_text(const struct bench *bench, double seconds) {
     static const double percents[] = {50, 90, 99, 99.9, 100};
 
     (void)printf("%" PRIu64 " cycles in %.1f s, %.0f a second; %" PRId64 " clients, %" PRId64
@@ -148,10 +149,10 @@ static int print_text(const struct bench *bench, double seconds) {
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
-static int report(const struct bench *bench) {
+static int bench_report(const struct bench *bench) {
     double seconds = (double)(bench->ended_ns - bench->began_ns) / 1e9;
 
-    if ((set.is_json ? print_json : print_text)(bench, seconds) != 0)
+    if ((set.is_json ? bench_print_json : bench_print_text)(bench, seconds) != 0)
         return fail(EX_IOERR, "the output cannot be made or written");
     if (bench->failed == 0)
         return EX_OK;
@@ -160,7 +161,7 @@ static int report(const struct bench *bench) {
 }
 
 /* All begin at the same moment. */
-static int measure(struct bench *bench, const char *url) {
+static int bench_measure(struct bench *bench, const char *url) {
     int code = 0;
 
     for (int64_t i = 0; i < set.clients && code == 0; i++) {
@@ -172,12 +173,12 @@ static int measure(struct bench *bench, const char *url) {
     for (int64_t i = 0; i < set.clients; i++) {
         bench->users[i].began_ns = bench->began_ns;
         if (code == 0)
-            acquire(&bench->users[i]);
+            bench_acquire(&bench->users[i]);
         else if (bench->users[i].client != NULL)
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
     (code == 0 ? session_end : session_close)(&bench->session);
-    return code == 0 ? report(bench) : code;
+    return code == 0 ? bench_report(bench) : code;
 }
 
 static int bench_url(const char *url) {
@@ -190,7 +191,7 @@ static int bench_url(const char *url) {
     for (int i = 0; i < STEPS; i++)
         bench.took[i] = calloc(1, sizeof *bench.took[i]);
     if (bench.users != NULL && bench.took[ACQUIRE] != NULL && bench.took[RELEASE] != NULL) {
-        code = measure(&bench, session_url(url));
+        code = bench_measure(&bench, session_url(url));
     } else {
         session_close(&bench.session);
         code = fail(EX_SOFTWARE, "out of memory");

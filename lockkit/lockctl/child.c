@@ -121,7 +121,7 @@ static void reap(struct child *child) {
         child->on_stop(child);
 }
 
-static void look(struct child *child) {
+static void child_look(struct child *child) {
     reap(child);
     if (!child->is_ended || (kill(-child->pid, 0) == 0 || errno != ESRCH))
         return;
@@ -133,11 +133,11 @@ static void look(struct child *child) {
 
 static void on_child(uv_signal_t *handle, int number) {
     (void)number;
-    look(handle->data);
+    child_look(handle->data);
 }
 
 static void on_look(uv_timer_t *timer) {
-    look(timer->data);
+    child_look(timer->data);
 }
 
 int child_start(struct child *child, uv_loop_t *loop, char **argv) {

@@ -16,14 +16,14 @@ static struct {
     int code;
 } asked;
 
-static void finish(int code) {
+static void holders_finish(int code) {
     asked.code = code;
     lk_client_close(asked.session.client, NULL, NULL);
     asked.session.client = NULL;
 }
 
 /* Ask, by `start`, and run until the answer is here. */
-static int ask(const char *url, enum lk_status (*start)(void)) {
+static int holders_ask(const char *url, enum lk_status (*start)(void)) {
     const struct lk_client_options client = {.size = sizeof client,
                                              .reply_ms = (uint32_t)(set.reply_ns / 1000000)};
     enum lk_status status;
@@ -36,15 +36,15 @@ static int ask(const char *url, enum lk_status (*start)(void)) {
         return code;
     status = start();
     if (status != LK_OK)
-        finish(fail_status(asked.name, status));
+        holders_finish(fail_status(asked.name, status));
     session_end(&asked.session);
     return asked.code;
 }
 
 /* ---- holders */
 
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
+static void holders_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                                 void *data) {
     int code = EX_OK;
 
     (void)data;
@@ -54,11 +54,11 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
         inspection_print(inspection);
     else if (json_print(inspection_json(asked.name, inspection)) != 0)
         code = fail(EX_SOFTWARE, "the JSON cannot be made or written");
-    finish(code);
+    holders_finish(code);
 }
 
 static enum lk_status start_inspect(void) {
-    return lk_inspect(asked.session.lock, on_inspected, NULL);
+    return lk_inspect(asked.session.lock, holders_on_inspected, NULL);
 }
 
 int holders_main(int argc, char **argv) {
@@ -77,24 +77,25 @@ int holders_main(int argc, char **argv) {
     if (code >= 0)
         return code;
     asked.name = argv[2];
-    return ask(argv[1], start_inspect);
+    return holders_ask(argv[1], start_inspect);
 }
 
 /* ---- break */
 
-static void on_broken(enum lk_status status, void *data) {
+static void holders_on_broken(enum lk_status status, void *data) {
     (void)data;
     if (status == LK_OK)
         say("%s: taken from its holder", asked.name);
     if (status == LK_LOST)
-        finish(fail(EXIT_NOBODY, "%s: %s", asked.name,
-                    asked.owner != NULL ? "that owner does not hold it" : "nobody holds it"));
+        holders_finish(
+            fail(EXIT_NOBODY, "%s: %s", asked.name,
+                 asked.owner != NULL ? "that owner does not hold it" : "nobody holds it"));
     else
-        finish(status == LK_OK ? EX_OK : fail_status(asked.name, status));
+        holders_finish(status == LK_OK ? EX_OK : fail_status(asked.name, status));
 }
 
 static enum lk_status start_break(void) {
-    return lk_break(asked.session.lock, asked.owner, on_broken, NULL);
+    return lk_break(asked.session.lock, asked.owner, holders_on_broken, NULL);
 }
 
 int break_main(int argc, char **argv) {
@@ -112,5 +113,5 @@ int break_main(int argc, char **argv) {
         return code;
     asked.name = argv[2];
     asked.owner = argv[3];
-    return ask(argv[1], start_break);
+    return holders_ask(argv[1], start_break);
 }

@@ -60,13 +60,13 @@ int json_print(json_t *json) {
     return rc == 0 && putchar('\n') == '\n' && fflush(stdout) == 0 ? 0 : -1;
 }
 
-static const char *printable(char to[TEXT_BYTES], const char *text) {
+static const char *inspection_printable(char to[TEXT_BYTES], const char *text) {
     (void)snprintf(to, TEXT_BYTES, "%s", text);
     utf8_make_printable(to);
     return to;
 }
 
-static void print_row(const char *what, const struct lk_holder *holder) {
+static void inspection_print_row(const char *what, const struct lk_holder *holder) {
     char owner[TEXT_BYTES], label[TEXT_BYTES], fence[24] = "-", left[32] = "-";
 
     if (holder->fence)
@@ -74,8 +74,8 @@ static void print_row(const char *what, const struct lk_holder *holder) {
     if (holder->remaining_ms >= 0)
         (void)snprintf(left, sizeof left, "%.1f s", (double)holder->remaining_ms / 1000);
     (void)printf("%-7s  %-9s  %7" PRIu32 "  %-40s  %16s  %9s  %s\n", what, mode_text(holder->mode),
-                 holder->permits, printable(owner, holder->owner), fence, left,
-                 printable(label, holder->label));
+                 holder->permits, inspection_printable(owner, holder->owner), fence, left,
+                 inspection_printable(label, holder->label));
 }
 
 void inspection_print(const struct lk_inspection *inspection) {
@@ -86,7 +86,7 @@ void inspection_print(const struct lk_inspection *inspection) {
     (void)printf("%-7s  %-9s  %7s  %-40s  %16s  %9s  %s\n", "", "MODE", "PERMITS", "OWNER", "FENCE",
                  "LEFT", "LABEL");
     for (size_t i = 0; i < inspection->holder_count; i++)
-        print_row("holds", &inspection->holders[i]);
+        inspection_print_row("holds", &inspection->holders[i]);
     for (size_t i = 0; i < inspection->waiter_count; i++)
-        print_row("waits", &inspection->waiters[i]);
+        inspection_print_row("waits", &inspection->waiters[i]);
 }

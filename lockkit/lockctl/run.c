@@ -109,7 +109,7 @@ static int parse_wait(const char *text, uint32_t *wait_ms) {
 
 /* ---- The end */
 
-static void finish(struct run *run, int code) {
+static void run_finish(struct run *run, int code) {
     run->code = code;
     for (size_t i = 0; i < FORWARDED; i++)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
@@ -117,19 +117,19 @@ static void finish(struct run *run, int code) {
     run->session.client = NULL;
 }
 
-static void on_released(enum lk_status status, void *data) {
+static void run_on_released(enum lk_status status, void *data) {
     struct run *run = data;
     int code = child_exit_code(&run->child);
 
     if (status == LK_LOST || run->is_lost) {
         if (!run->is_lost)
             (void)fail(0, "%s: the lock was lost while the command ran", run->name);
-        finish(run, EXIT_LOST);
+        run_finish(run, EXIT_LOST);
         return;
     }
     /* It was held until now: the lease was valid, or its end would have been told. */
     say("%s: given back: %s; the command ended with %d", run->name, lk_status_text(status), code);
-    finish(run, code);
+    run_finish(run, code);
 }
 
 static void on_child_end(struct child *child) {
@@ -138,7 +138,7 @@ static void on_child_end(struct child *child) {
 
     run->lease = NULL;
     child_close(child);
-    lk_release(lease, on_released, run);
+    lk_release(lease, run_on_released, run);
 }
 
 /* ---- While it runs */
@@ -161,7 +161,7 @@ static void tell_danger(struct run *run, const char *why) {
     child_signal(&run->child, run->signal);
 }
 
-static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+static void run_on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
     struct run *run = data;
 
     (void)lease;
@@ -194,7 +194,7 @@ static void export_lock(const struct run *run, uint64_t fence) {
 
 static void on_given_back(enum lk_status status, void *data) {
     (void)status;
-    finish(data, ((struct run *)data)->code);
+    run_finish(data, ((struct run *)data)->code);
 }
 
 static void start_command(struct run *run) {
@@ -214,12 +214,13 @@ static void start_command(struct run *run) {
         lk_release(lease, on_given_back, run);
         return;
     }
-    lk_lease_on_state(run->lease, on_state, run);
+    lk_lease_on_state(run->lease, run_on_state, run);
 }
 
 /* ---- Before it runs */
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void run_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                            void *data) {
     struct run *run = data;
 
     (void)request;
@@ -236,12 +237,12 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
         return;
     }
     if (status == LK_CANCELED) /* by on_signal */
-        finish(run, run->code);
+        run_finish(run, run->code);
     else
-        finish(run, fail_status(run->name, status));
+        run_finish(run, fail_status(run->name, status));
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
+static void run_on_signal(uv_signal_t *handle, int number) {
     struct run *run = handle->data;
 
     if (run->lease != NULL) {
@@ -262,11 +263,11 @@ static void catch_signals(struct run *run) {
         (void)uv_signal_init(&run->session.loop, &run->signals[i]);
         run->signals[i].data = run;
         if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            (void)uv_signal_start(&run->signals[i], on_signal, forwarded[i]);
+            (void)uv_signal_start(&run->signals[i], run_on_signal, forwarded[i]);
     }
 }
 
-static int hold(struct run *run, const char *url, uint32_t wait_ms) {
+static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
     const struct lk_client_options client = {
         .size = sizeof client,
         .label = set.label[0] != '\0' ? set.label : NULL,
@@ -288,15 +289,15 @@ static int hold(struct run *run, const char *url, uint32_t wait_ms) {
         return code;
     run->began_ms = uv_now(&run->session.loop);
     catch_signals(run);
-    status = lk_acquire(run->session.lock, wait_ms, on_acquired, run, &run->request);
+    status = lk_acquire(run->session.lock, wait_ms, run_on_acquired, run, &run->request);
     if (status != LK_OK)
-        finish(run, fail_status(run->name, status));
+        run_finish(run, fail_status(run->name, status));
     session_end(&run->session);
     return run->code;
 }
 
 /* Flags stand before `--`, and the command behind it. */
-static int read_run(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
+static int run_read(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
     const char rest[] = "URL NAME -- COMMAND...";
     int flags = 1, code;
 
@@ -330,10 +331,10 @@ static int read_run(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
 int run_main(int argc, char **argv) {
     static struct run run;
     uint32_t wait_ms = LK_FOREVER;
-    int code = read_run(&run, &wait_ms, argc, argv);
+    int code = run_read(&run, &wait_ms, argc, argv);
 
     if (code < 0)
-        code = hold(&run, argv[1], wait_ms);
+        code = run_hold(&run, argv[1], wait_ms);
     settings_free(table);
     return code;
 }

@@ -36,7 +36,8 @@ void say(const char *format, ...) {
     va_end(args);
 }
 
-static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
+static void session_on_log(enum lk_log_level level, const char *message, const char *pairs,
+                           void *data) {
     (void)data;
     if (level >= LK_LOG_WARN)
         (void)snprintf(last_warning, sizeof last_warning, "%s (%s)", message, pairs);
@@ -99,8 +100,8 @@ const char *session_url(const char *url) {
 }
 
 /* The URL itself is never printed: there may be a password in it. */
-static int open_client(struct session *session, const char *argument,
-                       const struct lk_client_options *options) {
+static int session_open_client(struct session *session, const char *argument,
+                               const struct lk_client_options *options) {
     const char *url = session_url(argument), *what = url == argument ? "the URL" : "LOCKCTL_URL";
     enum lk_status status;
 
@@ -122,11 +123,11 @@ int session_open(struct session *session, const char *url, const char *name,
     int code;
 
     memset(session, 0, sizeof *session);
-    lk_set_log(on_log, NULL);
+    lk_set_log(session_on_log, NULL);
     code = loop_init(&session->loop);
     if (code != 0)
         return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
-    code = open_client(session, url, client);
+    code = session_open_client(session, url, client);
     if (code == 0 && name != NULL) {
         status = lk_lock_open(&session->lock, session->client, name, lock);
         if (status != LK_OK)

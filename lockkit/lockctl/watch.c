@@ -27,7 +27,7 @@ static struct {
     int code;
 } watch;
 
-static void finish(int code) {
+static void watch_finish(int code) {
     if (watch.is_closing)
         return;
     watch.is_closing = true;
@@ -64,7 +64,7 @@ static void format_now(char to[32]) {
     (void)strftime(to, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-static int print_json(const struct lk_inspection *inspection) {
+static int watch_print_json(const struct lk_inspection *inspection) {
     json_t *json = inspection_json(watch.name, inspection);
     char now[32];
 
@@ -77,7 +77,7 @@ static int print_json(const struct lk_inspection *inspection) {
 }
 
 /* time  OWNER FENCE LABEL, one for each holder, or: time  free */
-static int print_text(const struct lk_inspection *inspection) {
+static int watch_print_text(const struct lk_inspection *inspection) {
     char now[32], line[1024];
 
     format_now(now);
@@ -94,8 +94,8 @@ static int print_text(const struct lk_inspection *inspection) {
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
+static void watch_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                               void *data) {
     char *owners;
 
     (void)data;
@@ -103,7 +103,7 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     if (watch.is_closing)
         return;
     if (status == LK_UNSUPPORTED || status == LK_INVALID) {
-        finish(fail_status(watch.name, status));
+        watch_finish(fail_status(watch.name, status));
         return;
     }
     if (status != LK_OK) {
@@ -115,34 +115,34 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     watch.last = LK_OK;
     owners = owners_of(inspection);
     if (owners == NULL) {
-        finish(fail(EX_SOFTWARE, "out of memory"));
+        watch_finish(fail(EX_SOFTWARE, "out of memory"));
         return;
     }
     if (watch.seen == NULL || strcmp(watch.seen, owners) != 0)
-        if ((set.is_json ? print_json : print_text)(inspection) != 0)
-            finish(fail(EX_IOERR, "the output cannot be written"));
+        if ((set.is_json ? watch_print_json : watch_print_text)(inspection) != 0)
+            watch_finish(fail(EX_IOERR, "the output cannot be written"));
     free(watch.seen);
     watch.seen = owners;
 }
 
-static void on_tick(uv_timer_t *timer) {
+static void watch_on_tick(uv_timer_t *timer) {
     enum lk_status status;
 
     (void)timer;
     if (watch.is_asking)
         return;
-    status = lk_inspect(watch.session.lock, on_inspected, NULL);
+    status = lk_inspect(watch.session.lock, watch_on_inspected, NULL);
     watch.is_asking = status == LK_OK;
     if (status != LK_OK)
-        finish(fail_status(watch.name, status));
+        watch_finish(fail_status(watch.name, status));
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
+static void watch_on_signal(uv_signal_t *handle, int number) {
     (void)handle;
-    finish(EXIT_SIGNAL + number);
+    watch_finish(EXIT_SIGNAL + number);
 }
 
-static int run(const char *url) {
+static int watch_run(const char *url) {
     const struct lk_client_options client = {.size = sizeof client,
                                              .reply_ms = (uint32_t)(set.reply_ns / 1000000)};
     static const int numbers[] = {SIGINT, SIGTERM};
@@ -151,10 +151,10 @@ static int run(const char *url) {
     if (code != 0)
         return code;
     (void)uv_timer_init(&watch.session.loop, &watch.timer);
-    (void)uv_timer_start(&watch.timer, on_tick, 0, (uint64_t)(set.every_ns / 1000000));
+    (void)uv_timer_start(&watch.timer, watch_on_tick, 0, (uint64_t)(set.every_ns / 1000000));
     for (size_t i = 0; i < 2; i++) {
         (void)uv_signal_init(&watch.session.loop, &watch.signals[i]);
-        (void)uv_signal_start(&watch.signals[i], on_signal, numbers[i]);
+        (void)uv_signal_start(&watch.signals[i], watch_on_signal, numbers[i]);
     }
     session_end(&watch.session);
     free(watch.seen);
@@ -182,5 +182,5 @@ int watch_main(int argc, char **argv) {
     if (set.is_verbose)
         be_verbose();
     watch.name = argv[2];
-    return run(argv[1]);
+    return watch_run(argv[1]);
 }

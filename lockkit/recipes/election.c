@@ -20,10 +20,10 @@ struct lk_election {
     void *close_data;
 };
 
-static void stand(struct lk_election *election, uint64_t after_ms);
+static void election_stand(struct lk_election *election, uint64_t after_ms);
 
 /* Last line of what calls it: the callback may close the election. */
-static void tell(struct lk_election *election, enum lk_role role, const char *why) {
+static void election_tell(struct lk_election *election, enum lk_role role, const char *why) {
     if (role == election->told || election->is_closing)
         return;
     election->told = role;
@@ -31,7 +31,7 @@ static void tell(struct lk_election *election, enum lk_role role, const char *wh
                       why, election->data);
 }
 
-static void on_timer_closed(uv_handle_t *timer) {
+static void election_on_timer_closed(uv_handle_t *timer) {
     struct lk_election *election = timer->data;
 
     if (election->on_closed != NULL)
@@ -40,20 +40,20 @@ static void on_timer_closed(uv_handle_t *timer) {
 }
 
 /* When closing, and nothing is under way any more. */
-static bool has_ended(struct lk_election *election) {
+static bool election_has_ended(struct lk_election *election) {
     if (!election->is_closing || election->request != NULL || election->is_releasing)
         return false;
-    uv_close((uv_handle_t *)&election->again, on_timer_closed);
+    uv_close((uv_handle_t *)&election->again, election_on_timer_closed);
     return true;
 }
 
-static void on_released(enum lk_status status, void *data) {
+static void election_on_released(enum lk_status status, void *data) {
     struct lk_election *election = data;
 
     (void)status;
     election->is_releasing = false;
-    if (!has_ended(election))
-        stand(election, 0);
+    if (!election_has_ended(election))
+        election_stand(election, 0);
 }
 
 static void step_down(struct lk_election *election) {
@@ -61,23 +61,24 @@ static void step_down(struct lk_election *election) {
 
     election->lease = NULL;
     election->is_releasing = true;
-    lk_release(lease, on_released, election);
+    lk_release(lease, election_on_released, election);
 }
 
-static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+static void election_on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
     struct lk_election *election = data;
 
     (void)lease;
     if (state == LK_LOST_STATE)
         step_down(election);
-    tell(election,
-         state == LK_HELD      ? LK_LEADER
-         : state == LK_SUSPECT ? LK_LEADER_IN_DOUBT
-                               : LK_FOLLOWER,
-         why);
+    election_tell(election,
+                  state == LK_HELD      ? LK_LEADER
+                  : state == LK_SUSPECT ? LK_LEADER_IN_DOUBT
+                                        : LK_FOLLOWER,
+                  why);
 }
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void election_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                                 void *data) {
     struct lk_election *election = data;
 
     (void)request;
@@ -86,21 +87,22 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     if (status == LK_OK && election->is_closing) {
         step_down(election);
     } else if (status == LK_OK) {
-        lk_lease_on_state(lease, on_state, election);
-        tell(election, LK_LEADER, "elected");
-    } else if (!has_ended(election)) {
-        stand(election, AGAIN_MS);
+        lk_lease_on_state(lease, election_on_state, election);
+        election_tell(election, LK_LEADER, "elected");
+    } else if (!election_has_ended(election)) {
+        election_stand(election, AGAIN_MS);
     }
 }
 
 static void on_again(uv_timer_t *timer) {
     struct lk_election *election = timer->data;
 
-    if (lk_acquire(election->lock, LK_FOREVER, on_acquired, election, &election->request) != LK_OK)
+    if (lk_acquire(election->lock, LK_FOREVER, election_on_acquired, election,
+                   &election->request) != LK_OK)
         (void)uv_timer_start(timer, on_again, AGAIN_MS, 0);
 }
 
-static void stand(struct lk_election *election, uint64_t after_ms) {
+static void election_stand(struct lk_election *election, uint64_t after_ms) {
     (void)uv_timer_start(&election->again, on_again, after_ms, 0);
 }
 
@@ -115,7 +117,7 @@ enum lk_status lk_election_open(lk_election **out, lk_lock *lock, lk_election_cb
     election->data = data;
     (void)uv_timer_init(lk_client_loop(lk_lock_client(lock)), &election->again);
     election->again.data = election;
-    stand(election, 0);
+    election_stand(election, 0);
     return LK_OK;
 }
 
@@ -129,7 +131,7 @@ void lk_election_resign(lk_election *election) {
     if (election->lease == NULL)
         return;
     step_down(election);
-    tell(election, LK_FOLLOWER, "resigned");
+    election_tell(election, LK_FOLLOWER, "resigned");
 }
 
 void lk_election_close(lk_election *election, lk_close_cb cb, void *data) {
@@ -142,5 +144,5 @@ void lk_election_close(lk_election *election, lk_close_cb cb, void *data) {
         lk_cancel(election->request);
     if (election->lease != NULL)
         step_down(election);
-    (void)has_ended(election);
+    (void)election_has_ended(election);
 }

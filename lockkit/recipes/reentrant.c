@@ -28,7 +28,7 @@ static void on_told(uv_handle_t *timer) {
     free(timer->data);
 }
 
-static void tell(uv_timer_t *timer) {
+static void reentrant_tell(uv_timer_t *timer) {
     struct told *told = timer->data;
 
     uv_close((uv_handle_t *)timer, on_told);
@@ -38,7 +38,7 @@ static void tell(uv_timer_t *timer) {
         told->on_released(told->status, told->data);
 }
 
-static enum lk_status tell_later(uv_loop_t *loop, const struct told *what) {
+static enum lk_status reentrant_tell_later(uv_loop_t *loop, const struct told *what) {
     struct told *told = malloc(sizeof *told);
 
     if (told == NULL)
@@ -46,7 +46,7 @@ static enum lk_status tell_later(uv_loop_t *loop, const struct told *what) {
     *told = *what;
     (void)uv_timer_init(loop, &told->timer);
     told->timer.data = told;
-    (void)uv_timer_start(&told->timer, tell, 0, 0);
+    (void)uv_timer_start(&told->timer, reentrant_tell, 0, 0);
     return LK_OK;
 }
 
@@ -65,7 +65,8 @@ void lk_reentrant_close(lk_reentrant *owner) {
     free(owner);
 }
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void reentrant_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                                  void *data) {
     struct lk_reentrant *owner = data;
 
     owner->is_under_way = false;
@@ -81,10 +82,10 @@ static uv_loop_t *loop_of(const struct lk_reentrant *owner) {
 static enum lk_status acquire_again(struct lk_reentrant *owner, lk_acquire_cb cb, void *data) {
     bool is_lost = lk_lease_check(owner->lease, 0) != LK_OK;
     enum lk_status status =
-        tell_later(loop_of(owner), &(struct told){.on_acquired = cb,
-                                                  .status = is_lost ? LK_LOST : LK_OK,
-                                                  .lease = is_lost ? NULL : owner->lease,
-                                                  .data = data});
+        reentrant_tell_later(loop_of(owner), &(struct told){.on_acquired = cb,
+                                                            .status = is_lost ? LK_LOST : LK_OK,
+                                                            .lease = is_lost ? NULL : owner->lease,
+                                                            .data = data});
 
     if (status == LK_OK && !is_lost)
         owner->depth++;
@@ -101,7 +102,7 @@ enum lk_status lk_reentrant_acquire(lk_reentrant *owner, uint32_t wait_ms, lk_ac
         return acquire_again(owner, cb, data);
     owner->on_acquired = cb;
     owner->data = data;
-    status = lk_acquire(owner->lock, wait_ms, on_acquired, owner, NULL);
+    status = lk_acquire(owner->lock, wait_ms, reentrant_on_acquired, owner, NULL);
     owner->is_under_way = status == LK_OK;
     return status;
 }
@@ -112,7 +113,8 @@ void lk_reentrant_release(lk_reentrant *owner, lk_release_cb cb, void *data) {
     if (--owner->depth == 0)
         lk_release(owner->lease, cb, data);
     else if (cb != NULL &&
-             tell_later(loop_of(owner), &(struct told){.on_released = cb, .data = data}) != LK_OK)
+             reentrant_tell_later(loop_of(owner),
+                                  &(struct told){.on_released = cb, .data = data}) != LK_OK)
         cb(LK_OK, data);
 }
 

@@ -42,7 +42,7 @@ static bool is_twice(const struct member *a, const struct member *b) {
 }
 
 /* None is left. */
-static void end(struct lk_set *set) {
+static void set_end(struct lk_set *set) {
     if (set->on_acquired != NULL)
         set->on_acquired(set->status, NULL, set->data);
     else if (set->on_released != NULL)
@@ -50,38 +50,39 @@ static void end(struct lk_set *set) {
     free(set);
 }
 
-static bool is_worse(enum lk_status status, enum lk_status than) {
+static bool set_is_worse(enum lk_status status, enum lk_status than) {
     return status != LK_OK && than != LK_UNKNOWN;
 }
 
-static void on_released(enum lk_status status, void *data) {
+static void set_on_released(enum lk_status status, void *data) {
     struct lk_set *set = data;
 
-    if (set->on_acquired == NULL && is_worse(status, set->status))
+    if (set->on_acquired == NULL && set_is_worse(status, set->status))
         set->status = status;
     if (--set->releasing == 0)
-        end(set);
+        set_end(set);
 }
 
 /* The last taken first, as locks nest. `set` may be gone afterwards, but not before all are told.
  */
-static void give_back(struct lk_set *set) {
+static void set_give_back(struct lk_set *set) {
     set->releasing = set->taken;
     for (size_t i = set->taken; i-- > 0;)
-        lk_release(set->members[i].lease, on_released, set);
+        lk_release(set->members[i].lease, set_on_released, set);
 }
 
-static void fail(struct lk_set *set, enum lk_status status) {
+static void set_fail(struct lk_set *set, enum lk_status status) {
     set->status = status;
     if (set->taken > 0)
-        give_back(set);
+        set_give_back(set);
     else
-        end(set);
+        set_end(set);
 }
 
 static void take_next(struct lk_set *set);
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void set_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                            void *data) {
     struct lk_set *set = data;
     lk_set_cb cb = set->on_acquired;
 
@@ -90,23 +91,23 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     if (status == LK_BUSY && set->wait_ms != LK_TRY) /* the time was over, and it was not free */
         status = LK_TIMEOUT;
     if (status != LK_OK) {
-        fail(set, status);
+        set_fail(set, status);
         return;
     }
     set->members[set->taken++].lease = lease;
     if (set->is_canceled && set->taken < set->count) {
-        fail(set, LK_CANCELED);
+        set_fail(set, LK_CANCELED);
     } else if (set->taken < set->count) {
         take_next(set);
     } else if (lk_set_check(set, 1) != LK_OK) {
-        fail(set, LK_LOST);
+        set_fail(set, LK_LOST);
     } else {
         set->on_acquired = NULL;
         cb(LK_OK, set, set->data);
     }
 }
 
-static uint32_t left_ms(const struct lk_set *set) {
+static uint32_t set_left_ms(const struct lk_set *set) {
     const uint64_t now_ms = uv_now(set->loop);
 
     if (set->wait_ms == LK_TRY || set->wait_ms == LK_FOREVER)
@@ -116,18 +117,19 @@ static uint32_t left_ms(const struct lk_set *set) {
 }
 
 static enum lk_status start_next(struct lk_set *set) {
-    return lk_acquire(set->members[set->taken].lock, left_ms(set), on_acquired, set, &set->request);
+    return lk_acquire(set->members[set->taken].lock, set_left_ms(set), set_on_acquired, set,
+                      &set->request);
 }
 
 static void take_next(struct lk_set *set) {
     const enum lk_status status = start_next(set);
 
     if (status != LK_OK)
-        fail(set, status);
+        set_fail(set, status);
 }
 
 /* Sorted; false when a name is there twice. */
-static bool fill(struct lk_set *set, lk_lock *const *locks) {
+static bool set_fill(struct lk_set *set, lk_lock *const *locks) {
     for (size_t i = 0; i < set->count; i++)
         set->members[i] = (struct member){.lock = locks[i], .place = i};
     qsort(set->members, set->count, sizeof *set->members, by_name);
@@ -155,7 +157,7 @@ enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait
     set->wait_ms = wait_ms;
     uv_update_time(set->loop);
     set->until_ms = uv_now(set->loop) + wait_ms;
-    if (fill(set, locks))
+    if (set_fill(set, locks))
         status = start_next(set);
     if (status != LK_OK)
         free(set);
@@ -192,5 +194,5 @@ void lk_set_release(lk_set *set, lk_release_cb cb, void *data) {
     set->on_released = cb;
     set->data = data;
     set->status = LK_OK;
-    give_back(set);
+    set_give_back(set);
 }

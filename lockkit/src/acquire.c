@@ -27,7 +27,7 @@ static bool may_go_on(const struct lk_lease *next, const struct lk_lease *lease)
 }
 
 /* With the owner token that the server knows. */
-static void go_on(struct lk_lease *next, struct lk_lease *lease) {
+static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease_swap_owners(next, lease);
     next->is_in_line = lease->is_in_line;
     next->is_doubtful = lease->is_doubtful;
@@ -40,12 +40,12 @@ bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
     if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->waiter.is_try ||
         !may_go_on(next, lease))
         return false;
-    go_on(next, lease);
+    acquire_go_on(next, lease);
     return next->is_in_line;
 }
 
 /* Its request is over. */
-static void let_go(struct lk_lease *lease) {
+static void acquire_let_go(struct lk_lease *lease) {
     if (is_anything_begun(lease))
         lease_release(lease);
     else
@@ -67,13 +67,13 @@ static void tell_outcome(void *data) {
     lease->is_outcome_due = false;
     if (lease->phase == LEASE_QUEUED) { /* to one who has come again, in the callback */
         (void)lease_pass_on(lease, TAILQ_FIRST(&lease->queue->waiters));
-        let_go(lease);
+        acquire_let_go(lease);
     } else {
         lease_maybe_free(lease);
     }
 }
 
-static void set_outcome(struct lk_lease *lease, enum lk_status status) {
+static void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
     struct lk_client *client = lease->client;
 
     assert(!lease->is_outcome_due);
@@ -85,7 +85,7 @@ static void set_outcome(struct lk_lease *lease, enum lk_status status) {
 }
 
 /* LK_OK is counted where holding begins. */
-static void count(struct lk_counters *counters, enum lk_status status) {
+static void acquire_count(struct lk_counters *counters, enum lk_status status) {
     counters->busy += status == LK_BUSY;
     counters->timed_out += status == LK_TIMEOUT;
     counters->canceled += status == LK_CANCELED;
@@ -98,8 +98,8 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
-    count(&lease->client->counters, status);
-    set_outcome(lease, status);
+    acquire_count(&lease->client->counters, status);
+    acquire_set_outcome(lease, status);
     if (lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
         queue_leave_attempt(lease->queue, &lease->waiter);
@@ -110,7 +110,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
                 lease_pass_on(lease, TAILQ_NEXT(&lease->waiter, entry)));
     if (lease->phase == LEASE_TRYING || !lease->is_in_line || lease->is_doubtful ||
         lease->client->is_closing)
-        let_go(lease);
+        acquire_let_go(lease);
 }
 
 static void begin_to_hold(struct lk_lease *lease) {
@@ -118,7 +118,7 @@ static void begin_to_hold(struct lk_lease *lease) {
     lease_move(lease, LEASE_HELD);
     lk_lease_saw_fence(lease, lease->fence);
     lease_hold(lease);
-    set_outcome(lease, LK_OK);
+    acquire_set_outcome(lease, LK_OK);
 }
 
 static void granted(struct lk_lease *lease) {
@@ -136,7 +136,7 @@ static bool is_still_valid(struct lk_lease *lease) {
     return lk_lease_state(lease) != LK_LOST_STATE;
 }
 
-static void refused(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
+static void acquire_told_no(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
     if (lease->waiter.is_try || status == LK_NOMEM) {
         queue_attempt_ended(lease->queue);
         lease_end_request(lease, status);
@@ -147,11 +147,11 @@ static void refused(struct lk_lease *lease, enum lk_status status, int64_t remai
     queue_refused(lease->queue, remaining_ms, lease->is_in_line);
 }
 
-static void take_answer(struct lk_lease *lease, enum lk_status status) {
+static void acquire_take_answer(struct lk_lease *lease, enum lk_status status) {
     if (status == LK_OK)
         granted(lease);
     else
-        refused(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
+        acquire_told_no(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
 }
 
 /* Find the waiter that takes the answer to the attempt of `orphan`. One that only tries has an
@@ -177,7 +177,7 @@ static void orphan_answered(struct lk_lease *orphan, enum lk_status status) {
             lease_end(orphan);
         return;
     }
-    go_on(heir, orphan);
+    acquire_go_on(heir, orphan);
     heir->sent_ns = orphan->sent_ns;
     heir->fence = orphan->fence;
     heir->command.granted_ms = orphan->command.granted_ms;
@@ -186,7 +186,7 @@ static void orphan_answered(struct lk_lease *orphan, enum lk_status status) {
         lease_set_validity(heir, &heir->command, heir->sent_ns);
     lease_move(heir, LEASE_TRYING);
     lease_end(orphan);
-    take_answer(heir, status);
+    acquire_take_answer(heir, status);
 }
 
 static void on_attempt_answered(struct lk_command *command) {
@@ -217,10 +217,10 @@ static void on_attempt_answered(struct lk_command *command) {
     if (lease->phase == LEASE_ORPHANED)
         orphan_answered(lease, status);
     else
-        take_answer(lease, status);
+        acquire_take_answer(lease, status);
 }
 
-static void attempt(void *data) {
+static void acquire_attempt(void *data) {
     struct lk_lease *lease = data;
     struct lk_client *client = lease->client;
     uint32_t reply_ms = client->reply_ms;
@@ -241,18 +241,18 @@ static void on_wait_over(uv_timer_t *timer) {
     lease_end_request(lease, lease->last);
 }
 
-static void start(struct lk_lease *lease, uint32_t wait_ms) {
+static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {
     uv_loop_t *loop = lease->client->loop;
 
     lease->waiter = (struct queue_waiter){.is_try = wait_ms == LK_TRY,
                                           .is_shared = lease->policy.mode == LK_SHARED,
                                           .poll_ms = lease->policy.poll_ms,
-                                          .attempt = attempt,
+                                          .attempt = acquire_attempt,
                                           .data = lease};
     if (lease->waiter.is_try && lease->queue->length > 0) {
         /* Others of us are waiting: it is held, or theirs first. */
-        count(&lease->client->counters, LK_BUSY);
-        set_outcome(lease, LK_BUSY);
+        acquire_count(&lease->client->counters, LK_BUSY);
+        acquire_set_outcome(lease, LK_BUSY);
         lease_end(lease);
         return;
     }
@@ -276,7 +276,7 @@ enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, voi
     lease->acquire_data = data;
     if (request != NULL)
         *request = &lease->request;
-    start(lease, wait_ms);
+    acquire_start(lease, wait_ms);
     return LK_OK;
 }
 

@@ -149,7 +149,7 @@ static void run_tasks(struct task_list *tasks) {
     }
 }
 
-static void on_idle(uv_idle_t *idle) {
+static void client_on_idle(uv_idle_t *idle) {
     struct lk_client *client = idle->data;
 
     (void)uv_idle_stop(idle);
@@ -160,13 +160,14 @@ static void on_idle(uv_idle_t *idle) {
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task) {
     assert(client->tearing_down == 0 && task->run);
     TAILQ_INSERT_TAIL(tasks, task, entry);
-    (void)uv_idle_start(&client->idle, on_idle);
+    (void)uv_idle_start(&client->idle, client_on_idle);
 }
 
 /* ---- Opening */
 
 /* 0, or -1 for options of a size that was never ours. */
-static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_client_options *given) {
+static int client_init(struct lk_client *client, uv_loop_t *loop,
+                       const struct lk_client_options *given) {
     struct lk_client_options options = {0};
     const int64_t now_ns = client_now_ns(client);
     char host[200] = "?";
@@ -234,7 +235,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     if (client == NULL)
         return LK_NOMEM;
     status = LK_INVALID;
-    if (init(client, loop, options) != 0)
+    if (client_init(client, loop, options) != 0)
         goto err_after_client;
     status = open_backend(client, ops, url);
     if (status != LK_OK)
@@ -266,7 +267,7 @@ static void part_torn_down(void *data) {
         cb(cb_data);
 }
 
-static void on_idle_closed(uv_handle_t *handle) {
+static void client_on_idle_closed(uv_handle_t *handle) {
     part_torn_down(handle->data);
 }
 
@@ -276,7 +277,7 @@ void client_maybe_closed(struct lk_client *client) {
     assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
     assert(TAILQ_EMPTY(&client->attempts) && TAILQ_EMPTY(&client->outcomes));
     client->tearing_down = 2;
-    uv_close((uv_handle_t *)&client->idle, on_idle_closed);
+    uv_close((uv_handle_t *)&client->idle, client_on_idle_closed);
     client->backend->ops->close(client->backend, part_torn_down, client);
 }
 

@@ -31,9 +31,9 @@ static int64_t next_moment_ns(const struct lk_lease *lease) {
     return next_ns;
 }
 
-static void on_moment(uv_timer_t *timer);
+static void hold_on_moment(uv_timer_t *timer);
 
-static void arm(struct lk_lease *lease) {
+static void hold_arm(struct lk_lease *lease) {
     int64_t left_ns = next_moment_ns(lease) - client_now_ns(lease->client);
     /* Rounded up: at the moment or after it, so that it need not be armed again for a fraction. */
     uint64_t left_ms = left_ns > 0 ? ((uint64_t)left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
@@ -42,10 +42,10 @@ static void arm(struct lk_lease *lease) {
     if (!lease->policy.has_ttl)
         return;
     uv_update_time(lease->client->loop);
-    (void)uv_timer_start(&lease->timer, on_moment, left_ms, 0);
+    (void)uv_timer_start(&lease->timer, hold_on_moment, left_ms, 0);
 }
 
-static void count(struct lk_lease *lease, enum lk_state state) {
+static void hold_count(struct lk_lease *lease, enum lk_state state) {
     struct lk_counters *counters = &lease->client->counters;
 
     counters->suspected += state == LK_SUSPECT;
@@ -62,14 +62,14 @@ static void tell_state(struct lk_lease *lease, const char *why) {
     if (state == lease->told && !lease->is_unheard)
         return;
     if (state != lease->told)
-        count(lease, state);
+        hold_count(lease, state);
     lease->told = state;
     lease->is_unheard = lease->on_state == NULL && state != LK_HELD;
     if (state == LK_LOST_STATE) {
         (void)uv_timer_stop(&lease->timer);
         queue_not_ours(lease->queue);
     } else {
-        arm(lease);
+        hold_arm(lease);
     }
     if (lease->on_state != NULL)
         lease->on_state(lease, state, why, lease->state_data);
@@ -99,7 +99,7 @@ static void extend(struct lk_lease *lease) {
     lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
 }
 
-static const char *take_answer(struct lk_lease *lease, enum lk_status status) {
+static const char *hold_take_answer(struct lk_lease *lease, enum lk_status status) {
     if (status == LK_OK) {
         extend(lease);
         return lk_lease_state(lease) == LK_LOST_STATE ? "it was renewed too late" : "renewed";
@@ -129,8 +129,8 @@ static void on_renewal_answered(struct lk_command *command) {
     }
     if (lease->told == LK_LOST_STATE)
         return;
-    why = take_answer(lease, command->status);
-    arm(lease);
+    why = hold_take_answer(lease, command->status);
+    hold_arm(lease);
     tell_state(lease, why);
 }
 
@@ -144,7 +144,7 @@ static void renew(struct lk_lease *lease) {
               on_renewal_answered);
 }
 
-static void on_moment(uv_timer_t *timer) {
+static void hold_on_moment(uv_timer_t *timer) {
     struct lk_lease *lease = timer->data;
     int64_t now_ns = client_now_ns(lease->client);
 
@@ -152,7 +152,7 @@ static void on_moment(uv_timer_t *timer) {
     if (lk_lease_state(lease) != LK_LOST_STATE && lease->policy.is_renewed &&
         lease->in_flight == 0 && lease->renew_at_ns <= now_ns)
         renew(lease);
-    arm(lease);
+    hold_arm(lease);
     tell_state(lease, "no renewal was confirmed in time");
 }
 
@@ -166,7 +166,7 @@ void lease_hold(struct lk_lease *lease) {
     lease->told = LK_HELD;
     lease->queue->is_ours = lease->handovers_left > 0;
     lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
-    arm(lease);
+    hold_arm(lease);
 }
 
 void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why) {
@@ -193,7 +193,7 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {
     lease->on_state = cb;
     lease->state_data = data;
     if (lease->is_unheard)
-        (void)uv_timer_start(&lease->timer, on_moment, 0, 0);
+        (void)uv_timer_start(&lease->timer, hold_on_moment, 0, 0);
 }
 
 /* ---- Abandoning: the holder has gone without giving the lock back, as its last write may still

@@ -27,7 +27,7 @@ static unsigned waiters_here(const struct lk_queue *queue) {
     return count;
 }
 
-static void end(struct inspection *inspection) {
+static void inspect_end(struct inspection *inspection) {
     queue_unref(inspection->queue);
     free(inspection);
 }
@@ -43,7 +43,7 @@ static void on_inspect_answered(struct lk_command *command) {
     assert(command == &inspection->command && command->verb == LK_INSPECT);
     inspection->on_inspected(command->status, command->status == LK_OK ? &seen : NULL,
                              inspection->data);
-    end(inspection);
+    inspect_end(inspection);
 }
 
 static void on_break_answered(struct lk_command *command) {
@@ -54,11 +54,11 @@ static void on_break_answered(struct lk_command *command) {
         queue_given_back(inspection->queue);
     if (inspection->on_broken != NULL)
         inspection->on_broken(command->status, inspection->data);
-    end(inspection);
+    inspect_end(inspection);
 }
 
-static enum lk_status start(struct lk_lock *lock, enum lk_verb verb, const char *owner,
-                            const struct inspection *wanted) {
+static enum lk_status inspect_start(struct lk_lock *lock, enum lk_verb verb, const char *owner,
+                                    const struct inspection *wanted) {
     struct lk_client *client = lock->queue->client;
     struct lk_backend *backend = client->backend;
     struct inspection *inspection = calloc(1, sizeof *inspection + backend->ops->command_size);
@@ -86,7 +86,8 @@ static enum lk_status start(struct lk_lock *lock, enum lk_verb verb, const char 
 }
 
 enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data) {
-    return start(lock, LK_INSPECT, NULL, &(struct inspection){.on_inspected = cb, .data = data});
+    return inspect_start(lock, LK_INSPECT, NULL,
+                         &(struct inspection){.on_inspected = cb, .data = data});
 }
 
 enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void *data) {
@@ -94,5 +95,6 @@ enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void
         return LK_UNSUPPORTED;
     if (owner != NULL && strlen(owner) > LABEL_MAX_BYTES)
         return LK_INVALID;
-    return start(lock, LK_BREAK, owner, &(struct inspection){.on_broken = cb, .data = data});
+    return inspect_start(lock, LK_BREAK, owner,
+                         &(struct inspection){.on_broken = cb, .data = data});
 }

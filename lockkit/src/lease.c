@@ -154,7 +154,7 @@ void lease_answered(struct lk_lease *lease, struct lk_command *command) {
     lease->in_flight--;
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void lease_on_timer_closed(uv_handle_t *handle) {
     struct lk_lease *lease = handle->data;
 
     assert(lease->phase == LEASE_ENDED && lease->in_flight == 0 && !lease->is_outcome_due);
@@ -167,7 +167,7 @@ void lease_maybe_free(struct lk_lease *lease) {
     if (lease->phase != LEASE_ENDED || lease->in_flight > 0 || lease->is_outcome_due)
         return;
     if (!uv_is_closing((uv_handle_t *)&lease->timer))
-        uv_close((uv_handle_t *)&lease->timer, on_timer_closed);
+        uv_close((uv_handle_t *)&lease->timer, lease_on_timer_closed);
 }
 
 void lease_end(struct lk_lease *lease) {

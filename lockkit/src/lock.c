@@ -15,14 +15,15 @@ static unsigned needed_caps(const struct lk_policy *policy) {
            (policy->handover > 0 ? LK_CAP_HANDOVER : 0U);
 }
 
-static bool may_hand_over(const struct lk_policy *policy) {
+static bool lock_may_hand_over(const struct lk_policy *policy) {
     return policy->mode == LK_EXCLUSIVE && !policy->is_fair;
 }
 
-static bool is_in_range(const struct lk_policy *policy) {
+static bool lock_is_in_range(const struct lk_policy *policy) {
     return policy->ttl_ms >= TTL_MIN_MS && policy->ttl_ms <= TTL_MAX_MS &&
            policy->suspect_ms < policy->ttl_ms && policy->poll_ms <= TTL_MAX_MS &&
-           policy->handover <= HANDOVER_MOST && (policy->handover == 0 || may_hand_over(policy)) &&
+           policy->handover <= HANDOVER_MOST &&
+           (policy->handover == 0 || lock_may_hand_over(policy)) &&
            (policy->mode == LK_SHARED ? policy->limit == 0 || policy->permits <= policy->limit
                                       : policy->limit == 0 && policy->permits == 1);
 }
@@ -49,10 +50,10 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     policy->asked_suspect_ms = policy->suspect_ms;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->handover = options.handover;
-    if (policy->handover == 0 && may_hand_over(policy))
+    if (policy->handover == 0 && lock_may_hand_over(policy))
         policy->handover = client->handover;
     policy->is_renewed = policy->has_ttl && !options.no_renew;
-    if (!is_in_range(policy))
+    if (!lock_is_in_range(policy))
         return LK_INVALID;
     if (needed_caps(policy) & ~caps)
         return LK_UNSUPPORTED;

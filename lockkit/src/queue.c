@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b) {
+static int queue_compare(const void *a, const void *b) {
     const struct queue_key *one = a, *other = b;
 
     if (one->is_own != other->is_own)
@@ -29,7 +29,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
         (struct queue_key){owner != NULL ? queue->text + name_size : queue->name, owner != NULL};
     queue->client = client;
     TAILQ_INIT(&queue->waiters);
-    if (tsearch(queue, &client->queues, compare) == NULL) {
+    if (tsearch(queue, &client->queues, queue_compare) == NULL) {
         free(queue);
         return NULL;
     }
@@ -39,14 +39,15 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
     return queue;
 }
 
-static struct lk_queue *find(struct lk_client *client, const char *text, bool is_own) {
-    struct lk_queue **found = tfind(&(struct queue_key){text, is_own}, &client->queues, compare);
+static struct lk_queue *queue_find(struct lk_client *client, const char *text, bool is_own) {
+    struct lk_queue **found =
+        tfind(&(struct queue_key){text, is_own}, &client->queues, queue_compare);
 
     return found != NULL ? *found : NULL;
 }
 
 struct lk_queue *queue_ref(struct lk_client *client, const char *name, const char *owner) {
-    struct lk_queue *queue = find(client, owner != NULL ? owner : name, owner != NULL);
+    struct lk_queue *queue = queue_find(client, owner != NULL ? owner : name, owner != NULL);
 
     if (queue == NULL)
         queue = queue_new(client, name, owner);
@@ -68,11 +69,11 @@ void queue_unref(struct lk_queue *queue) {
     if (--queue->refs > 0)
         return;
     assert(queue->length == 0 && !queue->is_due && !queue->is_trying);
-    tdelete(queue, &queue->client->queues, compare);
+    tdelete(queue, &queue->client->queues, queue_compare);
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
 }
 
-static void attempt(struct lk_queue *queue) {
+static void queue_attempt(struct lk_queue *queue) {
     struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
 
     queue->is_trying = true;
@@ -80,7 +81,7 @@ static void attempt(struct lk_queue *queue) {
     head->attempt(head->data);
 }
 
-static void on_due(void *data) {
+static void queue_on_due(void *data) {
     struct lk_queue *queue = data;
     struct lk_counters *counters = &queue->client->counters;
 
@@ -89,7 +90,7 @@ static void on_due(void *data) {
     if (!TAILQ_EMPTY(&queue->waiters) && !queue->is_trying) {
         counters->polls += queue->reason == QUEUE_POLL;
         counters->wakeups += queue->reason == QUEUE_EVENT;
-        attempt(queue);
+        queue_attempt(queue);
     }
     queue_unref(queue);
 }
@@ -101,7 +102,7 @@ static void set_due(struct lk_queue *queue, enum queue_reason reason) {
     queue->is_due = true;
     queue->reason = reason;
     queue->refs++;
-    queue->task = (struct client_task){.run = on_due, .data = queue};
+    queue->task = (struct client_task){.run = queue_on_due, .data = queue};
     client_run_soon(queue->client, &queue->client->attempts, &queue->task);
 }
 
@@ -110,7 +111,7 @@ static void on_poll(uv_timer_t *timer) {
 }
 
 /* The lock may have become free. */
-static void wake(struct lk_queue *queue) {
+static void queue_wake_waiters(struct lk_queue *queue) {
     if (queue->is_trying)
         queue->is_woken = true; /* the answer may be from before: ask once more after a refusal */
     else if (!TAILQ_EMPTY(&queue->waiters))
@@ -119,7 +120,7 @@ static void wake(struct lk_queue *queue) {
 
 /* All queues of the name tell it the same, those of one owner, too. NULL: nobody wants to know. */
 static struct lk_queue *queue_of_name(struct lk_queue *queue) {
-    return queue->key.is_own ? find(queue->client, queue->name, false) : queue;
+    return queue->key.is_own ? queue_find(queue->client, queue->name, false) : queue;
 }
 
 void queue_saw_change(struct lk_queue *queue) {
@@ -154,7 +155,7 @@ void queue_giving_back(struct lk_queue *queue) {
 
     if (!TAILQ_EMPTY(&queue->waiters) && !queue->is_trying && !queue->is_in_line &&
         (queue->client->caps & caps) == caps && !queue->client->is_closing)
-        attempt(queue);
+        queue_attempt(queue);
 }
 
 void queue_given_back(struct lk_queue *queue) {
@@ -162,23 +163,23 @@ void queue_given_back(struct lk_queue *queue) {
     if (queue->is_trying)
         queue->is_given_back = true;
     else if (!queue->is_in_line)
-        wake(queue);
+        queue_wake_waiters(queue);
 }
 
 static void wake_named(const void *node, VISIT visit, void *name) {
     struct lk_queue *queue = *(struct lk_queue *const *)node;
 
     if ((visit == postorder || visit == leaf) && (name == NULL || strcmp(queue->name, name) == 0))
-        wake(queue);
+        queue_wake_waiters(queue);
 }
 
 void queue_wake(struct lk_client *client, const char *name, const char *owner) {
-    struct lk_queue *queue = owner != NULL ? find(client, owner, true) : NULL;
+    struct lk_queue *queue = owner != NULL ? queue_find(client, owner, true) : NULL;
 
     if (owner != NULL && queue == NULL)
-        queue = find(client, name, false);
+        queue = queue_find(client, name, false);
     if (queue != NULL)
-        wake(queue);
+        queue_wake_waiters(queue);
     else if (owner == NULL)
         twalk_r(client->queues, wake_named, (void *)(uintptr_t)name);
 }

@@ -14,7 +14,7 @@
 #define FRESH_PART    3    /* of the TTL, after which a lease is not handed over */
 
 /* Tell the caller, once. Last line of what calls it. */
-static void report(struct lk_lease *lease, enum lk_status status) {
+static void release_report(struct lk_lease *lease, enum lk_status status) {
     struct lk_counters *counters = &lease->client->counters;
 
     if (lease->is_answered)
@@ -65,16 +65,16 @@ static void on_release_answered(struct lk_command *command) {
         lease_end(lease);
     else
         retry_later(lease);
-    report(lease, status);
+    release_report(lease, status);
 }
 
-static void give_back(struct lk_lease *lease) {
+static void release_give_back(struct lk_lease *lease) {
     assert(lease->phase == LEASE_RELEASING);
     lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
 }
 
 static void on_retry(uv_timer_t *timer) {
-    give_back(timer->data);
+    release_give_back(timer->data);
 }
 
 static void begin_release(struct lk_lease *lease) {
@@ -86,7 +86,7 @@ static void begin_release(struct lk_lease *lease) {
     lease->pause_ms = lease->policy.poll_ms < PAUSE_MOST_MS ? lease->policy.poll_ms : PAUSE_MOST_MS;
     (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
     lease_move(lease, LEASE_RELEASING);
-    give_back(lease);
+    release_give_back(lease);
 }
 
 void lease_release(struct lk_lease *lease) {
@@ -128,7 +128,7 @@ static void release_place(struct lk_lease *lease) {
     begin_release(lease);
 }
 
-static bool may_hand_over(const struct lk_lease *lease, int64_t now_ns) {
+static bool release_may_hand_over(const struct lk_lease *lease, int64_t now_ns) {
     const int64_t fresh_ns = (int64_t)lease->policy.ttl_ms * NS_PER_MS / FRESH_PART;
 
     return lease->phase == LEASE_HELD && lease->handovers_left > 0 && !lease->is_doubtful &&
@@ -201,7 +201,7 @@ static bool lease_hand_over(struct lk_lease *lease) {
     const int64_t now_ns = client_now_ns(lease->client);
     const struct queue_waiter *waiter = queue_heir(lease->queue);
 
-    if (waiter == NULL || !may_hand_over(lease, now_ns) ||
+    if (waiter == NULL || !release_may_hand_over(lease, now_ns) ||
         !may_inherit(waiter->data, lease, now_ns))
         return false;
     hand_over(lease, waiter->data);

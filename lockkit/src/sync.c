@@ -36,7 +36,7 @@ struct lk_sync {
     STAILQ_HEAD(, job) jobs;
 };
 
-static void finish(struct job *job, enum lk_status status) {
+static void sync_finish(struct job *job, enum lk_status status) {
     lk_sync *sync = job->sync;
 
     uv_mutex_lock(&sync->mutex);
@@ -62,7 +62,7 @@ static void on_job(uv_async_t *async) {
     }
 }
 
-static enum lk_status run(struct job *job) {
+static enum lk_status sync_run(struct job *job) {
     lk_sync *sync = job->sync;
 
     uv_mutex_lock(&sync->mutex);
@@ -74,12 +74,13 @@ static enum lk_status run(struct job *job) {
     return job->status;
 }
 
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+static void sync_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                             void *data) {
     struct job *job = data;
 
     (void)request;
     job->lease = lease;
-    finish(job, status);
+    sync_finish(job, status);
 }
 
 static void start_acquire(struct job *job) {
@@ -87,30 +88,30 @@ static void start_acquire(struct job *job) {
     enum lk_status status = lk_lock_open(&lock, job->sync->client, job->name, job->options);
 
     if (status == LK_OK)
-        status = lk_acquire(lock, job->wait_ms, on_acquired, job, NULL);
+        status = lk_acquire(lock, job->wait_ms, sync_on_acquired, job, NULL);
     lk_lock_close(lock);
     if (status != LK_OK)
-        finish(job, status);
+        sync_finish(job, status);
 }
 
-static void on_released(enum lk_status status, void *data) {
-    finish(data, status);
+static void sync_on_released(enum lk_status status, void *data) {
+    sync_finish(data, status);
 }
 
 static void start_release(struct job *job) {
     assert(job->lease);
-    lk_release(job->lease, on_released, job);
+    lk_release(job->lease, sync_on_released, job);
 }
 
-static void on_client_closed(void *data) {
+static void sync_on_client_closed(void *data) {
     struct job *job = data;
 
     uv_close((uv_handle_t *)&job->sync->async, NULL);
-    finish(job, LK_OK);
+    sync_finish(job, LK_OK);
 }
 
 static void start_close(struct job *job) {
-    lk_client_close(job->sync->client, on_client_closed, job);
+    lk_client_close(job->sync->client, sync_on_client_closed, job);
 }
 
 static void run_loop(void *arg) {
@@ -165,7 +166,7 @@ err_after_sync:
 void lk_sync_close(lk_sync *sync) {
     struct job job = {.sync = sync, .start = start_close};
 
-    (void)run(&job);
+    (void)sync_run(&job);
     (void)uv_thread_join(&sync->thread);
     assert(STAILQ_EMPTY(&sync->jobs));
     (void)uv_loop_close(&sync->loop);
@@ -185,7 +186,7 @@ enum lk_status lk_sync_acquire(lk_sync *sync, const char *name,
     *out = NULL;
     if (held == NULL)
         return LK_NOMEM;
-    status = run(&job);
+    status = sync_run(&job);
     if (status != LK_OK) {
         free(held);
         return status;
@@ -200,7 +201,7 @@ enum lk_status lk_sync_release(lk_held *held) {
     struct job job = {.sync = held->sync, .start = start_release, .lease = held->lease};
 
     free(held);
-    return run(&job);
+    return sync_run(&job);
 }
 
 enum lk_status lk_sync_check(const lk_held *held, uint32_t need_ms) {

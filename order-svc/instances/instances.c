@@ -17,7 +17,7 @@ struct instance_name {
     char urls[URLS_BYTES]; /* found last, or the name itself */
 };
 
-static bool is_literal(const char *host) {
+static bool instances_is_literal(const char *host) {
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 
@@ -65,7 +65,7 @@ struct look_up {
     int status;
 };
 
-static void on_found(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses) {
+static void instances_on_found(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses) {
     struct look_up *look_up = request->data;
 
     (void)addresses; /* request->addrinfo */
@@ -78,7 +78,7 @@ static void look_up_name(uv_loop_t *loop, struct instance_name *name) {
     struct look_up look_up = {.done = FIBER_EVENT_INIT};
 
     look_up.request.data = &look_up;
-    if (uv_getaddrinfo(loop, &look_up.request, on_found, name->host, NULL, &hints) != 0)
+    if (uv_getaddrinfo(loop, &look_up.request, instances_on_found, name->host, NULL, &hints) != 0)
         return;
     fiber_event_wait(&look_up.done);
     if (look_up.status != 0)
@@ -87,7 +87,7 @@ static void look_up_name(uv_loop_t *loop, struct instance_name *name) {
     uv_freeaddrinfo(look_up.request.addrinfo);
 }
 
-static void tell(struct instances *instances) {
+static void instances_tell(struct instances *instances) {
     char *all = calloc(instances->count, URLS_BYTES);
 
     if (all == NULL)
@@ -114,12 +114,12 @@ static void look_up_all(void *arg) {
         if (!instances->names[i].is_literal)
             look_up_name(instances->timer.loop, &instances->names[i]);
     if (!instances->is_closing)
-        tell(instances);
+        instances_tell(instances);
     instances->is_looking = false;
     finish_when_closed(instances);
 }
 
-static void on_time(uv_timer_t *timer) {
+static void instances_on_time(uv_timer_t *timer) {
     struct instances *instances = timer->data;
 
     if (instances->is_looking)
@@ -141,7 +141,7 @@ static unsigned read_names(struct instances *instances, char *urls) {
             continue; /* inventory_open() has refused it */
         text_copy(name->url, sizeof name->url, url);
         text_copy(name->urls, sizeof name->urls, url);
-        name->is_literal = is_literal(name->host);
+        name->is_literal = instances_is_literal(name->host);
         names += !name->is_literal;
         instances->count++;
     }
@@ -165,12 +165,12 @@ int instances_start(struct instances *instances, uv_loop_t *loop, struct invento
     (void)uv_timer_init(loop, &instances->timer); /* cannot fail */
     instances->timer.data = instances;
     if (read_names(instances, copy) > 0)
-        (void)uv_timer_start(&instances->timer, on_time, 0, every_ms);
+        (void)uv_timer_start(&instances->timer, instances_on_time, 0, every_ms);
     free(copy);
     return 0;
 }
 
-static void on_timer_closed(uv_handle_t *timer) {
+static void instances_on_timer_closed(uv_handle_t *timer) {
     struct instances *instances = timer->data;
 
     instances->is_timer_closed = true;
@@ -183,5 +183,5 @@ void instances_stop(struct instances *instances, void (*on_stopped)(void *data),
     instances->is_closing = true;
     instances->on_stopped = on_stopped;
     instances->data = data;
-    uv_close((uv_handle_t *)&instances->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&instances->timer, instances_on_timer_closed);
 }

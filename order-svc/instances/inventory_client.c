@@ -88,8 +88,8 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
 }
 
 /* `urls` is cut into pieces. */
-static int open_all(struct inventory *inventory, char *urls,
-                    char message[INVENTORY_MESSAGE_BYTES]) {
+static int inventory_open_all(struct inventory *inventory, char *urls,
+                              char message[INVENTORY_MESSAGE_BYTES]) {
     int code = 0;
 
     do {
@@ -165,7 +165,7 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, co
         code = take_secret(inventory, secret, message);
     }
     if (code == 0)
-        code = open_all(inventory, copy, message);
+        code = inventory_open_all(inventory, copy, message);
     if (inventory != NULL && inventory->count > 0)
         inventory_groups_init(&inventory->groups, loop, inventory->authorization);
     free(copy);
@@ -189,7 +189,7 @@ void inventory_register_metrics(struct inventory *inventory) {
 }
 
 /* Whether `url` is one of `urls`. */
-static bool is_among(const char *urls, const char *url) {
+static bool inventory_is_among(const char *urls, const char *url) {
     size_t length = strlen(url), next;
 
     for (; *urls != '\0'; urls += next + (urls[next] == ',')) {
@@ -200,7 +200,7 @@ static bool is_among(const char *urls, const char *url) {
     return false;
 }
 
-static struct instance *find(struct inventory *inventory, const char *url) {
+static struct instance *inventory_find(struct inventory *inventory, const char *url) {
     for (unsigned i = 0; i < inventory->count; i++)
         if (strcmp(inventory->instances[i].url, url) == 0)
             return &inventory->instances[i];
@@ -235,10 +235,11 @@ void inventory_update(struct inventory *inventory, const char *urls) {
         return;
     }
     for (unsigned i = 0; i < inventory->count; i++)
-        if (!inventory->instances[i].is_gone && !is_among(urls, inventory->instances[i].url))
+        if (!inventory->instances[i].is_gone &&
+            !inventory_is_among(urls, inventory->instances[i].url))
             note_gone(&inventory->instances[i]);
     for (const char *url; (url = strsep(&rest, ",")) != NULL;) {
-        struct instance *instance = find(inventory, url);
+        struct instance *instance = inventory_find(inventory, url);
 
         if (instance == NULL)
             add_instance(inventory, url);
@@ -260,7 +261,8 @@ bool inventory_is_up(const struct inventory *inventory) {
 /* The next instance in turn that is in use or due for another try; else the one whose try is due
  * first, so that a call is never refused without an attempt. Each is given once per call: `tried`
  * is a bit each. */
-static struct instance *choose(struct inventory *inventory, uint64_t tried, int64_t now_ms) {
+static struct instance *inventory_choose(struct inventory *inventory, uint64_t tried,
+                                         int64_t now_ms) {
     struct instance *best = NULL;
 
     for (unsigned i = 0; i < inventory->count; i++) {
@@ -312,8 +314,8 @@ static void note_outcome(struct instance *instance, const struct inventory_answe
 }
 
 /* As a tree, if it is to be handed on. */
-static void take_answer(const struct http_call *call, bool wants_tree,
-                        struct inventory_answer *answer) {
+static void inventory_take_answer(const struct http_call *call, bool wants_tree,
+                                  struct inventory_answer *answer) {
     answer->outcome = call->outcome;
     answer->status = call->status;
     text_copy(answer->timing, sizeof answer->timing, call->header);
@@ -327,14 +329,15 @@ static const struct inventory_answer not_tried = {.outcome = HTTP_CALL_NOT_SENT,
                                                   .message = "the service is closing"};
 
 static struct instance *choose_next(struct inventory *inventory, uint64_t tried) {
-    return inventory->is_closing ? NULL : choose(inventory, tried, clock_now_ms());
+    return inventory->is_closing ? NULL : inventory_choose(inventory, tried, clock_now_ms());
 }
 
-static uint64_t bit_of(const struct inventory *inventory, const struct instance *instance) {
+static uint64_t inventory_bit_of(const struct inventory *inventory,
+                                 const struct instance *instance) {
     return UINT64_C(1) << (instance - inventory->instances);
 }
 
-static bool is_over(const struct inventory_answer *answer, int64_t deadline_ms) {
+static bool inventory_is_over(const struct inventory_answer *answer, int64_t deadline_ms) {
     return answer->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms;
 }
 
@@ -342,14 +345,14 @@ static bool is_over(const struct inventory_answer *answer, int64_t deadline_ms) 
 static void call_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
                        struct http_call *call, bool wants_tree, struct inventory_answer *answer) {
     for (; instance != NULL; instance = choose_next(inventory, tried)) {
-        tried |= bit_of(inventory, instance);
+        tried |= inventory_bit_of(inventory, instance);
         instance->calls++;
         (void)http_call_await(instance->client, call);
         instance->calls--;
-        take_answer(call, wants_tree, answer);
+        inventory_take_answer(call, wants_tree, answer);
         http_call_done(call);
         note_outcome(instance, answer);
-        if (is_over(answer, call->deadline_ms))
+        if (inventory_is_over(answer, call->deadline_ms))
             return;
     }
 }
@@ -409,9 +412,9 @@ void inventory_reserve(struct inventory *inventory, const char *order_id, const 
     instance->calls--;
     if (is_answered) {
         note_outcome(instance, answer);
-        if (is_over(answer, deadline_ms))
+        if (inventory_is_over(answer, deadline_ms))
             return;
-        tried = bit_of(inventory, instance);
+        tried = inventory_bit_of(inventory, instance);
         instance = choose_next(inventory, tried);
     }
     reserve_alone(inventory, instance, tried, &order, answer);

@@ -35,7 +35,7 @@ struct inventory_group {
     bool is_answered;         /* in the list of that name */
 };
 
-static void on_turn(uv_check_t *turn);
+static void groups_on_turn(uv_check_t *turn);
 
 static void on_soon(uv_idle_t *soon) {
     (void)soon;
@@ -43,7 +43,7 @@ static void on_soon(uv_idle_t *soon) {
 
 /* With an idle handle, the loop does not wait for input before the end of the turn. */
 static void act_at_end_of_turn(struct inventory_groups *groups) {
-    (void)uv_check_start(&groups->turn, on_turn); /* fail only without a callback */
+    (void)uv_check_start(&groups->turn, groups_on_turn); /* fail only without a callback */
     (void)uv_idle_start(&groups->soon, on_soon);
 }
 
@@ -101,7 +101,7 @@ static void drop_group(struct inventory_group *group) {
 }
 
 /* Each member is gone when its fiber has gone on. */
-static void tell(struct inventory_members *members) {
+static void groups_tell(struct inventory_members *members) {
     struct inventory_member *member;
 
     while ((member = TAILQ_FIRST(members)) != NULL) {
@@ -110,7 +110,8 @@ static void tell(struct inventory_members *members) {
     }
 }
 
-static struct inventory_member *find(const struct inventory_group *group, const char *order_id) {
+static struct inventory_member *groups_find(const struct inventory_group *group,
+                                            const char *order_id) {
     struct inventory_member *member;
 
     TAILQ_FOREACH (member, &group->waiting, entry)
@@ -126,14 +127,14 @@ static void move_to_answered(struct inventory_group *group, struct inventory_mem
 
 /* A line that answers none that waits is not used: it is for an order that has its answer, or for
  * none of ours. */
-static void take_line(struct inventory_group *group, const char *line, size_t length) {
+static void groups_take_line(struct inventory_group *group, const char *line, size_t length) {
     struct inventory_answer answer = {.outcome = HTTP_CALL_ANSWERED};
     struct inventory_member *member;
     int64_t status = 0;
 
     if (!json_flat_read(&answer.flat, line, length))
         answer.body = json_read(line, length, NULL);
-    member = find(group, inventory_text(&answer, "order_id"));
+    member = groups_find(group, inventory_text(&answer, "order_id"));
     if (member == NULL || !inventory_integer(&answer, "status", &status) || status < 100 ||
         status > 999) {
         group->useless++;
@@ -146,26 +147,26 @@ static void take_line(struct inventory_group *group, const char *line, size_t le
     move_to_answered(group, member);
 }
 
-static bool keep(struct buffer *line, const char *bytes, size_t length) {
+static bool groups_keep(struct buffer *line, const char *bytes, size_t length) {
     return length <= LINE_MOST - line->length && buffer_append(line, bytes, length);
 }
 
 /* False: what is left of the reply cannot be read. */
-static bool take_lines(struct inventory_group *group, const char *bytes, size_t length) {
+static bool groups_take_lines(struct inventory_group *group, const char *bytes, size_t length) {
     const char *end = bytes + length, *newline;
 
     while ((newline = memchr(bytes, '\n', (size_t)(end - bytes))) != NULL) {
         if (group->line.length == 0) {
-            take_line(group, bytes, (size_t)(newline - bytes));
+            groups_take_line(group, bytes, (size_t)(newline - bytes));
         } else {
-            if (!keep(&group->line, bytes, (size_t)(newline - bytes)))
+            if (!groups_keep(&group->line, bytes, (size_t)(newline - bytes)))
                 return false;
-            take_line(group, group->line.bytes, group->line.length);
+            groups_take_line(group, group->line.bytes, group->line.length);
             group->line.length = 0;
         }
         bytes = newline + 1;
     }
-    return keep(&group->line, bytes, (size_t)(end - bytes));
+    return groups_keep(&group->line, bytes, (size_t)(end - bytes));
 }
 
 static bool on_part(struct http_call *call, const char *bytes, size_t length) {
@@ -173,7 +174,7 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
     struct inventory_groups *groups = group->groups;
     const size_t room = group->count * LINE_MOST - group->received;
     const size_t taken = length < room ? length : room;
-    bool is_good = take_lines(group, bytes, taken) && taken == length;
+    bool is_good = groups_take_lines(group, bytes, taken) && taken == length;
 
     group->received += taken;
 
@@ -193,8 +194,8 @@ static void tell_useless(const struct inventory_group *group) {
 }
 
 /* Of those that have no line. `json` is the reply to all, or NULL. */
-static void end_member(struct inventory_answer *answer, const struct http_call *call,
-                       json_t *json) {
+static void groups_end_member(struct inventory_answer *answer, const struct http_call *call,
+                              json_t *json) {
     const char *why = call->error != NULL ? call->error : "";
 
     answer->outcome = call->outcome;
@@ -208,7 +209,7 @@ static void end_member(struct inventory_answer *answer, const struct http_call *
     text_copy(answer->message, sizeof answer->message, why);
 }
 
-static void on_ended(struct http_call *call) {
+static void groups_on_ended(struct http_call *call) {
     struct inventory_group *group = call->data;
     struct inventory_members ended = TAILQ_HEAD_INITIALIZER(ended);
     const bool is_refused = call->outcome == HTTP_CALL_ANSWERED && call->status != 200;
@@ -218,7 +219,7 @@ static void on_ended(struct http_call *call) {
     struct inventory_member *member;
 
     while ((member = TAILQ_FIRST(&group->waiting)) != NULL) {
-        end_member(member->answer, call, json);
+        groups_end_member(member->answer, call, json);
         move_to_answered(group, member);
     }
     json_decref(json);
@@ -228,7 +229,7 @@ static void on_ended(struct http_call *call) {
     group->is_answered = false;
     TAILQ_CONCAT(&ended, &group->answered, entry);
     drop_group(group);
-    tell(&ended);
+    groups_tell(&ended);
 }
 
 static bool write_order(struct buffer *body, const struct inventory_member *member) {
@@ -263,7 +264,7 @@ static void send_group(struct inventory_group *group) {
                                      .deadline_ms = is_whole ? group->deadline_ms : 0,
                                      .on_part = on_part,
                                      .data = group};
-    http_call_start(group->client, &group->call, on_ended);
+    http_call_start(group->client, &group->call, groups_on_ended);
 }
 
 /* A group of one is no group: the plain way is cheaper. */
@@ -278,7 +279,7 @@ static void send_or_leave_alone(struct inventory_group *group) {
     TAILQ_CONCAT(&alone, &group->waiting, entry);
     TAILQ_FIRST(&alone)->is_alone = true;
     drop_group(group);
-    tell(&alone);
+    groups_tell(&alone);
 }
 
 static void tell_answered(struct inventory_group *group) {
@@ -287,10 +288,10 @@ static void tell_answered(struct inventory_group *group) {
     TAILQ_REMOVE(&group->groups->answered, group, entry);
     group->is_answered = false;
     TAILQ_CONCAT(&answered, &group->answered, entry);
-    tell(&answered);
+    groups_tell(&answered);
 }
 
-static void on_turn(uv_check_t *turn) {
+static void groups_on_turn(uv_check_t *turn) {
     struct inventory_groups *groups = turn->data;
 
     while (!TAILQ_EMPTY(&groups->answered))
@@ -311,7 +312,7 @@ static struct inventory_group *gathering_for(const struct inventory_groups *grou
     return NULL;
 }
 
-static bool has_room(const struct inventory_group *group, int64_t deadline_ms) {
+static bool groups_has_room(const struct inventory_group *group, int64_t deadline_ms) {
     return group->count < MEMBERS_MOST && llabs(deadline_ms - group->deadline_ms) <= APART_MS;
 }
 
@@ -319,7 +320,7 @@ static struct inventory_group *group_for(struct inventory_groups *groups,
                                          struct http_client *client, int64_t deadline_ms) {
     struct inventory_group *group = gathering_for(groups, client);
 
-    if (group != NULL && has_room(group, deadline_ms))
+    if (group != NULL && groups_has_room(group, deadline_ms))
         return group;
     if (group != NULL)
         send_group(group);
@@ -327,11 +328,11 @@ static struct inventory_group *group_for(struct inventory_groups *groups,
 }
 
 /* Two of one order could not be told apart by their lines. */
-static bool join(struct inventory_groups *groups, struct http_client *client,
-                 struct inventory_member *member) {
+static bool groups_join(struct inventory_groups *groups, struct http_client *client,
+                        struct inventory_member *member) {
     struct inventory_group *group = group_for(groups, client, member->deadline_ms);
 
-    if (group == NULL || (member->may_be_repeat && find(group, member->order_id) != NULL))
+    if (group == NULL || (member->may_be_repeat && groups_find(group, member->order_id) != NULL))
         return false;
     TAILQ_INSERT_TAIL(&group->waiting, member, entry);
     group->count++;
@@ -345,7 +346,7 @@ bool inventory_groups_await(struct inventory_groups *groups, struct http_client 
     member->answer = answer;
     member->is_over = (struct fiber_event)FIBER_EVENT_INIT;
     member->is_alone = false;
-    if (!join(groups, client, member))
+    if (!groups_join(groups, client, member))
         return false;
     fiber_event_wait(&member->is_over);
     return !member->is_alone;
@@ -356,7 +357,7 @@ void inventory_groups_end(struct inventory_groups *groups) {
         send_group(TAILQ_FIRST(&groups->gathering));
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
+static void groups_on_handle_closed(uv_handle_t *handle) {
     struct inventory_groups *groups = handle->data;
     struct inventory_group *group;
 
@@ -373,6 +374,6 @@ void inventory_groups_close(struct inventory_groups *groups, http_client_cb cb, 
     assert(TAILQ_EMPTY(&groups->gathering) && TAILQ_EMPTY(&groups->answered));
     groups->on_closed = cb;
     groups->data = data;
-    uv_close((uv_handle_t *)&groups->turn, on_handle_closed);
-    uv_close((uv_handle_t *)&groups->soon, on_handle_closed);
+    uv_close((uv_handle_t *)&groups->turn, groups_on_handle_closed);
+    uv_close((uv_handle_t *)&groups->soon, groups_on_handle_closed);
 }

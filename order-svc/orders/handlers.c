@@ -46,7 +46,7 @@ static bool take_key(struct http_exchange *exchange, struct placement *placement
     return false;
 }
 
-static bool is_sold(const struct placement *placement) {
+static bool handlers_is_sold(const struct placement *placement) {
     return placement->outcome == ORDER_PLACED || placement->outcome == ORDER_REPEATED;
 }
 
@@ -54,7 +54,7 @@ static void reply_headers(struct http_exchange *exchange, const struct placement
     char location[sizeof "/orders/" + UUID_TEXT];
 
     http_reply_header(exchange, "Order-Id", placement->order.order_id);
-    if (is_sold(placement)) {
+    if (handlers_is_sold(placement)) {
         (void)stpcpy(stpcpy(location, "/orders/"), placement->order.order_id);
         http_reply_header(exchange, "Location", location);
     }
@@ -86,7 +86,7 @@ static void on_post_order(struct http_exchange *exchange, void *data) {
         return;
     order_place(data, &placement);
     reply_headers(exchange, &placement);
-    if (is_sold(&placement))
+    if (handlers_is_sold(&placement))
         reply_order(exchange, placement.status, &placement.order);
     else
         reply_refusal(exchange, &placement);
@@ -106,9 +106,9 @@ static void on_article_order(struct http_exchange *exchange, void *data) {
         return;
     order_place(data, &placement);
     reply_headers(exchange, &placement);
-    text = is_sold(&placement) ? "下单成功....\n" : "下单失败....\n";
-    http_reply(exchange, is_sold(&placement) ? 200 : placement.status, "text/plain; charset=utf-8",
-               text, strlen(text));
+    text = handlers_is_sold(&placement) ? "下单成功....\n" : "下单失败....\n";
+    http_reply(exchange, handlers_is_sold(&placement) ? 200 : placement.status,
+               "text/plain; charset=utf-8", text, strlen(text));
 }
 
 /* libpq's reason may name host, port and user: it is for the log. */

@@ -48,19 +48,19 @@ void order_register_metrics(void) {
     recorder_register_metrics();
 }
 
-static void set_outcome(struct placement *placement, enum order_outcome outcome) {
+static void order_set_outcome(struct placement *placement, enum order_outcome outcome) {
     placement->outcome = outcome;
     placement->status = outcomes[outcome].status;
     text_copy(placement->error, sizeof placement->error, outcomes[outcome].text);
     placement->message[0] = '\0';
 }
 
-__attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
-                                                      enum order_outcome outcome,
-                                                      const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void order_end(struct placement *placement,
+                                                            enum order_outcome outcome,
+                                                            const char *format, ...) {
     va_list args;
 
-    set_outcome(placement, outcome);
+    order_set_outcome(placement, outcome);
     va_start(args, format);
     vsnprintf(placement->message, sizeof placement->message, format, args);
     va_end(args);
@@ -76,7 +76,8 @@ static bool is_price(const char *text) {
 }
 
 /* Not there, or that text. */
-static bool is_same(const struct inventory_answer *answer, const char *field, const char *text) {
+static bool order_is_same(const struct inventory_answer *answer, const char *field,
+                          const char *text) {
     const char *told = inventory_text(answer, field);
 
     return told[0] == '\0' || strcmp(told, text) == 0;
@@ -86,8 +87,8 @@ bool order_take_unit(struct order *order, const struct inventory_answer *answer)
     const char *price = inventory_text(answer, "price");
     const char *instance = inventory_text(answer, "instance");
 
-    if (!is_same(answer, "order_id", order->order_id) ||
-        !is_same(answer, "product_id", order->product_id) || !is_price(price) ||
+    if (!order_is_same(answer, "order_id", order->order_id) ||
+        !order_is_same(answer, "product_id", order->product_id) || !is_price(price) ||
         instance[0] == '\0' || strlen(instance) >= sizeof order->instance)
         return false;
     text_copy(order->price, sizeof order->price, price);
@@ -103,8 +104,9 @@ static void end_unknown(struct placement *placement, const char *why) {
 
     log_warn("order unknown", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why));
-    end(placement, ORDER_UNKNOWN, "a unit may have been sold; ask again with Idempotency-Key: %s",
-        placement->order.order_id);
+    order_end(placement, ORDER_UNKNOWN,
+              "a unit may have been sold; ask again with Idempotency-Key: %s",
+              placement->order.order_id);
 }
 
 /* The refusals of inventory-svc, and of its HTTP server: no unit was sold. */
@@ -153,9 +155,9 @@ static void judge_refusal(struct placement *placement, const struct inventory_an
                  message);
         end_unknown(placement, why);
     } else if (refusal->outcome == ORDER_FAILED) {
-        end(placement, ORDER_FAILED, "the inventory failed: %s; nothing was sold", message);
+        order_end(placement, ORDER_FAILED, "the inventory failed: %s; nothing was sold", message);
     } else {
-        end(placement, refusal->outcome, "%s", message);
+        order_end(placement, refusal->outcome, "%s", message);
         placement->status = refusal->status;
         text_copy(placement->error, sizeof placement->error, refusal->code);
     }
@@ -163,11 +165,11 @@ static void judge_refusal(struct placement *placement, const struct inventory_an
 
 static void judge_reservation(struct placement *placement, const struct inventory_answer *answer) {
     if (answer->outcome == HTTP_CALL_NOT_SENT)
-        end(placement, ORDER_BUSY, "no inventory instance could be reached: %s; nothing was sold",
-            answer->message);
+        order_end(placement, ORDER_BUSY,
+                  "no inventory instance could be reached: %s; nothing was sold", answer->message);
     else if ((answer->status == 201 || answer->status == 200) &&
              order_take_unit(&placement->order, answer))
-        set_outcome(placement, ORDER_PLACED);
+        order_set_outcome(placement, ORDER_PLACED);
     else
         judge_refusal(placement, answer);
 }
@@ -187,7 +189,7 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
 }
 
 /* Give the unit back. True only when it is certain. */
-static bool cancel(struct order_svc *svc, const struct order *order) {
+static bool order_cancel(struct order_svc *svc, const struct order *order) {
     struct inventory_answer answer;
     char target[96];
     bool is_certain;
@@ -205,31 +207,31 @@ static void compensate(struct order_svc *svc, struct placement *placement, bool 
                        const char *why) {
     char quoted[200];
 
-    if (!is_new || placement->is_key_given || !cancel(svc, &placement->order)) {
+    if (!is_new || placement->is_key_given || !order_cancel(svc, &placement->order)) {
         end_unknown(placement, why);
         return;
     }
     log_warn("order undone", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why));
-    end(placement, ORDER_BUSY,
-        "the order could not be recorded; the unit was given back, nothing was sold");
+    order_end(placement, ORDER_BUSY,
+              "the order could not be recorded; the unit was given back, nothing was sold");
 }
 
 /* Take the order as it was first recorded. */
 static void repeat(struct placement *placement, const struct order *first) {
     if (strcmp(first->product_id, placement->order.product_id) != 0) {
-        end(placement, ORDER_REFUSED, "this Idempotency-Key was used for product %s",
-            first->product_id);
+        order_end(placement, ORDER_REFUSED, "this Idempotency-Key was used for product %s",
+                  first->product_id);
         snprintf(placement->error, sizeof placement->error, "key_reused");
         return;
     }
     placement->order = *first;
-    set_outcome(placement, ORDER_REPEATED);
+    order_set_outcome(placement, ORDER_REPEATED);
 }
 
 /* Look for an order with this id, and answer as it was answered. */
-static enum pg_status find_first(struct order_svc *svc, struct placement *placement, bool *is_found,
-                                 char message[PG_MESSAGE_BYTES]) {
+static enum pg_status order_find_first(struct order_svc *svc, struct placement *placement,
+                                       bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct order first;
     enum pg_status status = order_find(svc->pool, placement->order.order_id,
                                        clock_now_ms() + RECORD_MS, &first, is_found, message);
@@ -244,12 +246,12 @@ static bool is_look_up_enough(struct order_svc *svc, struct placement *placement
     char why[PG_MESSAGE_BYTES], quoted[400];
     bool is_found;
 
-    if (find_first(svc, placement, &is_found, why) == PG_OK)
+    if (order_find_first(svc, placement, &is_found, why) == PG_OK)
         return is_found;
     log_warn("orders database", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why)); /* for us: it may name host and user */
-    end(placement, ORDER_BUSY,
-        "the orders database cannot be reached; nothing was sold by this request");
+    order_end(placement, ORDER_BUSY,
+              "the orders database cannot be reached; nothing was sold by this request");
     return true;
 }
 
@@ -258,7 +260,7 @@ static void take_first(struct order_svc *svc, struct placement *placement) {
     char why[PG_MESSAGE_BYTES] = "the order was there and is gone";
     bool is_found;
 
-    if (find_first(svc, placement, &is_found, why) != PG_OK || !is_found)
+    if (order_find_first(svc, placement, &is_found, why) != PG_OK || !is_found)
         end_unknown(placement, why);
 }
 
@@ -291,7 +293,7 @@ static enum pg_status insert(struct order_svc *svc, const struct order *order, b
     return PG_REJECTED;
 }
 
-static void record(struct order_svc *svc, struct placement *placement, bool is_new) {
+static void order_record(struct order_svc *svc, struct placement *placement, bool is_new) {
     char why[PG_MESSAGE_BYTES];
     bool is_repeat;
     int64_t asked_ns = clock_now_ns();
@@ -327,7 +329,7 @@ void order_place(struct order_svc *svc, struct placement *placement) {
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         reserve(svc, placement, clock_now_ms() + svc->inventory_timeout_ms, &is_new);
         if (placement->outcome == ORDER_PLACED)
-            record(svc, placement, is_new);
+            order_record(svc, placement, is_new);
     }
     svc->recorder.in_flight--;
     metric_add(&outcomes[placement->outcome].count, 1);

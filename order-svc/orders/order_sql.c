@@ -53,8 +53,8 @@ static const struct pg_statement write_settlement = {
     1};
 
 /* Run it, and on failure leave `message`. To be cleared in both cases. */
-static enum pg_status run(struct pg_pool *pool, struct pg_query *query,
-                          char message[PG_MESSAGE_BYTES]) {
+static enum pg_status order_sql_run(struct pg_pool *pool, struct pg_query *query,
+                                    char message[PG_MESSAGE_BYTES]) {
     enum pg_status status = pg_query_await(pool, query);
 
     if (status != PG_OK)
@@ -80,7 +80,7 @@ static bool append_quoted(struct buffer *text, const char *value) {
     return is_well && buffer_append(text, "\"", 1);
 }
 
-static bool append_number(struct buffer *text, int64_t value) {
+static bool order_sql_append_number(struct buffer *text, int64_t value) {
     char digits[DECIMAL_BYTES];
 
     return buffer_append(text, digits, decimal_write(digits, value));
@@ -93,9 +93,9 @@ static bool append_field(struct buffer *text, const struct order *order, enum in
     case PRODUCT_ID:
         return append_quoted(text, order->product_id);
     case UNIT:
-        return append_number(text, order->unit);
+        return order_sql_append_number(text, order->unit);
     case REMAINING:
-        return append_number(text, order->remaining);
+        return order_sql_append_number(text, order->remaining);
     case PRICE:
         return append_quoted(text, order->price);
     case INSTANCE:
@@ -119,8 +119,8 @@ static bool append_array(struct buffer *text, struct order_insert *const *insert
 }
 
 /* Text of all fields, and where each begins. */
-static bool write_arrays(struct buffer *text, struct order_insert *const *inserts, unsigned count,
-                         size_t begins[INSERTED]) {
+static bool order_sql_write_arrays(struct buffer *text, struct order_insert *const *inserts,
+                                   unsigned count, size_t begins[INSERTED]) {
     bool is_well = true;
 
     text->length = 0;
@@ -150,13 +150,13 @@ enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const
     size_t begins[INSERTED];
     enum pg_status status;
 
-    if (!write_arrays(text, inserts, count, begins)) {
+    if (!order_sql_write_arrays(text, inserts, count, begins)) {
         (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
         return PG_NOT_SENT;
     }
     for (int field = 0; field < INSERTED; field++)
         query.params[field] = text->bytes + begins[field];
-    status = run(pool, &query, message);
+    status = order_sql_run(pool, &query, message);
     if (status == PG_OK)
         tell_repeats(&query, inserts, count);
     pg_query_clear(&query);
@@ -179,7 +179,7 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &find_order, .params = {order_id}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, message);
+    enum pg_status status = order_sql_run(pool, &query, message);
 
     *is_found = status == PG_OK && query.affected > 0;
     if (*is_found) {
@@ -199,7 +199,7 @@ enum pg_status order_find_missing(struct pg_pool *pool, const char *order_ids_js
                                   char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &find_missing, .params = {order_ids_json}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, message);
+    enum pg_status status = order_sql_run(pool, &query, message);
 
     *missing_json = NULL;
     if (status == PG_OK && query.affected > 0) {
@@ -218,7 +218,7 @@ enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
                             char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &settle_page, .params = {reservations_json}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, message);
+    enum pg_status status = order_sql_run(pool, &query, message);
 
     for (int row = 0; status == PG_OK && row < (int)query.affected; row++)
         on_settled(pg_text(&query, row, 0));
@@ -229,7 +229,7 @@ enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
 enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,
                                struct settlement *settlement, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {.statement = &read_settlement, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, message);
+    enum pg_status status = order_sql_run(pool, &query, message);
 
     if (status == PG_OK && query.affected == 0) {
         (void)snprintf(message, PG_MESSAGE_BYTES,
@@ -247,7 +247,7 @@ enum pg_status settlement_write(struct pg_pool *pool, const char *cursor, int64_
                                 char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &write_settlement, .params = {cursor}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, message);
+    enum pg_status status = order_sql_run(pool, &query, message);
 
     pg_query_clear(&query);
     return status;

@@ -45,7 +45,7 @@ static void insert_all(struct recorder *recorder, struct order_insert *const *in
     }
 }
 
-static void run(void *data, const struct batcher_calls *batch, unsigned count) {
+static void recorder_run(void *data, const struct batcher_calls *batch, unsigned count) {
     struct order_insert *inserts[GROUP_MOST];
     struct batcher_call *call;
     unsigned i = 0;
@@ -64,7 +64,7 @@ void recorder_init(struct recorder *recorder, uv_loop_t *loop, struct pg_pool *p
                                               .limit = UINT_MAX, /* each is a request in flight */
                                               .gather_ms = GATHER_MS,
                                               .loop = loop,
-                                              .run = run,
+                                              .run = recorder_run,
                                               .data = recorder}};
     batcher_init(&recorder->batcher);
 }

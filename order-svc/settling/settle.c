@@ -33,7 +33,7 @@ static void on_settled(const char *order_id) {
 }
 
 /* Say it when it begins, and when the reason changes; not at each pass. */
-static void note_failure(struct settle *settle, const char *why) {
+static void settle_note_failure(struct settle *settle, const char *why) {
     char quoted[200];
 
     if (strcmp(settle->failure, why) != 0 && !settle->is_closing)
@@ -48,7 +48,7 @@ static void note_success(struct settle *settle, const char *cursor) {
 }
 
 /* When a query or call that begins is given up. */
-static int64_t due_ms(const struct settle *settle) {
+static int64_t settle_due_ms(const struct settle *settle) {
     return clock_now_ms() + settle->step_ms;
 }
 
@@ -70,8 +70,8 @@ static char *list_text(const struct inventory_answer *answer, const char *name,
 }
 
 /* Of an order that was asked for. */
-static bool take_ids(struct order *order, const struct inventory_answer *answer,
-                     const char *order_ids) {
+static bool settle_take_ids(struct order *order, const struct inventory_answer *answer,
+                            const char *order_ids) {
     const char *order_id = inventory_text(answer, "order_id");
 
     return uuid_parse(order_id, order->order_id) == 0 && strstr(order_ids, order_id) != NULL &&
@@ -80,7 +80,7 @@ static bool take_ids(struct order *order, const struct inventory_answer *answer,
 
 /* Leaves out each reservation that tells no unit, so that it holds up no other: a strategy that is
  * wrong may have sold it. -1 with `message`: an entry is of no order that was asked for. */
-static int check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
+static int settle_check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
     static struct log_limit limit;
     const size_t count = json_array_size(list);
     struct order order;
@@ -89,7 +89,7 @@ static int check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BY
     for (size_t i = count; i-- > 0;) {
         const struct inventory_answer answer = {.body = json_array_get(list, i)};
 
-        if (!take_ids(&order, &answer, order_ids)) {
+        if (!settle_take_ids(&order, &answer, order_ids)) {
             (void)snprintf(message, PG_MESSAGE_BYTES, "a confirmation of what is no order");
             return -1;
         }
@@ -109,13 +109,13 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
     char *confirmed;
 
     inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
-                   due_ms(settle), &answer);
-    confirmed = check(json_object_get(answer.body, "reservations"), order_ids, message) == 0
+                   settle_due_ms(settle), &answer);
+    confirmed = settle_check(json_object_get(answer.body, "reservations"), order_ids, message) == 0
                     ? list_text(&answer, "reservations", message)
                     : NULL;
     json_decref(answer.body);
     if (confirmed != NULL)
-        status = order_settle(settle->pool, confirmed, due_ms(settle), on_settled, message);
+        status = order_settle(settle->pool, confirmed, settle_due_ms(settle), on_settled, message);
     free(confirmed);
     return status == PG_OK ? 0 : -1;
 }
@@ -126,7 +126,8 @@ static int record_page(struct settle *settle, const char *order_ids,
     char *missing;
     int code = 0;
 
-    if (order_find_missing(settle->pool, order_ids, due_ms(settle), &missing, message) != PG_OK)
+    if (order_find_missing(settle->pool, order_ids, settle_due_ms(settle), &missing, message) !=
+        PG_OK)
         return -1;
     if (missing != NULL)
         code = confirm(settle, missing, message);
@@ -162,7 +163,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                    "/reservations?after=%s&since_ms=%" PRId64
                    "&overlap_ms=%d&older_than_ms=%" PRId64 "&limit=%d",
                    at->cursor, at->since_ms, overlap_ms, settle->after_ms, PAGE);
-    inventory_call(settle->inventory, "GET", target, NULL, NULL, due_ms(settle), &answer);
+    inventory_call(settle->inventory, "GET", target, NULL, NULL, settle_due_ms(settle), &answer);
     order_ids = list_text(&answer, "order_ids", message);
     next = inventory_text(&answer, "next");
     if (order_ids != NULL && strcmp(order_ids, "[]") == 0) {
@@ -171,7 +172,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                (!is_cursor(next) || (overlap_ms == 0 && strcmp(next, at->cursor) == 0))) {
         (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a next cursor");
     } else if (order_ids != NULL && record_page(settle, order_ids, message) == 0 &&
-               settlement_write(settle->pool, next, due_ms(settle), message) == PG_OK) {
+               settlement_write(settle->pool, next, settle_due_ms(settle), message) == PG_OK) {
         text_copy(at->cursor, sizeof at->cursor, next);
         count = (int)json_array_size(json_object_get(answer.body, "order_ids"));
     }
@@ -180,7 +181,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
     return count;
 }
 
-static void finish(struct settle *settle) {
+static void settle_finish(struct settle *settle) {
     assert(settle->is_running || settle->is_closing);
     settle->is_running = false;
     if (settle->is_closing && settle->on_stopped != NULL)
@@ -205,19 +206,19 @@ static void settle_all(void *arg) {
     char message[PG_MESSAGE_BYTES];
     int count = -1, overlap_ms = next_overlap_ms(settle);
 
-    if (settlement_read(settle->pool, due_ms(settle), &at, message) == PG_OK)
+    if (settlement_read(settle->pool, settle_due_ms(settle), &at, message) == PG_OK)
         do {
             count = settle_page(settle, &at, overlap_ms, message);
             overlap_ms = 0; /* the first page had it */
         } while (count == PAGE && !settle->is_closing);
     if (count < 0)
-        note_failure(settle, message);
+        settle_note_failure(settle, message);
     else
         note_success(settle, at.cursor);
-    finish(settle);
+    settle_finish(settle);
 }
 
-static void on_time(uv_timer_t *timer) {
+static void settle_on_time(uv_timer_t *timer) {
     struct settle *settle = timer->data;
 
     if (settle->is_running)
@@ -234,15 +235,15 @@ void settle_start(struct settle *settle, uv_loop_t *loop, struct inventory *inve
     metric_register(&settled);
     (void)uv_timer_init(loop, &settle->timer); /* cannot fail */
     settle->timer.data = settle;
-    (void)uv_timer_start(&settle->timer, on_time, (uint64_t)every_ms, (uint64_t)every_ms);
+    (void)uv_timer_start(&settle->timer, settle_on_time, (uint64_t)every_ms, (uint64_t)every_ms);
 }
 
-static void on_timer_closed(uv_handle_t *timer) {
+static void settle_on_timer_closed(uv_handle_t *timer) {
     struct settle *settle = timer->data;
 
     settle->is_closing = true;
     if (!settle->is_running)
-        finish(settle);
+        settle_finish(settle);
 }
 
 void settle_stop(struct settle *settle, void (*on_stopped)(void *data), void *data) {
@@ -250,5 +251,5 @@ void settle_stop(struct settle *settle, void (*on_stopped)(void *data), void *da
         return;
     settle->on_stopped = on_stopped;
     settle->data = data;
-    uv_close((uv_handle_t *)&settle->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&settle->timer, settle_on_timer_closed);
 }

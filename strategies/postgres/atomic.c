@@ -2,7 +2,7 @@
  * lock is needed. */
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome atomic_sell(struct sale *sale) {
     store_work(sale);
     return store_take_stock(sale, 0);
 }
@@ -17,5 +17,5 @@ const struct strategy strategy_atomic = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,
-    .sell = sell,
+    .sell = atomic_sell,
 };

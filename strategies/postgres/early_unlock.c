@@ -3,7 +3,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome early_unlock_sell(struct sale *sale) {
     struct store_lock *lock;
     enum outcome begun, outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
 
@@ -25,5 +25,5 @@ const struct strategy strategy_early_unlock = {
         "any sale that comes between the unlock and the commit of another: both sell one unit",
     .source = "the synchronized method under @Transactional",
     .default_shards = 1,
-    .sell = sell,
+    .sell = early_unlock_sell,
 };

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-static enum outcome attempt(struct sale *sale) {
+static enum outcome pg_serializable_attempt(struct sale *sale) {
     enum outcome outcome = store_begin(sale, SERIALIZABLE);
 
     if (outcome != OUTCOME_OK)
@@ -13,13 +13,13 @@ static enum outcome attempt(struct sale *sale) {
     return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));
 }
 
-static enum outcome sell(struct sale *sale) {
-    enum outcome outcome = attempt(sale);
+static enum outcome pg_serializable_sell(struct sale *sale) {
+    enum outcome outcome = pg_serializable_attempt(sale);
 
     while (outcome == OUTCOME_CONFLICT) {
         outcome = store_pause(sale);
         if (outcome == OUTCOME_OK)
-            outcome = attempt(sale);
+            outcome = pg_serializable_attempt(sale);
     }
     return outcome;
 }
@@ -34,5 +34,5 @@ const struct strategy strategy_pg_serializable = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,
-    .sell = sell,
+    .sell = pg_serializable_sell,
 };

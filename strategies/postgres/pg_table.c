@@ -5,7 +5,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome pg_table_sell(struct sale *sale) {
     struct store_lock *lock;
     enum outcome outcome = store_lock(sale, LOCK_TABLE, 0, &lock);
 
@@ -26,5 +26,5 @@ const struct strategy strategy_pg_table = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,
-    .sell = sell,
+    .sell = pg_table_sell,
 };

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome none_sell(struct sale *sale) {
     return read_then_write(sale, 0, GUARD_ANY, NULL);
 }
 
@@ -16,5 +16,5 @@ const struct strategy strategy_none = {
     .breaks = "any two sales at a time: both read one count, and sell one unit",
     .source = "How a distributed lock is made, 1",
     .default_shards = 1,
-    .sell = sell,
+    .sell = none_sell,
 };

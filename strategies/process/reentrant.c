@@ -4,7 +4,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome reentrant_sell(struct sale *sale) {
     struct store_lock *lock;
     enum outcome outcome = store_lock(sale, LOCK_REENTRANT, 0, &lock);
 
@@ -23,5 +23,5 @@ const struct strategy strategy_reentrant = {
     .breaks = "a second instance: it has a lock of its own",
     .source = "Locks in practice, 2",
     .default_shards = 1,
-    .sell = sell,
+    .sell = reentrant_sell,
 };

@@ -4,7 +4,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell_from(struct sale *sale, int shard) {
+static enum outcome segment_sell_from(struct sale *sale, int shard) {
     struct store_lock *lock;
     enum outcome outcome = store_lock(sale, LOCK_LOCAL, shard, &lock);
 
@@ -15,12 +15,12 @@ static enum outcome sell_from(struct sale *sale, int shard) {
     return outcome;
 }
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome segment_sell(struct sale *sale) {
     int shards = sale->options->shards, first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
     for (int i = 0; i < shards && outcome == OUTCOME_SOLD_OUT; i++)
-        outcome = sell_from(sale, (first + i) % shards);
+        outcome = segment_sell_from(sale, (first + i) % shards);
     return outcome;
 }
 
@@ -33,5 +33,5 @@ const struct strategy strategy_segment = {
     .source = "An overview of locks, segment locks",
     .takes = TAKES_SHARDS,
     .default_shards = 10,
-    .sell = sell,
+    .sell = segment_sell,
 };

@@ -24,7 +24,7 @@ static enum outcome sell_if_unchanged(struct sale *sale) {
     return outcome;
 }
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome stamped_sell(struct sale *sale) {
     enum outcome outcome;
 
     while ((outcome = sell_if_unchanged(sale)) == OUTCOME_CONFLICT)
@@ -42,5 +42,5 @@ const struct strategy strategy_stamped = {
               "most of the work is thrown away",
     .source = "Locks in practice, 2",
     .default_shards = 1,
-    .sell = sell,
+    .sell = stamped_sell,
 };

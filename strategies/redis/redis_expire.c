@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_expire_sell(struct sale *sale) {
     enum outcome outcome = key_lock_win(sale, "held", 0);
 
     if (outcome == OUTCOME_OK)
@@ -29,5 +29,5 @@ const struct strategy strategy_redis_expire = {
     .source = "How a distributed lock is made, 3.1 and 3.2",
     .is_right = true,
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_expire_sell,
 };

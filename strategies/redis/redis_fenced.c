@@ -5,7 +5,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_fenced_sell(struct sale *sale) {
     struct store_lock *lock;
     enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
 
@@ -26,5 +26,5 @@ const struct strategy strategy_redis_fenced = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_fenced_sell,
 };

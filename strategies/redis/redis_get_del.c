@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-static void give_back(struct sale *sale, const char *token) {
+static void redis_get_del_give_back(struct sale *sale, const char *token) {
     char holder[KV_TEXT];
 
     if (store_kv_get(sale, KEY_LOCK, holder) == OUTCOME_OK && strcmp(holder, token) == 0)
         (void)store_kv_delete(sale, KEY_LOCK);
 }
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_get_del_sell(struct sale *sale) {
     char token[TOKEN_TEXT];
     enum outcome outcome;
 
@@ -22,7 +22,7 @@ static enum outcome sell(struct sale *sale) {
     if (outcome != OUTCOME_OK)
         return outcome;
     outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
-    give_back(sale, token);
+    redis_get_del_give_back(sale, token);
     return outcome;
 }
 
@@ -36,5 +36,5 @@ const struct strategy strategy_redis_get_del = {
     .is_right = true,
     .survives = SURVIVES(CRASH),
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_get_del_sell,
 };

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_owner_sell(struct sale *sale) {
     char token[TOKEN_TEXT];
     enum outcome outcome;
 
@@ -30,5 +30,5 @@ const struct strategy strategy_redis_owner = {
     .is_right = true,
     .survives = SURVIVES(CRASH),
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_owner_sell,
 };

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_setnx_sell(struct sale *sale) {
     enum outcome outcome = key_lock_win(sale, "held", 0);
 
     if (outcome != OUTCOME_OK)
@@ -27,5 +27,5 @@ const struct strategy strategy_redis_setnx = {
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY),
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_setnx_sell,
 };

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome redis_ttl_sell(struct sale *sale) {
     enum outcome outcome = key_lock_win(sale, "held", sale->options->ttl_ms);
 
     if (outcome != OUTCOME_OK)
@@ -28,5 +28,5 @@ const struct strategy strategy_redis_ttl = {
     .is_right = true,
     .survives = SURVIVES(CRASH),
     .default_shards = 1,
-    .sell = sell,
+    .sell = redis_ttl_sell,
 };

@@ -31,7 +31,7 @@ enum outcome lock_then_write(struct sale *sale, enum lock_kind kind) {
     return outcome;
 }
 
-static enum outcome look(struct sale *sale, enum lock_kind kind) {
+static enum outcome read_then_write_look(struct sale *sale, enum lock_kind kind) {
     struct stock_row row;
     struct store_lock *lock;
     enum outcome outcome = store_lock_shared(sale, kind, 0, &lock);
@@ -44,7 +44,7 @@ static enum outcome look(struct sale *sale, enum lock_kind kind) {
 }
 
 enum outcome look_then_write(struct sale *sale, enum lock_kind kind) {
-    enum outcome outcome = look(sale, kind);
+    enum outcome outcome = read_then_write_look(sale, kind);
 
     return outcome == OUTCOME_OK ? lock_then_write(sale, kind) : outcome;
 }

@@ -48,7 +48,7 @@ enum outcome outcome_of_sale(struct sale *sale, enum outcome outcome, const char
 }
 
 /* A mistake of a strategy. */
-static enum outcome refuse(struct sale *sale, const char *mistake) {
+static enum outcome store_refuse(struct sale *sale, const char *mistake) {
     (void)snprintf(sale->message, MESSAGE_BYTES, "%s", mistake);
     return OUTCOME_FAILED;
 }
@@ -65,7 +65,7 @@ enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *ro
 enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                    struct stock_row *row) {
     if (!sale->is_in_transaction)
-        return refuse(sale, "a read for update outside of a transaction");
+        return store_refuse(sale, "a read for update outside of a transaction");
     return then_pass(sale, sale->ops->read_for_update(sale, shard, wait, row), FAIL_AFTER_READ);
 }
 
@@ -92,9 +92,9 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
     enum outcome outcome;
 
     if (seen->available <= 0)
-        return refuse(sale, "a write below zero");
+        return store_refuse(sale, "a write below zero");
     if (under != NULL && under != sale->held)
-        return refuse(sale, "a write under a lock that it does not hold");
+        return store_refuse(sale, "a write under a lock that it does not hold");
     outcome = then_pass(sale, sale->ops->check_write(sale, guard, under), FAIL_BEFORE_WRITE);
     if (outcome == OUTCOME_OK)
         outcome = sale->ops->write_stock(sale, seen, guard, under);
@@ -106,7 +106,7 @@ static enum outcome take_by(struct sale *sale, int shard,
     enum outcome outcome;
 
     if (sale->is_in_transaction)
-        return refuse(sale, "a sale of one statement in a transaction");
+        return store_refuse(sale, "a sale of one statement in a transaction");
     outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
     return outcome == OUTCOME_OK ? after_write(sale, take(sale, shard)) : outcome;
 }
@@ -146,7 +146,7 @@ enum outcome store_hand_out(struct sale *sale, const struct data_set *set, struc
     const char *fault = fault_of_data_set(sale, set);
 
     if (fault != NULL)
-        return refuse(sale, fault);
+        return store_refuse(sale, fault);
     return nothing_sold(sale->ops->hand_out(sale, set, row));
 }
 
@@ -155,9 +155,9 @@ enum outcome store_load_row(struct sale *sale, const struct data_set *set,
     const char *fault = fault_of_data_set(sale, set);
 
     if (fault != NULL)
-        return refuse(sale, fault);
+        return store_refuse(sale, fault);
     if (row->available < 0 || (row->available > 0 && !is_row(sale, row)))
-        return refuse(sale, "the load of a row that there is not");
+        return store_refuse(sale, "the load of a row that there is not");
     return nothing_sold(sale->ops->load_row(sale, set, row));
 }
 
@@ -169,9 +169,9 @@ enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen
     enum outcome outcome;
 
     if (seen->available <= 0)
-        return refuse(sale, "a write below zero");
+        return store_refuse(sale, "a write below zero");
     if (!is_row(sale, seen))
-        return refuse(sale, "a write to a row that there is not");
+        return store_refuse(sale, "a write to a row that there is not");
     if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;
     outcome = sale->ops->write_pending(sale, seen, is_awaited);
@@ -190,7 +190,7 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation) {
     enum outcome outcome;
 
     if (sale->is_in_transaction)
-        return refuse(sale, "a transaction in a transaction");
+        return store_refuse(sale, "a transaction in a transaction");
     outcome = sale->ops->begin(sale, isolation);
     sale->is_in_transaction = outcome == OUTCOME_OK;
     return outcome;
@@ -198,7 +198,7 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation) {
 
 enum outcome store_end(struct sale *sale, enum outcome outcome) {
     if (!sale->is_in_transaction)
-        return refuse(sale, "the end of a transaction that was not begun");
+        return store_refuse(sale, "the end of a transaction that was not begun");
     sale->is_in_transaction = false;
     outcome = outcome_of_sale(sale, outcome, "ended a transaction with");
     if (outcome == OUTCOME_SOLD)
@@ -227,7 +227,7 @@ static enum outcome win_lock(struct sale *sale, struct lock_call call, struct st
     enum outcome outcome;
 
     if (fault != NULL)
-        return refuse(sale, fault);
+        return store_refuse(sale, fault);
     if (call.mode == MODE_UNCHANGED && call.stamp == 0)
         return OUTCOME_CONFLICT;
     outcome = sale->ops->lock(sale, &call);
@@ -291,7 +291,7 @@ static const char *fault_of_call(const struct kv_call *call) {
 static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
     const char *fault = fault_of_call(call);
 
-    return fault != NULL ? refuse(sale, fault) : nothing_sold(sale->ops->kv(sale, call));
+    return fault != NULL ? store_refuse(sale, fault) : nothing_sold(sale->ops->kv(sale, call));
 }
 
 enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,

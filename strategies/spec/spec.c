@@ -53,8 +53,8 @@ struct reading {
     char *message;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading, const char *format,
-                                                        ...) {
+__attribute__((format(printf, 2, 3))) static int spec_refuse(struct reading *reading,
+                                                             const char *format, ...) {
     va_list args;
 
     va_start(args, format);
@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading,
 }
 
 /* Append a word to a list; one that does not fit is left out. */
-static void list(char *text, size_t size, const char *word) {
+static void spec_list(char *text, size_t size, const char *word) {
     size_t used = strlen(text);
 
     if (used + strlen(word) + 2 < size)
@@ -94,14 +94,14 @@ static int read_name(struct reading *reading, const struct strategy *const *tabl
     for (const struct strategy *const *at = table; *at != NULL; at++) {
         if (is_chosen(reading, *at, name))
             return 0;
-        list(names, sizeof names, (*at)->name);
+        spec_list(names, sizeof names, (*at)->name);
     }
     if (beside != NULL && is_chosen(reading, beside, name))
         return 0;
     if (beside != NULL)
-        list(names, sizeof names, beside->name);
-    return refuse(reading, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
-                  reading->text, names);
+        spec_list(names, sizeof names, beside->name);
+    return spec_refuse(reading, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
+                       reading->text, names);
 }
 
 static int parse_choice(const char *const words[WORDS], const char *text, int64_t *number) {
@@ -123,18 +123,18 @@ static int parse_value(int which, const char *value, int64_t *number) {
                : -1;
 }
 
-static int read_value(struct reading *reading, int which, const char *value) {
+static int spec_read_value(struct reading *reading, int which, const char *value) {
     const char *name = known[which].name, *range = known[which].range;
     int64_t number;
 
     if (value == NULL)
-        return refuse(reading, "option \"%s\" in \"%s\" needs a value: %s", name, reading->text,
-                      range);
+        return spec_refuse(reading, "option \"%s\" in \"%s\" needs a value: %s", name,
+                           reading->text, range);
     if (reading->is_given[which])
-        return refuse(reading, "option \"%s\" is given twice in \"%s\"", name, reading->text);
+        return spec_refuse(reading, "option \"%s\" is given twice in \"%s\"", name, reading->text);
     if (parse_value(which, value, &number) != 0)
-        return refuse(reading, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s", value,
-                      name, reading->text, range);
+        return spec_refuse(reading, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s",
+                           value, name, reading->text, range);
     reading->is_given[which] = true;
     reading->values[which] = number / known[which].unit;
     return 0;
@@ -151,8 +151,8 @@ static int read_fail(struct reading *reading, const char *value) {
     while (place < SPEC_FAILPOINTS && spec->failpoints[place].action != FAIL_NOTHING)
         place++;
     if (place == SPEC_FAILPOINTS)
-        return refuse(reading, "option \"fail\" is given more than %d times in \"%s\"",
-                      SPEC_FAILPOINTS, reading->text);
+        return spec_refuse(reading, "option \"fail\" is given more than %d times in \"%s\"",
+                           SPEC_FAILPOINTS, reading->text);
     if (failpoint_parse(value, &spec->failpoints[place], reading->message) != 0)
         return -1;
     if (place == 0)
@@ -165,10 +165,10 @@ static int refuse_option(struct reading *reading, const char *name) {
 
     for (int i = 0; i < OPTIONS; i++)
         if (is_taken(reading->spec->strategy, i))
-            list(names, sizeof names, known[i].name);
-    list(names, sizeof names, "fail");
-    return refuse(reading, "strategy \"%s\" in \"%s\" has no option \"%s\"; its options: %s",
-                  reading->spec->strategy->name, reading->text, name, names);
+            spec_list(names, sizeof names, known[i].name);
+    spec_list(names, sizeof names, "fail");
+    return spec_refuse(reading, "strategy \"%s\" in \"%s\" has no option \"%s\"; its options: %s",
+                       reading->spec->strategy->name, reading->text, name, names);
 }
 
 static int read_option(struct reading *reading, char *option) {
@@ -178,7 +178,7 @@ static int read_option(struct reading *reading, char *option) {
         return read_fail(reading, value != NULL ? value : "");
     for (int i = 0; i < OPTIONS; i++)
         if (strcmp(name, known[i].name) == 0 && is_taken(reading->spec->strategy, i))
-            return read_value(reading, i, value);
+            return spec_read_value(reading, i, value);
     return refuse_option(reading, name);
 }
 
@@ -200,7 +200,7 @@ static void take_values(struct reading *reading) {
     };
 }
 
-static bool is_printable(const char *text) {
+static bool spec_is_printable(const char *text) {
     size_t length = strnlen(text, TEXT_MAX + 1);
 
     for (size_t i = 0; i < length; i++)
@@ -209,8 +209,9 @@ static bool is_printable(const char *text) {
     return length <= TEXT_MAX;
 }
 
-static int parse(const struct strategy *const *table, const struct strategy *beside,
-                 const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
+static int spec_parse_text(const struct strategy *const *table, const struct strategy *beside,
+                           const char *text, struct strategy_spec *spec,
+                           char message[MESSAGE_BYTES]) {
     struct reading reading = {.text = text, .spec = spec, .message = message};
     char copy[TEXT_MAX + 1];
     char *rest = copy;
@@ -218,9 +219,9 @@ static int parse(const struct strategy *const *table, const struct strategy *bes
     memset(spec, 0, sizeof *spec);
     for (int i = 0; i < OPTIONS; i++)
         reading.values[i] = known[i].usual;
-    if (!is_printable(text))
-        return refuse(&reading, "a strategy spec has at most %d characters, all printable ASCII",
-                      TEXT_MAX);
+    if (!spec_is_printable(text))
+        return spec_refuse(
+            &reading, "a strategy spec has at most %d characters, all printable ASCII", TEXT_MAX);
     strcpy(copy, text);
     if (read_name(&reading, table, beside, strsep(&rest, ",")) != 0)
         return -1;
@@ -232,12 +233,12 @@ static int parse(const struct strategy *const *table, const struct strategy *bes
 }
 
 int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
-    return parse(strategies, strategies_exercise, text, spec, message);
+    return spec_parse_text(strategies, strategies_exercise, text, spec, message);
 }
 
 int spec_parse_of(const struct strategy *strategy, const char *text, struct strategy_spec *spec,
                   char message[MESSAGE_BYTES]) {
-    return parse((const struct strategy *const[]){NULL}, strategy, text, spec, message);
+    return spec_parse_text((const struct strategy *const[]){NULL}, strategy, text, spec, message);
 }
 
 static void write_option(const struct strategy *strategy, int which, char text[SPEC_OPTION_TEXT]) {

@@ -2,7 +2,7 @@
  * sales as have come meanwhile. */
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome batched_sell(struct sale *sale) {
     store_work(sale);
     return store_take_in_batch(sale, 0);
 }
@@ -17,5 +17,5 @@ const struct strategy strategy_batched = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,
-    .sell = sell,
+    .sell = batched_sell,
 };

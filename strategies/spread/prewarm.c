@@ -23,7 +23,7 @@
  * forgets its last second alone: it takes units again, of which the ledger takes one order each. */
 #include "strategy.h"
 
-static enum outcome load(struct sale *sale, const struct data_set *set) {
+static enum outcome prewarm_load(struct sale *sale, const struct data_set *set) {
     struct stock_row row = {.available = 0};
     enum outcome outcome = store_hand_out(sale, set, &row);
 
@@ -35,18 +35,18 @@ static enum outcome load_next(struct sale *sale) {
     struct data_set set;
     enum outcome outcome = store_open_data_set(sale, &set);
 
-    return outcome == OUTCOME_OK ? load(sale, &set) : outcome;
+    return outcome == OUTCOME_OK ? prewarm_load(sale, &set) : outcome;
 }
 
-static enum outcome prepare(struct sale *sale) {
+static enum outcome prewarm_prepare(struct sale *sale) {
     struct data_set set;
     enum outcome outcome = store_open_data_set(sale, &set);
 
-    return outcome == OUTCOME_OK && set.last < 0 ? load(sale, &set) : outcome;
+    return outcome == OUTCOME_OK && set.last < 0 ? prewarm_load(sale, &set) : outcome;
 }
 
 /* OK, and then `taken`; SOLD_OUT, or as the store fails. */
-static enum outcome take(struct sale *sale, struct loaded_unit *taken) {
+static enum outcome prewarm_take(struct sale *sale, struct loaded_unit *taken) {
     for (;;) {
         enum outcome outcome = store_take_loaded(sale, taken);
 
@@ -66,7 +66,7 @@ static bool waits_for_ledger(const struct sale *sale, const struct loaded_unit *
 
 /* Until it is known whether a unit was taken; for as long as the sale may wait. */
 static enum outcome take_surely(struct sale *sale, struct loaded_unit *taken) {
-    enum outcome outcome = take(sale, taken);
+    enum outcome outcome = prewarm_take(sale, taken);
     bool is_found = false;
 
     if (outcome != OUTCOME_UNKNOWN)
@@ -74,14 +74,14 @@ static enum outcome take_surely(struct sale *sale, struct loaded_unit *taken) {
     while (outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_BUSY) {
         if (store_pause(sale) != OUTCOME_OK)
             return OUTCOME_UNKNOWN;
-        outcome = take(sale, taken);
+        outcome = prewarm_take(sale, taken);
     }
     if (outcome == OUTCOME_SOLD_OUT && store_find_sale(sale, &is_found) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;
     return is_found ? OUTCOME_REPEATED : outcome;
 }
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome prewarm_sell(struct sale *sale) {
     struct loaded_unit taken;
     enum outcome outcome;
 
@@ -109,6 +109,6 @@ const struct strategy strategy_prewarm = {
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 10,
-    .sell = sell,
-    .prepare = prepare,
+    .sell = prewarm_sell,
+    .prepare = prewarm_prepare,
 };

@@ -7,15 +7,15 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome look(struct sale *sale, int shard) {
+static enum outcome sharded_look(struct sale *sale, int shard) {
     struct stock_row row;
     enum outcome outcome = store_read_stock(sale, shard, &row);
 
     return outcome == OUTCOME_OK && row.available <= 0 ? OUTCOME_SOLD_OUT : outcome;
 }
 
-static enum outcome sell_from(struct sale *sale, int shard) {
-    enum outcome outcome = store_saw_empty(sale, shard) ? look(sale, shard) : OUTCOME_OK;
+static enum outcome sharded_sell_from(struct sale *sale, int shard) {
+    enum outcome outcome = store_saw_empty(sale, shard) ? sharded_look(sale, shard) : OUTCOME_OK;
     struct store_lock *lock;
 
     if (outcome == OUTCOME_OK)
@@ -27,13 +27,13 @@ static enum outcome sell_from(struct sale *sale, int shard) {
     return outcome;
 }
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome sharded_sell(struct sale *sale) {
     const int shards = sale->options->shards, looked = sale->options->borrows ? shards : 1;
     const int first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
     for (int i = 0; i < looked && outcome == OUTCOME_SOLD_OUT; i++)
-        outcome = sell_from(sale, (first + i) % shards);
+        outcome = sharded_sell_from(sale, (first + i) % shards);
     return outcome;
 }
 
@@ -49,5 +49,5 @@ const struct strategy strategy_sharded = {
     .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 10,
     .default_handover = 16,
-    .sell = sell,
+    .sell = sharded_sell,
 };

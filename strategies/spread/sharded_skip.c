@@ -4,7 +4,7 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
+static enum outcome sharded_skip_sell(struct sale *sale) {
     enum outcome outcome = lock_row_then_write(sale, ANY_SHARD, ROW_SKIP_LOCKED);
 
     while (outcome == OUTCOME_BUSY && store_pause(sale) == OUTCOME_OK)
@@ -23,5 +23,5 @@ const struct strategy strategy_sharded_skip = {
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 10,
-    .sell = sell,
+    .sell = sharded_skip_sell,
 };

@@ -15,12 +15,13 @@ void batcher_init(struct batcher *batcher) {
     TAILQ_INIT(&batcher->queue);
 }
 
-static void enqueue(struct batcher *batcher, struct batcher_call *call) {
+static void batcher_enqueue(struct batcher *batcher, struct batcher_call *call) {
     TAILQ_INSERT_TAIL(&batcher->queue, call, entry);
     batcher->waiting++;
 }
 
-static void move(struct batcher *batcher, struct batcher_call *call, struct batcher_calls *to) {
+static void batcher_move(struct batcher *batcher, struct batcher_call *call,
+                         struct batcher_calls *to) {
     assert(batcher->waiting > 0);
     TAILQ_REMOVE(&batcher->queue, call, entry);
     batcher->waiting--;
@@ -35,12 +36,12 @@ static void take_late(struct batcher *batcher, struct batcher_calls *late) {
         next = TAILQ_NEXT(call, entry);
         call->is_late = call->deadline_ms <= now_ms;
         if (call->is_late)
-            move(batcher, call, late);
+            batcher_move(batcher, call, late);
     }
 }
 
 /* Each call is gone when its fiber has gone on. */
-static void let_go(struct batcher_calls *calls, const struct batcher_call *but) {
+static void batcher_let_go(struct batcher_calls *calls, const struct batcher_call *but) {
     struct batcher_call *call;
 
     while ((call = TAILQ_FIRST(calls)) != NULL) {
@@ -62,10 +63,10 @@ static void pass_lane(struct batcher *batcher) {
         next->is_leader = true;
         fiber_event_set(next->is_over);
     }
-    let_go(&late, NULL);
+    batcher_let_go(&late, NULL);
 }
 
-static void gather(struct batcher *batcher) {
+static void batcher_gather(struct batcher *batcher) {
     struct fiber_event is_enough = FIBER_EVENT_INIT;
 
     if (batcher->waiting >= batcher->enough)
@@ -76,20 +77,20 @@ static void gather(struct batcher *batcher) {
     batcher->is_enough = NULL;
 }
 
-static void lead(struct batcher *batcher, struct batcher_call *leader) {
+static void batcher_lead(struct batcher *batcher, struct batcher_call *leader) {
     struct batcher_calls batch = TAILQ_HEAD_INITIALIZER(batch);
     unsigned count = 0;
 
     assert(TAILQ_FIRST(&batcher->queue) == leader && batcher->running <= batcher->lanes);
-    gather(batcher);
+    batcher_gather(batcher);
     for (; count < batcher->most && !TAILQ_EMPTY(&batcher->queue); count++)
-        move(batcher, TAILQ_FIRST(&batcher->queue), &batch);
+        batcher_move(batcher, TAILQ_FIRST(&batcher->queue), &batch);
     batcher->run(batcher->data, &batch, count);
     pass_lane(batcher);
-    let_go(&batch, leader);
+    batcher_let_go(&batch, leader);
 }
 
-static void follow(struct batcher *batcher, struct fiber_event *is_over) {
+static void batcher_follow(struct batcher *batcher, struct fiber_event *is_over) {
     if (batcher->is_enough != NULL && batcher->waiting >= batcher->enough)
         fiber_event_set(batcher->is_enough);
     fiber_event_wait(is_over);
@@ -103,12 +104,12 @@ bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t d
                                   .is_leader = batcher->running < batcher->lanes};
     if (!call->is_leader && batcher->waiting >= batcher->limit)
         return false;
-    enqueue(batcher, call);
+    batcher_enqueue(batcher, call);
     if (call->is_leader)
         batcher->running++;
     else
-        follow(batcher, &is_over);
+        batcher_follow(batcher, &is_over);
     if (call->is_leader)
-        lead(batcher, call);
+        batcher_lead(batcher, call);
     return !call->is_late;
 }

@@ -47,7 +47,7 @@ static void tell_ended(struct http_client *client) {
     }
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
+static void http_client_on_handle_closed(uv_handle_t *handle) {
     struct http_client *client = handle->data;
     http_client_cb on_closed = client->on_closed;
     void *data = client->on_closed_data;
@@ -65,23 +65,23 @@ static void on_handle_closed(uv_handle_t *handle) {
     on_closed(data);
 }
 
-static void maybe_closed(struct http_client *client) {
+static void http_client_maybe_closed(struct http_client *client) {
     if (!client->is_closing || client->closing_handles > 0 || !TAILQ_EMPTY(&client->ended))
         return;
     for (int state = 0; state < CONNECTION_STATES; state++)
         if (client->count[state] > 0)
             return;
     client->closing_handles = 3;
-    uv_close((uv_handle_t *)&client->timer, on_handle_closed);
-    uv_close((uv_handle_t *)&client->polled, on_handle_closed);
-    uv_close((uv_handle_t *)&client->ending, on_handle_closed);
+    uv_close((uv_handle_t *)&client->timer, http_client_on_handle_closed);
+    uv_close((uv_handle_t *)&client->polled, http_client_on_handle_closed);
+    uv_close((uv_handle_t *)&client->ending, http_client_on_handle_closed);
 }
 
 void http_client_tell(struct http_client *client) {
     tell_ended(client);
     if (TAILQ_EMPTY(&client->ended))
         (void)uv_idle_stop(&client->ending);
-    maybe_closed(client);
+    http_client_maybe_closed(client);
 }
 
 static void on_calls_ended(uv_idle_t *ending) {
@@ -94,7 +94,7 @@ void http_client_forget(struct http_connection *connection) {
     assert(connection->state == CONNECTION_CLOSED && connection->call == NULL);
     leave_list(connection);
     free(connection);
-    maybe_closed(client);
+    http_client_maybe_closed(client);
 }
 
 void http_client_end(struct http_client *client, struct http_call *call,
@@ -187,8 +187,8 @@ void http_client_dispatch(struct http_client *client) {
 }
 
 /* A late reply would be taken for that to the next call, so its connection goes with it. */
-static void end_early(struct http_client *client, struct http_call *call, const char *queued,
-                      const char *sent, const char *answering) {
+static void http_client_end_early(struct http_client *client, struct http_call *call,
+                                  const char *queued, const char *sent, const char *answering) {
     struct http_connection *connection = call->internal.connection;
 
     if (connection == NULL)
@@ -198,8 +198,8 @@ static void end_early(struct http_client *client, struct http_call *call, const 
 }
 
 static void end_late(struct http_client *client, struct http_call *call) {
-    end_early(client, call, too_late, "the deadline passed before the reply",
-              "the deadline passed in the middle of the reply");
+    http_client_end_early(client, call, too_late, "the deadline passed before the reply",
+                          "the deadline passed in the middle of the reply");
 }
 
 void http_call_cancel(struct http_client *client, struct http_call *call) {
@@ -207,7 +207,7 @@ void http_call_cancel(struct http_client *client, struct http_call *call) {
 
     if (!call->internal.is_running)
         return;
-    end_early(client, call, why, why, why);
+    http_client_end_early(client, call, why, why, why);
     http_client_dispatch(client);
 }
 
@@ -242,7 +242,7 @@ void http_client_expire(struct http_client *client) {
     http_client_dispatch(client);
 }
 
-static bool is_full(const struct http_client *client) {
+static bool http_client_is_full(const struct http_client *client) {
     unsigned opening = client->count[CONNECTION_OPENING];
 
     return client->count[CONNECTION_IDLE] == 0 && client->queued >= opening + client->options.queue;
@@ -254,13 +254,13 @@ static const char *refusal(const struct http_client *client, const struct http_c
         return "the client is closing";
     if (call->deadline_ms <= clock_now_ms())
         return too_late;
-    if (is_full(client))
+    if (http_client_is_full(client))
         return "the queue is full";
     return http_request_flaw(call);
 }
 
-static void start(struct http_client *client, struct http_call *call, http_call_cb cb,
-                  struct fiber_event *awaited) {
+static void http_client_start(struct http_client *client, struct http_call *call, http_call_cb cb,
+                              struct fiber_event *awaited) {
     const char *why = refusal(client, call);
 
     call->status = 0;
@@ -280,7 +280,7 @@ static void start(struct http_client *client, struct http_call *call, http_call_
 }
 
 void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb) {
-    start(client, call, cb, NULL);
+    http_client_start(client, call, cb, NULL);
 }
 
 static void on_awaited_ended(struct http_call *call) {
@@ -290,7 +290,7 @@ static void on_awaited_ended(struct http_call *call) {
 enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call) {
     struct fiber_event ended = FIBER_EVENT_INIT;
 
-    start(client, call, on_awaited_ended, &ended);
+    http_client_start(client, call, on_awaited_ended, &ended);
     fiber_event_wait(&ended);
     return call->outcome;
 }
@@ -315,7 +315,7 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
     for (int state = 0; state < CONNECTION_CLOSED; state++)
         while (client->count[state] > 0)
             http_connection_close(TAILQ_FIRST(&client->connections[state]), why);
-    maybe_closed(client);
+    http_client_maybe_closed(client);
 }
 
 void http_client_warm(struct http_client *client, unsigned count) {

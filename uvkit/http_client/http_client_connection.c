@@ -118,8 +118,8 @@ static void finish_reply(struct http_connection *connection) {
         http_connection_close(connection, NULL);
 }
 
-static const char *read_reply(struct http_connection *connection, ssize_t length,
-                              const char *bytes) {
+static const char *http_connection_read_reply(struct http_connection *connection, ssize_t length,
+                                              const char *bytes) {
     if (length == UV_EOF)
         return http_reply_parse_end(connection);
     if (length < 0)
@@ -127,7 +127,7 @@ static const char *read_reply(struct http_connection *connection, ssize_t length
     return http_reply_parse(connection, bytes, (size_t)length);
 }
 
-static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
+static void http_connection_on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
     struct http_connection *connection = tcp->data;
     struct http_client *client = connection->client;
     const char *error;
@@ -137,7 +137,7 @@ static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
     if (connection->state == CONNECTION_IDLE) {
         http_connection_close(connection, NULL); /* gone, or it speaks out of turn */
     } else {
-        error = read_reply(connection, length, input->base);
+        error = http_connection_read_reply(connection, length, input->base);
         if (error != NULL)
             http_connection_close(connection, error);
         else if (connection->reply.is_complete)
@@ -155,7 +155,7 @@ static void on_input_wanted(uv_handle_t *tcp, size_t suggested, uv_buf_t *input)
     *input = uv_buf_init(connection->client->input, HTTP_CLIENT_INPUT_BYTES);
 }
 
-static void on_connected(uv_connect_t *connect, int status) {
+static void http_connection_on_connected(uv_connect_t *connect, int status) {
     struct http_connection *connection = connect->data;
     struct http_client *client = connection->client;
 
@@ -164,7 +164,8 @@ static void on_connected(uv_connect_t *connect, int status) {
     if (status == 0)
         status = uv_tcp_nodelay(&connection->tcp, 1);
     if (status == 0)
-        status = uv_read_start((uv_stream_t *)&connection->tcp, on_input_wanted, on_read);
+        status = uv_read_start((uv_stream_t *)&connection->tcp, on_input_wanted,
+                               http_connection_on_read);
     if (status != 0) {
         http_connection_leave(connection, status);
         return;
@@ -198,10 +199,12 @@ static int connect_to_address(struct http_connection *connection) {
             addresses_due_ms(&connection->addresses, (int64_t)uv_now(client->loop));
         http_client_arm(client, connection->leave_ms);
     }
-    return uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
+    return uv_tcp_connect(&connection->connect, &connection->tcp, address,
+                          http_connection_on_connected);
 }
 
-static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *addresses) {
+static void http_connection_on_resolved(uv_getaddrinfo_t *resolve, int status,
+                                        struct addrinfo *addresses) {
     struct http_connection *connection = resolve->data;
     struct http_client *client = connection->client;
 
@@ -226,8 +229,8 @@ static int resolve(struct http_connection *connection) {
     int rc;
 
     (void)snprintf(port, sizeof port, "%d", client->options.port);
-    rc =
-        uv_getaddrinfo(client->loop, &connection->resolve, on_resolved, client->host, port, &hints);
+    rc = uv_getaddrinfo(client->loop, &connection->resolve, http_connection_on_resolved,
+                        client->host, port, &hints);
     connection->is_resolving = rc == 0;
     return rc;
 }
@@ -256,7 +259,7 @@ int http_connection_open(struct http_client *client) {
 
 /* When it failed, the connection is broken, and reading will say so: the server may have answered
  * before it closed, so `unsent` stays, only to keep the connection from being used again. */
-static void on_written(uv_write_t *write, int status) {
+static void http_connection_on_written(uv_write_t *write, int status) {
     struct http_connection *connection = write->data;
 
     if (status != 0)
@@ -266,7 +269,8 @@ static void on_written(uv_write_t *write, int status) {
 }
 
 /* The socket is full: let libuv write the rest when there is room. */
-static int write_rest(struct http_connection *connection, const char *rest, size_t length) {
+static int http_connection_write_rest(struct http_connection *connection, const char *rest,
+                                      size_t length) {
     uv_buf_t buf;
     int rc;
 
@@ -275,7 +279,8 @@ static int write_rest(struct http_connection *connection, const char *rest, size
         return UV_ENOMEM;
     memcpy(connection->unsent, rest, length);
     buf = uv_buf_init(connection->unsent, (unsigned)length);
-    rc = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, &buf, 1, on_written);
+    rc = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, &buf, 1,
+                  http_connection_on_written);
     if (rc == 0)
         connection->is_sent = true;
     return rc;
@@ -304,7 +309,7 @@ static void take_call(struct http_connection *connection, struct http_call *call
 /* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
  * Writing would succeed, and the call be lost. What a server says to who has just connected, that
  * it is too busy, is an answer. */
-static bool is_over(const struct http_connection *connection) {
+static bool http_connection_is_over(const struct http_connection *connection) {
     uv_os_fd_t fd = -1;
     ssize_t got;
     char byte;
@@ -325,7 +330,7 @@ void http_connection_send(struct http_connection *connection, struct http_call *
         http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
         return;
     }
-    if (is_over(connection)) {
+    if (http_connection_is_over(connection)) {
         give_call_back(connection, call, UV_ECONNRESET);
         return;
     }
@@ -340,7 +345,7 @@ void http_connection_send(struct http_connection *connection, struct http_call *
     take_call(connection, call);
     connection->is_sent = sent > 0;
     if (sent < buf.len)
-        rc = write_rest(connection, buf.base + sent, buf.len - sent);
+        rc = http_connection_write_rest(connection, buf.base + sent, buf.len - sent);
     if (rc != 0)
         http_connection_close(connection, uv_strerror(rc));
 }

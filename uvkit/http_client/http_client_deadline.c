@@ -47,7 +47,7 @@ static void on_polled(uv_check_t *polled) {
 
 /* After a stall of this process, timers run before input is read, and an answer may have come in
  * time. So let the loop read first; the timer keeps it from waiting long for that. */
-static void on_timer(uv_timer_t *timer) {
+static void client_deadline_on_timer(uv_timer_t *timer) {
     struct http_client *client = timer->data;
     int64_t due_ms = next_due_ms(client);
 
@@ -56,7 +56,7 @@ static void on_timer(uv_timer_t *timer) {
         return;
     }
     (void)uv_check_start(&client->polled, on_polled); /* like the timer: cannot fail */
-    (void)uv_timer_start(timer, on_timer, 1, 0);
+    (void)uv_timer_start(timer, client_deadline_on_timer, 1, 0);
 }
 
 /* A timer that fires too early only looks again; so it is set anew only for an earlier moment. */
@@ -68,7 +68,8 @@ void http_client_arm(struct http_client *client, int64_t due_ms) {
     if (uv_is_active((uv_handle_t *)&client->timer) && client->armed_ms <= due_ms)
         return;
     client->armed_ms = due_ms;
-    (void)uv_timer_start(&client->timer, on_timer, /* fails only without a callback */
+    (void)uv_timer_start(&client->timer,
+                         client_deadline_on_timer, /* fails only without a callback */
                          due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
 }
 

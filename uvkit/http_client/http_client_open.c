@@ -17,7 +17,7 @@ static bool is_host(const char *host) {
                length;
 }
 
-static int parse_port(const char *text, int *port) {
+static int client_open_parse_port(const char *text, int *port) {
     size_t length = strspn(text, "0123456789");
 
     if (length == 0 || length > 5 || text[length] != '\0')
@@ -45,7 +45,7 @@ int http_origin_parse(const char *url, char *host, size_t host_size, int *port) 
     *port = 80;
     if (!is_host(host) || (*end != '\0' && *end != ':'))
         return UV_EINVAL;
-    return *end == ':' ? parse_port(end + 1, port) : 0;
+    return *end == ':' ? client_open_parse_port(end + 1, port) : 0;
 }
 
 static void set_address(struct http_client *client, const char *host, int port) {

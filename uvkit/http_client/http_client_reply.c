@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int stop(struct http_connection *connection, const char *why) {
+static int client_reply_stop(struct http_connection *connection, const char *why) {
     connection->reply.error = why;
     return -1;
 }
@@ -30,7 +30,7 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
     return 0;
 }
 
-static void append(char *header, const char *bytes, size_t length) {
+static void client_reply_append(char *header, const char *bytes, size_t length) {
     size_t used = strlen(header);
 
     if (length > HTTP_CALL_HEADER_BYTES - 1 - used)
@@ -47,7 +47,7 @@ static int on_header_field_complete(llhttp_t *parser) {
         connection->reply.is_wanted && connection->reply.name_length == strlen(call->want_header);
     connection->reply.name_length = 0;
     if (connection->reply.is_wanted && call->header[0] != '\0')
-        append(call->header, ", ", 2);
+        client_reply_append(call->header, ", ", 2);
     return 0;
 }
 
@@ -55,44 +55,44 @@ static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
 
     if (connection->reply.is_wanted)
-        append(connection->call->header, bytes, length);
+        client_reply_append(connection->call->header, bytes, length);
     return 0;
 }
 
-static int on_headers_complete(llhttp_t *parser) {
+static int client_reply_on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
     connection->reply.has_headers = parser->status_code >= 200;
     if (parser->http_major != 1)
-        return stop(connection, "the reply is not HTTP/1.x");
+        return client_reply_stop(connection, "the reply is not HTTP/1.x");
     if (connection->lines.is_folded)
-        return stop(connection, "a header of the reply goes over two lines");
+        return client_reply_stop(connection, "a header of the reply goes over two lines");
     if (parser->status_code == 101)
-        return stop(connection, "the server switched protocols unasked");
+        return client_reply_stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
         return 1; /* llhttp: there is none, whatever the headers say */
     if (connection->call->on_part == NULL &&
         parser->content_length > connection->client->options.reply_limit)
-        return stop(connection, "the reply is too large");
+        return client_reply_stop(connection, "the reply is too large");
     return 0;
 }
 
-static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
+static int client_reply_on_body(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
     struct http_call *call = connection->call;
 
     if (call->on_part != NULL)
-        return call->on_part(call, bytes, length) ? 0 : stop(connection, "broken off");
+        return call->on_part(call, bytes, length) ? 0 : client_reply_stop(connection, "broken off");
     if (length > connection->client->options.reply_limit - connection->body.length)
-        return stop(connection, "the reply is too large");
+        return client_reply_stop(connection, "the reply is too large");
     if (!buffer_append(&connection->body, bytes, length) ||
         !buffer_append(&connection->body, "", 1))
-        return stop(connection, "out of memory for the reply");
+        return client_reply_stop(connection, "out of memory for the reply");
     connection->body.length--; /* the NUL stays, until more comes */
     return 0;
 }
 
-static int on_message_complete(llhttp_t *parser) {
+static int client_reply_on_message_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
     if (parser->status_code < 200) { /* interim: the reply is still to come */
@@ -108,9 +108,10 @@ static int on_message_complete(llhttp_t *parser) {
 static const llhttp_settings_t callbacks = {.on_header_field = on_header_field,
                                             .on_header_field_complete = on_header_field_complete,
                                             .on_header_value = on_header_value,
-                                            .on_headers_complete = on_headers_complete,
-                                            .on_body = on_body,
-                                            .on_message_complete = on_message_complete};
+                                            .on_headers_complete = client_reply_on_headers_complete,
+                                            .on_body = client_reply_on_body,
+                                            .on_message_complete =
+                                                client_reply_on_message_complete};
 
 void http_reply_expect(struct http_connection *connection) {
     connection->call->header[0] = '\0';

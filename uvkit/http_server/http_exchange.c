@@ -40,8 +40,9 @@ void http_exchange_free(struct http_exchange *exchange) {
 }
 
 /* The value of `name` in a part of a buffer that holds name NUL value NUL name NUL ... */
-static const char *find(const struct buffer *list, size_t from, size_t to, const char *name,
-                        int (*compare)(const char *, const char *)) {
+static const char *http_exchange_find(const struct buffer *list, size_t from, size_t to,
+                                      const char *name,
+                                      int (*compare)(const char *, const char *)) {
     const char *at, *end, *value;
 
     assert(from <= to && to <= list->length);
@@ -57,16 +58,17 @@ static const char *find(const struct buffer *list, size_t from, size_t to, const
 }
 
 const char *http_header(const struct http_exchange *exchange, const char *name) {
-    return find(&exchange->head, exchange->headers_start, exchange->head.length, name, strcasecmp);
+    return http_exchange_find(&exchange->head, exchange->headers_start, exchange->head.length, name,
+                              strcasecmp);
 }
 
 const char *http_path_param(const struct http_exchange *exchange, const char *name) {
-    return find(&exchange->params, 0, exchange->query_params_start, name, strcmp);
+    return http_exchange_find(&exchange->params, 0, exchange->query_params_start, name, strcmp);
 }
 
 const char *http_query_param(const struct http_exchange *exchange, const char *name) {
-    return find(&exchange->params, exchange->query_params_start, exchange->params.length, name,
-                strcmp);
+    return http_exchange_find(&exchange->params, exchange->query_params_start,
+                              exchange->params.length, name, strcmp);
 }
 
 const char *http_body(const struct http_exchange *exchange, size_t *length) {

@@ -16,7 +16,7 @@ static bool is_port(const char *text) {
     return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
 }
 
-static bool is_named(const char *names, const char *name) {
+static bool http_host_is_named(const char *names, const char *name) {
     size_t length = strlen(name), next;
 
     for (; length > 0 && *names != '\0'; names += next + (names[next] == ',')) {
@@ -40,7 +40,7 @@ static bool is_ours(const struct http_server_options *options, char *host) {
     if (is_ipv6)
         return inet_pton(AF_INET6, host + 1, address) == 1;
     return inet_pton(AF_INET, host, address) == 1 || strcasecmp(host, "localhost") == 0 ||
-           (options->hosts != NULL && is_named(options->hosts, host));
+           (options->hosts != NULL && http_host_is_named(options->hosts, host));
 }
 
 static bool is_ours_of(const struct http_exchange *exchange, const char *text, size_t length) {

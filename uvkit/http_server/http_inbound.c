@@ -25,7 +25,8 @@ static void advance(struct http_inbound *inbound);
 static void on_next_turn(uv_idle_t *more);
 
 /* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
-static void move(struct http_inbound *inbound, enum http_inbound_state state, int64_t timeout_ms) {
+static void inbound_move(struct http_inbound *inbound, enum http_inbound_state state,
+                         int64_t timeout_ms) {
     static const enum http_inbound_state next[][2] = {[IDLE] = {READING, REPLYING},
                                                       [READING] = {HANDLING, REPLYING},
                                                       [HANDLING] = {REPLYING, REPLYING},
@@ -43,7 +44,7 @@ static void go_on_replied(struct http_inbound *inbound) {
         http_inbound_maybe_over(inbound);
         return;
     }
-    move(inbound, REPLYING, (int64_t)inbound->server->options.idle_timeout_ms);
+    inbound_move(inbound, REPLYING, (int64_t)inbound->server->options.idle_timeout_ms);
     advance(inbound);
 }
 
@@ -76,14 +77,14 @@ static void run_handler(void *arg) {
     go_on_replied(inbound);
 }
 
-static void serve(struct http_inbound *inbound) {
+static void inbound_serve(struct http_inbound *inbound) {
     struct http_exchange *exchange = &inbound->exchange;
 
     if (exchange->refusal.status != 0) {
         http_inbound_refuse(inbound);
         return;
     }
-    move(inbound, HANDLING, NEVER_MS);
+    inbound_move(inbound, HANDLING, NEVER_MS);
     inbound->has_handler = true;
     inbound->server->stats.in_flight++;
     if (fiber_start(run_handler, inbound) == 0)
@@ -94,7 +95,7 @@ static void serve(struct http_inbound *inbound) {
     http_inbound_refuse(inbound);
 }
 
-static void fail(struct http_inbound *inbound) {
+static void inbound_fail(struct http_inbound *inbound) {
     inbound->exchange.keeps_alive = false;
     http_inbound_refuse(inbound);
 }
@@ -103,7 +104,7 @@ static void begin_request(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
     uint64_t id = server->id_seed + ++server->ids;
 
-    move(inbound, READING, (int64_t)server->options.header_timeout_ms);
+    inbound_move(inbound, READING, (int64_t)server->options.header_timeout_ms);
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
@@ -149,17 +150,17 @@ static size_t feed(struct http_inbound *inbound, const char *bytes, size_t lengt
     } else if (error != HPE_OK) {
         if (exchange->refusal.status == 0)
             http_exchange_refuse_malformed(exchange, &inbound->parser);
-        fail(inbound);
+        inbound_fail(inbound);
         return length;
     }
     exchange->head_bytes += taken - (exchange->body.length - body_before);
     if (exchange->head_bytes >= head_limit(exchange)) {
         (void)http_exchange_refuse(exchange, 431, "headers_too_large",
                                    "the headers are over the limit: send less");
-        fail(inbound);
+        inbound_fail(inbound);
     } else if (error == HPE_PAUSED) {
         llhttp_resume(&inbound->parser);
-        serve(inbound);
+        inbound_serve(inbound);
     }
     return taken;
 }
@@ -191,7 +192,7 @@ static size_t pump(struct http_inbound *inbound, const char *bytes, size_t lengt
     return used;
 }
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+static void inbound_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     struct http_inbound *inbound = handle->data;
 
     (void)suggested;
@@ -236,7 +237,7 @@ static void drain_input(struct http_inbound *inbound, size_t length) {
         http_inbound_close(inbound, "the peer kept sending after its last answer");
 }
 
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+static void inbound_on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
     struct http_inbound *inbound = stream->data;
     size_t used = 0;
 
@@ -255,7 +256,7 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
 }
 
 static void read_on(struct http_inbound *inbound) {
-    int err = uv_read_start((uv_stream_t *)&inbound->tcp, on_room, on_read);
+    int err = uv_read_start((uv_stream_t *)&inbound->tcp, inbound_on_room, inbound_on_read);
 
     inbound->is_paused = false;
     if (err != 0 && err != UV_EALREADY)
@@ -278,7 +279,7 @@ static void linger(struct http_inbound *inbound) {
         http_inbound_close(inbound, "answered, and the peer had closed");
         return;
     }
-    move(inbound, LINGERING, LINGER_MS);
+    inbound_move(inbound, LINGERING, LINGER_MS);
     inbound->shutdown.data = inbound;
     err = uv_shutdown(&inbound->shutdown, (uv_stream_t *)&inbound->tcp, on_shut_down);
     if (err != 0)
@@ -328,9 +329,9 @@ static void advance(struct http_inbound *inbound) {
     }
     http_exchange_reset(&inbound->exchange);
     /* A reply that had begun before it drains has not said that it is the last on here. */
-    move(inbound, IDLE,
-         inbound->server->is_draining ? QUIET_MS
-                                      : (int64_t)inbound->server->options.idle_timeout_ms);
+    inbound_move(inbound, IDLE,
+                 inbound->server->is_draining ? QUIET_MS
+                                              : (int64_t)inbound->server->options.idle_timeout_ms);
     if (!inbound->is_pumping)
         pump_pending(inbound);
 }
@@ -339,7 +340,7 @@ void http_inbound_time_out(struct http_inbound *inbound) {
     if (inbound->state == READING) {
         (void)http_exchange_refuse(&inbound->exchange, 408, "timeout",
                                    "the request took too long to arrive");
-        fail(inbound);
+        inbound_fail(inbound);
     } else {
         http_inbound_close(inbound, inbound->state == IDLE        ? "idle for too long"
                                     : inbound->state == LINGERING ? "answered"

@@ -22,7 +22,7 @@ void http_inbound_maybe_over(struct http_inbound *inbound) {
         inbound->on_over(inbound);
 }
 
-static void on_closed(uv_handle_t *handle) {
+static void inbound_socket_on_closed(uv_handle_t *handle) {
     struct http_inbound *inbound = handle->data;
 
     assert(inbound->state == CLOSED && inbound->server->stats.connections > 0);
@@ -36,10 +36,10 @@ void http_inbound_close(struct http_inbound *inbound, const char *why) {
         return;
     log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
     inbound->state = CLOSED;
-    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
+    uv_close((uv_handle_t *)&inbound->tcp, inbound_socket_on_closed);
 }
 
-static void on_written(uv_write_t *request, int status) {
+static void inbound_socket_on_written(uv_write_t *request, int status) {
     struct rest *rest = request->data;
     struct http_inbound *inbound = rest->inbound;
 
@@ -53,8 +53,8 @@ static void on_written(uv_write_t *request, int status) {
 }
 
 /* Hand what is behind the first `sent` bytes, `length` bytes, to libuv. */
-static int write_rest(struct http_inbound *inbound, const uv_buf_t *bufs, unsigned count,
-                      size_t sent, size_t length) {
+static int inbound_socket_write_rest(struct http_inbound *inbound, const uv_buf_t *bufs,
+                                     unsigned count, size_t sent, size_t length) {
     struct rest *rest = malloc(sizeof *rest + length);
     uv_buf_t buf;
     char *to;
@@ -74,7 +74,8 @@ static int write_rest(struct http_inbound *inbound, const uv_buf_t *bufs, unsign
     }
     assert(to == rest->bytes + length);
     buf = uv_buf_init(rest->bytes, (unsigned)length);
-    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
+    err =
+        uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, inbound_socket_on_written);
     if (err == 0)
         inbound->writes++;
     else
@@ -96,14 +97,14 @@ void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned co
     if (sent < 0)
         err = sent;
     else if ((size_t)sent < length)
-        err = write_rest(inbound, bufs, count, (size_t)sent, length - (size_t)sent);
+        err = inbound_socket_write_rest(inbound, bufs, count, (size_t)sent, length - (size_t)sent);
     if (err != 0)
         http_inbound_close(inbound,
                            err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
 }
 
 /* While such a handle is active the loop does not wait for input, so the turn's end is near. */
-static void on_unsent(uv_idle_t *sending) {
+static void inbound_socket_on_unsent(uv_idle_t *sending) {
     (void)sending;
 }
 
@@ -115,7 +116,8 @@ void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, unsigned c
     if (!inbound->is_unsent) {
         inbound->is_unsent = true;
         TAILQ_INSERT_TAIL(&server->unsent, inbound, unsent);
-        (void)uv_idle_start(&server->sending, on_unsent); /* fails only without one */
+        (void)uv_idle_start(&server->sending,
+                            inbound_socket_on_unsent); /* fails only without one */
     }
     for (unsigned i = 0; i < count; i++)
         if (!buffer_append(&inbound->output, bufs[i].base, bufs[i].len)) {

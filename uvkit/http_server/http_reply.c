@@ -104,7 +104,8 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
 }
 
 /* False: there was no memory for a header, and that is what was replied. */
-static bool begin(struct http_exchange *exchange, int status, const char *content_type) {
+static bool http_reply_begin_head(struct http_exchange *exchange, int status,
+                                  const char *content_type) {
     struct http_server *server = exchange->inbound->server;
 
     assert(!exchange->is_replied);
@@ -125,13 +126,13 @@ static bool begin(struct http_exchange *exchange, int status, const char *conten
 
 void http_reply(struct http_exchange *exchange, int status, const char *content_type,
                 const char *body, size_t length) {
-    if (begin(exchange, status, content_type))
+    if (http_reply_begin_head(exchange, status, content_type))
         send_reply(exchange, status, body, length);
 }
 
 bool http_reply_begin(struct http_exchange *exchange, int status, const char *content_type,
                       size_t length) {
-    if (!begin(exchange, status, content_type))
+    if (!http_reply_begin_head(exchange, status, content_type))
         return false;
     send_reply(exchange, status, NULL, length);
     exchange->reply_left = exchange->is_head ? 0 : length;
@@ -140,7 +141,7 @@ bool http_reply_begin(struct http_exchange *exchange, int status, const char *co
 
 bool http_reply_stream(struct http_exchange *exchange, int status, const char *content_type) {
     exchange->keeps_alive = false;
-    if (!begin(exchange, status, content_type))
+    if (!http_reply_begin_head(exchange, status, content_type))
         return false;
     exchange->is_stream = true;
     send_reply(exchange, status, NULL, 0);
@@ -150,7 +151,7 @@ bool http_reply_stream(struct http_exchange *exchange, int status, const char *c
 bool http_reply_chunked(struct http_exchange *exchange, int status, const char *content_type) {
     if (exchange->is_head || exchange->inbound->parser.http_minor == 0) /* which has no chunks */
         return http_reply_stream(exchange, status, content_type);
-    if (!begin(exchange, status, content_type))
+    if (!http_reply_begin_head(exchange, status, content_type))
         return false;
     exchange->is_chunked = true;
     send_reply(exchange, status, NULL, 0);

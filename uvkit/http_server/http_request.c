@@ -36,7 +36,8 @@ void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp
         (void)http_exchange_refuse(exchange, 400, "bad_request", llhttp_get_error_reason(parser));
 }
 
-static int keep(struct buffer *buffer, llhttp_t *parser, const char *at, size_t length) {
+static int http_request_keep(struct buffer *buffer, llhttp_t *parser, const char *at,
+                             size_t length) {
     if (buffer_append(buffer, at, length))
         return 0;
     (void)http_exchange_refuse_for_memory(exchange_of(parser));
@@ -46,12 +47,12 @@ static int keep(struct buffer *buffer, llhttp_t *parser, const char *at, size_t 
 static int on_head_text(llhttp_t *parser, const char *at, size_t length) {
     struct http_exchange *exchange = exchange_of(parser);
 
-    return exchange->is_head_complete ? 0 : keep(&exchange->head, parser, at, length);
+    return exchange->is_head_complete ? 0 : http_request_keep(&exchange->head, parser, at, length);
 }
 
 static int on_url_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
-    int err = keep(&exchange->head, parser, "", 1);
+    int err = http_request_keep(&exchange->head, parser, "", 1);
 
     exchange->headers_start = exchange->head.length;
     return err;
@@ -163,7 +164,7 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
     return true;
 }
 
-static bool has_room(struct http_exchange *exchange, uint64_t more) {
+static bool http_request_has_room(struct http_exchange *exchange, uint64_t more) {
     if (more <= exchange->inbound->server->options.body_limit - exchange->body.length)
         return true;
     return http_exchange_refuse(exchange, 413, "too_large",
@@ -186,7 +187,7 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
 
     if (!is_well_framed(exchange, parser, &framing))
         return false;
-    if (!has_room(exchange, parser->content_length))
+    if (!http_request_has_room(exchange, parser->content_length))
         return false;
     if (http_host_is_welcome(exchange) && !http_route(exchange))
         return false;
@@ -199,7 +200,7 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
     return true;
 }
 
-static int on_headers_complete(llhttp_t *parser) {
+static int http_request_on_headers_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
 
     exchange->is_head_complete = true;
@@ -209,23 +210,26 @@ static int on_headers_complete(llhttp_t *parser) {
     return accept_head(exchange, parser) ? 0 : -1;
 }
 
-static int on_body(llhttp_t *parser, const char *at, size_t length) {
+static int http_request_on_body(llhttp_t *parser, const char *at, size_t length) {
     struct http_exchange *exchange = exchange_of(parser);
 
-    return has_room(exchange, length) ? keep(&exchange->body, parser, at, length) : HPE_USER;
+    return http_request_has_room(exchange, length)
+               ? http_request_keep(&exchange->body, parser, at, length)
+               : HPE_USER;
 }
 
 static int on_chunk_header(llhttp_t *parser) {
-    return has_room(exchange_of(parser), parser->content_length) ? 0 : HPE_USER;
+    return http_request_has_room(exchange_of(parser), parser->content_length) ? 0 : HPE_USER;
 }
 
-static int on_message_complete(llhttp_t *parser) {
+static int http_request_on_message_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
 
     /* llhttp lets a trailer end the connection too, and then takes no more requests from it. */
     if (llhttp_should_keep_alive(parser) == 0)
         exchange->keeps_alive = false;
-    if (keep(&exchange->body, parser, "", 1) == 0) /* so no body is NULL, and none without end */
+    if (http_request_keep(&exchange->body, parser, "", 1) ==
+        0) /* so no body is NULL, and none without end */
         exchange->body.length--;
     else
         exchange->keeps_alive = false;
@@ -239,8 +243,8 @@ const llhttp_settings_t http_request_callbacks = {
     .on_header_field_complete = on_field_complete,
     .on_header_value = on_head_text,
     .on_header_value_complete = on_value_complete,
-    .on_headers_complete = on_headers_complete,
+    .on_headers_complete = http_request_on_headers_complete,
     .on_chunk_header = on_chunk_header,
-    .on_body = on_body,
-    .on_message_complete = on_message_complete,
+    .on_body = http_request_on_body,
+    .on_message_complete = http_request_on_message_complete,
 };

@@ -24,7 +24,7 @@
 #define TURNED_AWAY_AT_ONCE 128
 #define DRAIN_SWEEP_MS      100 /* the sweep has less to do then, and the end waits for it */
 
-static void on_handle_closed(uv_handle_t *handle) {
+static void http_server_on_handle_closed(uv_handle_t *handle) {
     struct http_server *server = handle->data;
     http_server_cb cb = server->on_closed;
     void *data = server->on_closed_data;
@@ -42,12 +42,12 @@ static void close_rest_when_empty(struct http_server *server) {
     if (!server->is_draining || !LIST_EMPTY(&server->inbounds) ||
         uv_is_closing((uv_handle_t *)&server->sweep))
         return;
-    uv_close((uv_handle_t *)&server->sweep, on_handle_closed);
-    uv_close((uv_handle_t *)&server->drain, on_handle_closed);
-    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
-    uv_close((uv_handle_t *)&server->more, on_handle_closed);
-    uv_close((uv_handle_t *)&server->sending, on_handle_closed);
-    uv_close((uv_handle_t *)&server->room, on_handle_closed);
+    uv_close((uv_handle_t *)&server->sweep, http_server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->drain, http_server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->turn, http_server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->more, http_server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->sending, http_server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->room, http_server_on_handle_closed);
 }
 
 /* The inbound's last word: its memory becomes the spare or goes. */
@@ -107,7 +107,8 @@ static void welcome_if(struct http_server *server, struct http_inbound *inbound,
 static void accept_one(struct http_server *server) {
     struct http_inbound *inbound = make_inbound(server);
 
-    server->is_accept_waiting = inbound == NULL; /* on_turn() tries again, after a sweep at least */
+    server->is_accept_waiting =
+        inbound == NULL; /* http_server_on_turn() tries again, after a sweep at least */
     if (inbound != NULL)
         welcome_if(server, inbound,
                    uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp));
@@ -137,7 +138,7 @@ static void on_connection(uv_stream_t *listener, int status) {
     struct http_server *server = listener->data;
 
     if (status == 0 && ++server->accepted_this_turn > ACCEPTED_A_TURN)
-        server->is_accept_waiting = true; /* for on_turn() */
+        server->is_accept_waiting = true; /* for http_server_on_turn() */
     else if (status == 0)
         accept_one(server);
     else
@@ -145,7 +146,7 @@ static void on_connection(uv_stream_t *listener, int status) {
 }
 
 /* Runs after the input of each turn of the loop. */
-static void on_turn(uv_check_t *turn) {
+static void http_server_on_turn(uv_check_t *turn) {
     struct http_server *server = turn->data;
 
     server->turns++;
@@ -189,7 +190,7 @@ static void on_never(uv_poll_t *room, int status, int events) {
 
 /* libuv keeps a table by descriptor, and aborts when there is no memory to let it grow. So it grows
  * now, to hold twice the connections, by a look at a descriptor that is so high. */
-static int make_room(struct http_server *server) {
+static int http_server_make_room(struct http_server *server) {
     rlim_t most = descriptor_limit() - 1, wanted = 2 * (rlim_t)server->options.connection_limit;
     int low = eventfd(0, EFD_CLOEXEC);
     int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, (int)(wanted < most ? wanted : most));
@@ -228,7 +229,7 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     made->options = *options;
     set_defaults(&made->options);
     made->spare = malloc(sizeof *made->spare);
-    err = made->spare != NULL ? make_room(made) : UV_ENOMEM;
+    err = made->spare != NULL ? http_server_make_room(made) : UV_ENOMEM;
     if (err != 0) {
         free(made->spare);
         free(made);
@@ -281,7 +282,7 @@ int http_server_listen(struct http_server *server, const char *host, int port) {
     if (err == 0)
         err = uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
     if (err == 0)
-        err = uv_check_start(&server->turn, on_turn);
+        err = uv_check_start(&server->turn, http_server_on_turn);
     if (err == 0)
         err = uv_timer_start(&server->sweep, on_sweep, period, period);
     if (err == 0)
@@ -319,7 +320,7 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     server->on_closed_data = data;
     uv_update_time(server->loop); /* a stale loop time would cut too early */
     accept_rest(server);
-    uv_close((uv_handle_t *)&server->listener, on_handle_closed);
+    uv_close((uv_handle_t *)&server->listener, http_server_on_handle_closed);
     LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_drain(inbound);
     if (timeout_ms == 0)

@@ -357,13 +357,13 @@ static void conn_make_due(struct pg_conn *conn, int64_t due_ms) {
     pg_pool_arm(conn->pool, conn->due_ms);
 }
 
-static int64_t later(int64_t one, int64_t other) {
+static int64_t pg_conn_later(int64_t one, int64_t other) {
     return one > other ? one : other;
 }
 
 /* When the connection is given up unless its first query is answered. */
 static int64_t slots_give_up_ms(const struct pg_conn *conn) {
-    return later(slot_at(conn, 0)->deadline_ms, conn->head_ms) + conn->pool->answer_ms;
+    return pg_conn_later(slot_at(conn, 0)->deadline_ms, conn->head_ms) + conn->pool->answer_ms;
 }
 
 /* The clock runs for what is now the first one. */

@@ -48,7 +48,7 @@ static bool names_service(const PQconninfoOption *option) {
     return false;
 }
 
-static bool append_escaped(struct buffer *text, const char *value) {
+static bool pg_conninfo_append_escaped(struct buffer *text, const char *value) {
     bool is_well = true;
 
     while (is_well && *value != '\0') {
@@ -66,8 +66,8 @@ static bool append_escaped(struct buffer *text, const char *value) {
 static bool append_option(struct buffer *text, const char *keyword, const char *before,
                           const char *value, const char *after) {
     return buffer_append_text(text, keyword) && buffer_append_text(text, "='") &&
-           append_escaped(text, before) && append_escaped(text, value) &&
-           append_escaped(text, after) && buffer_append_text(text, "' ");
+           pg_conninfo_append_escaped(text, before) && pg_conninfo_append_escaped(text, value) &&
+           pg_conninfo_append_escaped(text, after) && buffer_append_text(text, "' ");
 }
 
 static bool append_all(struct buffer *text, const PQconninfoOption *option, const char *before,

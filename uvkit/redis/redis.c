@@ -52,7 +52,7 @@ static void free_text(struct redis_place *place) {
 }
 
 /* Places at the head that wait for no reply. */
-static void trim(struct redis *redis) {
+static void redis_trim(struct redis *redis) {
     assert(redis->head <= redis->sent && redis->sent <= redis->tail);
     while (redis->head != redis->tail) {
         struct redis_place *place = place_at(redis, redis->head);
@@ -65,12 +65,13 @@ static void trim(struct redis *redis) {
     }
 }
 
-static void set_outcome(struct redis_call *call, enum redis_status status, const char *message) {
+static void redis_set_outcome(struct redis_call *call, enum redis_status status,
+                              const char *message) {
     call->status = status;
     redis_copy_error(call->message, sizeof call->message, message);
 }
 
-static void on_timer(uv_timer_t *timer);
+static void redis_on_timer(uv_timer_t *timer);
 
 /* Never 0: a callback that starts a call which ends at once must not keep the loop in its timers.
  */
@@ -88,18 +89,18 @@ void redis_arm(struct redis *redis) {
     if (uv_is_active((uv_handle_t *)&redis->timer) && redis->timer_due_ms <= due)
         return;
     redis->timer_due_ms = due;
-    (void)uv_timer_start(&redis->timer, on_timer, due > now ? (uint64_t)(due - now) : 1, 0);
+    (void)uv_timer_start(&redis->timer, redis_on_timer, due > now ? (uint64_t)(due - now) : 1, 0);
 }
 
 /* The call has left its place, or never had one; its callback runs from the timer. */
 static void end_later(struct redis *redis, struct redis_call *call, enum redis_status status,
                       const char *message) {
-    set_outcome(call, status, message);
+    redis_set_outcome(call, status, message);
     TAILQ_INSERT_TAIL(&redis->ended, call, internal.entry);
 }
 
 /* End a call before its reply: its place stays, empty. */
-static void end_early(struct redis *redis, struct redis_call *call, const char *why) {
+static void redis_end_early(struct redis *redis, struct redis_call *call, const char *why) {
     struct redis_place *place = place_at(redis, call->internal.place);
 
     assert(place->call == call);
@@ -150,7 +151,7 @@ static void turn_away(struct redis *redis) {
 }
 
 /* Give the command, whose text is now ours, the next place. */
-static void put(struct redis *redis, struct redis_call *call, char *text, size_t length) {
+static void redis_put(struct redis *redis, struct redis_call *call, char *text, size_t length) {
     *place_at(redis, redis->tail) =
         (struct redis_place){.call = call, .text = text, .length = length};
     call->internal.place = redis->tail++;
@@ -179,7 +180,7 @@ static void send_whole(struct redis *redis, struct redis_place *sent) {
 
         memcpy(text + length, rest, rest_length);
         free_text(sent);
-        put(redis, call, text, (size_t)length + rest_length);
+        redis_put(redis, call, text, (size_t)length + rest_length);
         flush(redis);
     } else {
         free_text(sent);
@@ -189,13 +190,13 @@ static void send_whole(struct redis *redis, struct redis_place *sent) {
     }
 }
 
-static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
+static void redis_on_reply(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
     struct redis *redis = arg;
     struct redis_place *place;
     struct redis_call *call;
 
-    /* Not answered, but lost: on_down() sees to all of them. */
+    /* Not answered, but lost: redis_on_down() sees to all of them. */
     if (reply == NULL || redis_connection_context(&redis->connection) != context)
         return;
     place = place_at(redis, redis->head++);
@@ -205,7 +206,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     if (redis->turning == NULL)
         redis->turning = why_turn(reply);
     turn_away(redis);
-    trim(redis);
+    redis_trim(redis);
     if (call == NULL) /* too late */
         return;
     if (is_script_missing(call, reply)) {
@@ -214,9 +215,9 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     }
     free_text(place);
     TAILQ_REMOVE(&redis->running, call, internal.entry);
-    set_outcome(call, REDIS_IS_OK, "");
+    redis_set_outcome(call, REDIS_IS_OK, "");
     if (reply->type == REDIS_REPLY_ERROR)
-        set_outcome(call, REDIS_IS_REJECTED, reply->str);
+        redis_set_outcome(call, REDIS_IS_REJECTED, reply->str);
     call->internal.cb(call, call->status == REDIS_IS_OK ? reply : NULL);
 }
 
@@ -233,8 +234,8 @@ static void flush(struct redis *redis) {
 
         if (place->call == NULL)
             continue;
-        if (redisAsyncFormattedCommand(context, on_reply, redis, place->text, place->length) !=
-            REDIS_OK) {
+        if (redisAsyncFormattedCommand(context, redis_on_reply, redis, place->text,
+                                       place->length) != REDIS_OK) {
             redis_connection_drop_soon(&redis->connection);
             return;
         }
@@ -244,10 +245,10 @@ static void flush(struct redis *redis) {
         if (place->call->script == NULL || place->call->is_whole)
             free_text(place);
     }
-    trim(redis);
+    redis_trim(redis);
 }
 
-static void on_up(void *data) {
+static void redis_on_up(void *data) {
     struct redis *redis = data;
 
     flush(redis);
@@ -256,7 +257,7 @@ static void on_up(void *data) {
         redis->on_up(redis->on_up_data);
 }
 
-static void on_down(void *data) {
+static void redis_on_down(void *data) {
     struct redis *redis = data;
 
     redis->turning = NULL;
@@ -264,9 +265,9 @@ static void on_down(void *data) {
         struct redis_place *place = place_at(redis, redis->head);
 
         if (place->call != NULL)
-            end_early(redis, place->call, redis->connection.why);
+            redis_end_early(redis, place->call, redis->connection.why);
     }
-    trim(redis);
+    redis_trim(redis);
     redis_arm(redis);
     /* That both are of one server: the next one may be another. */
     if (!redis->is_closing)
@@ -292,7 +293,7 @@ static void take_what_came(struct redis *redis, int64_t now) {
     }
 }
 
-static void expire(struct redis *redis) {
+static void redis_expire(struct redis *redis) {
     static const char silent[] = "no answer to anything";
     int64_t now = clock_now_ms();
     char why[128];
@@ -305,9 +306,9 @@ static void expire(struct redis *redis) {
             (void)snprintf(why, sizeof why, "no answer in time");
         else
             (void)snprintf(why, sizeof why, "not connected: %.100s", redis->connection.why);
-        end_early(redis, call, why);
+        redis_end_early(redis, call, why);
     }
-    trim(redis);
+    redis_trim(redis);
     if (is_silent(redis, now)) {
         redis_connection_drop(&redis->connection, silent);
         /* Nothing else would find out soon: there is nothing to answer on it. */
@@ -315,17 +316,17 @@ static void expire(struct redis *redis) {
     }
 }
 
-static void on_timer(uv_timer_t *timer) {
+static void redis_on_timer(uv_timer_t *timer) {
     struct redis *redis = timer->data;
 
-    expire(redis);
+    redis_expire(redis);
     run_ended(redis);
     redis_subscriptions_tell(&redis->subscriptions);
     if (!uv_is_closing((uv_handle_t *)timer))
         redis_arm(redis);
 }
 
-static void destroy(struct redis *redis) {
+static void redis_destroy(struct redis *redis) {
     redis_tls_free(&redis->tls);
     redis_address_free(&redis->address);
     free(redis->name);
@@ -334,7 +335,7 @@ static void destroy(struct redis *redis) {
 }
 
 /* What ended since the last turn of the timer goes first. */
-static void on_timer_closed(uv_handle_t *handle) {
+static void redis_on_timer_closed(uv_handle_t *handle) {
     struct redis *redis = handle->data;
     redis_close_cb cb = redis->on_closed;
     void *data = redis->on_closed_data;
@@ -342,7 +343,7 @@ static void on_timer_closed(uv_handle_t *handle) {
     assert(TAILQ_EMPTY(&redis->running));
     while (!TAILQ_EMPTY(&redis->ended))
         run_ended(redis);
-    destroy(redis);
+    redis_destroy(redis);
     cb(data);
 }
 
@@ -350,11 +351,11 @@ static void on_part_closed(void *data) {
     struct redis *redis = data;
 
     if (--redis->parts == 0)
-        uv_close((uv_handle_t *)&redis->timer, on_timer_closed);
+        uv_close((uv_handle_t *)&redis->timer, redis_on_timer_closed);
 }
 
 /* What may fail. */
-static int prepare(struct redis *redis, const struct redis_options *options) {
+static int redis_prepare(struct redis *redis, const struct redis_options *options) {
     int status;
 
     redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
@@ -377,9 +378,9 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
 
     if (redis == NULL)
         return UV_ENOMEM;
-    status = prepare(redis, options);
+    status = redis_prepare(redis, options);
     if (status != 0) {
-        destroy(redis);
+        redis_destroy(redis);
         return status;
     }
     redis->on_up = options->on_up;
@@ -401,8 +402,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     redis->subscriptions.connection = redis->connection;
     redis->subscriptions.connection.use = "subscriptions";
     redis->connection.use = "commands";
-    redis->connection.on_up = on_up;
-    redis->connection.on_down = on_down;
+    redis->connection.on_up = redis_on_up;
+    redis->connection.on_down = redis_on_down;
     redis_connection_open(&redis->connection);
     *redis_out = redis;
     return 0;
@@ -417,14 +418,14 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
     redis->parts = 1;
     redis_connection_close(&redis->connection);
     while (!TAILQ_EMPTY(&redis->running))
-        end_early(redis, TAILQ_FIRST(&redis->running), "closing");
-    trim(redis);
+        redis_end_early(redis, TAILQ_FIRST(&redis->running), "closing");
+    redis_trim(redis);
     if (redis_subscriptions_close(redis))
         redis->parts++;
 }
 
 /* Copy the command to a place of its own; or say why not. */
-static const char *enqueue(struct redis *redis, struct redis_call *call) {
+static const char *redis_enqueue(struct redis *redis, struct redis_call *call) {
     const char **args = call->args != NULL ? call->args : call->argv;
     long long length;
     char *text;
@@ -445,12 +446,12 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
     length = redisFormatCommandArgv(&text, call->argc, args, NULL);
     if (length < 0)
         return "out of memory";
-    put(redis, call, text, (size_t)length);
+    redis_put(redis, call, text, (size_t)length);
     return NULL;
 }
 
 void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb) {
-    const char *why = enqueue(redis, call);
+    const char *why = redis_enqueue(redis, call);
 
     call->internal.cb = cb;
     if (why != NULL) {
@@ -476,20 +477,20 @@ enum redis_status redis_call_await(struct redis *redis, struct redis_call *call)
     return call->status;
 }
 
-static const redisReply *element(const redisReply *reply, size_t index, int type) {
+static const redisReply *redis_element(const redisReply *reply, size_t index, int type) {
     const bool is_there = reply->type == REDIS_REPLY_ARRAY && index < reply->elements;
 
     return is_there && reply->element[index]->type == type ? reply->element[index] : NULL;
 }
 
 int64_t redis_reply_integer(const redisReply *reply, size_t index) {
-    const redisReply *found = element(reply, index, REDIS_REPLY_INTEGER);
+    const redisReply *found = redis_element(reply, index, REDIS_REPLY_INTEGER);
 
     return found != NULL ? found->integer : -1;
 }
 
 const char *redis_reply_text(const redisReply *reply, size_t index) {
-    const redisReply *found = element(reply, index, REDIS_REPLY_STRING);
+    const redisReply *found = redis_element(reply, index, REDIS_REPLY_STRING);
 
     return found != NULL ? found->str : NULL;
 }

@@ -76,7 +76,7 @@ static void on_watcher_closed(uv_handle_t *handle) {
     connection_let_go(connection);
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events) {
+static void redis_connection_on_ready(uv_poll_t *poll, int status, int events) {
     struct redis_watcher *watcher = poll->data;
     struct redis_connection *connection = watcher->connection;
 
@@ -106,7 +106,7 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 
 void redis_connection_read(struct redis_connection *connection) {
     if (connection->watcher != NULL)
-        on_ready(&connection->watcher->poll, 0, UV_READABLE);
+        redis_connection_on_ready(&connection->watcher->poll, 0, UV_READABLE);
 }
 
 static void watcher_set(struct redis_watcher *watcher, int add, int drop) {
@@ -115,8 +115,8 @@ static void watcher_set(struct redis_watcher *watcher, int add, int drop) {
 
     if (watcher->context == NULL || events == watcher->events)
         return;
-    status =
-        events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
+    status = events ? uv_poll_start(&watcher->poll, events, redis_connection_on_ready)
+                    : uv_poll_stop(&watcher->poll);
     watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
 }
 
@@ -133,7 +133,7 @@ static void on_turn_over(uv_idle_t *writer) {
 
     (void)uv_idle_stop(writer);
     if (connection->watcher != NULL)
-        on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
+        redis_connection_on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
 }
 
 /* A socket that is full, or not connected yet, is watched; else that would be two system calls and
@@ -233,7 +233,7 @@ static void tell_down(struct redis_connection *connection) {
              log_quote(why, sizeof why, connection->why));
 }
 
-static void tell_refused(struct redis_connection *connection) {
+static void redis_connection_tell_refused(struct redis_connection *connection) {
     char why[160];
 
     if (!connection->is_told_refused)
@@ -272,7 +272,7 @@ static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up
     bool was_refused = was_up && is_refused(connection);
 
     if (was_refused)
-        tell_refused(connection);
+        redis_connection_tell_refused(connection);
     else
         tell_down(connection);
     if (was_refused && leave_for_a_while(connection))
@@ -361,7 +361,7 @@ void redis_connection_drop(struct redis_connection *connection, const char *why)
 static void on_attempt_too_long(uv_timer_t *timer);
 
 /* The rest of the attempt has all the time again, whatever the connecting has taken. */
-static void on_connected(const redisAsyncContext *context, int status) {
+static void redis_connection_on_connected(const redisAsyncContext *context, int status) {
     struct redis_connection *connection = context->data;
 
     if (status != REDIS_OK || connection->watcher == NULL ||
@@ -412,7 +412,8 @@ static int connect_socket(struct redis_connection *connection) {
     } else if (prepare_socket(connection, &context->c) == REDIS_OK) {
         status = connection_watch(connection, context);
         if (status == 0) {
-            (void)redisAsyncSetConnectCallback(context, on_connected); /* fails only at a second */
+            (void)redisAsyncSetConnectCallback(
+                context, redis_connection_on_connected); /* fails only at a second */
             return 0;
         }
         connection_set_why(connection, uv_strerror(status));
@@ -522,7 +523,8 @@ static void try_address(struct redis_connection *connection) {
         redis_connection_drop(connection, "out of memory");
 }
 
-static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *all) {
+static void redis_connection_on_resolved(uv_getaddrinfo_t *resolving, int status,
+                                         struct addrinfo *all) {
     struct redis_connection *connection = resolving->data;
 
     connection->is_resolving = false;
@@ -549,7 +551,7 @@ static void on_unresolved(uv_timer_t *timer) {
     (void)uv_cancel((uv_req_t *)&connection->resolving);
 }
 
-static bool is_literal(const char *host) {
+static bool redis_connection_is_literal(const char *host) {
     unsigned char address[sizeof(struct in6_addr)];
 
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
@@ -564,13 +566,14 @@ static void on_pause_over(uv_timer_t *timer) {
 
     assert(!connection->is_up && !connection->is_closing);
     forget_addresses(connection);
-    if (connection->address->path != NULL || is_literal(connection->address->host)) {
+    if (connection->address->path != NULL ||
+        redis_connection_is_literal(connection->address->host)) {
         try_address(connection);
         return;
     }
     (void)snprintf(port, sizeof port, "%d", connection->address->port);
     connection->resolving.data = connection;
-    status = uv_getaddrinfo(connection->loop, &connection->resolving, on_resolved,
+    status = uv_getaddrinfo(connection->loop, &connection->resolving, redis_connection_on_resolved,
                             connection->address->host, port, &hints);
     if (status != 0) {
         connection_set_why(connection, uv_strerror(status));

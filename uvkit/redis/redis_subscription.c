@@ -42,7 +42,8 @@ static struct redis_channels *list_of(struct redis_subscriptions *all, const cha
     return &all->channels[hash % REDIS_CHANNEL_LISTS];
 }
 
-static struct redis_channel *find(struct redis_subscriptions *all, const char *name) {
+static struct redis_channel *redis_subscription_find(struct redis_subscriptions *all,
+                                                     const char *name) {
     struct redis_channel *channel;
 
     LIST_FOREACH (channel, list_of(all, name), entry)
@@ -73,7 +74,7 @@ static void free_channel(struct redis_channel *channel) {
 
 /* Pass a message to those who know that they are subscribed, or NULL to those who do not yet. Any
  * of them may leave meanwhile, also the channel; those who come meanwhile are left out. */
-static void tell(struct redis_channel *channel, const char *message) {
+static void redis_subscription_tell(struct redis_channel *channel, const char *message) {
     struct redis_subscriptions *all = &channel->of->subscriptions;
     uint64_t round = all->round++;
 
@@ -89,9 +90,9 @@ static void tell(struct redis_channel *channel, const char *message) {
     }
 }
 
-static void on_reply(redisAsyncContext *context, void *answer, void *arg);
+static void redis_subscription_on_reply(redisAsyncContext *context, void *answer, void *arg);
 
-static void ask(struct redis_channel *channel, enum channel_state state) {
+static void redis_subscription_ask(struct redis_channel *channel, enum channel_state state) {
     struct redis_subscriptions *all = &channel->of->subscriptions;
     redisAsyncContext *context = redis_connection_context(&all->connection);
 
@@ -99,14 +100,14 @@ static void ask(struct redis_channel *channel, enum channel_state state) {
         return;
     channel->state = state;
     channel->asked = ++all->asked;
-    if (redisAsyncCommand(context, on_reply, channel,
+    if (redisAsyncCommand(context, redis_subscription_on_reply, channel,
                           state == SUBSCRIBING ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s",
                           channel->name) != REDIS_OK)
         redis_connection_drop_soon(&all->connection);
 }
 
 /* Ask the server for what the subscribers want, unless an answer is awaited. */
-static void settle(struct redis_channel *channel) {
+static void redis_subscription_settle(struct redis_channel *channel) {
     bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
 
     if (channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
@@ -114,7 +115,7 @@ static void settle(struct redis_channel *channel) {
     if (is_wanted != (channel->state == SUBSCRIBED)) {
         assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
         if (!channel->refused || !is_wanted)
-            ask(channel, is_wanted ? SUBSCRIBING : UNSUBSCRIBING);
+            redis_subscription_ask(channel, is_wanted ? SUBSCRIBING : UNSUBSCRIBING);
     } else if (!is_wanted) {
         free_channel(channel);
     }
@@ -153,7 +154,7 @@ static void ask_again(struct redis_subscriptions *all) {
     struct redis_channel *channel = best(all, was_refused_earlier);
 
     if (channel != NULL)
-        ask(channel, SUBSCRIBING);
+        redis_subscription_ask(channel, SUBSCRIBING);
 }
 
 static void on_time_to_ask_again(uv_timer_t *timer) {
@@ -163,7 +164,7 @@ static void on_time_to_ask_again(uv_timer_t *timer) {
     ask_again(&redis->subscriptions);
 }
 
-static bool on_refused(void *data) {
+static bool redis_subscription_on_refused(void *data) {
     struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
     struct redis_channel *channel = best(all, was_asked_earlier);
 
@@ -183,14 +184,14 @@ static void on_subscribed(struct redis_channel *channel) {
         ask_again(all);
     }
     if (!TAILQ_EMPTY(&channel->subscribers))
-        tell(channel, NULL);
+        redis_subscription_tell(channel, NULL);
     else
-        settle(channel);
+        redis_subscription_settle(channel);
 }
 
 /* [kind, channel, payload or count]. The channel lives while hiredis may pass it: until the answer
  * to UNSUBSCRIBE. */
-static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
+static void redis_subscription_on_reply(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
     struct redis_channel *channel = arg;
     const char *kind;
@@ -202,12 +203,12 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     kind = reply->element[0]->str;
     if (strcmp(kind, "message") == 0) {
         if (reply->element[2]->str != NULL)
-            tell(channel, reply->element[2]->str);
+            redis_subscription_tell(channel, reply->element[2]->str);
     } else if (strcmp(kind, "subscribe") == 0) {
         on_subscribed(channel);
     } else if (strcmp(kind, "unsubscribe") == 0) {
         channel->state = NONE;
-        settle(channel);
+        redis_subscription_settle(channel);
     }
 }
 
@@ -221,12 +222,12 @@ void redis_subscriptions_tell(struct redis_subscriptions *all) {
         LIST_REMOVE(channel, joined);
         channel->is_joined = false;
         if (channel->state == SUBSCRIBED)
-            tell(channel, NULL);
+            redis_subscription_tell(channel, NULL);
     }
 }
 
 /* Tell those who came to an effective channel, but not inside their call. */
-static void tell_later(struct redis_channel *channel) {
+static void redis_subscription_tell_later(struct redis_channel *channel) {
     struct redis *redis = channel->of;
 
     if (channel->is_joined)
@@ -248,10 +249,10 @@ static void each_channel(struct redis *redis, void (*visit)(struct redis_channel
     }
 }
 
-static void on_up(void *data) {
+static void redis_subscription_on_up(void *data) {
     struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
 
-    each_channel(data, settle);
+    each_channel(data, redis_subscription_settle);
     if (best(all, is_first_wanted) == NULL)
         ask_again(all);
     (void)uv_timer_start(&all->connection.timer, on_time_to_ask_again, REDIS_REFUSED_MS,
@@ -264,10 +265,10 @@ static void lose(struct redis_channel *channel) {
     channel->state = NONE;
     TAILQ_FOREACH (each, &channel->subscribers, internal.entry)
         each->internal.is_effective = false;
-    settle(channel);
+    redis_subscription_settle(channel);
 }
 
-static void on_down(void *data) {
+static void redis_subscription_on_down(void *data) {
     each_channel(data, lose);
 }
 
@@ -281,7 +282,7 @@ static void unlink_subscription(struct redis_subscription *subscription) {
     subscription->internal.channel = NULL;
 }
 
-static void forget(struct redis_channel *channel) {
+static void redis_subscription_forget(struct redis_channel *channel) {
     while (!TAILQ_EMPTY(&channel->subscribers))
         unlink_subscription(TAILQ_FIRST(&channel->subscribers));
     free_channel(channel);
@@ -293,7 +294,7 @@ bool redis_subscriptions_close(struct redis *redis) {
     if (connection->handles == 0)
         return false;
     redis_connection_close(connection);
-    each_channel(redis, forget);
+    each_channel(redis, redis_subscription_forget);
     return true;
 }
 
@@ -304,7 +305,7 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     subscription->internal.channel = NULL;
     if (redis->is_closing)
         return UV_ECANCELED;
-    channel = find(all, subscription->channel);
+    channel = redis_subscription_find(all, subscription->channel);
     if (channel == NULL)
         channel = add_channel(redis, subscription->channel);
     if (channel == NULL)
@@ -314,15 +315,15 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     subscription->internal.round = all->round;
     TAILQ_INSERT_TAIL(&channel->subscribers, subscription, internal.entry);
     if (all->connection.handles == 0) {
-        all->connection.on_up = on_up;
-        all->connection.on_down = on_down;
-        all->connection.on_refused = on_refused;
+        all->connection.on_up = redis_subscription_on_up;
+        all->connection.on_down = redis_subscription_on_down;
+        all->connection.on_refused = redis_subscription_on_refused;
         redis_connection_open(&all->connection);
     }
     if (channel->state == SUBSCRIBED)
-        tell_later(channel);
+        redis_subscription_tell_later(channel);
     else
-        settle(channel);
+        redis_subscription_settle(channel);
     return 0;
 }
 
@@ -334,5 +335,5 @@ void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscript
     assert(channel->of == redis);
     unlink_subscription(subscription);
     if (TAILQ_EMPTY(&channel->subscribers))
-        settle(channel);
+        redis_subscription_settle(channel);
 }

@@ -19,7 +19,7 @@ struct span {
 };
 
 /* A span as a number within the bounds, or -1. */
-static int number(struct span text, int least, int most) {
+static int redis_url_number(struct span text, int least, int most) {
     size_t length = strspn(text.at, "0123456789");
     int value = length > 0 && length <= 5 && text.at + length == text.end ? atoi(text.at) : -1;
 
@@ -54,7 +54,7 @@ static int copy_decoded(char **to, struct span text) {
 }
 
 /* [user][:password]. A user alone has the empty password, which is any to one with nopass. */
-static int parse_user(struct redis_address *address, struct span text) {
+static int redis_url_parse_user(struct redis_address *address, struct span text) {
     const char *colon = memchr(text.at, ':', (size_t)(text.end - text.at));
     struct span user = {text.at, colon != NULL ? colon : text.end};
     struct span password = {colon != NULL ? colon + 1 : text.end, text.end};
@@ -76,7 +76,8 @@ static int parse_host(struct redis_address *address, struct span text) {
 
     if (length == 0 || (is_bracketed && host[length] != ']') || (rest != text.end && *rest != ':'))
         return UV_EINVAL;
-    address->port = rest == text.end ? 6379 : number((struct span){rest + 1, text.end}, 1, 65535);
+    address->port =
+        rest == text.end ? 6379 : redis_url_number((struct span){rest + 1, text.end}, 1, 65535);
     if (address->port < 0)
         return UV_EINVAL;
     address->host = strndup(host, length);
@@ -88,30 +89,30 @@ static int parse_path(struct redis_address *address, struct span text, bool is_s
     if (is_socket)
         return text.end - text.at > 1 ? copy_decoded(&address->path, text) : UV_EINVAL;
     if (text.end - text.at > 1)
-        address->db = number((struct span){text.at + 1, text.end}, 0, DB_MOST);
+        address->db = redis_url_number((struct span){text.at + 1, text.end}, 0, DB_MOST);
     return address->db < 0 ? UV_EINVAL : 0;
 }
 
 /* [?key=value&...]: it has the last word on the db. */
-static int parse_query(struct redis_address *address, const char *query) {
+static int redis_url_parse_query(struct redis_address *address, const char *query) {
     while (*query) {
         const char *at = query + 1;
 
         query = at + strcspn(at, "&");
         if (strncmp(at, "db=", 3) == 0)
-            address->db = number((struct span){at + 3, query}, 0, DB_MOST);
+            address->db = redis_url_number((struct span){at + 3, query}, 0, DB_MOST);
         if (address->db < 0)
             return UV_EINVAL;
     }
     return 0;
 }
 
-static int parse(struct redis_address *address, const char *at, bool is_socket) {
+static int redis_url_parse(struct redis_address *address, const char *at, bool is_socket) {
     struct span authority = {at, at + strcspn(at, "/?")};
     struct span path = {authority.end, authority.end + strcspn(authority.end, "?")};
     const char *sign = memrchr(at, '@', (size_t)(authority.end - at));
     struct span host = {sign != NULL ? sign + 1 : at, authority.end};
-    int status = sign != NULL ? parse_user(address, (struct span){at, sign}) : 0;
+    int status = sign != NULL ? redis_url_parse_user(address, (struct span){at, sign}) : 0;
 
     if (status == 0 && is_socket && host.at != host.end)
         status = UV_EINVAL;
@@ -119,7 +120,7 @@ static int parse(struct redis_address *address, const char *at, bool is_socket) 
         status = parse_host(address, host);
     if (status == 0)
         status = parse_path(address, path, is_socket);
-    return status != 0 ? status : parse_query(address, path.end);
+    return status != 0 ? status : redis_url_parse_query(address, path.end);
 }
 
 int redis_address_parse(struct redis_address *address, const char *url) {
@@ -137,7 +138,7 @@ int redis_address_parse(struct redis_address *address, const char *url) {
         if (strncmp(url, schemes[i].text, strlen(schemes[i].text)) != 0)
             continue;
         address->is_tls = schemes[i].is_tls;
-        status = parse(address, url + strlen(schemes[i].text), schemes[i].is_socket);
+        status = redis_url_parse(address, url + strlen(schemes[i].text), schemes[i].is_socket);
     }
     if (status != 0)
         redis_address_free(address);

@@ -77,7 +77,7 @@ static const struct http_route own_routes[] = {{"GET", "/healthz", reply_health}
                                                {"GET", "/metrics", reply_metrics},
                                                {NULL, NULL, NULL}};
 
-static void join_routes(const struct http_route *routes) {
+static void service_join_routes(const struct http_route *routes) {
     size_t count = 0;
 
     while (routes[count].method != NULL)
@@ -97,7 +97,7 @@ static void raise_limit(unsigned resource, const char *name) {
         log_warn("limit not raised", "of=%s limit=%" PRIu64, name, (uint64_t)limit.rlim_max);
 }
 
-static void on_closed(void *data) {
+static void service_on_closed(void *data) {
     (void)data;
     life.server = NULL;
     while (life.watched > 0)
@@ -106,7 +106,7 @@ static void on_closed(void *data) {
         life.service.close(life.service.data);
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
+static void service_on_signal(uv_signal_t *handle, int number) {
     struct http_server_stats stats;
 
     (void)handle;
@@ -119,7 +119,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     http_server_stats(life.server, &stats);
     log_info("draining", "signal=%d in_flight=%u timeout_ms=%" PRIu64, number, stats.in_flight,
              life.service.drain_ms);
-    http_server_drain(life.server, life.service.drain_ms, on_closed, NULL);
+    http_server_drain(life.server, life.service.drain_ms, service_on_closed, NULL);
 }
 
 static int watch_signals(uv_loop_t *loop) {
@@ -130,13 +130,13 @@ static int watch_signals(uv_loop_t *loop) {
         err = uv_signal_init(loop, &life.signals[i]);
         if (err == 0) {
             life.watched++;
-            err = uv_signal_start(&life.signals[i], on_signal, numbers[i]);
+            err = uv_signal_start(&life.signals[i], service_on_signal, numbers[i]);
         }
     }
     return err;
 }
 
-static int start(uv_loop_t *loop) {
+static int service_start(uv_loop_t *loop) {
     const struct service *service = &life.service;
     const struct http_server_options options = {
         .routes = life.routes, .data = service->data, .hosts = service->allow_host};
@@ -148,9 +148,9 @@ static int start(uv_loop_t *loop) {
         err = http_server_listen(life.server, service->listen, service->port);
     life.is_draining = err != 0;
     if (life.server == NULL)
-        on_closed(NULL);
+        service_on_closed(NULL);
     else if (err != 0)
-        http_server_close(life.server, on_closed, NULL);
+        http_server_close(life.server, service_on_closed, NULL);
     return err;
 }
 
@@ -179,8 +179,8 @@ int service_run(uv_loop_t *loop, const struct service *service) {
     raise_limit(RLIMIT_NOFILE, "descriptors");
     assert(life.server == NULL && life.watched == 0);
     life.service = *service;
-    join_routes(service->routes);
-    err = start(loop);
+    service_join_routes(service->routes);
+    err = service_start(loop);
     if (err == 0) {
         service_metrics_watch(life.server);
         log_info("listening", "address=%s port=%d", service->listen, http_server_port(life.server));
@@ -195,7 +195,7 @@ int service_run(uv_loop_t *loop, const struct service *service) {
     return err == 0 ? 0 : 1;
 }
 
-static int check(void) {
+static int service_check(void) {
     const struct service *service = &life.service;
     enum log_level level;
     int code = 0;
@@ -228,13 +228,13 @@ static int open_pool(uv_loop_t *loop) {
     return 0;
 }
 
-static void on_pool_closed(void *data) {
+static void service_on_pool_closed(void *data) {
     (void)data;
 }
 
 void service_close_pool(void) {
     assert(life.server == NULL && life.pool != NULL);
-    pg_pool_close(life.pool, on_pool_closed, NULL);
+    pg_pool_close(life.pool, service_on_pool_closed, NULL);
     life.pool = NULL;
 }
 
@@ -286,7 +286,7 @@ int service_main(const struct service *service, int argc, char **argv) {
     life.service.port = (int)set->port;
     life.service.allow_host = set->allow_host;
     life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;
-    code = check();
+    code = service_check();
     if (code == 0)
         code = live();
     settings_free(service->table);

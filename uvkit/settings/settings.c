@@ -25,7 +25,7 @@ struct reader {
 };
 
 /* Tell on stderr, in a line, what is wrong. */
-__attribute__((format(printf, 2, 3))) static enum settings_result refuse(
+__attribute__((format(printf, 2, 3))) static enum settings_result settings_refuse(
     const struct reader *reader, const char *format, ...) {
     va_list args;
 
@@ -78,8 +78,8 @@ static enum settings_result refuse_unknown(const struct reader *reader, const ch
     const char *nearest = nearest_name(reader, name);
 
     if (nearest != NULL)
-        return refuse(reader, "unknown flag --%.64s; did you mean --%s?", name, nearest);
-    return refuse(reader, "unknown flag --%.64s; --help lists what there is", name);
+        return settings_refuse(reader, "unknown flag --%.64s; did you mean --%s?", name, nearest);
+    return settings_refuse(reader, "unknown flag --%.64s; --help lists what there is", name);
 }
 
 static enum settings_result refuse_secret(const struct reader *reader,
@@ -87,8 +87,9 @@ static enum settings_result refuse_secret(const struct reader *reader,
     char variable[SETTINGS_VARIABLE_BYTES];
 
     settings_variable(setting, reader->prefix, variable);
-    return refuse(reader, "--%s is a secret, and flags show in the process list; set %s instead",
-                  setting->name, variable);
+    return settings_refuse(reader,
+                           "--%s is a secret, and flags show in the process list; set %s instead",
+                           setting->name, variable);
 }
 
 static const struct setting *find_by_name(const struct setting *table, const char *name,
@@ -106,7 +107,7 @@ static const struct setting *find_by_letter(const struct setting *table, char le
     return NULL;
 }
 
-static uint64_t bit_of(const struct reader *reader, const struct setting *setting) {
+static uint64_t settings_bit_of(const struct reader *reader, const struct setting *setting) {
     ptrdiff_t place = setting - reader->table;
 
     assert(place < 64);
@@ -115,7 +116,7 @@ static uint64_t bit_of(const struct reader *reader, const struct setting *settin
 
 /* The first flag of a list replaces what the environment says, and the others add to it. */
 static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
-    uint64_t bit = bit_of(reader, setting);
+    uint64_t bit = settings_bit_of(reader, setting);
     bool is_further = setting->type == SETTING_LIST && (reader->given.by_flag & bit) != 0;
 
     reader->given.by_flag |= bit;
@@ -134,12 +135,12 @@ static enum settings_result set_by_flag(struct reader *reader, const struct sett
         text = "true";
     } else if (text == NULL) {
         if (next == NULL || strncmp(next, "--", 2) == 0)
-            return refuse(reader, "--%s needs a value", setting->name);
+            return settings_refuse(reader, "--%s needs a value", setting->name);
         text = next;
         reader->at++;
     }
     if (set_or_add(reader, setting, text) != 0)
-        return refuse(reader, "--%s: %s", setting->name, reader->why);
+        return settings_refuse(reader, "--%s: %s", setting->name, reader->why);
     return SETTINGS_OK;
 }
 
@@ -158,13 +159,14 @@ static enum settings_result read_short(struct reader *reader, const char *text) 
     const struct setting *setting = find_by_letter(reader->table, text[0]);
 
     if (setting == NULL || (setting->type == SETTING_FLAG && text[1] != '\0'))
-        return refuse(reader, "unknown flag -%.64s; --help lists what there is", text);
+        return settings_refuse(reader, "unknown flag -%.64s; --help lists what there is", text);
     return set_by_flag(reader, setting, text[1] != '\0' ? text + 1 : NULL);
 }
 
 static enum settings_result keep_rest(struct reader *reader, char *argument) {
     if (reader->rest == NULL)
-        return refuse(reader, "unexpected argument \"%.80s\"; --help shows the usage", argument);
+        return settings_refuse(reader, "unexpected argument \"%.80s\"; --help shows the usage",
+                               argument);
     assert(reader->kept <= reader->at);
     reader->argv[reader->kept++] = argument;
     return SETTINGS_OK;
@@ -195,7 +197,7 @@ static enum settings_result read_default(struct reader *reader, const struct set
     if (text == NULL)
         text = settings_is_text(setting) ? "" : "0";
     if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
-        return refuse(reader, "the default of --%s: %s", setting->name, reader->why);
+        return settings_refuse(reader, "the default of --%s: %s", setting->name, reader->why);
     return SETTINGS_OK;
 }
 
@@ -208,10 +210,10 @@ static enum settings_result read_environment(struct reader *reader, const struct
     if (text == NULL)
         return SETTINGS_OK;
     if (setting->type == SETTING_SECRET && text[0] == '\0')
-        return refuse(reader, "%s is set but empty", variable);
-    reader->given.by_environment |= bit_of(reader, setting);
+        return settings_refuse(reader, "%s is set but empty", variable);
+    reader->given.by_environment |= settings_bit_of(reader, setting);
     if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
-        return refuse(reader, "%s: %s", variable, reader->why);
+        return settings_refuse(reader, "%s: %s", variable, reader->why);
     return SETTINGS_OK;
 }
 
@@ -233,7 +235,7 @@ static void clear_texts(const struct setting *table) {
             *(char **)table->value = NULL;
 }
 
-static enum settings_result read_all(struct reader *reader) {
+static enum settings_result settings_read_all(struct reader *reader) {
     for (const struct setting *setting = reader->table; setting->name != NULL; setting++)
         if (read_default(reader, setting) != SETTINGS_OK ||
             read_environment(reader, setting) != SETTINGS_OK)
@@ -263,7 +265,7 @@ enum settings_result settings_read(const struct setting *table,
         (void)printf("%s %s\n", reader.program, program->version);
         return SETTINGS_HELP;
     }
-    if (read_all(&reader) != SETTINGS_OK) {
+    if (settings_read_all(&reader) != SETTINGS_OK) {
         settings_free(table);
         return SETTINGS_ERROR;
     }

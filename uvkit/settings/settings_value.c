@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int parse_number(enum setting_type type, const char *text, int64_t *value) {
+static int settings_value_parse_number(enum setting_type type, const char *text, int64_t *value) {
     return type == SETTING_INT ? number_read_int(text, value) : number_read_duration(text, value);
 }
 
-static bool is_in_range(const struct setting *setting, int64_t value) {
+static bool settings_value_is_in_range(const struct setting *setting, int64_t value) {
     const char *dots = setting->range != NULL ? strstr(setting->range, "..") : NULL;
     int64_t least, most;
     char first[32];
@@ -20,13 +20,14 @@ static bool is_in_range(const struct setting *setting, int64_t value) {
     if (dots == NULL)
         return true;
     (void)snprintf(first, sizeof first, "%.*s", (int)(dots - setting->range), setting->range);
-    return parse_number(setting->type, first, &least) == 0 &&
-           parse_number(setting->type, dots + 2, &most) == 0 && value >= least && value <= most;
+    return settings_value_parse_number(setting->type, first, &least) == 0 &&
+           settings_value_parse_number(setting->type, dots + 2, &most) == 0 && value >= least &&
+           value <= most;
 }
 
 /* Say what is accepted instead. */
-__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t size, const char *format,
-                                                        ...) {
+__attribute__((format(printf, 3, 4))) static int settings_value_refuse(char *why, size_t size,
+                                                                       const char *format, ...) {
     va_list args;
 
     va_start(args, format);
@@ -41,10 +42,10 @@ static int set_text(const struct setting *setting, const char *text, char *why, 
     char *copy;
 
     if (text[0] == '\0' && !may_be_empty)
-        return refuse(why, size, "must not be empty");
+        return settings_value_refuse(why, size, "must not be empty");
     copy = strdup(text);
     if (copy == NULL)
-        return refuse(why, size, "out of memory");
+        return settings_value_refuse(why, size, "out of memory");
     free(*value);
     *value = copy;
     return 0;
@@ -57,23 +58,25 @@ int settings_append(const struct setting *setting, const char *text, char *why, 
     int rc;
 
     if (asprintf(&both, "%s%s%s", old, newline, text) < 0)
-        return refuse(why, size, "out of memory");
+        return settings_value_refuse(why, size, "out of memory");
     rc = set_text(setting, both, why, size);
     free(both);
     return rc;
 }
 
-static int set_number(const struct setting *setting, const char *text, char *why, size_t size) {
+static int settings_value_set_number(const struct setting *setting, const char *text, char *why,
+                                     size_t size) {
     const char *accepted = setting->type == SETTING_INT ? "a whole number, such as 8 or 20k"
                                                         : "a duration, such as 250ms, 1.5s or 2m";
     const char *range = setting->range != NULL ? setting->range : "";
     int64_t number;
 
-    if (parse_number(setting->type, text, &number) != 0)
-        return refuse(why, size, "\"%.80s\" is not %s%s%s", text, accepted,
-                      range[0] != '\0' ? ", in " : "", range);
-    if (!is_in_range(setting, number))
-        return refuse(why, size, "\"%.80s\" is out of range: %s is accepted", text, range);
+    if (settings_value_parse_number(setting->type, text, &number) != 0)
+        return settings_value_refuse(why, size, "\"%.80s\" is not %s%s%s", text, accepted,
+                                     range[0] != '\0' ? ", in " : "", range);
+    if (!settings_value_is_in_range(setting, number))
+        return settings_value_refuse(why, size, "\"%.80s\" is out of range: %s is accepted", text,
+                                     range);
     *(int64_t *)setting->value = number;
     return 0;
 }
@@ -82,15 +85,19 @@ static int set_flag(const struct setting *setting, const char *text, char *why, 
     bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
 
     if (!is_true && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
-        return refuse(why, size, "\"%.80s\" is neither true nor false", text);
+        return settings_value_refuse(why, size, "\"%.80s\" is neither true nor false", text);
     *(bool *)setting->value = is_true;
     return 0;
 }
 
 int settings_set(const struct setting *setting, const char *text, char *why, size_t size) {
-    static int (*const setters[])(const struct setting *, const char *, char *, size_t) = {
-        [SETTING_TEXT] = set_text,  [SETTING_LIST] = set_text,       [SETTING_SECRET] = set_text,
-        [SETTING_INT] = set_number, [SETTING_DURATION] = set_number, [SETTING_FLAG] = set_flag};
+    static int (*const setters[])(const struct setting *, const char *, char *,
+                                  size_t) = {[SETTING_TEXT] = set_text,
+                                             [SETTING_LIST] = set_text,
+                                             [SETTING_SECRET] = set_text,
+                                             [SETTING_INT] = settings_value_set_number,
+                                             [SETTING_DURATION] = settings_value_set_number,
+                                             [SETTING_FLAG] = set_flag};
 
     return setters[setting->type](setting, text, why, size);
 }

@@ -10,15 +10,15 @@ struct reader {
     const char *at, *end;
 };
 
-static const char *skip(const char *bytes, const char *end) {
+static const char *json_flat_skip(const char *bytes, const char *end) {
     while (bytes < end && (*bytes == ' ' || *bytes == '\t' || *bytes == '\n' || *bytes == '\r'))
         bytes++;
     return bytes;
 }
 
 /* True, and past it, when `c` comes next. */
-static bool take(struct reader *reader, char c) {
-    reader->at = skip(reader->at, reader->end);
+static bool json_flat_take(struct reader *reader, char c) {
+    reader->at = json_flat_skip(reader->at, reader->end);
     if (reader->at == reader->end || *reader->at != c)
         return false;
     reader->at++;
@@ -51,7 +51,7 @@ static bool copy_plain(struct reader *reader) {
 }
 
 /* What stands behind the opening quote, up to the closing one. */
-static bool read_string(struct reader *reader, unsigned *begin) {
+static bool json_flat_read_string(struct reader *reader, unsigned *begin) {
     struct json_flat *flat = reader->flat;
 
     *begin = flat->used;
@@ -87,13 +87,13 @@ static bool read_integer(struct reader *reader, int64_t *number) {
     return true;
 }
 
-static bool read_value(struct reader *reader) {
+static bool json_flat_read_value(struct reader *reader) {
     unsigned index = reader->flat->count;
 
     reader->flat->members[index].number = 0;
-    if (take(reader, '"')) {
+    if (json_flat_take(reader, '"')) {
         reader->flat->members[index].kind = JSON_FLAT_STRING;
-        return read_string(reader, &reader->flat->members[index].text);
+        return json_flat_read_string(reader, &reader->flat->members[index].text);
     }
     reader->flat->members[index].kind = JSON_FLAT_BOOLEAN;
     if (take_word(reader, "false", 5))
@@ -106,7 +106,7 @@ static bool read_value(struct reader *reader) {
 }
 
 /* -1: there is none of that name. */
-static int find(const struct json_flat *flat, const char *name) {
+static int json_flat_find(const struct json_flat *flat, const char *name) {
     for (unsigned i = 0; i < flat->count; i++)
         if (strcmp(flat->bytes + flat->members[i].name, name) == 0)
             return (int)i;
@@ -117,23 +117,24 @@ static bool read_member(struct reader *reader) {
     struct json_flat *flat = reader->flat;
     unsigned name;
 
-    if (flat->count == JSON_FLAT_MEMBERS || !take(reader, '"') || !read_string(reader, &name) ||
-        find(flat, flat->bytes + name) >= 0 || !take(reader, ':') || !read_value(reader))
+    if (flat->count == JSON_FLAT_MEMBERS || !json_flat_take(reader, '"') ||
+        !json_flat_read_string(reader, &name) || json_flat_find(flat, flat->bytes + name) >= 0 ||
+        !json_flat_take(reader, ':') || !json_flat_read_value(reader))
         return false;
     flat->members[flat->count++].name = name;
     return true;
 }
 
 static bool read_object(struct reader *reader) {
-    if (!take(reader, '{'))
+    if (!json_flat_take(reader, '{'))
         return false;
-    if (take(reader, '}'))
+    if (json_flat_take(reader, '}'))
         return true;
     do
         if (!read_member(reader))
             return false;
-    while (take(reader, ','));
-    return take(reader, '}');
+    while (json_flat_take(reader, ','));
+    return json_flat_take(reader, '}');
 }
 
 const char *json_flat_read_next(struct json_flat *flat, const char *bytes, const char *end) {
@@ -146,14 +147,14 @@ const char *json_flat_read_next(struct json_flat *flat, const char *bytes, const
 bool json_flat_read(struct json_flat *flat, const char *bytes, size_t length) {
     const char *rest = json_flat_read_next(flat, bytes, bytes + length);
 
-    if (rest != NULL && skip(rest, bytes + length) == bytes + length)
+    if (rest != NULL && json_flat_skip(rest, bytes + length) == bytes + length)
         return true;
     flat->count = 0;
     return false;
 }
 
 static int find_kind(const struct json_flat *flat, const char *name, enum json_flat_kind kind) {
-    int index = find(flat, name);
+    int index = json_flat_find(flat, name);
 
     return index >= 0 && flat->members[index].kind == kind ? index : -1;
 }

@@ -61,7 +61,7 @@ json_t *json_read_string(const char *bytes, size_t length) {
 }
 
 /* A string is replaced byte for byte, so it may be where it stands. */
-static void make_printable(json_t *json) {
+static void json_read_make_printable(json_t *json) {
     const char *key;
     json_t *value;
     size_t i;
@@ -69,20 +69,20 @@ static void make_printable(json_t *json) {
     if (json_is_string(json))
         utf8_make_printable((char *)(uintptr_t)json_string_value(json));
     json_array_foreach (json, i, value)
-        make_printable(value);
+        json_read_make_printable(value);
     json_object_foreach (json, key, value)
-        make_printable(value);
+        json_read_make_printable(value);
 }
 
 json_t *json_read(const char *bytes, size_t length, json_error_t *error) {
     json_t *json = json_read_as_is(bytes, length, error);
 
-    make_printable(json);
+    json_read_make_printable(json);
     return json;
 }
 
 /* 0, or what errno is. */
-static int read_all(FILE *file, struct buffer *content) {
+static int json_read_all(FILE *file, struct buffer *content) {
     char bytes[16 * 1024];
     size_t length;
 
@@ -95,7 +95,7 @@ static int read_all(FILE *file, struct buffer *content) {
 json_t *json_read_file(const char *path, json_error_t *error) {
     struct buffer content = {0};
     FILE *file = fopen(path, "re");
-    int failed = file == NULL ? errno : read_all(file, &content);
+    int failed = file == NULL ? errno : json_read_all(file, &content);
     json_t *json = NULL;
 
     if (failed == 0) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_plain(const char *word, size_t length) {
+static bool shell_word_is_plain(const char *word, size_t length) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-_=+.,:/@%";
 
@@ -14,24 +14,24 @@ static bool is_plain(const char *word, size_t length) {
 }
 
 /* The length of the printable character that begins here, or 0. */
-static size_t printable(const char *at, size_t left) {
+static size_t shell_word_printable(const char *at, size_t left) {
     const size_t length = utf8_printable(at);
 
     return length <= left ? length : 0;
 }
 
-static bool is_printable(const char *word, size_t length) {
+static bool shell_word_is_printable(const char *word, size_t length) {
     size_t step = 1;
 
     for (size_t i = 0; i < length && step > 0; i += step)
-        step = printable(word + i, length - i);
+        step = shell_word_printable(word + i, length - i);
     return step > 0;
 }
 
 static void print_escaped(const char *word, size_t length, FILE *to) {
     fputs("$'", to);
     for (size_t i = 0; i < length; i++) {
-        const size_t step = printable(word + i, length - i);
+        const size_t step = shell_word_printable(word + i, length - i);
 
         if (step == 0)
             fprintf(to, "\\%03o", (unsigned)(unsigned char)word[i]);
@@ -44,11 +44,11 @@ static void print_escaped(const char *word, size_t length, FILE *to) {
 }
 
 void shell_word_print(const char *word, size_t length, FILE *to) {
-    if (is_plain(word, length)) {
+    if (shell_word_is_plain(word, length)) {
         fwrite(word, 1, length, to);
         return;
     }
-    if (!is_printable(word, length)) {
+    if (!shell_word_is_printable(word, length)) {
         print_escaped(word, length, to);
         return;
     }

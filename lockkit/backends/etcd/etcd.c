@@ -27,7 +27,7 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
 }
 
 /* In the server's own words, at a bounded rate. */
-static void tell(struct etcd *etcd, const char *event, const char *why) {
+static void etcd_tell(struct etcd *etcd, const char *event, const char *why) {
     char quoted[256];
     unsigned left_out;
 
@@ -40,7 +40,7 @@ void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
 
     if (status == LK_REFUSED && sent->ask.why != NULL) {
         command->why = sent->ask.why;
-        tell(sent->etcd, "etcd refuses a lock command", sent->ask.why);
+        etcd_tell(sent->etcd, "etcd refuses a lock command", sent->ask.why);
     }
     if (sent->owner != NULL)
         etcd_owner_unref(sent->owner);
@@ -50,7 +50,7 @@ void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
 }
 
 void etcd_sent_end_puzzled(struct etcd_sent *sent) {
-    tell(sent->etcd, "etcd gives an answer that is not understood", sent->ask.internal.path);
+    etcd_tell(sent->etcd, "etcd gives an answer that is not understood", sent->ask.internal.path);
     etcd_sent_end(sent, LK_UNKNOWN);
 }
 
@@ -58,7 +58,7 @@ void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys) {
     etcd_keys_make(keys, sent->etcd->prefix, sent->command->name, sent->command->owner);
 }
 
-static void on_idle(uv_idle_t *idle) {
+static void etcd_on_idle(uv_idle_t *idle) {
     struct etcd *etcd = idle->data;
     struct etcd_answers answers = STAILQ_HEAD_INITIALIZER(answers);
     struct etcd_sent *sent;
@@ -76,7 +76,7 @@ void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status) {
 
     sent->command->status = status;
     STAILQ_INSERT_TAIL(&etcd->answers, sent, entry);
-    (void)uv_idle_start(&etcd->idle, on_idle); /* fails only without a callback */
+    (void)uv_idle_start(&etcd->idle, etcd_on_idle); /* fails only without a callback */
 }
 
 /* ---- INSPECT and BREAK: the line as it stands, and those at its head taken out of it. */
@@ -185,11 +185,11 @@ static void ask_line(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *
     etcd_sent_ask(sent, "/v3/kv/range", etcd_line_all(&keys), true, on_answer);
 }
 
-static void inspect(struct etcd_sent *sent) {
+static void etcd_inspect(struct etcd_sent *sent) {
     ask_line(sent, on_listed);
 }
 
-static void on_broken(struct etcd_ask *ask) {
+static void etcd_on_broken(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     int64_t deleted = ask->status == LK_OK ? etcd_line_deleted(ask->reply) : 0;
 
@@ -223,24 +223,24 @@ static void on_listed_to_break(struct etcd_ask *ask) {
         return;
     handles = doomed(sent, json_object_get(ask->reply, "kvs"));
     if (json_array_size(handles) > 0)
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_delete(handles), false, on_broken);
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_delete(handles), false, etcd_on_broken);
     else
         etcd_sent_end(sent, LK_LOST);
     json_decref(handles);
 }
 
-static void break_holders(struct etcd_sent *sent) {
+static void etcd_break_holders(struct etcd_sent *sent) {
     ask_line(sent, on_listed_to_break);
 }
 
 /* ---- The backend */
 
 static void (*const verbs[])(struct etcd_sent *sent) = {
-    [LK_ACQUIRE] = etcd_acquire, [LK_RENEW] = etcd_renew,    [LK_RELEASE] = etcd_release,
-    [LK_INSPECT] = inspect,      [LK_BREAK] = break_holders,
+    [LK_ACQUIRE] = etcd_acquire, [LK_RENEW] = etcd_renew,         [LK_RELEASE] = etcd_release,
+    [LK_INSPECT] = etcd_inspect, [LK_BREAK] = etcd_break_holders,
 };
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void etcd_run(struct lk_backend *backend, struct lk_command *command) {
     struct etcd *etcd = (struct etcd *)backend;
     struct etcd_sent *sent = command->internal;
 
@@ -286,7 +286,7 @@ static enum lk_status open_etcd(struct lk_backend **backend,
     return LK_OK;
 }
 
-static void on_idle_closed(uv_handle_t *handle) {
+static void etcd_on_idle_closed(uv_handle_t *handle) {
     struct etcd *etcd = handle->data;
     lk_close_cb cb = etcd->on_closed;
     void *data = etcd->data;
@@ -298,7 +298,7 @@ static void on_idle_closed(uv_handle_t *handle) {
 static void on_servers_closed(void *data) {
     struct etcd *etcd = data;
 
-    uv_close((uv_handle_t *)&etcd->idle, on_idle_closed);
+    uv_close((uv_handle_t *)&etcd->idle, etcd_on_idle_closed);
 }
 
 /* Leases that are to spare would end by themselves, but it may be long until then. One that does
@@ -335,5 +335,5 @@ const struct lk_backend_ops backend_etcd = {
     .command_size = sizeof(struct etcd_sent),
     .open = open_etcd,
     .close = close_etcd,
-    .run = run,
+    .run = etcd_run,
 };

@@ -367,7 +367,7 @@ static bool is_on_lease(struct etcd_owner *owner, int64_t id) {
 }
 
 /* From its first renewal on, a holder hears at once when its key goes. Short holds do without. */
-static void on_seen(struct etcd_ask *ask) {
+static void etcd_command_on_seen(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     struct etcd_owner *owner = sent->owner;
     const json_t *kv = json_array_get(json_object_get(ask->reply, "kvs"), 0);
@@ -406,7 +406,7 @@ static void on_kept_to_renew(struct etcd_ask *ask) {
         etcd_sent_end(sent, status);
     } else {
         etcd_sent_keys(sent, &keys);
-        etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&keys), true, on_seen);
+        etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&keys), true, etcd_command_on_seen);
     }
 }
 

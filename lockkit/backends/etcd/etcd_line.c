@@ -45,8 +45,8 @@ static json_t *get_own(const struct etcd_keys *keys) {
     return json_pack("{s:{s:s, s:b}}", "request_range", "key", keys->own, "keys_only", 1);
 }
 
-static json_t *put(const struct etcd_keys *keys, const struct lk_command *command,
-                   const char *label, int64_t lease) {
+static json_t *etcd_line_put(const struct etcd_keys *keys, const struct lk_command *command,
+                             const char *label, int64_t lease) {
     char value[ETCD_VALUE_SIZE], text[BASE64_SIZE(ETCD_VALUE_SIZE)];
 
     if (command->mode == LK_SHARED)
@@ -99,16 +99,16 @@ json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *c
     json_t *compare = created(keys->own, 0);
 
     if (etcd_line_is_read(command))
-        return transaction(
-            json_pack("[o]", compare),
-            json_pack("[o, o]", put(keys, command, label, lease), get_line(keys, command, 0)),
-            json_pack("[o]", get_own(keys)));
+        return transaction(json_pack("[o]", compare),
+                           json_pack("[o, o]", etcd_line_put(keys, command, label, lease),
+                                     get_line(keys, command, 0)),
+                           json_pack("[o]", get_own(keys)));
     json_decref(compare);
     compare = created(keys->first, 0);
     if (compare != NULL)
         (void)json_object_set_new(compare, "range_end", json_string(keys->end));
     return transaction(json_pack("[o]", compare),
-                       json_pack("[o]", put(keys, command, label, lease)),
+                       json_pack("[o]", etcd_line_put(keys, command, label, lease)),
                        json_pack("[o]", get_own(keys)));
 }
 
@@ -121,7 +121,7 @@ json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *co
 json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
                        const char *label, int64_t revision, int64_t lease) {
     return transaction(json_pack("[o]", created(keys->own, revision)),
-                       json_pack("[o]", put(keys, command, label, lease)), json_array());
+                       json_pack("[o]", etcd_line_put(keys, command, label, lease)), json_array());
 }
 
 json_t *etcd_line_leave(const struct etcd_keys *keys) {

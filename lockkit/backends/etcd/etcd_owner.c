@@ -13,7 +13,7 @@
 #define GRACE_NS NS_PER_S /* after its end, until an owner is forgotten */
 #define OLD_PART 10       /* of the TTL */
 
-static int compare(const void *a, const void *b) {
+static int etcd_owner_compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -25,7 +25,7 @@ void etcd_owners_init(struct etcd_owners *owners, struct etcd_servers *servers,
 }
 
 struct etcd_owner *etcd_owner_find(struct etcd_owners *owners, const char *token) {
-    struct etcd_owner **found = tfind(&token, &owners->by_token, compare);
+    struct etcd_owner **found = tfind(&token, &owners->by_token, etcd_owner_compare);
 
     return found != NULL ? *found : NULL;
 }
@@ -71,9 +71,9 @@ void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *ran
         etcd_watch_start(owner->owners->servers, key, range_end, revision, on_watch_over, owner);
 }
 
-static void forget(struct etcd_owners *owners, struct etcd_owner *owner) {
+static void etcd_owner_forget(struct etcd_owners *owners, struct etcd_owner *owner) {
     etcd_owner_unwatch(owner);
-    tdelete(owner, &owners->by_token, compare);
+    tdelete(owner, &owners->by_token, etcd_owner_compare);
     TAILQ_REMOVE(&owners->by_use, owner, entry);
     owner->is_gone = true;
     owner->refs++;
@@ -84,7 +84,7 @@ void etcd_owner_drop(struct etcd_owners *owners, struct etcd_owner *owner) {
     assert(!owner->is_gone);
     if (owner->lease.is_granted && !owner->is_doubtful && owners->spare_count < SPARE_MOST)
         owners->spare[owners->spare_count++] = owner->lease;
-    forget(owners, owner);
+    etcd_owner_forget(owners, owner);
 }
 
 void etcd_owners_clear(struct etcd_owners *owners) {
@@ -92,7 +92,7 @@ void etcd_owners_clear(struct etcd_owners *owners) {
 
     while ((owner = TAILQ_FIRST(&owners->by_use)) != NULL) {
         assert(owner->refs == 0);
-        forget(owners, owner);
+        etcd_owner_forget(owners, owner);
     }
 }
 
@@ -106,7 +106,7 @@ static void forget_old(struct etcd_owners *owners) {
         int64_t end_ns = etcd_lease_end_ns(&owner->lease) + GRACE_NS;
 
         if (owner->refs == 0 && end_ns < now_ns) {
-            forget(owners, owner);
+            etcd_owner_forget(owners, owner);
         } else {
             TAILQ_REMOVE(&owners->by_use, owner, entry);
             TAILQ_INSERT_TAIL(&owners->by_use, owner, entry);
@@ -125,7 +125,7 @@ struct etcd_owner *etcd_owner_new(struct etcd_owners *owners, const char *token,
     owner->token = owner->text;
     owner->name = owner->text + token_size;
     owner->owners = owners;
-    if (tsearch(owner, &owners->by_token, compare) == NULL) {
+    if (tsearch(owner, &owners->by_token, etcd_owner_compare) == NULL) {
         free(owner);
         return NULL;
     }

@@ -137,7 +137,7 @@ static void reauthenticate(struct etcd_ask *ask) {
 }
 
 /* Whether nothing was done. The other codes leave that open. */
-static bool is_refusal(int code) {
+static bool etcd_servers_is_refusal(int code) {
     return code == CODE_INVALID || (code >= ETCD_NOT_FOUND && code <= ETCD_FAILED_PRECONDITION) ||
            code == CODE_OUT_OF_RANGE || code == CODE_UNIMPLEMENTED || code >= CODE_DATA_LOSS;
 }
@@ -156,7 +156,7 @@ static void ask_refused(struct etcd_ask *ask, const json_t *error) {
     else if (needs_token(ask->internal.servers) && !ask->internal.is_reauthenticated &&
              is_about_token(code, why))
         reauthenticate(ask);
-    else if (is_refusal(code))
+    else if (etcd_servers_is_refusal(code))
         ask_finish(ask, LK_REFUSED);
     else
         ask_unanswered(ask, why);
@@ -165,7 +165,7 @@ static void ask_refused(struct etcd_ask *ask, const json_t *error) {
 /* An error is the reply, with an HTTP status that says so; the gateway of etcd 3.4 adds a member
  * `error`, those of 3.5 and later do not. In a stream it is an object of its own. What is no error
  * has a header. */
-static void take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
+static void etcd_servers_take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
     const json_t *result = json_object_get(root, "result"); /* of a stream */
     const json_t *error = json_object_get(root, "error"), *header;
 
@@ -189,7 +189,7 @@ static void ask_answered(struct etcd_ask *ask, const struct http_call *call) {
     json_t *root = json_read_as_is(call->reply, call->reply_length, NULL);
 
     if (json_is_object(root))
-        take_reply(ask, root, call->status == 200);
+        etcd_servers_take_reply(ask, root, call->status == 200);
     else
         ask_unanswered(ask, "the reply is not JSON");
     json_decref(root);
@@ -428,7 +428,7 @@ void etcd_watch_stop(struct etcd_watch *watch) {
 
 /* ---- Opening and closing */
 
-static void on_client_closed(void *data) {
+static void etcd_servers_on_client_closed(void *data) {
     struct etcd_servers *servers = data;
     void (*cb)(void *) = servers->on_closed;
     void *cb_data = servers->data;
@@ -452,9 +452,9 @@ void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), vo
         struct endpoint endpoint = servers->endpoints[i];
 
         if (endpoint.questions != NULL)
-            http_client_close(endpoint.questions, on_client_closed, servers);
+            http_client_close(endpoint.questions, etcd_servers_on_client_closed, servers);
         if (endpoint.streams != NULL)
-            http_client_close(endpoint.streams, on_client_closed, servers);
+            http_client_close(endpoint.streams, etcd_servers_on_client_closed, servers);
     }
 }
 

@@ -28,7 +28,7 @@ static bool decode(char *to, size_t size, const char *at, const char *end) {
     return true;
 }
 
-static bool parse_user(struct etcd_url *url, const char *at, const char *end) {
+static bool etcd_url_parse_user(struct etcd_url *url, const char *at, const char *end) {
     const char *colon = memchr(at, ':', (size_t)(end - at));
 
     return colon != NULL && colon > at && decode(url->user, sizeof url->user, at, colon) &&
@@ -44,7 +44,7 @@ bool etcd_url_parse(struct etcd_url *url, const char *text) {
         return false;
     end = at + strcspn(at, "/");
     sign = memrchr(at, '@', (size_t)(end - at));
-    if (sign != NULL && !parse_user(url, at, sign))
+    if (sign != NULL && !etcd_url_parse_user(url, at, sign))
         return false;
     url->count = (unsigned)server_names_parse(url->endpoints, ETCD_ENDPOINTS_MOST,
                                               sign != NULL ? sign + 1 : at, end, DEFAULT_PORT);

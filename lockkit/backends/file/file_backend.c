@@ -54,9 +54,9 @@ struct folder {
     void *data;
 };
 
-static void start(struct folder *folder);
+static void file_backend_start(struct folder *folder);
 
-static struct owner *find(struct folder *folder, const char *token) {
+static struct owner *file_backend_find(struct folder *folder, const char *token) {
     struct owner *owner = NULL;
 
     if (token != NULL)
@@ -80,7 +80,7 @@ static struct owner *owner_new(const char *token, const char *name) {
 
 /* ---- A task */
 
-static void on_thread(uv_work_t *work) {
+static void file_backend_on_thread(uv_work_t *work) {
     struct folder *folder = work->data;
     struct task *task = STAILQ_FIRST(&folder->tasks);
 
@@ -88,8 +88,8 @@ static void on_thread(uv_work_t *work) {
         task->status = folder->kind->run(&task->job);
 }
 
-static void take_acquired(struct folder *folder, struct task *task) {
-    struct owner *owner = find(folder, task->job.owner);
+static void file_backend_take_acquired(struct folder *folder, struct task *task) {
+    struct owner *owner = file_backend_find(folder, task->job.owner);
 
     if (task->status == LK_OK && owner == NULL) {
         owner = task->owner;
@@ -104,7 +104,7 @@ static void take_acquired(struct folder *folder, struct task *task) {
 }
 
 static void take_released(struct folder *folder, struct task *task) {
-    struct owner *owner = find(folder, task->job.owner);
+    struct owner *owner = file_backend_find(folder, task->job.owner);
 
     if (owner == NULL || (task->status != LK_OK && task->status != LK_LOST))
         return;
@@ -126,7 +126,7 @@ static void take_inspected(struct task *task) {
     task->command->holder_count = 1;
 }
 
-static void tell_refused(struct folder *folder, const char *why) {
+static void file_backend_tell_refused(struct folder *folder, const char *why) {
     char quoted[2 * FILE_WHY_SIZE], path[2 * PATH_MAX];
     unsigned left_out;
 
@@ -136,18 +136,18 @@ static void tell_refused(struct folder *folder, const char *why) {
                  log_quote(quoted, sizeof quoted, why));
 }
 
-static void answer(struct folder *folder, struct task *task) {
+static void file_backend_answer(struct folder *folder, struct task *task) {
     struct lk_command *command = task->command;
 
     if (command->verb == LK_ACQUIRE)
-        take_acquired(folder, task);
+        file_backend_take_acquired(folder, task);
     else if (command->verb == LK_RELEASE)
         take_released(folder, task);
     else if (command->verb == LK_INSPECT)
         take_inspected(task);
     if (task->status == LK_REFUSED) {
         command->why = task->job.why;
-        tell_refused(folder, task->job.why);
+        file_backend_tell_refused(folder, task->job.why);
     }
     command->status = task->status;
     command->on_answer(command);
@@ -155,26 +155,27 @@ static void answer(struct folder *folder, struct task *task) {
 
 /* It was there, and is not any more, and we have not given it back meanwhile. */
 static void tell_lost(struct folder *folder, struct task *task) {
-    if (task->status == LK_LOST && find(folder, task->job.owner) != NULL && !folder->is_closing)
+    if (task->status == LK_LOST && file_backend_find(folder, task->job.owner) != NULL &&
+        !folder->is_closing)
         folder->config.push(folder->config.data, LK_PUSH_LOST, task->job.name, task->job.owner,
                             "its folder was taken away");
     free(task);
 }
 
-static void maybe_closed(struct folder *folder);
+static void file_backend_maybe_closed(struct folder *folder);
 
-static void on_done(uv_work_t *work, int status) {
+static void file_backend_on_done(uv_work_t *work, int status) {
     struct folder *folder = work->data;
     struct task *task = STAILQ_FIRST(&folder->tasks);
 
     (void)status; /* nobody cancels it */
     STAILQ_REMOVE_HEAD(&folder->tasks, entry);
-    start(folder);
+    file_backend_start(folder);
     if (task->command != NULL)
-        answer(folder, task);
+        file_backend_answer(folder, task);
     else
         tell_lost(folder, task);
-    maybe_closed(folder);
+    file_backend_maybe_closed(folder);
 }
 
 /* ---- Events */
@@ -202,12 +203,12 @@ static void look_after(struct folder *folder, const char *name) {
                                       .held = {-1, -1}};
         STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
         if (STAILQ_FIRST(&folder->tasks) == task)
-            start(folder);
+            file_backend_start(folder);
     }
     folder->config.push(folder->config.data, LK_PUSH_FREE, name, NULL, NULL);
 }
 
-static void take_event(struct folder *folder, const struct inotify_event *event) {
+static void file_backend_take_event(struct folder *folder, const struct inotify_event *event) {
     char name[NAME_MAX_BYTES + 1];
     const char *ending = event->len > 0 ? strrchr(event->name, '.') : NULL;
 
@@ -220,7 +221,7 @@ static void take_event(struct folder *folder, const struct inotify_event *event)
     }
 }
 
-static void on_events(uv_poll_t *poll, int status, int events) {
+static void file_backend_on_events(uv_poll_t *poll, int status, int events) {
     struct folder *folder = poll->data;
     union {
         struct inotify_event first; /* for its alignment */
@@ -234,7 +235,7 @@ static void on_events(uv_poll_t *poll, int status, int events) {
         struct inotify_event *event = (struct inotify_event *)(void *)(buffer.bytes + at);
 
         at += (ssize_t)(sizeof *event + event->len);
-        take_event(folder, event);
+        file_backend_take_event(folder, event);
     }
 }
 
@@ -248,21 +249,22 @@ static void watch(struct folder *folder) {
 
 /* ---- The backend */
 
-static void start(struct folder *folder) {
+static void file_backend_start(struct folder *folder) {
     struct task *task = STAILQ_FIRST(&folder->tasks);
     const struct owner *owner;
 
     if (task == NULL)
         return;
     watch(folder);
-    owner = find(folder, task->job.owner);
+    owner = file_backend_find(folder, task->job.owner);
     if (owner != NULL)
         task->job.held = owner->held;
     folder->work.data = folder;
-    (void)uv_queue_work(folder->config.loop, &folder->work, on_thread, on_done);
+    (void)uv_queue_work(folder->config.loop, &folder->work, file_backend_on_thread,
+                        file_backend_on_done);
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void file_backend_run(struct lk_backend *backend, struct lk_command *command) {
     struct folder *folder = (struct folder *)backend;
     struct task *task = command->internal;
 
@@ -278,16 +280,16 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
                                   .held = {-1, -1}};
     command->remaining_ms = -1;
     command->round_trips = 1; /* of the disk */
-    if (command->verb == LK_ACQUIRE && find(folder, command->owner) == NULL) {
+    if (command->verb == LK_ACQUIRE && file_backend_find(folder, command->owner) == NULL) {
         task->owner = owner_new(command->owner, command->name);
         task->status = task->owner != NULL ? LK_OK : LK_NOMEM;
     }
     STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
     if (STAILQ_FIRST(&folder->tasks) == task)
-        start(folder);
+        file_backend_start(folder);
 }
 
-static bool parse(struct folder *folder, const char *url) {
+static bool file_backend_parse(struct folder *folder, const char *url) {
     const char *path = url + strlen(SCHEME), *query = strchr(path, '?');
     size_t length = query != NULL ? (size_t)(query - path) : strlen(path);
 
@@ -302,13 +304,13 @@ static bool parse(struct folder *folder, const char *url) {
     return folder->kind != NULL;
 }
 
-static enum lk_status open_file(struct lk_backend **backend,
-                                const struct lk_backend_config *config) {
+static enum lk_status file_backend_open_file(struct lk_backend **backend,
+                                             const struct lk_backend_config *config) {
     struct folder *folder = calloc(1, sizeof *folder);
 
     if (folder == NULL)
         return LK_NOMEM;
-    if (!parse(folder, config->url)) {
+    if (!file_backend_parse(folder, config->url)) {
         free(folder);
         return LK_INVALID;
     }
@@ -324,7 +326,7 @@ static enum lk_status open_file(struct lk_backend **backend,
         return LK_UNAVAILABLE;
     }
     folder->poll.data = folder;
-    (void)uv_poll_start(&folder->poll, UV_READABLE, on_events);
+    (void)uv_poll_start(&folder->poll, UV_READABLE, file_backend_on_events);
     *backend = &folder->base;
     return LK_OK;
 }
@@ -348,7 +350,7 @@ static void on_poll_closed(uv_handle_t *handle) {
     cb(data);
 }
 
-static void maybe_closed(struct folder *folder) {
+static void file_backend_maybe_closed(struct folder *folder) {
     if (folder->is_closing && STAILQ_EMPTY(&folder->tasks) &&
         !uv_is_closing((uv_handle_t *)&folder->poll))
         uv_close((uv_handle_t *)&folder->poll, on_poll_closed);
@@ -361,18 +363,18 @@ static void close_file(struct lk_backend *backend, lk_close_cb cb, void *data) {
     folder->on_closed = cb;
     folder->data = data;
     (void)uv_poll_stop(&folder->poll);
-    maybe_closed(folder);
+    file_backend_maybe_closed(folder);
 }
 
-static unsigned caps_of(const struct lk_backend *backend) {
+static unsigned file_backend_caps_of(const struct lk_backend *backend) {
     return ((const struct folder *)backend)->kind->caps;
 }
 
 const struct lk_backend_ops backend_file = {
     .scheme = SCHEME,
     .command_size = sizeof(struct task),
-    .open = open_file,
+    .open = file_backend_open_file,
     .close = close_file,
-    .run = run,
-    .caps_of = caps_of,
+    .run = file_backend_run,
+    .caps_of = file_backend_caps_of,
 };

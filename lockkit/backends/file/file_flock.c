@@ -57,7 +57,7 @@ static int write_grant(struct file_job *job, int folder) {
     return is_new ? fsync(folder) : 0;
 }
 
-static enum lk_status acquire(struct file_job *job, int folder, const char *file_name) {
+static enum lk_status file_flock_acquire(struct file_job *job, int folder, const char *file_name) {
     struct file_record record;
     enum lk_status status;
 
@@ -81,7 +81,7 @@ static enum lk_status acquire(struct file_job *job, int folder, const char *file
 }
 
 /* The record need not be synced: that nobody holds it is what the lock says. */
-static enum lk_status release(struct file_job *job) {
+static enum lk_status file_flock_release(struct file_job *job) {
     struct file_record record;
 
     if (job->held.lock < 0)
@@ -97,7 +97,7 @@ static enum lk_status release(struct file_job *job) {
     return LK_OK;
 }
 
-static enum lk_status inspect(struct file_job *job, int folder, const char *file_name) {
+static enum lk_status file_flock_inspect(struct file_job *job, int folder, const char *file_name) {
     int file = openat(folder, file_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     int failed = file < 0 ? -1 : file_record_read(file, &job->record);
 
@@ -113,7 +113,7 @@ static enum lk_status inspect(struct file_job *job, int folder, const char *file
     return LK_OK;
 }
 
-static enum lk_status run(struct file_job *job) {
+static enum lk_status file_flock_run(struct file_job *job) {
     char base[NAME_MAX + 1], file_name[NAME_MAX + 8];
     enum lk_status status = LK_UNSUPPORTED;
     int folder;
@@ -122,17 +122,17 @@ static enum lk_status run(struct file_job *job) {
     if (job->verb == LK_RENEW)
         return job->held.lock >= 0 ? LK_OK : LK_LOST;
     if (job->verb == LK_RELEASE)
-        return release(job);
+        return file_flock_release(job);
     folder = file_folder_open(job->root, job->name, base);
     if (folder < 0)
         return file_refuse_folder(job);
     (void)snprintf(file_name, sizeof file_name, "%s.lock", base);
     switch (job->verb) {
     case LK_ACQUIRE:
-        status = acquire(job, folder, file_name);
+        status = file_flock_acquire(job, folder, file_name);
         break;
     case LK_INSPECT:
-        status = inspect(job, folder, file_name);
+        status = file_flock_inspect(job, folder, file_name);
         break;
     case LK_RENEW:
     case LK_RELEASE:
@@ -146,5 +146,5 @@ static enum lk_status run(struct file_job *job) {
 const struct file_kind file_flock = {
     .name = "flock",
     .caps = LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_HANDOVER,
-    .run = run,
+    .run = file_flock_run,
 };

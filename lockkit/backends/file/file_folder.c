@@ -37,7 +37,7 @@ void file_mint(struct file_job *job, struct file_record *record) {
 }
 
 /* Letters, digits and a few marks stand for themselves, so no name has a dot or a slash in it. */
-static size_t encode(char *text, const char *name) {
+static size_t file_folder_encode(char *text, const char *name) {
     char *to = text;
 
     for (; *name; name++) {
@@ -66,7 +66,7 @@ bool file_name_decode(char *name, size_t size, const char *file) {
     return true;
 }
 
-static int open_private(int at, const char *path) {
+static int file_folder_open_private(int at, const char *path) {
     int folder = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat stat;
 
@@ -80,26 +80,26 @@ static int open_private(int at, const char *path) {
     return -1;
 }
 
-static int open_or_make(int at, const char *path) {
-    int folder = open_private(at, path);
+static int file_folder_open_or_make(int at, const char *path) {
+    int folder = file_folder_open_private(at, path);
 
     if (folder >= 0 || errno != ENOENT)
         return folder;
     if (mkdirat(at, path, S_IRWXU) != 0 && errno != EEXIST)
         return -1;
-    return open_private(at, path);
+    return file_folder_open_private(at, path);
 }
 
 int file_folder_open(const char *root, const char *name, char base[NAME_MAX + 1]) {
     char text[3 * NAME_MAX_BYTES + 1], part[PART + 2];
-    size_t length = encode(text, name), at = 0;
-    int folder = open_or_make(AT_FDCWD, root);
+    size_t length = file_folder_encode(text, name), at = 0;
+    int folder = file_folder_open_or_make(AT_FDCWD, root);
 
     for (; folder >= 0 && length - at > PART; at += PART) {
         int outer = folder;
 
         (void)snprintf(part, sizeof part, "%.*s+", PART, text + at);
-        folder = open_or_make(outer, part);
+        folder = file_folder_open_or_make(outer, part);
         (void)close(outer);
     }
     (void)snprintf(base, NAME_MAX + 1, "%.*s", PART, text + at);

@@ -48,7 +48,8 @@ static int remove_folder(const struct files *files, const char *name) {
 }
 
 /* 1: there is such a file, and its record was read; 0: there is none; or -1. */
-static int read_file(const struct files *files, const char *name, struct file_record *record) {
+static int file_mkdir_read_file(const struct files *files, const char *name,
+                                struct file_record *record) {
     int file = openat(files->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed;
 
     memset(record, 0, sizeof *record);
@@ -59,8 +60,8 @@ static int read_file(const struct files *files, const char *name, struct file_re
     return failed ? -1 : 1;
 }
 
-static int write_file(const struct files *files, const char *name,
-                      const struct file_record *record) {
+static int file_mkdir_write_file(const struct files *files, const char *name,
+                                 const struct file_record *record) {
     int file = openat(files->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                       S_IRUSR | S_IWUSR);
     int failed;
@@ -80,10 +81,10 @@ static int read_holder(const struct files *files, struct file_record *record, bo
     if (!*is_there)
         return errno == ENOENT ? 0 : -1;
     (void)snprintf(name, sizeof name, "%s/owner", files->held);
-    return read_file(files, name, record) < 0 ? -1 : 0;
+    return file_mkdir_read_file(files, name, record) < 0 ? -1 : 0;
 }
 
-static int take_apart(const struct files *files) {
+static int file_mkdir_take_apart(const struct files *files) {
     if (remove_folder(files, files->going) != 0 ||
         renameat(files->folder, files->held, files->folder, files->going) != 0)
         return -1;
@@ -92,7 +93,7 @@ static int take_apart(const struct files *files) {
 
 static int count_grant(struct file_job *job, const struct files *files,
                        struct file_record *record) {
-    if (read_file(files, files->fence, record) < 0)
+    if (file_mkdir_read_file(files, files->fence, record) < 0)
         return -1;
     file_mint(job, record);
     (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
@@ -101,7 +102,7 @@ static int count_grant(struct file_job *job, const struct files *files,
         errno = ENOSYS;
         return -1;
     }
-    if (write_file(files, files->coming, record) != 0 ||
+    if (file_mkdir_write_file(files, files->coming, record) != 0 ||
         renameat(files->folder, files->coming, files->folder, files->fence) != 0)
         return -1;
     return fsync(files->folder);
@@ -112,7 +113,8 @@ static int put_together(const struct files *files, const struct file_record *rec
 
     (void)snprintf(name, sizeof name, "%s/owner", files->coming);
     if (remove_folder(files, files->coming) != 0 ||
-        mkdirat(files->folder, files->coming, S_IRWXU) != 0 || write_file(files, name, record) != 0)
+        mkdirat(files->folder, files->coming, S_IRWXU) != 0 ||
+        file_mkdir_write_file(files, name, record) != 0)
         return -1;
     return renameat2(files->folder, files->coming, files->folder, files->held, RENAME_NOREPLACE);
 }
@@ -123,7 +125,7 @@ static void clear(const struct files *files) {
     (void)remove_folder(files, files->coming);
 }
 
-static enum lk_status acquire(struct file_job *job, const struct files *files) {
+static enum lk_status file_mkdir_acquire(struct file_job *job, const struct files *files) {
     struct file_record record;
     bool is_there;
 
@@ -135,7 +137,7 @@ static enum lk_status acquire(struct file_job *job, const struct files *files) {
     }
     if (is_there && !file_process_is_dead(&record.process))
         return LK_BUSY;
-    if (is_there && take_apart(files) != 0)
+    if (is_there && file_mkdir_take_apart(files) != 0)
         return file_refuse(job, "lock of a dead process");
     clear(files);
     if (count_grant(job, files, &record) != 0)
@@ -146,7 +148,7 @@ static enum lk_status acquire(struct file_job *job, const struct files *files) {
 }
 
 /* Of RENEW, RELEASE, BREAK and INSPECT. */
-static enum lk_status look(struct file_job *job, const struct files *files) {
+static enum lk_status file_mkdir_look(struct file_job *job, const struct files *files) {
     bool is_there, is_meant;
 
     if (read_holder(files, &job->record, &is_there) != 0)
@@ -157,7 +159,7 @@ static enum lk_status look(struct file_job *job, const struct files *files) {
     is_meant = is_there && (job->owner == NULL || strcmp(job->record.owner, job->owner) == 0);
     if (!is_meant)
         return LK_LOST;
-    if (job->verb != LK_RENEW && take_apart(files) != 0)
+    if (job->verb != LK_RENEW && file_mkdir_take_apart(files) != 0)
         return file_refuse(job, "removal");
     return LK_OK;
 }
@@ -189,12 +191,12 @@ static enum lk_status run_guarded(struct file_job *job, const struct files *file
     }
     if (guard < 0)
         return file_refuse(job, "guard");
-    status = job->verb == LK_ACQUIRE ? acquire(job, files) : look(job, files);
+    status = job->verb == LK_ACQUIRE ? file_mkdir_acquire(job, files) : file_mkdir_look(job, files);
     (void)close(guard);
     return status;
 }
 
-static enum lk_status run(struct file_job *job) {
+static enum lk_status file_mkdir_run(struct file_job *job) {
     char base[NAME_MAX + 1];
     struct files files = {.folder = file_folder_open(job->root, job->name, base)};
     enum lk_status status;
@@ -211,5 +213,5 @@ const struct file_kind file_mkdir = {
     .name = "mkdir",
     .caps =
         LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK | LK_CAP_HANDOVER,
-    .run = run,
+    .run = file_mkdir_run,
 };

@@ -43,12 +43,12 @@ struct local {
 /* One counter for all names and clients: it rises across the life of a client, too. */
 static atomic_uint_fast64_t last_fence;
 
-static int compare(const void *a, const void *b) {
+static int local_compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct name *find(struct local *local, const char *text) {
-    struct name **found = tfind(&text, &local->names, compare);
+static struct name *local_find(struct local *local, const char *text) {
+    struct name **found = tfind(&text, &local->names, local_compare);
 
     return found != NULL ? *found : NULL;
 }
@@ -62,7 +62,7 @@ static struct name *add_name(struct local *local, const char *text) {
     memcpy(name->copy, text, size);
     name->text = name->copy;
     LIST_INIT(&name->held);
-    if (tsearch(name, &local->names, compare) != NULL)
+    if (tsearch(name, &local->names, local_compare) != NULL)
         return name;
     free(name);
     return NULL;
@@ -82,7 +82,7 @@ static struct held *find_held(struct name *name, const char *owner) {
 static void drop_name_if_free(struct local *local, struct name *name) {
     if (!LIST_EMPTY(&name->held))
         return;
-    (void)tdelete(name, &local->names, compare);
+    (void)tdelete(name, &local->names, local_compare);
     free(name);
 }
 
@@ -118,8 +118,8 @@ static enum lk_status grant(struct local *local, struct name *name, struct lk_co
     return LK_OK;
 }
 
-static enum lk_status acquire(struct local *local, struct lk_command *command) {
-    struct name *name = find(local, command->name);
+static enum lk_status local_acquire(struct local *local, struct lk_command *command) {
+    struct name *name = local_find(local, command->name);
     const struct held *held = find_held(name, command->owner);
     enum lk_status status;
 
@@ -136,8 +136,8 @@ static enum lk_status acquire(struct local *local, struct lk_command *command) {
     return status;
 }
 
-static enum lk_status release(struct local *local, const struct lk_command *command) {
-    struct name *name = find(local, command->name);
+static enum lk_status local_release(struct local *local, const struct lk_command *command) {
+    struct name *name = local_find(local, command->name);
     struct held *held = find_held(name, command->owner);
 
     if (held == NULL)
@@ -149,7 +149,7 @@ static enum lk_status release(struct local *local, const struct lk_command *comm
 }
 
 static enum lk_status take_away(struct local *local, const struct lk_command *command) {
-    struct name *name = find(local, command->name);
+    struct name *name = local_find(local, command->name);
     struct held *held = name != NULL ? LIST_FIRST(&name->held) : NULL, *next;
     enum lk_status status = LK_LOST;
 
@@ -169,11 +169,12 @@ static enum lk_status take_away(struct local *local, const struct lk_command *co
 static enum lk_status execute(struct local *local, struct lk_command *command) {
     switch (command->verb) {
     case LK_ACQUIRE:
-        return acquire(local, command);
+        return local_acquire(local, command);
     case LK_RENEW:
-        return find_held(find(local, command->name), command->owner) != NULL ? LK_OK : LK_LOST;
+        return find_held(local_find(local, command->name), command->owner) != NULL ? LK_OK
+                                                                                   : LK_LOST;
     case LK_RELEASE:
-        return release(local, command);
+        return local_release(local, command);
     case LK_BREAK:
         return take_away(local, command);
     case LK_INSPECT: /* looked up when it is answered, so that the strings are still there */
@@ -183,7 +184,7 @@ static enum lk_status execute(struct local *local, struct lk_command *command) {
 }
 
 static void answer_inspection(struct local *local, struct lk_command *command) {
-    struct name *name = find(local, command->name);
+    struct name *name = local_find(local, command->name);
     struct lk_holder *holders;
     const struct held *held;
     size_t count = 0;
@@ -214,7 +215,7 @@ static void tell_broken(struct local *local) {
     }
 }
 
-static void on_idle(uv_idle_t *idle) {
+static void local_on_idle(uv_idle_t *idle) {
     struct local *local = idle->data;
     STAILQ_HEAD(, answer) answers = STAILQ_HEAD_INITIALIZER(answers);
     struct answer *answer;
@@ -231,7 +232,7 @@ static void on_idle(uv_idle_t *idle) {
     }
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void local_run(struct lk_backend *backend, struct lk_command *command) {
     struct local *local = (struct local *)backend;
     struct answer *answer = command->internal;
 
@@ -241,7 +242,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     command->status = execute(local, command);
     answer->command = command;
     STAILQ_INSERT_TAIL(&local->answers, answer, entry);
-    (void)uv_idle_start(&local->idle, on_idle);
+    (void)uv_idle_start(&local->idle, local_on_idle);
 }
 
 static enum lk_status open_local(struct lk_backend **backend,
@@ -274,7 +275,7 @@ static void free_name(void *arg) {
     free(name);
 }
 
-static void on_closed(uv_handle_t *handle) {
+static void local_on_closed(uv_handle_t *handle) {
     struct local *local = handle->data;
     lk_close_cb cb = local->on_closed;
     void *data = local->data;
@@ -290,7 +291,7 @@ static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) 
     assert(STAILQ_EMPTY(&local->answers) && LIST_EMPTY(&local->broken));
     local->on_closed = cb;
     local->data = data;
-    uv_close((uv_handle_t *)&local->idle, on_closed);
+    uv_close((uv_handle_t *)&local->idle, local_on_closed);
 }
 
 const struct lk_backend_ops backend_local = {
@@ -300,5 +301,5 @@ const struct lk_backend_ops backend_local = {
     .command_size = sizeof(struct answer),
     .open = open_local,
     .close = close_local,
-    .run = run,
+    .run = local_run,
 };

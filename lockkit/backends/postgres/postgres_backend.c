@@ -337,7 +337,7 @@ static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) 
     uv_close((uv_handle_t *)&backend->idle, on_postgres_handle_closed);
 }
 
-static unsigned caps_of(const struct lk_backend *base) {
+static unsigned postgres_caps_of(const struct lk_backend *base) {
     return ((const struct pg_backend *)base)->mode->caps;
 }
 
@@ -347,5 +347,5 @@ const struct lk_backend_ops backend_postgres = {
     .open = open_postgres,
     .close = close_postgres,
     .run = run_postgres,
-    .caps_of = caps_of,
+    .caps_of = postgres_caps_of,
 };

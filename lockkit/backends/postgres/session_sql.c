@@ -96,7 +96,7 @@ static unsigned hex_digit(char c) {
 
 /* 40 hex digits into 27 characters, without the padding. What is no owner token gives nonsense, and
  * is nobody's. */
-static void encode(char *base64, const char *owner) {
+static void session_sql_encode(char *base64, const char *owner) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned bits = 0, count = 0;
 
@@ -116,6 +116,6 @@ static void encode(char *base64, const char *owner) {
 void pg_session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label) {
     char base64[OWNER_SIZE];
 
-    encode(base64, owner);
+    session_sql_encode(base64, owner);
     (void)snprintf(tag, SESSION_TAG_SIZE, "lockkit:%s:%s", base64, label);
 }

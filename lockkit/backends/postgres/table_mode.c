@@ -72,7 +72,7 @@ static const char inspect_sql[] =
 
 /* ---- Waiting */
 
-static void push_all(struct table *table) {
+static void table_mode_push_all(struct table *table) {
     const struct lk_backend_config *config = &table->backend.config;
 
     config->push(config->data, LK_PUSH_FREE, NULL, NULL, NULL);
@@ -93,9 +93,9 @@ static void on_listener_open(void *data) {
 }
 
 /* What was given back before was not heard. */
-static void on_listening(void *data, PGresult *result) {
+static void table_mode_on_listening(void *data, PGresult *result) {
     PQclear(result);
-    push_all(data);
+    table_mode_push_all(data);
 }
 
 static void on_notice(void *data, const char *name) {
@@ -118,7 +118,7 @@ static void on_listener_end(void *data, enum pg_link_end end, const char *why) {
 /* From the first that waits on; opened again when one waits after it broke. */
 static void listen_from_now(struct table *table) {
     static const struct pg_link_events events = {.on_open = on_listener_open,
-                                                 .on_result = on_listening,
+                                                 .on_result = table_mode_on_listening,
                                                  .on_notice = on_notice,
                                                  .on_end = on_listener_end};
 
@@ -128,7 +128,7 @@ static void listen_from_now(struct table *table) {
 
 /* ---- Commands */
 
-static void take_acquired(struct pg_sent *sent, const PGresult *result) {
+static void table_mode_take_acquired(struct pg_sent *sent, const PGresult *result) {
     struct lk_command *command = sent->command;
     bool is_there = PQntuples(result) > 0;
 
@@ -144,7 +144,7 @@ static void take_acquired(struct pg_sent *sent, const PGresult *result) {
     pg_answer(sent, LK_BUSY);
 }
 
-static void on_end(struct pg_call *call, PGresult *result, enum lk_status status) {
+static void table_mode_on_end(struct pg_call *call, PGresult *result, enum lk_status status) {
     struct pg_sent *sent = call->data;
     enum lk_verb verb = sent->command->verb;
 
@@ -155,7 +155,7 @@ static void on_end(struct pg_call *call, PGresult *result, enum lk_status status
     if (pg_is_error(result)) {
         pg_refuse(sent, PQresultErrorMessage(result));
     } else if (verb == LK_ACQUIRE) {
-        take_acquired(sent, result);
+        table_mode_take_acquired(sent, result);
     } else if (verb == LK_INSPECT) {
         pg_answer_holders(sent, result);
         return;
@@ -165,14 +165,14 @@ static void on_end(struct pg_call *call, PGresult *result, enum lk_status status
     PQclear(result);
 }
 
-static void prepare(struct pg_sent *sent) {
+static void table_mode_prepare(struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     struct pg_call *call = &sent->call;
 
     *call = (struct pg_call){.count = 2,
                              .params = {command->name, command->owner},
                              .round_trips = &sent->command->round_trips,
-                             .on_end = on_end,
+                             .on_end = table_mode_on_end,
                              .data = sent};
     switch (command->verb) {
     case LK_ACQUIRE:
@@ -201,22 +201,22 @@ static void prepare(struct pg_sent *sent) {
     }
 }
 
-static void run(struct pg_backend *backend, struct pg_sent *sent) {
-    prepare(sent);
+static void table_mode_run(struct pg_backend *backend, struct pg_sent *sent) {
+    table_mode_prepare(sent);
     pg_calls_run(&((struct table *)backend)->calls, &sent->call);
 }
 
 /* What has not been sent has had no effect. */
-static enum lk_status expire(struct pg_backend *backend, struct pg_sent *sent) {
+static enum lk_status table_mode_expire(struct pg_backend *backend, struct pg_sent *sent) {
     return pg_calls_forget(&((struct table *)backend)->calls, &sent->call) ? LK_UNKNOWN
                                                                            : LK_UNAVAILABLE;
 }
 
-static void init(struct pg_backend *backend) {
+static void table_mode_init(struct pg_backend *backend) {
     pg_calls_init(&((struct table *)backend)->calls, backend, PG_WORKERS);
 }
 
-static void close_all(struct pg_backend *backend) {
+static void table_mode_close_all(struct pg_backend *backend) {
     struct table *table = (struct table *)backend;
 
     pg_calls_close(&table->calls);
@@ -229,8 +229,8 @@ const struct pg_mode pg_table_mode = {
     .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK |
             LK_CAP_HANDOVER,
     .size = sizeof(struct table),
-    .init = init,
-    .run = run,
-    .expire = expire,
-    .close = close_all,
+    .init = table_mode_init,
+    .run = table_mode_run,
+    .expire = table_mode_expire,
+    .close = table_mode_close_all,
 };

@@ -5,7 +5,7 @@
 
 #define FIELDS 5 /* of each holder and waiter that INSPECT finds */
 
-static const char *text_at(const redisReply *reply, size_t index) {
+static const char *redis_answer_text_at(const redisReply *reply, size_t index) {
     const char *text = redis_reply_text(reply, index);
 
     return text != NULL ? text : "";
@@ -18,11 +18,11 @@ static void take_news(struct redis_handovers *handovers, const redisReply *reply
                                  : NULL;
 
     for (size_t i = 0; news != NULL && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
-        redis_handovers_hear(handovers, text_at(news, i));
+        redis_handovers_hear(handovers, redis_answer_text_at(news, i));
 }
 
-static void take_grant(struct redis_handovers *handovers, struct lk_command *command,
-                       int64_t sent_ms, const redisReply *reply) {
+static void redis_answer_take_grant(struct redis_handovers *handovers, struct lk_command *command,
+                                    int64_t sent_ms, const redisReply *reply) {
     const int64_t outcome = redis_reply_integer(reply, 0), fence = redis_reply_integer(reply, 1);
 
     if (outcome == 1 && fence > 0) {
@@ -42,7 +42,7 @@ static void take_grant(struct redis_handovers *handovers, struct lk_command *com
 }
 
 /* -1: there is no such list. */
-static ssize_t count_of(const redisReply *reply, size_t index) {
+static ssize_t redis_answer_count_of(const redisReply *reply, size_t index) {
     const redisReply *list =
         reply->type == REDIS_REPLY_ARRAY && index < reply->elements ? reply->element[index] : NULL;
 
@@ -56,20 +56,21 @@ static ssize_t count_of(const redisReply *reply, size_t index) {
 
 static void take_list(struct lk_holder *to, const redisReply *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        unsigned long permits = strtoul(text_at(list, i * FIELDS + 3), NULL, 10);
+        unsigned long permits = strtoul(redis_answer_text_at(list, i * FIELDS + 3), NULL, 10);
 
-        to[i] = (struct lk_holder){.owner = text_at(list, i * FIELDS),
-                                   .remaining_ms = redis_reply_integer(list, i * FIELDS + 1),
-                                   .fence = strtoull(text_at(list, i * FIELDS + 2), NULL, 10),
-                                   .label = text_at(list, i * FIELDS + 4),
-                                   .mode = permits > 0 ? LK_SHARED : LK_EXCLUSIVE,
-                                   .permits = permits > 0 ? (uint32_t)permits : 1};
+        to[i] = (struct lk_holder){
+            .owner = redis_answer_text_at(list, i * FIELDS),
+            .remaining_ms = redis_reply_integer(list, i * FIELDS + 1),
+            .fence = strtoull(redis_answer_text_at(list, i * FIELDS + 2), NULL, 10),
+            .label = redis_answer_text_at(list, i * FIELDS + 4),
+            .mode = permits > 0 ? LK_SHARED : LK_EXCLUSIVE,
+            .permits = permits > 0 ? (uint32_t)permits : 1};
     }
 }
 
 static void take_inspection(struct lk_command *command, const redisReply *reply,
                             struct lk_holder **found) {
-    const ssize_t lists[] = {count_of(reply, 0), count_of(reply, 1)};
+    const ssize_t lists[] = {redis_answer_count_of(reply, 0), redis_answer_count_of(reply, 1)};
     const size_t holders = (size_t)lists[0], waiters = (size_t)lists[1];
 
     command->status = lists[0] < 0 || lists[1] < 0 ? LK_UNKNOWN : LK_OK;
@@ -97,7 +98,7 @@ void redis_answer_take(struct redis_handovers *handovers, struct lk_command *com
 
     switch (command->verb) {
     case LK_ACQUIRE:
-        take_grant(handovers, command, sent_ms, reply);
+        redis_answer_take_grant(handovers, command, sent_ms, reply);
         break;
     case LK_RENEW:
     case LK_RELEASE:

@@ -132,7 +132,7 @@ static bool is_redirection(const char *why) {
     return strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0;
 }
 
-static void tell_refused(struct exchange *exchange) {
+static void redis_backend_tell_refused(struct exchange *exchange) {
     struct redis_server *server = exchange->server;
 
     if (!server->is_in_cluster || !is_redirection(exchange->why))
@@ -191,7 +191,7 @@ static bool exchange_doubt(struct exchange *exchange) {
                        server->replicas);
     else
         memcpy(exchange->why, exchange->wait.message, sizeof exchange->why);
-    tell_refused(exchange);
+    redis_backend_tell_refused(exchange);
     return exchange->script == REDIS_ACQUIRE && exchange->commands[0]->status == LK_REFUSED;
 }
 
@@ -203,7 +203,7 @@ static void exchange_settle(struct exchange *exchange) {
             exchange->call.status == REDIS_IS_OK ? LK_REFUSED : LK_UNKNOWN;
     } else if (exchange->call.status == REDIS_IS_REJECTED) {
         memcpy(exchange->why, exchange->call.message, sizeof exchange->why);
-        tell_refused(exchange);
+        redis_backend_tell_refused(exchange);
     } else if (exchange_needs_replicas(exchange) &&
                exchange->replicas < exchange->server->replicas && exchange_doubt(exchange)) {
         exchange_give_back(exchange);
@@ -392,7 +392,7 @@ static void send_renewals(struct redis_sent_list *list) {
     }
 }
 
-static void on_turn(uv_idle_t *turn) {
+static void redis_backend_on_turn(uv_idle_t *turn) {
     struct redis_server *server = turn->data;
     struct redis_sent_list due = TAILQ_HEAD_INITIALIZER(due);
     struct redis_sent *sent;
@@ -434,7 +434,7 @@ static void server_run(struct lk_backend *backend, struct lk_command *command) {
         command->status = LK_NOMEM;
     }
     TAILQ_INSERT_TAIL(&server->due, sent, entry);
-    (void)uv_idle_start(&server->turn, on_turn);
+    (void)uv_idle_start(&server->turn, redis_backend_on_turn);
 }
 
 /* ---- Opening and closing */
@@ -473,8 +473,8 @@ static enum lk_status connect_to(struct redis_server *server) {
     return status;
 }
 
-static enum lk_status open_redis(struct lk_backend **backend,
-                                 const struct lk_backend_config *config) {
+static enum lk_status redis_backend_open_redis(struct lk_backend **backend,
+                                               const struct lk_backend_config *config) {
     struct redis_server *server = calloc(1, sizeof *server);
     enum lk_status status = LK_UNSUPPORTED;
 
@@ -527,7 +527,7 @@ const struct lk_backend_ops backend_redis = {
     .caps = LK_CAP_TTL | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS |
             LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .command_size = sizeof(struct redis_sent),
-    .open = open_redis,
+    .open = redis_backend_open_redis,
     .close = close_redis,
     .run = server_run,
 };

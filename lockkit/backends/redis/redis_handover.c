@@ -34,13 +34,15 @@ void redis_handovers_clock(struct redis_handovers *handovers, int64_t sent_ms, i
     handovers->sent_ms = sent_ms;
 }
 
-static void drop(struct redis_handovers *handovers, struct redis_handover *handover) {
+static void redis_handover_drop(struct redis_handovers *handovers,
+                                struct redis_handover *handover) {
     TAILQ_REMOVE(&handovers->list, handover, entry);
     free(handover);
 }
 
 /* Keep a copy, if its TTL is running by our clock. */
-static void keep(struct redis_handovers *handovers, const struct redis_handover *news) {
+static void redis_handover_keep(struct redis_handovers *handovers,
+                                const struct redis_handover *news) {
     const int64_t now_ms = redis_handovers_now_ms();
     const int64_t since_ms = (int64_t)news->at_ms - handovers->server_ms;
     const int64_t began_ms = handovers->sent_ms + since_ms - llabs(since_ms) / DRIFT_PART - 1;
@@ -48,7 +50,7 @@ static void keep(struct redis_handovers *handovers, const struct redis_handover 
 
     while ((handover = TAILQ_FIRST(&handovers->list)) != NULL &&
            handover->began_ms + handover->ttl_ms <= now_ms)
-        drop(handovers, handover);
+        redis_handover_drop(handovers, handover);
     if (handovers->server_ms == 0 || began_ms > now_ms || began_ms + news->ttl_ms <= now_ms)
         return;
     handover = malloc(sizeof *handover);
@@ -69,13 +71,14 @@ void redis_handovers_hear(struct redis_handovers *handovers, const char *news) {
         handover.at_ms > EXACT_MOST)
         return;
     if (!handovers->is_asked_too)
-        keep(handovers, &handover);
+        redis_handover_keep(handovers, &handover);
     handovers->config->push(handovers->config->data, LK_PUSH_FREE, news + name, handover.owner,
                             NULL);
 }
 
 /* A subscription that has just become effective is an event as well: it may have missed news. */
-static void on_message(struct redis_subscription *subscription, const char *message) {
+static void redis_handover_on_message(struct redis_subscription *subscription,
+                                      const char *message) {
     struct redis_handovers *handovers = subscription->data;
 
     if (message != NULL) {
@@ -99,7 +102,7 @@ bool redis_handovers_init(struct redis_handovers *handovers,
     (void)snprintf(handovers->channel, sizeof handovers->channel, "lk:client:%s",
                    handovers->client);
     handovers->subscription = (struct redis_subscription){
-        .channel = handovers->channel, .on_message = on_message, .data = handovers};
+        .channel = handovers->channel, .on_message = redis_handover_on_message, .data = handovers};
     return true;
 }
 
@@ -127,13 +130,13 @@ bool redis_handovers_take(struct redis_handovers *handovers, struct lk_command *
         command->fence = handover->fence;
         command->granted_ms = command->ttl_ms - (uint32_t)(late_ms + late_ms / DRIFT_PART);
     }
-    drop(handovers, handover);
+    redis_handover_drop(handovers, handover);
     return is_believed;
 }
 
 void redis_handovers_forget(struct redis_handovers *handovers) {
     while (!TAILQ_EMPTY(&handovers->list))
-        drop(handovers, TAILQ_FIRST(&handovers->list));
+        redis_handover_drop(handovers, TAILQ_FIRST(&handovers->list));
     handovers->server_ms = 0;
 }
 

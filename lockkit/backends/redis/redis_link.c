@@ -39,7 +39,7 @@ static const char *info_field(const char *info, const char *name, int *length) {
 
 /* A lock has a TTL, so a policy that evicts only keys with one evicts locks, too. A user without
  * the right to INFO has locks all the same. */
-static void on_info(struct redis_call *call, const redisReply *reply) {
+static void redis_link_on_info(struct redis_call *call, const redisReply *reply) {
     struct redis_link *link = call->data;
     const char *limit, *policy;
     int length, policy_length;
@@ -71,7 +71,7 @@ static void on_link_up(void *data) {
                                      .argv = {"INFO", "memory"},
                                      .deadline_ms = clock_now_ms() + INFO_MS,
                                      .data = link};
-    redis_call_start(link->redis, &link->info, on_info);
+    redis_call_start(link->redis, &link->info, redis_link_on_info);
 }
 
 enum lk_status redis_link_open(struct redis_link *link, uv_loop_t *loop, const char *url,

@@ -161,7 +161,7 @@ static void learn(struct cluster *cluster, const struct node *doubted) {
 
 /* ---- Commands */
 
-static void on_answer(struct lk_command *inner);
+static void redis_cluster_on_answer(struct lk_command *inner);
 
 static void route(struct routed *routed, struct node *node, bool is_ask) {
     const struct lk_command *command = routed->command;
@@ -171,7 +171,7 @@ static void route(struct routed *routed, struct node *node, bool is_ask) {
     routed->node = node;
     routed->inner = *command;
     routed->inner.reply_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
-    routed->inner.on_answer = on_answer;
+    routed->inner.on_answer = redis_cluster_on_answer;
     routed->inner.data = routed;
     routed->inner.internal = &routed->sent;
     node->server->is_asking = is_ask;
@@ -204,7 +204,7 @@ static bool is_for_now(const char *why) {
            strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0;
 }
 
-static void on_answer(struct lk_command *inner) {
+static void redis_cluster_on_answer(struct lk_command *inner) {
     struct routed *routed = inner->data;
     struct lk_command *command = routed->command;
     bool is_ask = false;
@@ -230,7 +230,7 @@ static void on_answer(struct lk_command *inner) {
     told(command);
 }
 
-static void on_refused(struct redis_call *call, const redisReply *reply) {
+static void redis_cluster_on_refused(struct redis_call *call, const redisReply *reply) {
     struct routed *routed = call->data;
 
     (void)reply;
@@ -239,7 +239,7 @@ static void on_refused(struct redis_call *call, const redisReply *reply) {
     routed->command->on_answer(routed->command);
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void redis_cluster_run(struct lk_backend *backend, struct lk_command *command) {
     struct cluster *cluster = (struct cluster *)backend;
     struct routed *routed = command->internal;
     const int slot = cluster_slot(command->name);
@@ -252,7 +252,8 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     if (slot < 0) {
         /* One without arguments ends by itself, in the next turn of the loop. */
         routed->refusal = (struct redis_call){.data = routed};
-        redis_call_start(cluster->nodes[0].server->link.redis, &routed->refusal, on_refused);
+        redis_call_start(cluster->nodes[0].server->link.redis, &routed->refusal,
+                         redis_cluster_on_refused);
         return;
     }
     node = cluster->slots[slot];
@@ -261,7 +262,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
 
 /* ---- Opening and closing */
 
-static void destroy(struct cluster *cluster) {
+static void redis_cluster_destroy(struct cluster *cluster) {
     free(cluster->user);
     free(cluster->parameters);
     free(cluster);
@@ -275,7 +276,7 @@ static void part_closed(void *data) {
     assert(cluster->is_closing && cluster->open > 0);
     if (--cluster->open > 0)
         return;
-    destroy(cluster);
+    redis_cluster_destroy(cluster);
     if (cb != NULL)
         cb(cb_data);
 }
@@ -358,7 +359,7 @@ static enum lk_status open_cluster(struct lk_backend **backend,
     } else if (cluster->node_count > 0) {
         close_nodes(cluster); /* those that are open go in the next turns of the loop */
     } else {
-        destroy(cluster);
+        redis_cluster_destroy(cluster);
     }
     return status;
 }
@@ -370,5 +371,5 @@ const struct lk_backend_ops backend_redis_cluster = {
     .command_size = sizeof(struct routed),
     .open = open_cluster,
     .close = close_cluster,
-    .run = run,
+    .run = redis_cluster_run,
 };

@@ -59,7 +59,7 @@ static int watch_compare(const void *a, const void *b) {
 }
 
 /* NULL, newly effective, is an event as well: the lock may have become free before. */
-static void on_message(struct redis_subscription *subscription, const char *message) {
+static void redis_wire_on_message(struct redis_subscription *subscription, const char *message) {
     const struct wire_watch *watch = subscription->data;
     const struct lk_backend_config *config = &watch->server->config;
 
@@ -67,7 +67,7 @@ static void on_message(struct redis_subscription *subscription, const char *mess
     config->push(config->data, LK_PUSH_FREE, watch->name, NULL, NULL);
 }
 
-static void watch_end(struct wire_watch *watch) {
+static void redis_wire_watch_end(struct wire_watch *watch) {
     struct wire_server *server = watch->server;
 
     redis_unsubscribe(server->link.redis, &watch->subscription);
@@ -76,8 +76,8 @@ static void watch_end(struct wire_watch *watch) {
     free(watch);
 }
 
-static struct wire_watch *watch_begin(struct wire_server *server, const char *name,
-                                      const char *channel) {
+static struct wire_watch *redis_wire_watch_begin(struct wire_server *server, const char *name,
+                                                 const char *channel) {
     const size_t name_size = strlen(name) + 1, channel_size = strlen(channel) + 1;
     struct wire_watch *watch = calloc(1, sizeof *watch + name_size + channel_size);
 
@@ -88,7 +88,7 @@ static struct wire_watch *watch_begin(struct wire_server *server, const char *na
     watch->name = watch->texts;
     watch->server = server;
     watch->subscription = (struct redis_subscription){
-        .channel = watch->texts + name_size, .on_message = on_message, .data = watch};
+        .channel = watch->texts + name_size, .on_message = redis_wire_on_message, .data = watch};
     if (tsearch(watch, &server->watches_by_name, watch_compare) == NULL) {
         free(watch);
         return NULL;
@@ -96,7 +96,7 @@ static struct wire_watch *watch_begin(struct wire_server *server, const char *na
     TAILQ_INSERT_TAIL(&server->watches, watch, entry);
     if (redis_subscribe(server->link.redis, &watch->subscription) == 0)
         return watch;
-    watch_end(watch);
+    redis_wire_watch_end(watch);
     return NULL;
 }
 
@@ -110,14 +110,14 @@ static void wait_for_message(struct wire_server *server, const struct lk_command
 
     server->layout->channel_of(command->name, channel);
     if (watch == NULL)
-        watch = watch_begin(server, command->name, channel);
+        watch = redis_wire_watch_begin(server, command->name, channel);
     if (watch != NULL) {
         watch->until_ms = now_ms + command->patience_ms + LINGER_MS;
         TAILQ_REMOVE(&server->watches, watch, entry);
         TAILQ_INSERT_TAIL(&server->watches, watch, entry);
     }
     while ((first = TAILQ_FIRST(&server->watches)) != NULL && first->until_ms < now_ms)
-        watch_end(first);
+        redis_wire_watch_end(first);
 }
 
 /* ---- Commands */
@@ -153,8 +153,9 @@ static enum lk_status take_holder(const struct wire_server *server, struct lk_co
     return LK_OK;
 }
 
-static enum lk_status take_reply(const struct wire_server *server, struct lk_command *command,
-                                 const redisReply *reply, struct holding *holding) {
+static enum lk_status redis_wire_take_reply(const struct wire_server *server,
+                                            struct lk_command *command, const redisReply *reply,
+                                            struct holding *holding) {
     const bool is_ok = redis_reply_integer(reply, 0) == 1;
 
     if (command->verb == LK_INSPECT)
@@ -180,7 +181,7 @@ static enum lk_status take_reply(const struct wire_server *server, struct lk_com
     return LK_UNSUPPORTED;
 }
 
-static void on_reply(struct redis_call *call, const redisReply *reply) {
+static void redis_wire_on_reply(struct redis_call *call, const redisReply *reply) {
     struct wire_sent *sent = call->data;
     struct lk_command *command = sent->command;
     struct holding holding;
@@ -188,7 +189,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
     assert(call == &sent->call && sent == command->internal);
     if (call->status == REDIS_IS_REJECTED)
         redis_link_tell_refused(&sent->server->link, call->message);
-    command->status = reply != NULL ? take_reply(sent->server, command, reply, &holding)
+    command->status = reply != NULL ? redis_wire_take_reply(sent->server, command, reply, &holding)
                                     : redis_link_status(call);
     command->why = reply != NULL ? NULL : call->message;
     if (command->status == LK_BUSY && command->patience_ms > 0)
@@ -227,7 +228,7 @@ static void wire_run(struct lk_backend *backend, struct lk_command *command) {
         .deadline_ms = clock_now_ms() + command->reply_ms,
         .data = sent,
     };
-    redis_call_start(server->link.redis, &sent->call, on_reply);
+    redis_call_start(server->link.redis, &sent->call, redis_wire_on_reply);
 }
 
 /* ---- Opening and closing */
@@ -280,7 +281,7 @@ static enum lk_status open_redisson(struct lk_backend **backend,
     return open_layout(backend, config, &backend_redis_redisson, &wire_redisson);
 }
 
-static void on_closed(void *data) {
+static void redis_wire_on_closed(void *data) {
     struct wire_server *server = data;
     lk_close_cb cb = server->on_closed;
     void *cb_data = server->data;
@@ -296,8 +297,8 @@ static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data)
     server->on_closed = cb;
     server->data = data;
     while ((watch = TAILQ_FIRST(&server->watches)) != NULL)
-        watch_end(watch);
-    redis_close(server->link.redis, on_closed, server);
+        redis_wire_watch_end(watch);
+    redis_close(server->link.redis, redis_wire_on_closed, server);
 }
 
 #define CAPS (LK_CAP_TTL | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK)

@@ -566,7 +566,7 @@ struct unsent {
     const char *why;
 };
 
-static void on_unsent(struct redis_call *call, const redisReply *reply) {
+static void redlock_on_unsent(struct redis_call *call, const redisReply *reply) {
     struct unsent *unsent = call->data;
     struct lk_command *command = unsent->command;
 
@@ -585,7 +585,7 @@ static void redlock_refuse(struct redlock *redlock, struct lk_command *command,
     unsent->status = status;
     unsent->why = why;
     unsent->call.data = unsent;
-    redis_call_start(redlock->nodes[0].redis, &unsent->call, on_unsent);
+    redis_call_start(redlock->nodes[0].redis, &unsent->call, redlock_on_unsent);
 }
 
 static void redlock_run(struct lk_backend *backend, struct lk_command *command) {

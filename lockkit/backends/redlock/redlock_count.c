@@ -78,7 +78,7 @@ bool redlock_count_break(const struct redlock_count *count, enum lk_status *stat
     return true;
 }
 
-static int compare(const void *left, const void *right) {
+static int redlock_count_compare(const void *left, const void *right) {
     const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
 
     return (a > b) - (a < b);
@@ -86,6 +86,6 @@ static int compare(const void *left, const void *right) {
 
 int64_t redlock_rank(int64_t *values, unsigned count, unsigned rank) {
     assert(rank < count);
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, redlock_count_compare);
     return values[rank];
 }

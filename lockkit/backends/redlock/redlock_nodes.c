@@ -37,7 +37,7 @@ const struct redis_script *const redlock_scripts[] = {
 
 /* ---- redlock:URL,URL,...[?option=number&...] */
 
-static bool parse_number(uint32_t *number, const char *text, uint32_t most) {
+static bool redlock_nodes_parse_number(uint32_t *number, const char *text, uint32_t most) {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
 
@@ -55,11 +55,13 @@ static bool parse_option(struct redlock_url *url, char *option) {
         return false;
     *value++ = '\0';
     if (strcmp(option, "longest") == 0)
-        return parse_number(&url->longest_ms, value, LONGEST_MOST_MS) && url->longest_ms > 0;
+        return redlock_nodes_parse_number(&url->longest_ms, value, LONGEST_MOST_MS) &&
+               url->longest_ms > 0;
     if (strcmp(option, "quarantine") == 0)
-        return parse_number(&url->quarantine_ms, value, LONGEST_MOST_MS);
+        return redlock_nodes_parse_number(&url->quarantine_ms, value, LONGEST_MOST_MS);
     if (strcmp(option, "cutoff") == 0)
-        return parse_number(&url->cutoff_ms, value, LONGEST_MOST_MS) && url->cutoff_ms > 0;
+        return redlock_nodes_parse_number(&url->cutoff_ms, value, LONGEST_MOST_MS) &&
+               url->cutoff_ms > 0;
     return false;
 }
 
@@ -178,7 +180,7 @@ static void on_loaded(struct redis_call *call, const redisReply *reply) {
     on_greeted(call->data);
 }
 
-static void on_info(struct redis_call *call, const redisReply *reply) {
+static void redlock_nodes_on_info(struct redis_call *call, const redisReply *reply) {
     struct redlock_node *node = call->data;
     char why[2 * sizeof call->message];
 
@@ -209,7 +211,7 @@ static void node_greet(struct redlock_node *node) {
     }
     node->info = (struct redis_call){
         .argc = 2, .argv = {"INFO", "server"}, .deadline_ms = INT64_MAX, .data = node};
-    redis_call_start(node->redis, &node->info, on_info);
+    redis_call_start(node->redis, &node->info, redlock_nodes_on_info);
 }
 
 /* What waited for this connection has been sent by now: at the first one the greeting was before
@@ -297,7 +299,7 @@ struct redlock_watch {
 };
 
 /* One that begins is an event as well: what was said before it was missed. */
-static void on_message(struct redis_subscription *subscription, const char *message) {
+static void redlock_nodes_on_message(struct redis_subscription *subscription, const char *message) {
     struct redlock_watch *watch = subscription->data;
     const struct redlock *redlock = watch->redlock;
     char owner[OWNER_SIZE];
@@ -310,7 +312,7 @@ static void on_message(struct redis_subscription *subscription, const char *mess
         redlock->config.push(redlock->config.data, LK_PUSH_FREE, watch->name, NULL, NULL);
 }
 
-static void watch_end(struct redlock_watch *watch) {
+static void redlock_nodes_watch_end(struct redlock_watch *watch) {
     for (unsigned i = 0; i < watch->redlock->node_count; i++)
         if (watch->subscriptions[i].data != NULL)
             redis_unsubscribe(watch->redlock->nodes[i].redis, &watch->subscriptions[i]);
@@ -325,7 +327,7 @@ static void unwatch(struct redlock *redlock, bool is_all) {
     for (watch = LIST_FIRST(&redlock->watches); watch != NULL; watch = next) {
         next = LIST_NEXT(watch, entry);
         if (is_all || watch->until_ms <= now_ms)
-            watch_end(watch);
+            redlock_nodes_watch_end(watch);
     }
     if (LIST_EMPTY(&redlock->watches))
         (void)uv_timer_stop(&redlock->timer);
@@ -344,7 +346,7 @@ static struct redlock_watch *watch_find(struct redlock *redlock, const char *nam
     return NULL;
 }
 
-static struct redlock_watch *watch_begin(struct redlock *redlock, const char *name) {
+static struct redlock_watch *redlock_nodes_watch_begin(struct redlock *redlock, const char *name) {
     struct redlock_watch *watch = calloc(1, sizeof *watch);
 
     if (watch == NULL)
@@ -357,7 +359,7 @@ static struct redlock_watch *watch_begin(struct redlock *redlock, const char *na
         struct redis_subscription *subscription = &watch->subscriptions[i];
 
         subscription->channel = watch->channel;
-        subscription->on_message = on_message;
+        subscription->on_message = redlock_nodes_on_message;
         subscription->data = watch;
         if (redis_subscribe(redlock->nodes[i].redis, subscription) != 0)
             subscription->data = NULL;
@@ -370,14 +372,14 @@ void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_
     struct redlock_watch *watch = watch_find(redlock, name);
 
     if (watch == NULL && !redlock->is_closing)
-        watch = watch_begin(redlock, name);
+        watch = redlock_nodes_watch_begin(redlock, name);
     if (watch != NULL)
         watch->until_ms = clock_now_ms() + patience_ms + LONGER_MS;
 }
 
 /* ---- Opening and closing the ensemble */
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void redlock_nodes_on_timer_closed(uv_handle_t *handle) {
     struct redlock *redlock = handle->data;
     lk_close_cb cb = redlock->on_closed;
     void *data = redlock->data;
@@ -393,7 +395,7 @@ static void node_closed(void *data) {
     struct redlock *redlock = data;
 
     if (--redlock->open == 0)
-        uv_close((uv_handle_t *)&redlock->timer, on_timer_closed);
+        uv_close((uv_handle_t *)&redlock->timer, redlock_nodes_on_timer_closed);
 }
 
 /* What is under way on a node ends there. */
@@ -421,7 +423,7 @@ void redlock_nodes_close(struct redlock *redlock) {
     redlock_nodes_idle(redlock);
 }
 
-static enum lk_status open_all(struct redlock *redlock) {
+static enum lk_status redlock_nodes_open_all(struct redlock *redlock) {
     for (unsigned i = 0; i < redlock->url.node_count; i++) {
         struct redlock_node *node = &redlock->nodes[i];
         int error;
@@ -444,7 +446,7 @@ enum lk_status redlock_nodes_open(struct redlock *redlock) {
     LIST_INIT(&redlock->watches);
     (void)uv_timer_init(redlock->config.loop, &redlock->timer);
     redlock->timer.data = redlock;
-    status = open_all(redlock);
+    status = redlock_nodes_open_all(redlock);
     if (status != LK_OK)
         shut(redlock);
     return status;

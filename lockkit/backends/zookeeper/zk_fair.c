@@ -8,7 +8,7 @@
 #define LOOK_MOST 1000 /* nodes of a line that are listed */
 
 /* Read the line; `on_line` runs later. */
-static void list(struct zk_operation *operation, strings_completion_t on_line) {
+static void zk_fair_list(struct zk_operation *operation, strings_completion_t on_line) {
     (void)zk_sending(operation, zoo_aget_children(zk_handle(operation), operation->folder, 0,
                                                   on_line, operation));
 }
@@ -36,7 +36,7 @@ static void acquire_create(struct zk_operation *operation);
 static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data);
 
 static void acquire_list(struct zk_operation *operation) {
-    list(operation, on_line_to_acquire);
+    zk_fair_list(operation, on_line_to_acquire);
 }
 
 /* -- Waiting */
@@ -106,7 +106,7 @@ static void contender_forget(struct zk_contender *contender) {
     contender->watched = contender->own = 0;
 }
 
-static void on_found(int error, const struct Stat *stat, const void *data) {
+static void zk_fair_on_found(int error, const struct Stat *stat, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
     struct zk_contender *contender = operation->contender;
 
@@ -130,7 +130,8 @@ static void acquire_adopt(struct zk_operation *operation, const struct zk_entry 
 
     (void)snprintf(operation->contender->node, ZK_NODE_SIZE, "%s", entry->node);
     (void)zk_path(path, operation->folder, entry->node);
-    (void)zk_sending(operation, zoo_aexists(zk_handle(operation), path, 0, on_found, operation));
+    (void)zk_sending(operation,
+                     zoo_aexists(zk_handle(operation), path, 0, zk_fair_on_found, operation));
 }
 
 /* -- The line */
@@ -201,7 +202,8 @@ static void on_line_to_acquire(int error, const struct String_vector *nodes, con
 
 /* -- The node */
 
-static void on_created(int error, const char *path, const struct Stat *stat, const void *data) {
+static void zk_fair_on_created(int error, const char *path, const struct Stat *stat,
+                               const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
     struct zk_contender *contender = operation->contender;
 
@@ -232,7 +234,7 @@ static void acquire_create(struct zk_operation *operation) {
     (void)zk_path(path, operation->folder, node);
     error = zoo_acreate2(zk_handle(operation), path, client->config.label,
                          (int)strlen(client->config.label), &ZOO_OPEN_ACL_UNSAFE,
-                         ZOO_EPHEMERAL_SEQUENTIAL, on_created, operation);
+                         ZOO_EPHEMERAL_SEQUENTIAL, zk_fair_on_created, operation);
     operation->contender->is_doubtful = error == ZOK;
     if (zk_sending(operation, error))
         acquire_list(operation);
@@ -332,7 +334,7 @@ void zk_release(struct zk_operation *operation) {
     else if (!contender->is_doubtful)
         contender_lost(operation);
     else if (zk_sync(operation))
-        list(operation, on_line_to_release);
+        zk_fair_list(operation, on_line_to_release);
 }
 
 /* ---- Who holds and who waits, and taking the lock from those who hold it: by the line's nodes, of
@@ -409,7 +411,7 @@ static void look_find(struct zk_operation *operation, struct zk_found *found,
     };
 }
 
-static void look_at(struct zk_operation *operation, const struct zk_line *line) {
+static void zk_fair_look_at(struct zk_operation *operation, const struct zk_line *line) {
     const size_t count = line->count < LOOK_MOST ? line->count : LOOK_MOST;
     const size_t size = sizeof(struct zk_look) + count * sizeof(struct zk_found);
     struct zk_look *look = calloc(1, size + count * sizeof *look->list);
@@ -433,7 +435,7 @@ static void look_at(struct zk_operation *operation, const struct zk_line *line) 
         look_answer(operation);
 }
 
-static void break_holders(struct zk_operation *operation, const struct zk_line *line) {
+static void zk_fair_break_holders(struct zk_operation *operation, const struct zk_line *line) {
     const char *owner = operation->sent->command->owner;
     char path[ZK_PATH_SIZE];
 
@@ -471,16 +473,16 @@ static void on_line_to_look(int error, const struct String_vector *nodes, const 
         zk_finish(operation, LK_NOMEM);
     } else {
         if (operation->verb == LK_BREAK)
-            break_holders(operation, &line);
+            zk_fair_break_holders(operation, &line);
         else
-            look_at(operation, &line);
+            zk_fair_look_at(operation, &line);
         zk_line_free(&line);
     }
 }
 
 void zk_inspect(struct zk_operation *operation) {
     if (zk_sync(operation))
-        list(operation, on_line_to_look);
+        zk_fair_list(operation, on_line_to_look);
 }
 
 void zk_break(struct zk_operation *operation) {

@@ -23,7 +23,7 @@ void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout,
 }
 
 /* Cut `suffix` off the first `*length` bytes of `text`, when they end so. */
-static bool cut(const char *text, size_t *length, const char *suffix) {
+static bool zk_line_cut(const char *text, size_t *length, const char *suffix) {
     size_t size = strlen(suffix);
 
     if (*length < size || memcmp(text + *length - size, suffix, size) != 0)
@@ -60,7 +60,7 @@ static void cut_permits(struct zk_entry *entry, size_t *length) {
     while (at > 0 && strchr(DIGITS ".", entry->node[at - 1]) != NULL)
         at--;
     if (sscanf(entry->node + at, "%10u.%10u%n", &permits, &limit, &used) != 2 ||
-        at + (size_t)used != *length || permits == 0 || !cut(entry->node, &at, "-read-"))
+        at + (size_t)used != *length || permits == 0 || !zk_line_cut(entry->node, &at, "-read-"))
         return;
     entry->is_shared = true;
     entry->permits = permits;
@@ -68,25 +68,25 @@ static void cut_permits(struct zk_entry *entry, size_t *length) {
     *length = at;
 }
 
-static bool parse(struct zk_entry *entry, const char *node) {
+static bool zk_line_parse(struct zk_entry *entry, const char *node) {
     size_t length = strlen(node);
 
     *entry =
         (struct zk_entry){.node = node, .owner = node, .owner_length = (int)length, .permits = 1};
     if (!cut_sequence(node, &length, &entry->sequence))
         return false;
-    if (cut(node, &length, "__rlock__") || cut(node, &length, "__READ__")) {
+    if (zk_line_cut(node, &length, "__rlock__") || zk_line_cut(node, &length, "__READ__")) {
         entry->is_shared = true;
-    } else if (cut(node, &length, "lock-")) {
-        (void)cut(node, &length, "-");
-        if (cut(node, &length, "-read"))
+    } else if (zk_line_cut(node, &length, "lock-")) {
+        (void)zk_line_cut(node, &length, "-");
+        if (zk_line_cut(node, &length, "-read"))
             entry->is_shared = true;
         else
             cut_permits(entry, &length);
-    } else if (!cut(node, &length, "__lock__") && !cut(node, &length, "__WRIT__")) {
+    } else if (!zk_line_cut(node, &length, "__lock__") && !zk_line_cut(node, &length, "__WRIT__")) {
         return true;
     }
-    (void)cut(node, &length, "-");
+    (void)zk_line_cut(node, &length, "-");
     if (strncmp(node, "_c_", 3) == 0 && length >= 3) {
         entry->owner += 3;
         length -= 3;
@@ -96,7 +96,7 @@ static bool parse(struct zk_entry *entry, const char *node) {
 }
 
 /* By the distance from one to the other, which is right across a wrap. */
-static int compare(const void *a, const void *b) {
+static int zk_line_compare(const void *a, const void *b) {
     uint32_t distance = (uint32_t)((const struct zk_entry *)a)->sequence -
                         (uint32_t)((const struct zk_entry *)b)->sequence;
 
@@ -108,8 +108,8 @@ int zk_line_read(struct zk_line *line, char *const *nodes, int32_t count) {
     if (line->entries == NULL)
         return -1;
     for (int32_t i = 0; i < count; i++)
-        line->count += parse(&line->entries[line->count], nodes[i]);
-    qsort(line->entries, line->count, sizeof *line->entries, compare);
+        line->count += zk_line_parse(&line->entries[line->count], nodes[i]);
+    qsort(line->entries, line->count, sizeof *line->entries, zk_line_compare);
     return 0;
 }
 
@@ -132,8 +132,8 @@ const struct zk_entry *zk_line_find(const struct zk_line *line, const char *node
 }
 
 /* Of an entry that is or would be at `place`. */
-static struct zk_stand stand(const struct zk_line *line, size_t place,
-                             const struct zk_entry *entry) {
+static struct zk_stand zk_line_stand_at(const struct zk_line *line, size_t place,
+                                        const struct zk_entry *entry) {
     struct zk_stand stand = {.is_granted = true};
     uint64_t taken = entry->permits;
 
@@ -153,7 +153,7 @@ static struct zk_stand stand(const struct zk_line *line, size_t place,
 }
 
 struct zk_stand zk_line_stand(const struct zk_line *line, const struct zk_entry *entry) {
-    return stand(line, (size_t)(entry - line->entries), entry);
+    return zk_line_stand_at(line, (size_t)(entry - line->entries), entry);
 }
 
 bool zk_line_admits(const struct zk_line *line, const struct lk_command *command) {
@@ -163,5 +163,5 @@ bool zk_line_admits(const struct zk_line *line, const struct lk_command *command
         .limit = command->limit,
     };
 
-    return stand(line, line->count, &entry).is_granted;
+    return zk_line_stand_at(line, line->count, &entry).is_granted;
 }

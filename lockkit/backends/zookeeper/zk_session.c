@@ -148,7 +148,7 @@ static _Thread_local struct log_limit errors; /* libzookeeper does not say of wh
 
 /* "2026-11-22 14:00:00,000:1234(0x7f00):ZOO_ERROR@handle_error@2000: text": the text of an error.
  */
-static void on_log(const char *line) {
+static void zk_session_on_log(const char *line) {
     const char *text = strstr(line, ":ZOO_ERROR@");
     char quoted[300];
     unsigned left_out;
@@ -232,16 +232,16 @@ static bool is_attempt_over(const struct zk_session *session) {
            uv_now(session->loop) >= session->socket->since_ms + share_ms;
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events);
+static void zk_session_on_ready(uv_poll_t *poll, int status, int events);
 
 static int session_watch(struct zk_session *session, int fd, int interest) {
     const int events = (interest & ZOOKEEPER_READ ? UV_READABLE : 0) |
                        (interest & ZOOKEEPER_WRITE ? UV_WRITABLE : 0);
 
-    return socket_watch(&session->socket, session->loop, fd, events, on_ready, session);
+    return socket_watch(&session->socket, session->loop, fd, events, zk_session_on_ready, session);
 }
 
-static void on_time(uv_timer_t *timer);
+static void zk_session_on_time(uv_timer_t *timer);
 
 /* What it wants to be told next, and what has come of what it was told. */
 static void session_go_on(struct zk_session *session) {
@@ -266,15 +266,15 @@ static void session_go_on(struct zk_session *session) {
         in_ms = SOON_MS;
     else if (!session->told_up && in_ms > LOOK_MS)
         in_ms = LOOK_MS;
-    (void)uv_timer_start(&session->timer, on_time, in_ms, 0);
+    (void)uv_timer_start(&session->timer, zk_session_on_time, in_ms, 0);
     session_tell(session);
 }
 
-static void on_time(uv_timer_t *timer) {
+static void zk_session_on_time(uv_timer_t *timer) {
     session_go_on(timer->data);
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events) {
+static void zk_session_on_ready(uv_poll_t *poll, int status, int events) {
     struct zk_session *session = poll->data;
     int flags =
         (events & UV_READABLE ? ZOOKEEPER_READ : 0) | (events & UV_WRITABLE ? ZOOKEEPER_WRITE : 0);
@@ -293,7 +293,7 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 
 static void open_handle(struct zk_session *session) {
     session->handle = zookeeper_init2(session->addresses, NULL, (int)session->url->session_ms, NULL,
-                                      NULL, ZOO_NO_LOG_CLIENTENV, on_log);
+                                      NULL, ZOO_NO_LOG_CLIENTENV, zk_session_on_log);
     if (session->handle == NULL) {
         session_begin(session, PAUSE_MS);
         return;
@@ -315,7 +315,7 @@ static void add_address(struct zk_session *session, const struct addrinfo *found
                        length ? "," : "", text, server->port);
 }
 
-static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *result) {
+static void zk_session_on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *result) {
     struct zk_session *session = request->data;
     const struct server_name *server = &session->url->servers[session->resolved];
     char why[300];
@@ -348,15 +348,15 @@ static void resolve_next(struct zk_session *session) {
         return;
     }
     session->resolving.data = session;
-    session->is_resolving = uv_getaddrinfo(session->loop, &session->resolving, on_resolved,
-                                           server->host, NULL, &hints) == 0;
+    session->is_resolving = uv_getaddrinfo(session->loop, &session->resolving,
+                                           zk_session_on_resolved, server->host, NULL, &hints) == 0;
     if (!session->is_resolving)
         session_begin(session, PAUSE_MS);
 }
 
 /* ---- Closing */
 
-static void on_handle_closed(uv_handle_t *handle) {
+static void zk_session_on_handle_closed(uv_handle_t *handle) {
     struct zk_session *session = handle->data;
     void (*cb)(void *data) = session->on_closed;
     void *data = session->data;
@@ -368,12 +368,12 @@ static void on_handle_closed(uv_handle_t *handle) {
 }
 
 static void session_tear_down(struct zk_session *session) {
-    uv_close((uv_handle_t *)&session->prepare, on_handle_closed);
-    uv_close((uv_handle_t *)&session->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&session->prepare, zk_session_on_handle_closed);
+    uv_close((uv_handle_t *)&session->timer, zk_session_on_handle_closed);
     socket_unwatch(&session->socket);
 }
 
-static void close_handle(uv_work_t *work) {
+static void zk_session_close_handle(uv_work_t *work) {
     struct zk_session *session = work->data;
 
     (void)zookeeper_close(session->handle);
@@ -402,7 +402,8 @@ static void close_now(struct zk_session *session) {
     socket_pause(session->socket);
     (void)uv_timer_start(&session->timer, on_close_late, CLOSE_MOST_MS, 0);
     session->closing.data = session;
-    if (uv_queue_work(session->loop, &session->closing, close_handle, on_handle_gone) != 0) {
+    if (uv_queue_work(session->loop, &session->closing, zk_session_close_handle, on_handle_gone) !=
+        0) {
         (void)zookeeper_close(session->handle);
         session_tear_down(session);
     }
@@ -421,7 +422,7 @@ void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *
 
 /* ---- The rest */
 
-static void on_prepare(uv_prepare_t *prepare) {
+static void zk_session_on_prepare(uv_prepare_t *prepare) {
     struct zk_session *session = prepare->data;
 
     (void)uv_prepare_stop(prepare);
@@ -437,7 +438,7 @@ static void on_prepare(uv_prepare_t *prepare) {
 }
 
 void zk_session_turn(struct zk_session *session) {
-    (void)uv_prepare_start(&session->prepare, on_prepare);
+    (void)uv_prepare_start(&session->prepare, zk_session_on_prepare);
 }
 
 struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,

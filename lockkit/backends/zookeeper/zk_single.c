@@ -16,7 +16,8 @@ struct pair {
     char lock[ZK_PATH_SIZE], token[ZK_PATH_SIZE];
 };
 
-static void pair(struct pair *pair, const struct zk_operation *operation, const char *owner) {
+static void zk_single_pair(struct pair *pair, const struct zk_operation *operation,
+                           const char *owner) {
     (void)zk_path(pair->lock, operation->folder, LOCK);
     (void)zk_path(pair->token, operation->folder, owner);
 }
@@ -73,7 +74,7 @@ static void on_holder(int error, const char *value, int length, const struct Sta
     }
 }
 
-static void on_created(int error, const void *data) {
+static void zk_single_on_created(int error, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
 
     operation->error = error;
@@ -97,15 +98,15 @@ void zk_single_acquire(struct zk_operation *operation) {
         return;
     }
     operation->error = ZOK;
-    pair(&paths, operation, contender->owner);
+    zk_single_pair(&paths, operation, contender->owner);
     (void)snprintf(held, sizeof held, "%s:%s", contender->owner, label);
     zoo_create_op_init(&both[0], paths.lock, held, (int)strlen(held), &ZOO_OPEN_ACL_UNSAFE,
                        ZOO_EPHEMERAL, NULL, 0);
     zoo_create_op_init(&both[1], paths.token, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL,
                        0);
     contender->is_doubtful = true;
-    if (!zk_sending(operation,
-                    zoo_amulti(handle, 2, both, operation->results, on_created, operation)))
+    if (!zk_sending(operation, zoo_amulti(handle, 2, both, operation->results, zk_single_on_created,
+                                          operation)))
         return;
     contender->watched = zk_hash(paths.lock);
     (void)zk_sending(operation,
@@ -120,7 +121,7 @@ static void delete_both(struct zk_operation *operation, const char *owner) {
     struct pair paths;
     zoo_op_t both[2];
 
-    pair(&paths, operation, owner);
+    zk_single_pair(&paths, operation, owner);
     zoo_delete_op_init(&both[0], paths.token, -1);
     zoo_delete_op_init(&both[1], paths.lock, -1);
     (void)zk_sending(operation, zoo_amulti(zk_handle(operation), 2, both, operation->results,
@@ -150,8 +151,8 @@ static void tell_holder(struct zk_operation *operation, struct lk_holder *holder
     zk_finish(operation, LK_OK);
 }
 
-static void on_seen(int error, const char *value, int length, const struct Stat *stat,
-                    const void *data) {
+static void zk_single_on_seen(int error, const char *value, int length, const struct Stat *stat,
+                              const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
     struct lk_command *command = zk_command(operation);
     char held[OWNER_SIZE + LABEL_MAX_BYTES + 2] = "";
@@ -188,7 +189,8 @@ static void see(struct zk_operation *operation) {
 
     (void)zk_path(path, operation->folder, LOCK);
     if (zk_sync(operation))
-        (void)zk_sending(operation, zoo_aget(zk_handle(operation), path, 0, on_seen, operation));
+        (void)zk_sending(operation,
+                         zoo_aget(zk_handle(operation), path, 0, zk_single_on_seen, operation));
 }
 
 void zk_single_inspect(struct zk_operation *operation) {

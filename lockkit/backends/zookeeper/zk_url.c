@@ -12,7 +12,7 @@
 #define DEFAULT_BASE "/lockkit"
 
 /* -1 when it is empty or too long. */
-static int copy(char *to, size_t size, const char *from, size_t length) {
+static int zk_url_copy(char *to, size_t size, const char *from, size_t length) {
     if (length == 0 || length >= size)
         return -1;
     memcpy(to, from, length);
@@ -25,10 +25,10 @@ static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
     size_t length = (size_t)(end - at);
 
     if (length == 0)
-        return copy(parsed->base, sizeof parsed->base, DEFAULT_BASE, strlen(DEFAULT_BASE));
+        return zk_url_copy(parsed->base, sizeof parsed->base, DEFAULT_BASE, strlen(DEFAULT_BASE));
     if (length == 1)
         return 0;
-    if (copy(parsed->base, sizeof parsed->base, at, length) != 0 || end[-1] == '/')
+    if (zk_url_copy(parsed->base, sizeof parsed->base, at, length) != 0 || end[-1] == '/')
         return -1;
     for (const char *segment = parsed->base; segment != NULL; segment = strchr(segment + 1, '/')) {
         size_t size = strcspn(segment + 1, "/");
@@ -43,7 +43,7 @@ static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
 }
 
 /* "?session=...&fair=...&layout=...", each once at most and in any order. */
-static int parse_query(struct zk_url *parsed, const char *text) {
+static int zk_url_parse_query(struct zk_url *parsed, const char *text) {
     char query[80], value[16];
     unsigned session_ms = parsed->session_ms;
 
@@ -79,12 +79,12 @@ int zk_url_parse(struct zk_url *parsed, const char *url) {
         server_names_parse(parsed->servers, ZK_SERVERS_MOST, at, path, DEFAULT_PORT);
     if (parsed->server_count == 0 || parse_base(parsed, path, query) != 0)
         return -1;
-    return parse_query(parsed, query);
+    return zk_url_parse_query(parsed, query);
 }
 
 /* ---- Names of locks as names of nodes */
 
-static bool is_plain(const char *name, size_t at) {
+static bool zk_url_is_plain(const char *name, size_t at) {
     if (name[at] == '.')
         return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
     return name[at] > ' ' && name[at] <= '~' && name[at] != '/' && name[at] != '%';
@@ -95,7 +95,7 @@ void zk_folder(char folder[ZK_FOLDER_SIZE], const char *base, const char *name) 
 
     assert(strlen(base) <= ZK_BASE_MAX && strlen(name) <= NAME_MAX_BYTES);
     for (size_t at = 0; name[at]; at++)
-        if (is_plain(name, at))
+        if (zk_url_is_plain(name, at))
             *to++ = name[at];
         else
             to += sprintf(to, "%%%02X", (unsigned char)name[at]);

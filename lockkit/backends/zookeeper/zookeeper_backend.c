@@ -236,7 +236,7 @@ bool zk_sync(struct zk_operation *operation) {
                       zoo_async(zk_handle(operation), operation->folder, on_synced, operation));
 }
 
-static void on_made(int error, const char *path, const void *data) {
+static void zookeeper_on_made(int error, const char *path, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
 
     (void)path;
@@ -251,8 +251,9 @@ static void on_made(int error, const char *path, const void *data) {
 }
 
 static bool make_node(struct zk_operation *operation, const char *path, int mode) {
-    return zk_sending(operation, zoo_acreate(zk_handle(operation), path, NULL, -1,
-                                             &ZOO_OPEN_ACL_UNSAFE, mode, on_made, operation));
+    return zk_sending(operation,
+                      zoo_acreate(zk_handle(operation), path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, mode,
+                                  zookeeper_on_made, operation));
 }
 
 /* One after the other, without waiting in between: the answer to the last one tells. A container
@@ -309,7 +310,7 @@ void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, 
 
 static void on_deadline(uv_timer_t *timer);
 
-static void arm(struct zk_client *client) {
+static void zookeeper_arm(struct zk_client *client) {
     const struct zk_sent *fresh = TAILQ_FIRST(&client->fresh);
     const struct zk_sent *begun = TAILQ_FIRST(&client->begun);
     int64_t next_ms, left_ms;
@@ -330,7 +331,7 @@ static void sent_answer(struct zk_sent *sent, enum lk_status status) {
     sent->command->on_answer(sent->command);
 }
 
-static bool is_over(const struct zk_sent *sent, int64_t now_ms) {
+static bool zookeeper_is_over(const struct zk_sent *sent, int64_t now_ms) {
     return sent != NULL && sent->deadline_ms <= now_ms;
 }
 
@@ -339,18 +340,18 @@ static void on_deadline(uv_timer_t *timer) {
     const int64_t now_ms = (int64_t)uv_now(client->config.loop);
     struct zk_sent *sent;
 
-    while (is_over(sent = TAILQ_FIRST(&client->begun), now_ms)) {
+    while (zookeeper_is_over(sent = TAILQ_FIRST(&client->begun), now_ms)) {
         TAILQ_REMOVE(&client->begun, sent, entry);
         sent->operation->sent = NULL;
         if (sent->command->verb == LK_RENEW)
             zk_session_leave_server(client->session);
         sent_answer(sent, LK_UNKNOWN);
     }
-    while (is_over(sent = TAILQ_FIRST(&client->fresh), now_ms)) {
+    while (zookeeper_is_over(sent = TAILQ_FIRST(&client->fresh), now_ms)) {
         TAILQ_REMOVE(&client->fresh, sent, entry);
         sent_answer(sent, LK_UNAVAILABLE);
     }
-    arm(client);
+    zookeeper_arm(client);
 }
 
 static void sent_insert(struct zk_sent_list *list, struct zk_sent *sent) {
@@ -441,38 +442,38 @@ static void clean_up(struct zk_client *client) {
     }
 }
 
-static void begin_all(struct zk_client *client) {
+static void zookeeper_begin_all(struct zk_client *client) {
     struct zk_sent *sent;
 
     while (zk_session_is_up(client->session) && (sent = TAILQ_FIRST(&client->fresh))) {
         TAILQ_REMOVE(&client->fresh, sent, entry);
         begin_sent(client, sent);
     }
-    arm(client);
+    zookeeper_arm(client);
 }
 
 /* ---- The session */
 
-static void push_all(struct zk_client *client, enum lk_push what, const char *why) {
+static void zookeeper_push_all(struct zk_client *client, enum lk_push what, const char *why) {
     client->config.push(client->config.data, what, NULL, NULL, why);
 }
 
-static void on_turn(void *data) {
-    begin_all(data);
+static void zookeeper_on_turn(void *data) {
+    zookeeper_begin_all(data);
 }
 
-static void on_up(void *data) {
+static void zookeeper_on_up(void *data) {
     struct zk_client *client = data;
 
     client->synced_ms = -1;
     client->sync_error = ZOK;
-    begin_all(client);
+    zookeeper_begin_all(client);
     clean_up(client);
-    push_all(client, LK_PUSH_FREE, NULL); /* what happened meanwhile, nobody told us */
+    zookeeper_push_all(client, LK_PUSH_FREE, NULL); /* what happened meanwhile, nobody told us */
 }
 
 static void on_doubt(void *data) {
-    push_all(data, LK_PUSH_SUSPECT, "the connection to zookeeper broke");
+    zookeeper_push_all(data, LK_PUSH_SUSPECT, "the connection to zookeeper broke");
 }
 
 static void on_expired(void *data) {
@@ -481,10 +482,10 @@ static void on_expired(void *data) {
 
     while ((contender = TAILQ_FIRST(&client->contenders)) != NULL)
         zk_contender_drop(client, contender);
-    push_all(client, LK_PUSH_LOST, "the zookeeper session has expired");
+    zookeeper_push_all(client, LK_PUSH_LOST, "the zookeeper session has expired");
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void zookeeper_run(struct lk_backend *backend, struct lk_command *command) {
     struct zk_client *client = (struct zk_client *)backend;
     struct zk_sent *sent = command->internal;
     struct zk_contender *contender = NULL;
@@ -506,7 +507,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
 
 /* ---- Opening and closing */
 
-static unsigned caps_of(const struct lk_backend *backend) {
+static unsigned zookeeper_caps_of(const struct lk_backend *backend) {
     const struct zk_client *client = (const struct zk_client *)backend;
     unsigned caps = backend_zookeeper.caps;
 
@@ -520,10 +521,10 @@ static unsigned caps_of(const struct lk_backend *backend) {
 static enum lk_status open_zookeeper(struct lk_backend **backend,
                                      const struct lk_backend_config *config) {
     struct zk_client *client = calloc(1, sizeof *client);
-    const struct zk_session_events events = {.on_up = on_up,
+    const struct zk_session_events events = {.on_up = zookeeper_on_up,
                                              .on_doubt = on_doubt,
                                              .on_expired = on_expired,
-                                             .on_turn = on_turn,
+                                             .on_turn = zookeeper_on_turn,
                                              .data = client};
 
     if (client == NULL)
@@ -548,7 +549,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
     return LK_OK;
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void zookeeper_on_timer_closed(uv_handle_t *handle) {
     struct zk_client *client = handle->data;
     lk_close_cb cb = client->on_closed;
     void *data = client->data;
@@ -563,7 +564,7 @@ static void on_timer_closed(uv_handle_t *handle) {
 static void on_session_closed(void *data) {
     struct zk_client *client = data;
 
-    uv_close((uv_handle_t *)&client->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&client->timer, zookeeper_on_timer_closed);
 }
 
 static void close_zookeeper(struct lk_backend *backend, lk_close_cb cb, void *data) {
@@ -582,6 +583,6 @@ const struct lk_backend_ops backend_zookeeper = {
     .command_size = sizeof(struct zk_sent),
     .open = open_zookeeper,
     .close = close_zookeeper,
-    .run = run,
-    .caps_of = caps_of,
+    .run = zookeeper_run,
+    .caps_of = zookeeper_caps_of,
 };
