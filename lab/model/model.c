@@ -11,6 +11,7 @@
 uint64_t model_mix(uint64_t hash, const void *bytes, size_t size) {
     const unsigned char *at = bytes;
 
+    assert(at != NULL || size == 0);
     for (; size > 0; at += 8) {
         const size_t take = size < 8 ? size : 8;
         uint64_t word = 0;

@@ -120,7 +120,7 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
 
     snprintf(path, sizeof path, "%s/summary.json", lab->home);
     (void)unlink(path);
-    if (lab->options->is_keeping)
+    if (lab->options->keep)
         snprintf(keep, sizeof keep, "--name %s-%td", claim->id, step - claim->steps + 1);
     *exit_code =
         run_script(lab, "loadgen", "%s --no-progress --output-format json %s", step->run, keep);
@@ -297,7 +297,7 @@ static int claims_show_all(struct lab *lab) {
         return exit_code;
     interrupts_watch(&lab->interrupts, lab->loop, claims_on_signal, lab);
     exit_code = show_asked(lab);
-    if (lab->options->is_keeping)
+    if (lab->options->keep)
         tell_stack(lab);
     else
         stop_stack(lab);

@@ -52,7 +52,7 @@ static json_t *make_dup_rate(const struct options *options) {
 static json_t *make_faults(const struct options *options) {
     json_t *json = json_array();
 
-    for (const char *at = options->faults; *at != '\0'; at += strspn(at, ",\n")) {
+    for (const char *at = options->fault; *at != '\0'; at += strspn(at, ",\n")) {
         const size_t length = strcspn(at, ",\n");
 
         json_text_append(&json, json_stringn(at, length));
@@ -62,7 +62,7 @@ static json_t *make_faults(const struct options *options) {
 }
 
 static json_t *make_is_judged(const struct options *options) {
-    return json_boolean(!options->is_unjudged);
+    return json_boolean(!options->no_judge);
 }
 
 #define ROW_AS(key, make, name, letter, type, member, default_text, range, reach, help)            \
@@ -72,7 +72,7 @@ static json_t *make_is_judged(const struct options *options) {
     }
 #define ROW(...) ROW_AS(NULL, NULL, __VA_ARGS__)
 static const struct option table[] = {
-    ROW("strategy", 0, TEXT, strategies, "none", NULL, HISTORY,
+    ROW("strategy", 0, TEXT, strategy, "none", NULL, HISTORY,
         "what guards the stock, in turn: none,redis,ttl=2s,atomic"),
     ROW("rate", 'R', INT, rate, "800", "1..1000000", COMPARED, "requests per second"),
     ROW("duration", 'd', DURATION, duration_ns, "1s", "1ms..1h", HISTORY, "of sending"),
@@ -86,7 +86,7 @@ static const struct option table[] = {
         "rounds of each strategy, their order rotated; medians are compared"),
     ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
-    ROW("keyless", 0, FLAG, is_keyless, NULL, NULL, COMPARED,
+    ROW("keyless", 0, FLAG, keyless, NULL, NULL, COMPARED,
         "send no Idempotency-Key: which order is whose is learned from the answers"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
@@ -97,7 +97,7 @@ static const struct option table[] = {
     ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY,
         "where order-svc listens"),
     ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "of the POST requests"),
-    ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
+    ROW("no-realtime", 0, FLAG, no_realtime, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms behind on a full core; and with fewer --workers than cores)"),
     ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
@@ -115,12 +115,12 @@ static const struct option table[] = {
     ROW("expect", 0, TEXT, expect, NULL, NULL, HISTORY,
         "verdicts that are right, VALID without one: none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED; any "
         "other anomaly is unexpected, and one with a ? may be missing"),
-    ROW("threshold", 0, LIST, thresholds, NULL, NULL, HISTORY,
+    ROW("threshold", 0, LIST, threshold, NULL, NULL, HISTORY,
         "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
-    ROW("abort-on-fail", 0, FLAG, is_aborting, NULL, NULL, HISTORY,
+    ROW("abort-on-fail", 0, FLAG, abort_on_fail, NULL, NULL, HISTORY,
         "stop as soon as a threshold is missed"),
     ROW_AS(
-        "faults", make_faults, "fault", 0, LIST, faults, NULL, NULL, COMPARED,
+        "faults", make_faults, "fault", 0, LIST, fault, NULL, NULL, COMPARED,
         "what is to fail in each round: redis:kill@2s, inventory-1:pause=2s@1s (at that moment), "
         "or a failpoint, after-read:pause=4s@100; may be given again"),
     ROW("stack", 0, TEXT, stack, NULL, NULL, NOWHERE,
@@ -130,34 +130,34 @@ static const struct option table[] = {
         "answer, and for servers to come up"),
     ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
         "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
-    ROW("stuck-after", 0, DURATION, stuck_ns, "300ms", "1ms..1h", COMPARED,
+    ROW("stuck-after", 0, DURATION, stuck_after_ns, "300ms", "1ms..1h", COMPARED,
         "a product is STUCK when nothing was sold in so much of the "
         "end of its demand, which lasted "
         "twice as long, and units are left"),
-    ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
+    ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, no_judge, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),
     ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,
         "a label for the report and the results folder"),
     ROW("results", 0, TEXT, results, "results", NULL, NOWHERE, "where the results folders are"),
-    ROW("no-results", 0, FLAG, is_unkept, NULL, NULL, NOWHERE, "write no results folder"),
+    ROW("no-results", 0, FLAG, no_results, NULL, NULL, NOWHERE, "write no results folder"),
     ROW("output-format", 0, TEXT, output_format, "text", NULL, NOWHERE, "text or json"),
     ROW("output", 'o', TEXT, output, NULL, NULL, NOWHERE, "file for the report, instead of stdout"),
-    ROW("no-tui", 0, FLAG, is_plain, NULL, NULL, NOWHERE,
+    ROW("no-tui", 0, FLAG, no_tui, NULL, NULL, NOWHERE,
         "a plain line a second instead of the live view on a terminal"),
-    ROW("json-progress", 0, FLAG, is_for_programs, NULL, NULL, NOWHERE,
+    ROW("json-progress", 0, FLAG, json_progress, NULL, NULL, NOWHERE,
         "a line of JSON four times a second instead of it, for programs"),
-    ROW("no-progress", 0, FLAG, is_quiet, NULL, NULL, NOWHERE, "neither of them"),
+    ROW("no-progress", 0, FLAG, no_progress, NULL, NULL, NOWHERE, "neither of them"),
     ROW("listen", 0, TEXT, listen, "127.0.0.1", NULL, NOWHERE, "address that `serve` listens on"),
-    ROW("class", 0, FLAG, is_class, NULL, NULL, NOWHERE,
+    ROW("class", 0, FLAG, class, NULL, NULL, NOWHERE,
         "a page that runs strategies in front of a class, too"),
     ROW("port", 0, INT, port, "8080", "1..65535", NOWHERE, "port that `serve` listens on"),
     ROW("port-base", 0, INT, port_base, "8200", "1..65443", NOWHERE,
         "where the stack of `claims` listens"),
     ROW("run-dir", 0, TEXT, run_dir, NULL, NULL, NOWHERE,
         "folder of that stack, in place of .run/claims"),
-    ROW("keep", 0, FLAG, is_keeping, NULL, NULL, NOWHERE,
+    ROW("keep", 0, FLAG, keep, NULL, NULL, NOWHERE,
         "leave the stack of `claims` running, and a results folder of each run"),
-    ROW("list-strategies", 0, FLAG, is_listing, NULL, NULL, NOWHERE,
+    ROW("list-strategies", 0, FLAG, list_strategies, NULL, NULL, NOWHERE,
         "print what the target knows, and exit"),
     ROW("inventory-db", 0, SECRET, inventory_db, NULL, NULL, NOWHERE,
         "connection string of the database inventory"),

@@ -39,16 +39,16 @@ __attribute__((format(printf, 1, 2))) static enum options_result options_refuse(
 static enum options_result check_thresholds(void) {
     char why[THRESHOLD_WHY];
 
-    if (threshold_parse(set.thresholds, &set.threshold_list, why, sizeof why) != 0)
+    if (threshold_parse(set.threshold, &set.threshold_list, why, sizeof why) != 0)
         return options_refuse("%s", why);
-    for (size_t i = 0; i < set.threshold_list.count && set.is_unjudged; i++) {
+    for (size_t i = 0; i < set.threshold_list.count && set.no_judge; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];
 
         if (threshold_needs_verdict(threshold))
             return options_refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
                                   threshold->text);
     }
-    if (set.is_aborting && set.threshold_list.count == 0)
+    if (set.abort_on_fail && set.threshold_list.count == 0)
         return options_refuse("--abort-on-fail needs a --threshold that can fail");
     return OPTIONS_OK;
 }
@@ -61,7 +61,7 @@ static enum options_result check_texts(void) {
             "turn the direction of writing");
     if (table_width(set.name) > NAME_CHARACTERS)
         return options_refuse("--name has more than 200 characters");
-    if (!utf8_is_printable(set.strategies))
+    if (!utf8_is_printable(set.strategy))
         return options_refuse("--strategy is printable text in UTF-8 without control characters");
     if (set.path[0] != '/' || !utf8_is_printable(set.path) || strchr(set.path, ' ') != NULL)
         return options_refuse(
@@ -85,14 +85,14 @@ static enum options_result check_words(void) {
         return options_refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
         return options_refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
-    if (set.is_keyless) { /* there is no key to send again */
+    if (set.keyless) { /* there is no key to send again */
         set.shape.dup_rate = 0;
         strcpy(set.dup_rate, "0");
     }
     if (!is_format(set.output_format))
         return options_refuse("--output-format is text or json%s",
                               set.command == COMMAND_CLAIMS ? ", or markdown" : "");
-    if (set.is_unjudged && set.expect[0] != '\0')
+    if (set.no_judge && set.expect[0] != '\0')
         return options_refuse("--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {
         set.items = set.repeat = 1;
@@ -140,12 +140,12 @@ static enum options_result check_faults(void) {
     const struct fault_list *faults = &set.fault_list;
     char why[FAULT_WHY];
 
-    if (fault_list_parse(set.faults, plan_span_ns(&set.shape), &set.fault_list, why, sizeof why) !=
+    if (fault_list_parse(set.fault, plan_span_ns(&set.shape), &set.fault_list, why, sizeof why) !=
         0)
         return options_refuse("%s", why);
-    if (faults->failpoint_count > 0 && (is_attack() || set.is_unjudged))
+    if (faults->failpoint_count > 0 && (is_attack() || set.no_judge))
         return options_refuse("--fault %s has no effect with --%s, for no product is made",
-                              faults->failpoints[0], set.is_unjudged ? "no-judge" : "product");
+                              faults->failpoints[0], set.no_judge ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
         return options_refuse("--fault %s needs scripts/stack: call scripts/loadgen, "
                               "or name the script with --stack",
@@ -167,9 +167,9 @@ static enum options_result make_list(void) {
         if (option->value[0] != '\0' && number_read_duration(option->value, &ns) != 0)
             return options_refuse("--%s %.40s is no duration; write it like 2ms or 1.5s",
                                   option->name, option->value);
-    if (is_attack() && !set.is_unjudged)
+    if (is_attack() && !set.no_judge)
         return OPTIONS_OK; /* until options_attack() */
-    if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
+    if (strategy_list_parse(set.strategy, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
         return options_refuse("%s", why);
     if (set.command == COMMAND_CREATE && set.list.count != 1)
@@ -344,8 +344,8 @@ int options_attack(struct options *options, const char *spec, int64_t stock, cha
         snprintf(why, why_size, "out of memory");
         return -1;
     }
-    free(options->strategies);
-    options->strategies = strategies;
+    free(options->strategy);
+    options->strategy = strategies;
     options->stock = stock;
     options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* what holds is in the spec */
     if (strategy_list_parse(spec, as_it_is, &options->list, why, why_size) != 0)

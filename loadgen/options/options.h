@@ -21,7 +21,7 @@
 
 struct options {
     /* The load. */
-    char *strategies;
+    char *strategy;
     int64_t rate;        /* requests per second */
     int64_t duration_ns; /* ignored when `requests` is set */
     int64_t requests;    /* 0: rate x duration, or the stages; never 0 once read */
@@ -30,7 +30,7 @@ struct options {
     int64_t seed;
     int64_t repeat; /* rounds of each strategy */
     char *dup_rate; /* "5%" */
-    bool is_keyless;
+    bool keyless;
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */
@@ -47,36 +47,36 @@ struct options {
 
     /* The judgement. */
     char *expect;
-    char *thresholds; /* one a line */
-    bool is_aborting; /* --abort-on-fail */
+    char *threshold; /* one a line */
+    bool abort_on_fail;
     int64_t drain_ns; /* for the ledger to become quiet after the last answer */
-    bool is_unjudged;
-    int64_t late_ns;  /* a request sent later than this missed its schedule */
-    int64_t stuck_ns; /* nothing sold for so long, at the end of the demand */
+    bool no_judge;
+    int64_t late_ns;        /* a request sent later than this missed its schedule */
+    int64_t stuck_after_ns; /* nothing sold for so long, at the end of the demand */
 
     /* The report. */
     char *name;
-    char *results;  /* folder of the results folders */
-    bool is_unkept; /* --no-results */
+    char *results; /* folder of the results folders */
+    bool no_results;
     char *output_format;
     char *output;
-    bool is_plain;        /* --no-tui */
-    bool is_quiet;        /* --no-progress */
-    bool is_for_programs; /* --json-progress */
-    char *listen;         /* of `serve` */
-    bool is_class;        /* its page for the class */
+    bool no_tui;
+    bool no_progress;
+    bool json_progress;
+    char *listen; /* of `serve` */
+    bool class;   /* its page for the class */
     int64_t port;
 
-    char *faults; /* one a line, or with commas between them */
-    char *stack;  /* path of scripts/stack, or "" */
+    char *fault; /* one a line, or with commas between them */
+    char *stack; /* path of scripts/stack, or "" */
 
     /* The claims. */
     int64_t port_base;
-    char *run_dir;   /* "": .run/claims beside the scripts */
-    bool is_keeping; /* --keep */
+    char *run_dir; /* "": .run/claims beside the scripts */
+    bool keep;
 
-    bool is_ordinary; /* --no-realtime */
-    bool is_listing;
+    bool no_realtime;
+    bool list_strategies;
     char *inventory_db, *orders_db;
 
     /* Made from the above. */

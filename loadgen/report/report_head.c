@@ -56,14 +56,14 @@ static void say_load(const struct options *options, FILE *text) {
     fprintf(text, ", %s, seed %" PRId64, options->arrival, options->seed);
     if (strtod(options->dup_rate, NULL) > 0)
         fprintf(text, ", %.20s of them sent twice", options->dup_rate);
-    if (options->is_unjudged)
+    if (options->no_judge)
         return;
     fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
         fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
     if (report_head_is_set(options->work))
         fprintf(text, ", work %.20s", options->work);
-    say_faults(options->faults, text);
+    say_faults(options->fault, text);
 }
 
 static int print_what(const struct options *options, FILE *to) {
@@ -181,7 +181,7 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     last = &summary->rounds[summary->round_count - 1];
     assert(last->item != NULL);
     if (!summary->is_interrupted && !summary->is_left_down &&
-        !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
+        !(options->abort_on_fail && (summary->round_count < planned || last->is_aborted)))
         return;
     if (summary->is_left_down && !summary->is_interrupted)
         snprintf(text, sizeof text,
@@ -218,7 +218,7 @@ static bool report_head_is_named(const struct summary *summary, const struct res
 static const char *meaning(const struct summary *summary) {
     switch (summary->exit_code) {
     case EXIT_AS_EXPECTED:
-        if (summary->options->is_unjudged)
+        if (summary->options->no_judge)
             return "nothing was judged, as --no-judge asks";
         return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
                                           : "each verdict as expected";

@@ -148,7 +148,7 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
     int error;
 
     *folder = (struct folder){.history = NULL};
-    if (options->is_unkept)
+    if (options->no_results)
         return 0;
     name_folder(options, started_us, name, sizeof name);
     if (make_folders(root_of(options)) == 0 && folder_make(folder, root_of(options), name) == 0 &&

@@ -113,10 +113,10 @@ static const char *take_run(const struct history_run *run, struct history *histo
         problem = history_read_strategies(run->strategies, options, wrong);
     if (problem == NULL)
         problem = read_shape(run->stages, options, wrong);
-    if (problem == NULL && (threshold_parse(options->thresholds, &options->threshold_list, wrong,
-                                            HISTORY_WRONG) != 0 ||
-                            fault_list_parse(options->faults, INT64_MAX, &options->fault_list,
-                                             wrong, HISTORY_WRONG) != 0))
+    if (problem == NULL &&
+        (threshold_parse(options->threshold, &options->threshold_list, wrong, HISTORY_WRONG) != 0 ||
+         fault_list_parse(options->fault, INT64_MAX, &options->fault_list, wrong, HISTORY_WRONG) !=
+             0))
         problem = wrong;
     return problem;
 }
@@ -209,8 +209,8 @@ static const char *begin_round(struct reader *reader, const struct history_round
     round->item = &options->list.items[round->strategy];
     round->faults = &options->fault_list;
     round->late_ns = options->late_ns;
-    round->stuck_ns = options->stuck_ns;
-    round->is_keyless = options->is_keyless;
+    round->stuck_ns = options->stuck_after_ns;
+    round->is_keyless = options->keyless;
     round->recorder = history_read_make_recorder(reader, (size_t)begin->requests);
     if (round->recorder == NULL)
         return no_memory;

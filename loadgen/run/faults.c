@@ -83,7 +83,7 @@ bool faults_left_down(struct run *run) {
         "loadgen: a fault put servers down: waiting for them to come up, as long as --drain says\n";
     const size_t next = run->finished + 1;
 
-    if (next == run->round_count || run->options->is_unjudged || !down_is_all(&run->down))
+    if (next == run->round_count || run->options->no_judge || !down_is_all(&run->down))
         return false;
     live_say(&run->live, told);
     return !is_up_in_time(run, run->rounds[next].products[0].id);

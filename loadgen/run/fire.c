@@ -36,8 +36,8 @@ static int lay_out_rounds(struct run *run) {
                                                   .strategy = strategy,
                                                   .repeat = repeat,
                                                   .late_ns = run->options->late_ns,
-                                                  .stuck_ns = run->options->stuck_ns,
-                                                  .is_keyless = run->options->is_keyless};
+                                                  .stuck_ns = run->options->stuck_after_ns,
+                                                  .is_keyless = run->options->keyless};
         }
     return 0;
 }
@@ -95,10 +95,10 @@ static void show_round(struct run *run, const struct round *round) {
         .repeat = round->repeat + 1,
         .repeats = (size_t)options->repeat,
         .span_ns = run->plan.span_ns,
-        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items};
+        .stock = options->no_judge ? -1 : options->stock * (int64_t)round->items};
 
     live_start(&run->live, &shown, round->recorder, run->target.client,
-               round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL);
+               round->items == 1 && !options->no_judge ? round->products[0].id : NULL);
 }
 
 static int fail_round(struct run *run, const char *why) {
@@ -119,7 +119,7 @@ struct sender fire_sender(struct run *run) {
                            .max_in_flight = (size_t)options->max_in_flight,
                            .on_start = faults_start,
                            .data = run,
-                           .is_keyless = options->is_keyless};
+                           .is_keyless = options->keyless};
 }
 
 static int send_plan(struct run *run, struct round *round, struct sender *sender) {
@@ -130,7 +130,7 @@ static int send_plan(struct run *run, struct round *round, struct sender *sender
         round->is_realtime = run->workers.is_realtime;
         snprintf(round->problem, sizeof round->problem, "%s", run->workers.why);
     } else {
-        (void)punctual_start(!run->options->is_ordinary);
+        (void)punctual_start(!run->options->no_realtime);
         rc = sender_run(sender);
         round->is_realtime = punctual_stop();
     }
@@ -150,7 +150,7 @@ static int send_round(struct run *run, struct round *round) {
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
-    if (options->is_aborting)
+    if (options->abort_on_fail)
         (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
     rc = send_plan(run, round, &sender);
     round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
@@ -259,7 +259,7 @@ static void show_verdict(struct run *run, const struct round *round) {
 }
 
 static int fire_judge(struct run *run, struct round *round) {
-    if (!run->options->is_unjudged) {
+    if (!run->options->no_judge) {
         bool is_quiet = read_ledgers(run, round);
 
         if (round->problem[0] == '\0')
@@ -310,7 +310,7 @@ static int run_round(struct run *run, struct round *round) {
         return exit_code;
     assert(round == &run->rounds[run->finished]);
     run->finished++; /* it is reported even when it cannot be kept */
-    if (run->options->is_aborting && is_threshold_missed(run, round, &round->verdict))
+    if (run->options->abort_on_fail && is_threshold_missed(run, round, &round->verdict))
         run->is_aborted = true;
     return keep_round(run, round);
 }

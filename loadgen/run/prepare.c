@@ -202,7 +202,7 @@ int prepare_products(struct run *run, struct round *round) {
     if (round->products == NULL)
         return run_fail(EXIT_INTERNAL, "out of memory");
     round->products[0] = run->attacked;
-    for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->is_unjudged; i++)
+    for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->no_judge; i++)
         exit_code = make_product(run, round, &round->products[i]);
     return exit_code;
 }

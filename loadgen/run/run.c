@@ -25,7 +25,7 @@ static int run_open_all(struct run *run) {
 
     if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
         return run_fail(EXIT_USAGE, why);
-    if (options->is_listing || options->is_unjudged)
+    if (options->list_strategies || options->no_judge)
         return 0;
     /* The target first: when nothing was started it says so at once, where a database is waited
      * for. */
@@ -51,7 +51,7 @@ static void conduct(void *arg) {
     struct run *run = arg;
 
     run->exit_code = run_open_all(run);
-    if (run->exit_code == 0 && run->options->is_listing)
+    if (run->exit_code == 0 && run->options->list_strategies)
         run->exit_code = prepare_list(run);
     else if (run->exit_code == 0 && run->options->command == COMMAND_CREATE)
         run->exit_code = prepare_create(run);
@@ -86,11 +86,11 @@ static void run_on_signal(void *data, int number) {
 }
 
 static enum live_mode live_mode_of(const struct options *options) {
-    if (options->is_quiet)
+    if (options->no_progress)
         return LIVE_QUIET;
-    if (options->is_for_programs)
+    if (options->json_progress)
         return LIVE_JSON;
-    return options->is_plain ? LIVE_PLAIN : LIVE_VIEW;
+    return options->no_tui ? LIVE_PLAIN : LIVE_VIEW;
 }
 
 /* Before there is anything else, for the workers have a copy of what there is. */
@@ -98,13 +98,13 @@ static int plan_and_staff(struct run *run) {
     const struct options *options = run->options;
     struct sender like;
 
-    if (options->command != COMMAND_FIRE || options->is_listing)
+    if (options->command != COMMAND_FIRE || options->list_strategies)
         return 0;
     if (plan_make(&run->plan, &options->shape) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     like = fire_sender(run);
     if (options->workers == 1 ||
-        workers_open(&run->workers, (size_t)options->workers, &like, !options->is_ordinary) == 0)
+        workers_open(&run->workers, (size_t)options->workers, &like, !options->no_realtime) == 0)
         return 0;
     complain("loadgen", "--workers %d could not be started: %s", (int)options->workers,
              strerror(errno));
@@ -139,7 +139,7 @@ int run(uv_loop_t *loop, struct options *options, FILE *to) {
     case COMMAND_REPORT:
         return command_report(options, to);
     case COMMAND_SERVE:
-        return options->is_class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);
+        return options->class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);
     case COMMAND_CLAIMS:
         return claims_show(loop, options, to);
     case COMMAND_FIRE:

@@ -145,7 +145,7 @@ static void test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved(vo
 static void test_a_run_that_was_stopped_says_where(void **state) {
     hold("p(99)<50ms", 2, 99e6, false);
     assert_silent_on("--abort-on-fail");
-    options.is_aborting = true;
+    options.abort_on_fail = true;
     options.repeat = 2;
     assert_says("\nstopped by --abort-on-fail in round 3 of 6, atomic\n\n");
     summary.is_left_down = true;
@@ -250,7 +250,7 @@ static void test_nothing_is_said_of_a_ledger_that_was_not_read(void **state) {
         results[i].verdict = (struct verdict){.kind = VERDICT_UNJUDGED};
         rounds[i].verdict = results[i].verdict;
     }
-    options.is_unjudged = true;
+    options.no_judge = true;
     summary.exit_code = 0;
     assert_says("exit code 0: nothing was judged");
     assert_silent_on("twins");

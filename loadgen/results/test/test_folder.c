@@ -111,7 +111,7 @@ static void test_a_folder_without_a_round_is_removed(void **state) {
 }
 
 static void test_nothing_is_made_when_none_is_wanted(void **state) {
-    options.is_unkept = true;
+    options.no_results = true;
     open_folder();
     assert_string_equal(folder.path, "");
     assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);

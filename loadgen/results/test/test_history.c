@@ -138,8 +138,8 @@ static void test_the_settings_are_read_back(void **state) {
     assert_int_equal(read->rate, 800);
     assert_int_equal(read->seed, 7);
     assert_int_equal(read->repeat, 2);
-    assert_true(read->is_ordinary);
-    assert_false(read->is_unjudged);
+    assert_true(read->no_realtime);
+    assert_false(read->no_judge);
     assert_string_equal(read->name, "a \"name\" \xef\xbf\xbd");
     assert_string_equal(read->command_line, written.options.command_line);
     assert_int_equal(read->list.count, 2);
@@ -168,7 +168,7 @@ static void test_the_verdict_is_the_same_again(void **state) {
 static void test_the_faults_that_were_asked_for_are_read_back(void **state) {
     static char faults[] = "redis:kill@1s\nafter-read:error";
 
-    written.options.faults = faults;
+    written.options.fault = faults;
     write_history(1);
     assert_int_equal(load(), 0);
     assert_int_equal(written.history.rounds[0].faults->count, 1);
@@ -183,7 +183,7 @@ static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
 }
 
 static void test_stuck_is_judged_by_what_was_known_then(void **state) {
-    written.options.stuck_ns = 50 * MS;
+    written.options.stuck_after_ns = 50 * MS;
     write_history(1);
     assert_int_equal(load(), 0);
     assert_int_equal(written.history.rounds[0].stuck_ns, 50 * MS);

@@ -15,13 +15,13 @@ static void fill_options(void) {
                 thresholds[] = "oversell==0\np(99)<250ms", command[] = "loadgen --strategy 'x y'";
 
     options_fill(&written.options, given, "none=TWIN");
-    written.options.strategies = given;
+    written.options.strategy = given;
     written.options.name = name;
-    written.options.thresholds = thresholds;
+    written.options.threshold = thresholds;
     written.options.command_line = command;
     written.options.seed = 7;
     written.options.repeat = 2;
-    written.options.is_ordinary = true;
+    written.options.no_realtime = true;
     written.options.shape.stage_count = 1;
     written.options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 400.5};
 }

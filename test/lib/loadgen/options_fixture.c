@@ -15,7 +15,7 @@ void options_fill(struct options *options, const char *strategies, const char *e
     static const struct strategy_option no_options[] = {{NULL, NULL, false}};
     char why[128];
 
-    *options = (struct options){.strategies = empty,
+    *options = (struct options){.strategy = empty,
                                 .rate = 800,
                                 .duration_ns = 1000000000,
                                 .requests = 800,
@@ -33,8 +33,8 @@ void options_fill(struct options *options, const char *strategies, const char *e
                                 .wait = empty,
                                 .ttl = empty,
                                 .expect = empty,
-                                .thresholds = empty,
-                                .faults = empty,
+                                .threshold = empty,
+                                .fault = empty,
                                 .name = empty,
                                 .results = empty,
                                 .output_format = text,
