@@ -60,9 +60,10 @@ static void segments_read_note(const struct segment_note *note, struct loaded_un
 enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
                            struct loaded_unit *taken) {
     struct segment *selling = &segments->selling;
-    struct segment_note *note = segments->notes + order;
+    struct segment_note *note;
 
     assert(order >= 0 && order < SEGMENTS_ORDERS);
+    note = &segments->notes[order];
     *taken = (struct loaded_unit){.is_again = note->before > 0};
     if (!taken->is_again && !has_unit(segments))
         return segments->is_over ? OUTCOME_SOLD_OUT : OUTCOME_OK;
@@ -77,9 +78,10 @@ enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
 }
 
 void segments_forget(struct segments *segments, int order, bool is_sold) {
-    struct segment_note *note = segments->notes + order;
+    struct segment_note *note;
 
     assert(order >= 0 && order < SEGMENTS_ORDERS);
+    note = &segments->notes[order];
     note->is_pending = 0;
     note->noted_ms = 0;
     if (!is_sold)

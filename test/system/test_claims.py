@@ -1,11 +1,12 @@
 """The command `loadgen claims`, and the first half of its claims."""
 
+import shutil
 import signal
 import subprocess
 import unittest
 
-from claims import ENVIRONMENT, HERE, claims, claims_of_half, stack
-from harness import ROOT
+from claims import ENVIRONMENT, HERE, HOME, claims, claims_of_half, stack
+from harness import ROOT, copy_template
 
 ShownClaims = claims_of_half(0)
 
@@ -17,6 +18,9 @@ class Command(unittest.TestCase):
         self.assertIn('no claim "nothing-of-the-kind"', done.stderr)
 
     def test_ctrl_c_stops_the_run_and_all_that_was_started(self):
+        HOME.mkdir()
+        self.addCleanup(shutil.rmtree, HOME)
+        copy_template(HOME)
         command = [ROOT / "scripts/loadgen", "claims", "process-lock", *HERE]
         with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as running:

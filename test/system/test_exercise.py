@@ -106,7 +106,7 @@ class Exercise(unittest.TestCase):
         for text, why in (
                 (good.replace("strategy_exercise", "strategy_other"), "it defines no strategy_exercise"),
                 (good.replace('"exercise"', '"atomic"'), 'its .name is not "exercise"'),
-                (good.replace(".sell = sell,", "")
+                (good.replace(".sell = atomic_sell,", "")
                  .replace("static enum", "enum"), "it has no .sell"),
                 (re.sub(r"\.promise = .*", "", good), "it lacks one of the texts .family, .summary, .promise, .breaks, .source"),
                 (good.replace(".default_shards = 1", ".default_shards = 0"), "its .default_shards is not 1..1000"),
