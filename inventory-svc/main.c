@@ -10,6 +10,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "pending.h"
+#include "pg_conninfo.h"
 #include "redis.h"
 #include "service.h"
 #include "stock_sql.h"
@@ -69,6 +70,7 @@ static const struct setting settings[] = {
 
 static char name[INSTANCE_BYTES];
 static char lock_dir[PATH_MAX];
+static char *db_url; /* of --db, for lockkit; to the end */
 static struct store store = {.instance = name};
 
 static int main_is_ready(void *data, char *why, size_t size) {
@@ -141,6 +143,8 @@ static int open_locks(void) {
     lk_client *client;
     enum lk_status status;
 
+    if (pg_conninfo_url(&db_url, set.service.db) != 0)
+        return service_fail(EX_SOFTWARE, "locks cannot be opened: INVENTORY_SVC_DB cannot be read");
     store.locks = (struct lock_servers){.loop = store.loop,
                                         .label = name,
                                         .pooled = store.pool,
@@ -150,7 +154,7 @@ static int open_locks(void) {
                                             [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
                                             [LOCK_AT_ZOOKEEPER] = url_or_null(set.zookeeper),
                                             [LOCK_AT_ETCD] = url_or_null(set.etcd),
-                                            [LOCK_AT_POSTGRES] = url_or_null(set.service.db),
+                                            [LOCK_AT_POSTGRES] = db_url,
                                         }};
     status = lock_servers_client(&store.locks, LOCK_AT_REDIS, "", &client);
     if (status == LK_OK)

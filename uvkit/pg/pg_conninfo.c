@@ -4,8 +4,10 @@
 
 #include "buffer.h"
 
+#include <ctype.h>
 #include <libpq-fe.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -121,4 +123,43 @@ int pg_conninfo_make(char **whole, const char *conninfo, const char *defaults, c
     else
         *whole = text.bytes;
     return rv;
+}
+
+/* A parameter of a URL: all but letters and digits is escaped. */
+static bool append_parameter(struct buffer *text, const char *before, const char *keyword,
+                             const char *value) {
+    bool is_well = buffer_append_text(text, before) && buffer_append_text(text, keyword) &&
+                   buffer_append_text(text, "=");
+
+    for (; *value != '\0' && is_well; value++) {
+        char escaped[4];
+
+        (void)snprintf(escaped, sizeof escaped, "%%%02X", (unsigned char)*value);
+        is_well = isalnum((unsigned char)*value) ? buffer_append(text, value, 1)
+                                                 : buffer_append_text(text, escaped);
+    }
+    return is_well;
+}
+
+int pg_conninfo_url(char **url, const char *conninfo) {
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    struct buffer text = {.bytes = NULL};
+    const char *before = "?";
+    bool is_well;
+
+    if (options == NULL)
+        return UV_EINVAL;
+    is_well = buffer_append_text(&text, "postgres://");
+    for (const PQconninfoOption *option = options; option->keyword != NULL && is_well; option++)
+        if (option->val != NULL) {
+            is_well = append_parameter(&text, before, option->keyword, option->val);
+            before = "&";
+        }
+    PQconninfoFree(options);
+    is_well = is_well && buffer_append(&text, "", 1);
+    if (is_well)
+        *url = text.bytes;
+    else
+        buffer_free(&text);
+    return is_well ? 0 : UV_ENOMEM;
 }

@@ -17,4 +17,8 @@ __attribute__((warn_unused_result)) int pg_conninfo_make(char **whole, const cha
                                                          const char *defaults, const char *before,
                                                          const char *after);
 
+/* Write `conninfo`, a connection string or URL, as a URL that says the same in its parameters. 0,
+ * and `*url` is the caller's to free; UV_EINVAL for a string that libpq cannot parse; UV_ENOMEM. */
+__attribute__((warn_unused_result)) int pg_conninfo_url(char **url, const char *conninfo);
+
 #endif

@@ -159,6 +159,23 @@ static void test_no_setting_of_a_role_is_a_session_s(void **state) {
     drop_role(fixture);
 }
 
+static void test_a_url_says_the_same(void **state) {
+    PQconninfoOption *options;
+    char *url;
+
+    assert_int_equal(pg_conninfo_url(&url, "host=/run/a&b user='m e' password='it\\'s %?#'"), 0);
+    assert_string_equal(url,
+                        "postgres://?user=m%20e&password=it%27s%20%25%3F%23&host=%2Frun%2Fa%26b");
+    options = PQconninfoParse(url, NULL);
+    assert_non_null(options);
+    PQconninfoFree(options);
+    free(url);
+    assert_int_equal(pg_conninfo_url(&url, ""), 0);
+    assert_string_equal(url, "postgres://");
+    free(url);
+    assert_int_equal(pg_conninfo_url(&url, "host"), UV_EINVAL);
+}
+
 #define TRANSACTION_TIMEOUT "FROM pg_settings WHERE name = 'transaction_timeout'"
 
 /* Postgres 17 and later have it; a transaction beyond it ends its session. */
@@ -202,6 +219,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_service_that_the_string_names_says_the_rest, pg_set_up,
                                         forget_variables),
         TEST(test_what_the_string_says_stands_as_it_is),
+        cmocka_unit_test(test_a_url_says_the_same),
         TEST(test_no_setting_of_a_role_is_a_session_s),
         TEST(test_no_transaction_timeout_of_a_role_is_a_session_s),
         TEST(test_connection_string_says_where_tables_are),
