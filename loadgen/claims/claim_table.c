@@ -58,10 +58,10 @@ static const struct claim_stack five = {{LAB}, "--with redlock"};
  * inventory-1 has happened. */
 #define SPAN "500ms:2,2s:80 --stock 60 --work 2ms --wait 8s --timeout 20s" CALM
 #define FORGET                                                                                     \
-    " --fault inventory-1/before-write:delay=5s@5,redis:kill@1s,redis:start@1300ms --stages " SPAN
+    " --fault inventory-1/before-write:delay=5s@5,redis:kill@2s,redis:start@2300ms --stages " SPAN
 /* No order while the replication ends: the replica could have its lock for a whole TTL. */
 #define FAILOVER                                                                                   \
-    " --fault redis:cut@0s,inventory-1/before-write:delay=5s@5,redis:failover@2s --stages "        \
+    " --fault redis:cut@0s,inventory-1/before-write:delay=5s@5,redis:failover@3s --stages "        \
     "1s:0," SPAN
 
 #define LOST "TWIN+OVERSELL?+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
@@ -112,10 +112,9 @@ const struct claim claims[] = {
      MADE "3.3",
      "With a TTL that is shorter than the work B gets A's lock, A frees B's, and C enters.",
      "The first sale, A, has written after 1 s and is held for 1.5 s more before it deletes the "
-     "key. Its TTL ends after 2 s, B takes the lock and works until 3 "
-     "s, and in the middle of that, "
-     "at 2.5 s, A deletes B's key: C enters and reads what B has read. An owner token keeps A from "
-     "it; B works for half of its TTL only, and so is never overtaken otherwise.",
+     "key. Its TTL ends after 2 s, B takes the lock and works until 3 s, and in the middle of "
+     "that, at 2.5 s, A deletes B's key: C enters and reads what B has read. An owner token keeps "
+     "A from it; B works for half of its TTL only, and so is never overtaken otherwise.",
      {CHAIN(&two, "--strategy redis-ttl --expect redis-ttl=" LOST
                   " --fault before-delete:delay=1500ms@1" SLOW),
       CURE(&two, "--strategy redis-owner --fault before-delete:delay=1500ms@1" SLOW)}},
@@ -131,9 +130,8 @@ const struct claim claims[] = {
      MADE "3.3",
      "An owner token alone does not help when the work outlives the TTL; renewal does.",
      "The first sale of inventory-1 is held for three TTLs between reading and writing. The lock "
-     "ends, the others sell what it has read, and then it writes. A "
-     "lease that is renewed meanwhile "
-     "lasts as long as the work.",
+     "ends, the others sell what it has read, and then it writes. A lease that is renewed "
+     "meanwhile lasts as long as the work.",
      {FAILURE(&two, "--strategy redis-owner --ttl 1s --expect redis-owner=" LOST
                     " --fault inventory-1/after-read:delay=3s@1" SALE),
       CURE(&two, "--strategy redis --ttl 1s --fault inventory-1/after-read:delay=3s@1" SALE)}},
@@ -177,9 +175,8 @@ const struct claim claims[] = {
      MADE "5",
      "One lock limits the sale to 1 / hold time; shards multiply it.",
      "A lock that is held for 20 ms a sale lets through 50 a second at most, and so at most 75 in "
-     "the 1.5 s in which somebody waits for it; as many as twice that "
-     "is left for a machine that is "
-     "late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
+     "the 1.5 s in which somebody waits for it; as many as twice that is left for a machine that "
+     "is late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
     {"stranded",
@@ -195,8 +192,8 @@ const struct claim claims[] = {
      PRACTICE "3.1",
      "The database alone is enough: its own row lock is right under every fault.",
      "The holder stops, is slow to commit, or is killed with its transaction open; Redis dies and "
-     "forgets. A row lock ends with its transaction, and whoever waits "
-     "for it reads what was committed.",
+     "forgets. A row lock ends with its transaction, and whoever waits for it reads what was "
+     "committed.",
      {CONTROL("cure: its holder stops, and Redis is killed", &two,
               "--strategy atomic,pg-row --fault "
               "inventory-1/before-write:pause=2s@5,redis:kill@100ms" SALE),
@@ -221,10 +218,9 @@ const struct claim claims[] = {
      OVERVIEW "optimistic locks",
      "Comparing the stock itself suffers ABA once units come back.",
      "Every second order cannot be recorded, and its unit comes back. X sells the last unit and is "
-     "held; A reads the count and is held; B sells the unit that A "
-     "has read and is recorded. Then X "
-     "is not, and its unit comes back: the count is what A has read, but the last unit is another. "
-     "A writes, and sells B's unit again. A version only grows, and A begins again.",
+     "held; A reads the count and is held; B sells the unit that A has read and is recorded. Then "
+     "X is not, and its unit comes back: the count is what A has read, but the last unit is "
+     "another. A writes, and sells B's unit again. A version only grows, and A begins again.",
      {FAILURE(&returning, "--strategy pg-value,return=count --expect pg-value=" LOST RETURNS),
       CURE(&returning, "--strategy pg-version,return=count" RETURNS)}},
     {"forgetful",
@@ -232,9 +228,8 @@ const struct claim claims[] = {
      "A Redis that may forget its last second forgets locks.",
      "Redis keeps nothing on disk, and is killed and started again while a sale of inventory-1 "
      "holds the lock and is held before its write. The others find no lock, sell the unit, and it "
-     "is sold again. A Redis that writes each grant to disk before it "
-     "answers still knows the lock; "
-     "and a fence refuses the late write, as its counter starts from a clock and never falls.",
+     "is sold again. A Redis that writes each grant to disk before it answers still knows the "
+     "lock; and a fence refuses the late write, as its counter starts from a clock and never falls.",
      {FAILURE(&forgetful, "--strategy redis --expect redis=" LOST FORGET),
       CONTROL("cure: the fence", &forgetful, "--strategy redis-fenced" FORGET),
       CONTROL("cure: each grant on disk", &two, "--strategy redis" FORGET)}},
@@ -287,8 +282,8 @@ const struct claim claims[] = {
      "The lock belongs to the session that it was asked on, and a session that has it gets it "
      "again. A pooler that lends sessions for one transaction gives the same one to the next who "
      "asks: while the first sale of inventory-1 stands still for 1 s, the others find its session, "
-     "are told that they have the lock, and sell the same unit. On a connection that is the "
-     "sale's alone the same lock keeps them out.",
+     "are told that they have the lock, and sell the same unit. On a connection that is the sale's "
+     "alone the same lock keeps them out.",
      {FAILURE(&pooled, "--strategy pg-advisory-raw --expect pg-advisory-raw=" LOST
                        " --fault inventory-1/before-write:delay=1s@1" SALE),
       CURE(&pooled, "--strategy pg-advisory --fault inventory-1/before-write:delay=1s@1" SALE)}},
