@@ -398,8 +398,10 @@ static void node_closed(void *data) {
         uv_close((uv_handle_t *)&redlock->timer, redlock_nodes_on_timer_closed);
 }
 
-/* What is under way on a node ends there. */
+/* What is under way on a node ends there. Once. */
 static void shut(struct redlock *redlock) {
+    assert(!redlock->is_shut);
+    (void)uv_timer_stop(&redlock->timer);
     redlock->is_shut = true;
     redlock->open = redlock->node_count + 1;
     for (unsigned i = 0; i < redlock->node_count; i++)
