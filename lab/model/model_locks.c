@@ -96,18 +96,6 @@ void model_leave_line(struct model_world *world, int index) {
 
 /* ---- grants */
 
-/* Of its own instance one sale at a time asks for the row, and the others wait for that. */
-static bool is_at_table(const struct model_world *world, int index) {
-    const struct model_order *orders = world->state.orders;
-
-    for (int i = 0; i <= world->setup.orders; i++)
-        if (i != index && orders[i].lock.times > 0 &&
-            orders[i].instance == orders[index].instance &&
-            model_locks_is_same(&orders[i].lock, &orders[index].lock))
-            return true;
-    return false;
-}
-
 static bool is_granted(const struct model_world *world, int index) {
     const struct store_lock *lock = &world->state.orders[index].lock;
     const uint8_t place = model_locks_place_of(world, index);
@@ -128,8 +116,6 @@ bool model_is_open(const struct model_world *world, int index) {
     if (order->lock.kind == LOCK_PG_ADVISORY_RAW)
         return true;
     if (order->waits == WAITS_LOCK ? order->lock.behind != 0 : model_line_before(world, index) != 0)
-        return false;
-    if (order->lock.kind == LOCK_TABLE && is_at_table(world, index))
         return false;
     return !is_granted(world, index);
 }
