@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *outcome_text(enum outcome outcome) {
     static const char *const texts[] = {
@@ -135,7 +136,9 @@ static bool is_row(const struct sale *sale, const struct stock_row *row) {
 
 /* What is wrong with a data set, or NULL. */
 static const char *fault_of_data_set(const struct sale *sale, const struct data_set *set) {
-    if (set->token[0] == '\0')
+    if (set == NULL)
+        return "a data set that is NULL";
+    if (set->token[0] == '\0' || memchr(set->token, '\0', sizeof set->token) == NULL)
         return "a data set that was not opened";
     if (set->last < -1 || set->last >= sale->options->shards)
         return "the row after one that there is not";
@@ -156,7 +159,8 @@ enum outcome store_load_row(struct sale *sale, const struct data_set *set,
 
     if (fault != NULL)
         return store_refuse(sale, fault);
-    if (row->available < 0 || (row->available > 0 && !is_row(sale, row)))
+    if (row->available < 0 || row->available > INT32_MAX ||
+        (row->available > 0 && !is_row(sale, row)))
         return store_refuse(sale, "the load of a row that there is not");
     return nothing_sold(sale->ops->load_row(sale, set, row));
 }

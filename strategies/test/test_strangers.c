@@ -170,6 +170,10 @@ static enum outcome loads_no_data_set(struct sale *sale) {
     return store_load_row(sale, &(struct data_set){.last = -1}, &(struct stock_row){.shard = 0});
 }
 
+static enum outcome loads_nothing(struct sale *sale) {
+    return store_load_row(sale, NULL, &(struct stock_row){.shard = 0});
+}
+
 static enum outcome loads_before_the_first(struct sale *sale) {
     struct stock_row row;
 
@@ -186,6 +190,7 @@ static enum outcome notes_of_no_row(struct sale *sale) {
 }
 
 static void test_a_row_that_there_is_not_is_failed(void **state) {
+    assert_fails(loads_nothing, "a data set that is NULL");
     assert_fails(loads_no_data_set, "a data set that was not opened");
     assert_fails(loads_no_row, "the load of a row that there is not");
     assert_fails(loads_before_the_first, "the row after one that there is not");
