@@ -138,7 +138,8 @@ static int take_unit(const redisReply *reply, void *data) {
     if (taking->is_over || strcmp(reply->str, "empty") == 0)
         return 0;
     if (sscanf(reply->str, "%7s %d %" SCNd64 " %" SCNd64 " %d", word, &taken->seen.shard,
-               &taken->seen.first_unit, &taken->seen.available, &is_half_sold) < 4)
+               &taken->seen.first_unit, &taken->seen.available, &is_half_sold) < 4 ||
+        taken->seen.available < 1)
         return -1;
     taken->is_again = strcmp(word, "again") == 0;
     taken->is_half_sold = !taken->is_again && is_half_sold == 1;
