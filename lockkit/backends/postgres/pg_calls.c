@@ -114,7 +114,8 @@ static void calls_dispatch(struct pg_calls *calls) {
             worker->link = NULL;
         }
         opening += worker->link != NULL && !worker_is_open(worker);
-        if (!worker_is_open(worker) || worker->link->running > 0)
+        if (!worker_is_open(worker) || worker->link->running > 0 ||
+            PQstatus(worker->link->pg) != CONNECTION_OK) /* its end comes */
             continue;
         call = TAILQ_FIRST(&calls->waiting);
         if (call == NULL)
