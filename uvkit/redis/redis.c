@@ -171,7 +171,8 @@ static void send_whole(struct redis *redis, struct redis_place *sent) {
     const char *rest = strstr(sent->text, script->sha1) + strlen(script->sha1);
     const size_t rest_length = sent->length - (size_t)(rest - sent->text);
     const size_t size = strlen(script->text) + rest_length + HEAD_SIZE;
-    char *text = malloc(size);
+    const bool is_late = call->deadline_ms <= clock_now_ms();
+    char *text = is_late ? NULL : malloc(size);
 
     call->is_whole = true;
     if (text != NULL) {
@@ -185,7 +186,8 @@ static void send_whole(struct redis *redis, struct redis_place *sent) {
     } else {
         free_text(sent);
         TAILQ_REMOVE(&redis->running, call, internal.entry);
-        end_later(redis, call, REDIS_IS_NOT_SENT, "out of memory");
+        end_later(redis, call, REDIS_IS_NOT_SENT,
+                  is_late ? "the deadline had passed" : "out of memory");
         redis_arm(redis);
     }
 }

@@ -229,11 +229,11 @@ static void on_script_reply(struct redis_call *call, const redisReply *reply) {
 
 static void exchange_wait(struct exchange *exchange);
 
-/* An answer before the script's says nothing: the script is sent again. */
+/* What comes before the script's answer says nothing: the script is sent again. */
 static void on_waited(struct redis_call *call, const redisReply *reply) {
     struct exchange *exchange = call->data;
 
-    if (reply != NULL && exchange->running > 1) {
+    if (exchange->running > 1 && (reply != NULL || call->status == REDIS_IS_UNKNOWN)) {
         exchange_wait(exchange);
         return;
     }
