@@ -348,7 +348,8 @@ bool pg_conn_is_stalled(const struct pg_conn *conn) {
 }
 
 bool pg_conn_has_room(const struct pg_conn *conn) {
-    return conn->slot_count < conn->pool->in_flight && !pg_conn_is_stalled(conn);
+    return conn->slot_count < conn->pool->in_flight && !pg_conn_is_stalled(conn) &&
+           conn->link->watch != NULL; /* without one it fails in the next turn */
 }
 
 static void conn_make_due(struct pg_conn *conn, int64_t due_ms) {

@@ -306,13 +306,22 @@ static void link_keep(struct pg_link *link, PGresult *result) {
     link_note_farewell(link, result);
 }
 
+/* Why the results end: the error that broke the connection, if libpq tells it. */
+static const char *link_lost_why(const struct pg_link *link) {
+    const char *error = PQerrorMessage(link->pg);
+
+    if (link->result != NULL && pg_is_error(link->result) && !pg_is_refused(link->result))
+        return pg_error_text(link->result);
+    return error[0] != '\0' ? error : "no result";
+}
+
 /* The server is ready for the next statement. Only then is the outcome known: with the extended
  * protocol it commits after it has reported the command complete, and that may still fail. */
 static void link_complete(struct pg_link *link) {
     PGresult *result = link->result;
 
     if (result == NULL || (pg_is_error(result) && !pg_is_refused(result))) {
-        link_end_broken(link, result != NULL ? pg_error_text(result) : "no result");
+        link_end_broken(link, link_lost_why(link));
         return;
     }
     link->result = NULL;
@@ -353,7 +362,7 @@ static bool link_take_results(struct pg_link *link) {
             is_between = false;
         } else if (result == NULL) {
             if (is_between)
-                link_end_broken(link, "no result");
+                link_end_broken(link, link_lost_why(link));
             is_between = true;
         } else if (is_copy(result)) { /* would come again for ever */
             PQclear(result);
@@ -369,9 +378,9 @@ static bool link_take_results(struct pg_link *link) {
 static void link_tell_notices(struct pg_link *link) {
     PGnotify *notify;
 
-    while (link->events->on_notice != NULL && link->pg != NULL &&
-           (notify = PQnotifies(link->pg)) != NULL) {
-        link->events->on_notice(link->data, notify->extra);
+    while (link->pg != NULL && (notify = PQnotifies(link->pg)) != NULL) {
+        if (link->events->on_notice != NULL)
+            link->events->on_notice(link->data, notify->extra);
         PQfreemem(notify);
     }
 }
