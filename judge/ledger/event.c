@@ -1,6 +1,7 @@
 /* Lists of events, and words for one. */
 #include "event.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ const char *event_kind_name(enum event_kind kind) {
 #undef X
     };
 
+    assert(kind < sizeof names / sizeof names[0]);
     return names[kind];
 }
 
@@ -22,6 +24,7 @@ const char *event_result_name(enum event_result result) {
 #undef X
     };
 
+    assert(result < sizeof names / sizeof names[0]);
     return names[result];
 }
 
@@ -43,6 +46,7 @@ int event_parse(const char *kind, const char *result, struct event *event) {
 struct event *event_add(struct event_list *list) {
     const size_t count = list->count;
 
+    assert(count == 0 || list->items != NULL);
     if (count == 0 || (count >= 16 && (count & (count - 1)) == 0)) {
         struct event *grown =
             realloc(list->items, (count == 0 ? 16 : 2 * count) * sizeof *list->items);

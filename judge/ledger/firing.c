@@ -3,6 +3,7 @@
 
 #include "number.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void firings_count(struct firings *firings, const struct event_list *events, con
         if (firing->times++ == 0)
             firing->first = *event;
         firing->in_time += is_in_time(event, ends_ns, items);
+        assert(firing->in_time <= firing->times);
     }
 }
 

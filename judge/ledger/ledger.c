@@ -1,6 +1,7 @@
 /* The order of a ledger's rows, and finding them by it. */
 #include "ledger.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,8 @@ static void sort_by_id(void *rows, size_t count, size_t size) {
 }
 
 void ledger_sort(struct ledger *ledger) {
+    assert(ledger->sales != NULL || ledger->sale_count == 0);
+    assert(ledger->orders != NULL || ledger->order_count == 0);
     sort_by_id(ledger->sales, ledger->sale_count, sizeof *ledger->sales);
     sort_by_id(ledger->orders, ledger->order_count, sizeof *ledger->orders);
     if (ledger->row_count > 0)
@@ -91,8 +94,10 @@ bool ledger_is_time(const char *at) {
 static int ledger_number_of(const char *digits, int count) {
     int number = 0;
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        assert(digits[i] >= '0' && digits[i] <= '9'); /* ledger_is_time() says so */
         number = 10 * number + (digits[i] - '0');
+    }
     return number;
 }
 

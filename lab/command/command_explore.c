@@ -9,6 +9,7 @@
 #include "source.h"
 #include "tell.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -82,6 +83,7 @@ static int command_explore_read_faults(const struct strategy *strategy, unsigned
     for (int i = 0; i < FAULT_COUNT; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, ", %s",
                                  sale_fault_name((enum sale_fault)i));
+    assert(used < sizeof names);
     return command_explore_refuse("--faults: one of \"%.60s\" is no fault; there are %s",
                                   set.faults, names);
 }
@@ -153,6 +155,7 @@ static bool command_explore_is_stopped(void *data, const struct exploration *so_
 static int explore_all(struct exploration *it, double *seconds) {
     int err;
 
+    assert(work.view != NULL && it->setup.strategy != NULL); /* set_up() came first */
     it->judge = command_explore_judge;
     it->is_stopped = command_explore_is_stopped;
     work.began_s = now_s();
@@ -218,6 +221,7 @@ static int command_explore_make_again(struct tell *tell) {
     static struct model_world world;
     size_t at;
 
+    assert(tell->explored->shortest.count > 0);
     switch (tell_schedule(tell, &world, work.view, &at)) {
     case REPLAY_ENDED:
     case REPLAY_ENDLESS:

@@ -7,6 +7,7 @@
 #include "live.h"
 #include "settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -72,6 +73,7 @@ static void begin_again_without_chance(int argc, char **argv) {
     char *arguments[32];
     const int persona = personality(0xffffffff);
 
+    assert(argv[argc] == NULL);
     if (persona < 0 || (persona & ADDR_NO_RANDOMIZE) != 0 || argc + 2 > 32 ||
         personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
         return;
@@ -190,6 +192,7 @@ static int grade_all(struct grading *gradings, const char *folder) {
     int points = 0, code = 0;
 
     for (int number = first; number <= last && code == 0; number++, count++) {
+        assert(count < CHAPTERS);
         if (chapter_read(&gradings[count].chapter, set.chapters, number, why) != 0)
             return command_grade_refuse("lab grade", why);
         code = grade_one(&gradings[count], folder);

@@ -6,6 +6,7 @@
 #include "settings.h"
 #include "strategies.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static struct { bool is_json; } set;
@@ -31,6 +32,7 @@ static const char *names_of(unsigned faults, const char *none, char text[80]) {
         if ((faults >> i & 1U) != 0)
             used += (size_t)snprintf(text + used, 80 - used, "%s%s", used > 0 ? ", " : "",
                                      sale_fault_name((enum sale_fault)i));
+    assert(used < 80); /* all names have room */
     return used > 0 ? text : none;
 }
 

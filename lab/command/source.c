@@ -3,6 +3,7 @@
 
 #include "command.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static int source_open_file(struct source *source, const char *path, const char 
     (void)snprintf(text, sizeof text, "exercise%s%s", options[0] != '\0' ? "," : "", options);
     if (spec_parse_of(strategy, text, &source->spec, message) != 0)
         return source_fail(message, EXIT_USAGE);
+    assert(source->spec.strategy == strategy);
     return 0;
 }
 

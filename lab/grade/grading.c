@@ -3,6 +3,7 @@
 
 #include "student.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 static void make_all(struct grading *grading, const char *object,
                      const volatile bool *is_interrupted) {
+    assert(grading->chapter.check_count > 0 && grading->chapter.check_count <= CHAPTER_CHECKS);
     for (size_t i = 0; i < grading->chapter.check_count; i++) {
         struct attempt *attempt = &grading->attempts[i];
 
@@ -57,6 +59,7 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
         grading_refuse(grading, GRADING_BROKEN, file.message);
         break;
     }
+    assert(grading->file != GRADING_CHECKED || grading->attempted == grading->chapter.check_count);
     if (*is_interrupted)
         grading->file = GRADING_STOPPED;
     student_remove(&file);
@@ -65,8 +68,10 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
 int grading_points(const struct grading *grading) {
     int points = 0;
 
+    assert(grading->attempted <= grading->chapter.check_count);
     for (size_t i = 0; i < grading->attempted; i++)
         if (grading->attempts[i].end == ATTEMPT_HOLDS)
             points += grading->chapter.checks[i].points;
+    assert(points <= 100); /* chapter_read() has added up those of all checks */
     return points;
 }

@@ -4,6 +4,7 @@
 #include "model.h"
 #include "shell_word.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool
     const struct check *check = &grading->chapter.checks[i];
     const bool holds = attempt->end == ATTEMPT_HOLDS;
 
+    assert(i < grading->attempted);
     fprintf(to, "  %-6s %3d of %3d  %s", holds ? "holds" : "FAILS", holds ? check->points : 0,
             check->points, check->name);
     if (holds)

@@ -1,6 +1,7 @@
 /* Limits and filters of system calls. */
 #include "seal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
@@ -71,6 +72,7 @@ static int set_limits(const struct seal_limits *limits) {
 }
 
 static int close_all_but(int keep) {
+    assert(keep > STDERR_FILENO); /* the other two are closed here */
     if (keep > STDERR_FILENO + 1 && close_range(STDERR_FILENO + 1, (unsigned)keep - 1, 0) != 0)
         return -1;
     (void)close(STDIN_FILENO);

@@ -303,6 +303,7 @@ void model_begin(struct model_world *world) {
     const struct model_setup *setup = &world->setup;
 
     assert(setup->orders >= 1 && setup->orders <= MODEL_ORDERS);
+    assert(setup->instances >= 1 && setup->instances <= MODEL_INSTANCES && setup->stock >= 0);
     memset(&world->state, 0, sizeof world->state);
     world->is_lost = world->is_dropped = false;
     world->mover = -1;
@@ -353,6 +354,7 @@ void model_sell(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
     enum outcome outcome;
 
+    assert(order->state == ORDER_TO_COME);
     order->begun_ms = world->state.now_ms;
     order->came_after = world->state.answered;
     outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale);
@@ -463,7 +465,9 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
     if (count == 0 && is_last && world->state.paused == 0 &&
         world->state.orders[last].state == ORDER_TO_COME)
         moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
-    return model_add_faults(world, moves, count, is_last);
+    count = model_add_faults(world, moves, count, is_last);
+    assert(count <= MODEL_MOVES);
+    return count;
 }
 
 /* Who sleeps or waits is woken when it may go on, and who comes last when all that ends by itself

@@ -2,6 +2,7 @@
  * how that ends. */
 #include "model_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- What was sent, and may arrive later or never: a write whose reply is lost, and the last step
@@ -10,6 +11,7 @@
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight) {
     struct model_state *state = &sale->world->state;
 
+    assert(state->flight.owner == 0); /* one reply is lost in a schedule */
     flight.owner = (uint8_t)(sale->index + 1);
     flight.until_ms = state->now_ms + LANDS_MS;
     state->flight = flight;
@@ -180,6 +182,7 @@ static void model_faults_go_on(struct model_world *world, int instance) {
 void model_bury(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
 
+    assert(order->state == ORDER_KILLED);
     if (is_open(&world->state.txns[index]))
         model_abort(world, index);
     if (world->state.txns[index].state != TXN_COMMITTED)

@@ -161,6 +161,7 @@ struct model_grant *model_find_grant(struct model_world *world, int index) {
 }
 
 void model_free_grant(struct model_world *world, struct model_grant *grant) {
+    assert(grant->owner != 0);
     memset(grant, 0, sizeof *grant);
     model_changed(world);
 }
@@ -254,6 +255,7 @@ static enum outcome model_locks_take(struct model_sale *sale) {
     const bool ends = traits_of(lock)->end == ENDS_AT_TTL;
     const bool is_lost = world->is_lost;
 
+    assert(lock->times == 0);
     lock->behind = 0;
     if (lock->kind != LOCK_PG_ADVISORY_RAW &&
         !model_grant(world, sale->index, ends || is_lost ? now_ms + ttl_ms : 0))

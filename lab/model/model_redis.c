@@ -416,6 +416,7 @@ void model_bring(struct model_world *world, int instance) {
         if (at_ms > world->state.now_ms)
             model_let_pass(world, at_ms);
     }
+    assert(index >= 0); /* model_may_bring() said so */
     note = note_of(world, index);
     unit = is_own ? world->state.queued[index]
                   : (struct model_unit){(int16_t)note->shard,

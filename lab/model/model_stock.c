@@ -345,6 +345,7 @@ static void raise_count(struct model_world *world, const struct model_sold *sold
     struct model_row *row = &state->rows[sold->shard];
     struct model_place *place = find_place(state, sold->shard, row->available);
 
+    assert(place != NULL || state->place_count < MODEL_UNITS);
     if (place == NULL)
         place = &state->places[state->place_count++];
     *place = (struct model_place){sold->shard, (int16_t)row->available, (int16_t)sold->unit, 0};

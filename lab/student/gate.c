@@ -7,6 +7,7 @@
 
 #include "strategy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
@@ -116,6 +117,7 @@ static void join_lines(struct gate_source *source) {
         text++;
     }
     *code = '\0';
+    assert((size_t)(code - source->code) <= source->size);
 }
 
 /* A comment, a text or a character begins at `at`: where it ends. A line's end ends all but a
@@ -124,6 +126,7 @@ static size_t gate_skip(const char *code, size_t at) {
     const char first = code[at];
     const bool is_block = first == '/' && code[at + 1] == '*';
 
+    assert(first == '/' || first == '"' || first == '\'');
     at += first == '/' ? 2 : 1;
     for (; code[at] != '\0'; at++) {
         if (is_block && code[at] == '*' && code[at + 1] == '/')
@@ -273,6 +276,7 @@ static enum student_end check_directive(const struct gate_source *source, size_t
     const size_t word = skip_blanks(code, at);
     size_t length = 0;
 
+    assert(at > 0 && code[at - 1] == '#');
     while (is_of_word(code[word + length]))
         length++;
     if (length == 0 && (code[word] == '\n' || code[word] == '\r'))

@@ -4,6 +4,7 @@
 #include "gate.h"
 #include "utf8.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,6 +46,7 @@ static void student_clean(struct student_file *file) {
     static char room[UTF8_ROOM(STUDENT_MESSAGE)];
     size_t length;
 
+    assert(strnlen(file->message, sizeof file->message) < sizeof file->message);
     (void)utf8_clean(room, file->message);
     length = strnlen(room, sizeof file->message - 1);
     while (length > 0 && ((unsigned char)room[length] & 0xc0) == 0x80)
@@ -64,6 +66,7 @@ static bool is_noexec(const char *folder) {
 static enum student_end student_make_folder(struct student_file *file) {
     const char *at = getenv("TMPDIR");
 
+    assert(file->folder[0] == '\0'); /* one folder a file */
     if (at == NULL || at[0] != '/' || strlen(at) >= 40 || is_noexec(at))
         at = "/tmp";
     (void)snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX", at);
@@ -164,6 +167,7 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
     int ends[2], status;
     pid_t child;
 
+    assert(file->folder[0] == '/'); /* student_make_folder() came first */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return student_broken(file, "pipe");
     child = fork();

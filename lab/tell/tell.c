@@ -1,6 +1,7 @@
 /* Collects what happens in a schedule. */
 #include "tell.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static int instance_of(const struct model_world *world, struct model_move move, 
 }
 
 static void tell_take_stock(struct tell_step *step, const struct model_world *world) {
+    assert(world->setup.options.shards <= MODEL_SHARDS);
     for (int i = 0; i < world->setup.options.shards; i++)
         step->stock[i] = world->state.rows[i].available;
     step->sold = world->state.sold_count;
@@ -39,6 +41,7 @@ static void tell_on_say(void *data, const struct model_world *world, struct mode
     struct tell *tell = data;
     struct tell_step *step = tell_add_step(tell);
 
+    assert(actor >= REPLAY_CLOCK && actor <= world->setup.orders);
     if (step == NULL)
         return;
     memset(step, 0, sizeof *step);
@@ -72,6 +75,7 @@ static void tell_endless(struct tell *tell, const struct model_world *world) {
 
             (void)snprintf(tell->summary + used, sizeof tell->summary - used, " %c", 'A' + i);
         }
+    assert(strlen(tell->summary) + sizeof " has not ended." <= sizeof tell->summary);
     strcat(tell->summary, " has not ended.");
 }
 

@@ -3,6 +3,7 @@
 
 #include "utf8.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ void tell_number(uint64_t number, char text[TELL_NUMBER]) {
             *to++ = ',';
         *to++ = digits[i];
     }
+    assert(to < text + TELL_NUMBER);
     *to = '\0';
 }
 
@@ -33,6 +35,7 @@ void tell_names(unsigned anomalies, char text[VIEW_TEXT]) {
         if ((anomalies >> i & 1) != 0)
             used += (size_t)snprintf(text + used, VIEW_TEXT - used, "%s%s", used > 0 ? " " : "",
                                      view_name(i));
+    assert(used < VIEW_TEXT);
 }
 
 bool tell_is_coloured(FILE *to) {
@@ -204,6 +207,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
     char subject[40], text[TELL_ACTION + 40];
     int left = 0;
 
+    assert(at < tell->count);
     for (int i = 0; i < MODEL_SHARDS; i++)
         left += step->stock[i];
     fprintf(to, "%5zu %7" PRId64 " ", at + 1, step->now_ms);

@@ -113,6 +113,7 @@ static int run_query(struct auditor *auditor, struct pg_conn *on, const char *na
     const struct audit_query *found = audit_query_find(&auditor->queries, name);
 
     assert(found != NULL);
+    assert(!found->is_orders || auditor->orders != NULL); /* it was opened to judge */
     memset(query, 0, sizeof *query);
     query->on = on;
     query->statement = &found->statement;

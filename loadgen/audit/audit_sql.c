@@ -50,6 +50,7 @@ static void number_parameters(struct audit_query *query) {
 
             query->statement.params = (int)v + 1;
             at = stpcpy(at, variables[v].parameter);
+            assert(at <= rest);
             memmove(at, rest, strlen(rest) + 1);
         }
 }

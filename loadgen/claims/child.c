@@ -1,11 +1,13 @@
 /* Spawns a program and runs the loop until it has ended. */
 #include "child.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static void child_on_exit(uv_process_t *process, int64_t status, int signal) {
     struct child *child = process->data;
 
+    assert(child->is_running);
     child->is_running = false;
     child->exit_code = signal != 0 ? 128 + signal : (int)status;
     uv_close((uv_handle_t *)process, NULL);
@@ -25,14 +27,17 @@ int child_run(struct child *child, uv_loop_t *loop, char **arguments, int output
         .stdio_count = 3,
         .stdio = streams,
     };
-    int rc = uv_spawn(loop, &child->process, &options);
+    int rc;
 
+    assert(!child->is_running && arguments[0] != NULL);
+    rc = uv_spawn(loop, &child->process, &options);
     child->process.data = child;
     child->is_running = rc == 0;
     child->exit_code = CHILD_NOT_STARTED;
     if (rc != 0)
         uv_close((uv_handle_t *)&child->process, NULL);
     (void)uv_run(loop, UV_RUN_DEFAULT);
+    assert(!child->is_running); /* its handle keeps the loop alive */
     errno = -rc;
     return child->exit_code;
 }

@@ -5,6 +5,7 @@
 #include "shell_word.h"
 #include "table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static void put_variable(struct line *line, const char *variable) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
+    assert(variable[name - 1] == '='); /* the table has "NAME=value" */
     if (to == NULL)
         return;
     fwrite(variable, 1, name, to);

@@ -14,6 +14,7 @@
 #include "summary_read.h"
 #include "table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ struct lab {
 
 /* Splits `text` at spaces into `words` from `count` on; it is cut up. */
 static size_t split(char *text, char **words, size_t count) {
+    assert(count > 0 && count < WORDS_MAX); /* the program stands before them */
     for (char *word = strsep(&text, " "); word != NULL; word = strsep(&text, " "))
         if (word[0] != '\0' && count + 1 < WORDS_MAX)
             words[count++] = word;
@@ -60,6 +62,7 @@ __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, con
     char program[PATH_SIZE + 16], text[WORDS_TEXT], *words[WORDS_MAX] = {program};
     va_list arguments;
 
+    assert(lab->log >= 0 && lab->scripts[0] != '\0'); /* open_home() came first */
     snprintf(program, sizeof program, "%s/%s", lab->scripts, name);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -118,6 +121,8 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
     char why[SUMMARY_WHY], path[PATH_SIZE + 16], keep[64] = "--no-results";
     json_t *summary;
 
+    assert(step >= claim->steps && step < claim->steps + CLAIM_STEPS);
+    assert(lab->stack == step->stack);
     snprintf(path, sizeof path, "%s/summary.json", lab->home);
     (void)unlink(path);
     if (lab->options->keep)
@@ -175,6 +180,7 @@ static int show_claim(struct lab *lab, const struct claim *claim) {
         exit_code = show_step(lab, claim, step);
     if (lab->is_interrupted)
         return EXIT_INTERRUPTED;
+    assert(step > claim->steps); /* each claim has a step */
     duration_text(time, clock_now_ns() - begun_ns);
     if (exit_code == 0)
         fprintf(lab->to, "%s: SHOWN in %s\n\n", claim->id, time);

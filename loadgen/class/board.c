@@ -4,6 +4,7 @@
 #include "json_read.h"
 #include "json_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ void board_end(struct board *board, const struct board_end *end) {
         {"folder", end->folder != NULL ? json_text(end->folder) : json_null()},
         {"said", json_text(end->said)});
 
+    assert(board->version > 1); /* board_begin() came first */
     board_put(board, "ended", ended);
     board_put(board, "doing", json_null());
     board_put(board, "is_stopping", json_false());
@@ -72,6 +74,8 @@ char *board_event(const struct board *board, size_t *length) {
     char *json = json_dumps(board->shown, JSON_COMPACT), *event = NULL;
     int printed = -1;
 
+    assert(board->version > 0); /* board_clear() came first */
+    assert(json == NULL || strchr(json, '\n') == NULL);
     if (json != NULL)
         printed =
             asprintf(&event, "id: %" PRIu64 "\nevent: board\ndata: %s\n\n", board->version, json);

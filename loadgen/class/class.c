@@ -14,6 +14,7 @@
 #include "summary_read.h"
 #include "target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -223,6 +224,7 @@ static void class_on_end(void) {
                                   .said = runner->is_too_much ? "it wrote more than 8 MiB"
                                                               : runner->tail};
 
+    assert(!runner->is_running);
     board_end(&room.board, &end);
     if (room.is_drained)
         interrupts_close(&room.interrupts);
@@ -250,8 +252,11 @@ static void class_start(struct http_exchange *exchange, const struct lesson *les
 
     path_of(programs[lesson->kind], path);
     room.lesson = *lesson;
-    for (size_t i = 0; i < lesson->count; i++) /* into the copy */
+    for (size_t i = 0; i < lesson->count; i++) { /* into the copy */
+        assert(lesson->words[i] >= lesson->text &&
+               lesson->words[i] < lesson->text + sizeof lesson->text);
         room.lesson.words[i] = room.lesson.text + (lesson->words[i] - lesson->text);
+    }
     rc = runner_start(&room.runner, room.loop,
                       lesson->kind == LESSON_RUN ? programs[LESSON_RUN] : path, room.lesson.words);
     if (rc != 0) {
@@ -352,6 +357,7 @@ static void class_on_events(struct http_exchange *exchange, void *data) {
     serve_add_headers(exchange, policy);
     if (http_reply_stream(exchange, 200, "text/event-stream"))
         class_follow(exchange);
+    assert(room.watchers > 0 && room.watchers <= WATCHERS_MAX);
     room.watchers--;
 }
 
@@ -416,6 +422,7 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     static const struct serve_more more = {routes, class_on_listening, class_on_drained};
     int exit_code;
 
+    assert(room.loop == NULL); /* one page a process */
     room.loop = loop;
     room.options = options;
     room.to = to;

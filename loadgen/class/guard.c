@@ -2,6 +2,7 @@
 #include "guard.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -60,6 +61,7 @@ bool guard_token(const char *given, const char *token) {
     const size_t length = given != NULL ? strlen(given) : 0;
     volatile unsigned char differs = length != GUARD_TOKEN - 1;
 
+    assert(strlen(token) == GUARD_TOKEN - 1); /* guard_make_token() made it */
     for (size_t i = 0; i < GUARD_TOKEN - 1; i++)
         differs |= (unsigned char)(token[i] ^ (i < length ? given[i] : 0));
     return differs == 0;

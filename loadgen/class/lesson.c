@@ -3,6 +3,7 @@
 
 #include "json_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ __attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *less
     va_list args;
     int length;
 
+    assert(lesson->used <= sizeof lesson->text && lesson->count < LESSON_WORDS);
     va_start(args, format);
     length = vsnprintf(lesson->text + lesson->used, room, format, args);
     va_end(args);
@@ -177,6 +179,7 @@ static void add_text(struct lesson *lesson, const char *flag, const char *value)
 static int lesson_finish(struct lesson *lesson, char why[LESSON_WHY]) {
     if (lesson->used >= sizeof lesson->text)
         return lesson_refuse(why, "the arguments are too long");
+    assert(lesson->count > 0 && lesson->words[0] == lesson->text);
     lesson->words[lesson->count] = NULL;
     return 0;
 }
@@ -205,6 +208,7 @@ static int lesson_read_strategies(const json_t *asked, const json_t *strategies,
 }
 
 static void add_fault(struct lesson *lesson, const struct run_fault *fault, int64_t demand_ms) {
+    assert(fault->failpoint == NULL || fault->acts[0].what == NULL); /* one of the two */
     if (fault->failpoint != NULL)
         add_text(lesson, "--fault", fault->failpoint);
     for (size_t i = 0; i < ACTS && fault->acts[i].what != NULL; i++) {

@@ -1,14 +1,17 @@
 /* Starts a program, reads both its outputs, and sees to its end. */
 #include "runner.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <string.h>
 
 static void runner_on_closed(uv_handle_t *handle) {
     struct runner *runner = handle->data;
 
+    assert(runner->open > 0);
     if (--runner->open > 0)
         return;
+    assert(runner->has_exited); /* the process's handle is closed, too */
     runner->is_running = false;
     buffer_reset(&runner->line);
     if (runner->has_started)
@@ -45,6 +48,7 @@ void runner_stop(struct runner *runner) {
 static void runner_on_exit(uv_process_t *process, int64_t exit_code, int number) {
     struct runner *runner = process->data;
 
+    assert(runner->is_running && !runner->has_exited);
     (void)uv_kill(-process->pid, SIGKILL);
     runner->has_exited = true;
     runner->exit_code = exit_code;
@@ -83,6 +87,7 @@ static void runner_keep(struct runner *runner, const char *line, size_t length) 
     if (length > most)
         length = most;
     drop = used + length > most ? used + length - most : 0;
+    assert(drop <= used && used - drop + length <= most);
     memmove(runner->tail, runner->tail + drop, used - drop);
     memcpy(runner->tail + used - drop, line, length);
     strcpy(runner->tail + used - drop + length, "\n");
@@ -151,6 +156,7 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
                                           .stdio = streams};
     int rc;
 
+    assert(!runner->is_running && runner->open == 0);
     open_handles(runner, loop);
     rc = uv_spawn(loop, &runner->process, &options);
     runner->has_started = rc == 0;
@@ -168,6 +174,7 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
 }
 
 void runner_free(struct runner *runner) {
+    assert(!runner->is_running);
     buffer_free(&runner->said);
     buffer_free(&runner->line);
 }

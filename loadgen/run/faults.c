@@ -3,6 +3,7 @@
 #include "fiber.h"
 #include "run.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@ int faults_open(struct run *run) {
     const struct fault_list *list = &options->fault_list;
     const bool is_crashing = strstr(run->rounds[run->finished].item->spec, ":crash") != NULL;
 
+    assert(run->injector.steps == NULL); /* faults_close() ended the last round's */
     run->injector = (struct injector){.act_count = 0};
     if ((!is_crashing && !fault_list_needs_mending(list)) || options->stack[0] == '\0')
         return 0;
@@ -26,6 +28,7 @@ int faults_open(struct run *run) {
 void faults_start(void *data) {
     struct run *run = data;
 
+    assert(run->sender != NULL);
     injector_start(&run->injector, run->rounds[run->finished].recorder->start_ns);
 }
 

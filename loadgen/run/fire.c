@@ -39,6 +39,7 @@ static int lay_out_rounds(struct run *run) {
                                                   .stuck_ns = run->options->stuck_after_ns,
                                                   .is_keyless = run->options->keyless};
         }
+    assert(place == run->round_count);
     return 0;
 }
 
@@ -144,6 +145,7 @@ static int send_round(struct run *run, struct round *round) {
 
     if (rc != 0)
         return rc;
+    assert(run->sender == NULL); /* one round at a time */
     sender.products = round->products;
     sender.items = round->items;
     sender.recorder = round->recorder;
@@ -207,6 +209,7 @@ static bool read_ledgers(struct run *run, struct round *round) {
     const int64_t deadline_ms = clock_now_ms() + options->drain_ns / 1000000;
     bool is_quiet = true;
 
+    assert(!options->no_judge && round->ledgers == NULL);
     round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL) {
         snprintf(round->problem, sizeof round->problem,
@@ -280,6 +283,7 @@ static int keep_round(struct run *run, struct round *round) {
     char why[FOLDER_WHY];
     int rc = folder_add(&run->folder, round, why, sizeof why);
 
+    assert(round->chart == NULL);
     round->chart = chart_make(round);
     round_forget(round);
     return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why);
@@ -337,6 +341,7 @@ static int write_report(struct run *run, const struct summary *summary) {
 static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
     struct summary summary;
 
+    assert(run->finished > 0 && run->finished <= run->round_count);
     if (summary_make(&summary, run->options, run->rounds, run->finished) == 0) {
         if (run->is_interrupted && run->finished < run->round_count) { /* or between two rounds */
             summary.is_interrupted = true;

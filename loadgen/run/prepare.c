@@ -8,6 +8,7 @@
 #include "shell_word.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,7 @@ int prepare_attack(struct run *run) {
     struct audit_found found;
     char why[TARGET_WHY];
 
+    assert(run->attacked.id[0] != '\0');
     if (auditor_find(&run->auditor, &run->attacked, &found, why, sizeof why) != 0)
         return run_fail(EXIT_UNREACHABLE, why);
     if (!found.is_there) {
@@ -197,6 +199,7 @@ static int make_product(struct run *run, const struct round *round, struct produ
 int prepare_products(struct run *run, struct round *round) {
     int exit_code = 0;
 
+    assert(round->products == NULL && run->options->items > 0);
     round->items = (size_t)run->options->items;
     round->products = calloc(round->items, sizeof *round->products);
     if (round->products == NULL)
@@ -233,6 +236,7 @@ int prepare_create(struct run *run) {
     struct round round = {.item = &run->options->list.items[0]};
     int exit_code = prepare_products(run, &round);
 
+    assert(run->options->list.count == 1);
     for (size_t i = 0; i < round.items && exit_code == 0; i++)
         fprintf(run->to, "%s\n", round.products[i].id);
     round_free(&round);

@@ -8,6 +8,7 @@
 #include "fiber.h"
 #include "serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static int run_open_all(struct run *run) {
 }
 
 static void free_rounds(struct run *run) {
+    assert(run->sender == NULL); /* it points at a round's records */
     for (size_t i = 0; i < run->round_count; i++)
         round_free(&run->rounds[i]);
     free(run->rounds);
@@ -116,6 +118,7 @@ static int plan_and_staff(struct run *run) {
 static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
     struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
 
+    assert(options->command == COMMAND_FIRE || options->command == COMMAND_CREATE);
     snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
              options->command == COMMAND_FIRE ? options->product : "");
     if (plan_and_staff(&run) != 0)

@@ -236,6 +236,7 @@ static void print_run(const char *root, const char *folder, FILE *to) {
 }
 
 static void serve_print_others(size_t from, size_t count, FILE *to) {
+    assert(from <= count);
     fputs("<p>", to);
     if (from > 0)
         fprintf(to, "<a href=\"/?from=%zu\">newer</a> ",
@@ -364,6 +365,7 @@ static struct http_route routes[ROUTES_MOST] = {
 static void serve_join_routes(const struct http_route *more) {
     size_t count = 2;
 
+    assert(routes[count].method == NULL); /* they are joined once */
     while (more->method != NULL && count + 1 < ROUTES_MOST)
         routes[count++] = *more++;
     assert(more->method == NULL);

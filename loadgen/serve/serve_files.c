@@ -1,6 +1,7 @@
 /* Opens each part of a path by itself, so that no link between leads out of the results. */
 #include "serve_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -55,6 +56,7 @@ int serve_open(const char *root, const char *folder, const char *file, size_t *s
     struct stat status;
     int fd;
 
+    assert(serve_file_named(file) != NULL); /* a browser's word is looked up before */
     if (at < 0)
         return at;
     fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -153,6 +155,7 @@ int serve_list(const char *root, struct dirent ***folders, size_t *count) {
     *count = found > 0 ? keep_folders(at, *folders, (size_t)found) : 0;
     if (found < 0)
         *folders = NULL;
+    assert(*folders != NULL || *count == 0);
     if (at >= 0)
         (void)close(at);
     return rc;

@@ -275,6 +275,7 @@ void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outco
         return;
     if (sale->ops->pass(sale, FAIL_BEFORE_UNLOCK) != OUTCOME_OK)
         outcome = OUTCOME_UNKNOWN; /* so it is not given back */
+    assert(sale->held_times > 0);
     sale->ops->unlock(sale, lock, outcome);
     if (--sale->held_times == 0)
         sale->held = NULL;

@@ -3,6 +3,7 @@
 
 #include "read_then_write.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ const char *sale_fault_name(enum sale_fault fault) {
 #undef X
     };
 
+    assert(fault < FAULT_COUNT);
     return names[fault];
 }
 
@@ -26,6 +28,7 @@ static enum outcome look_further(const struct strategy *strategy, struct sale *s
                                  enum outcome outcome) {
     bool is_found = false;
 
+    assert(outcome != OUTCOME_SOLD && !sale->is_in_transaction);
     if (sale->may_be_repeat && outcome != OUTCOME_REPEATED) {
         enum outcome looked = store_find_sale(sale, &is_found);
 

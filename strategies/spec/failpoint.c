@@ -6,6 +6,7 @@
 #include "number.h"
 #include "text_copy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -114,6 +115,7 @@ static void block_process(int64_t ms) {
 }
 
 void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop) {
+    assert(!fail_actions[action].has_duration || failpoint->ms > 0);
     switch (action) {
     case FAIL_PAUSE:
         block_process(failpoint->ms);

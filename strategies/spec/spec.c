@@ -114,6 +114,7 @@ static int parse_choice(const char *const words[WORDS], const char *text, int64_
 static int parse_value(int which, const char *value, int64_t *number) {
     int64_t unit = known[which].unit;
 
+    assert(unit > 0 && known[which].least <= known[which].most);
     if ((known[which].parse != NULL ? known[which].parse(value, number)
                                     : parse_choice(known[which].words, value, number)) != 0)
         return -1;
@@ -155,8 +156,9 @@ static int read_fail(struct reading *reading, const char *value) {
                            SPEC_FAILPOINTS, reading->text);
     if (failpoint_parse(value, &spec->failpoints[place], reading->message) != 0)
         return -1;
+    assert(strlen(value) < sizeof spec->fail); /* failpoint_parse() has refused what is too long */
     if (place == 0)
-        strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
+        strcpy(spec->fail, value);
     return 0;
 }
 
@@ -174,6 +176,7 @@ static int refuse_option(struct reading *reading, const char *name) {
 static int read_option(struct reading *reading, char *option) {
     const char *name = strsep(&option, "="), *value = option;
 
+    assert(reading->spec->strategy != NULL); /* read_name() came first */
     if (strcmp(name, "fail") == 0)
         return read_fail(reading, value != NULL ? value : "");
     for (int i = 0; i < OPTIONS; i++)
@@ -245,6 +248,7 @@ static void write_option(const struct strategy *strategy, int which, char text[S
     const char *name = known[which].name;
     int64_t usual = usual_of(strategy, which);
 
+    assert(known[which].parse != NULL || (usual >= 0 && usual < WORDS));
     if (known[which].parse == NULL)
         (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%s", name, known[which].words[usual]);
     else if (known[which].unit == 1)

@@ -2,6 +2,7 @@
 #include "addresses.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ int64_t addresses_due_ms(const struct addresses *addresses, int64_t now_ms) {
 bool addresses_next(struct addresses *addresses, bool is_silent, int64_t now_ms) {
     if (addresses->count < 2 || now_ms >= addresses->until_ms)
         return false;
+    assert(addresses->current != NULL && addresses->tried < addresses->count);
     addresses->has_silent |= is_silent;
     addresses->tried++;
     if (addresses->tried == addresses->count) {

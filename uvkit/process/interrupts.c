@@ -1,6 +1,7 @@
 /* A handle for each signal. */
 #include "interrupts.h"
 
+#include <assert.h>
 #include <signal.h>
 
 static const int numbers[INTERRUPTS] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
@@ -24,6 +25,7 @@ static bool is_left_ignored(int number) {
 
 void interrupts_watch(struct interrupts *interrupts, uv_loop_t *loop,
                       void (*on_signal)(void *data, int number), void *data) {
+    assert(interrupts->count == 0); /* its handles are not open */
     *interrupts = (struct interrupts){.on_signal = on_signal, .data = data};
     for (size_t i = 0; i < INTERRUPTS; i++) {
         uv_signal_t *handle = &interrupts->handles[interrupts->count];

@@ -1,6 +1,7 @@
 /* Another array of the same variables, without those. */
 #include "pg_variables.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static bool is_of_libpq(const char *variable) {
 void pg_variables_forget(void) {
     size_t count = 0, kept = 0;
 
+    assert(given == NULL); /* once */
     while (environ[count] != NULL)
         count++;
     left = malloc((count + 1) * sizeof *left);

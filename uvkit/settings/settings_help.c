@@ -1,6 +1,7 @@
 /* --help: what the program is, how it is called, and what each setting does. */
 #include "settings_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 
 void settings_variable(const struct setting *setting, const char *prefix,
                        char name[SETTINGS_VARIABLE_BYTES]) {
-    (void)snprintf(name, SETTINGS_VARIABLE_BYTES, "%s_%s", prefix, setting->name);
+    const int length = snprintf(name, SETTINGS_VARIABLE_BYTES, "%s_%s", prefix, setting->name);
+
+    assert(length > 0 && length < SETTINGS_VARIABLE_BYTES);
+    (void)length;
     for (char *at = name; *at != '\0'; at++)
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
 }

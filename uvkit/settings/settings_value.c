@@ -3,6 +3,7 @@
 
 #include "number.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ int settings_append(const struct setting *setting, const char *text, char *why, 
     char *both = NULL;
     int rc;
 
+    assert(setting->type == SETTING_LIST);
     if (asprintf(&both, "%s%s%s", old, newline, text) < 0)
         return settings_value_refuse(why, size, "out of memory");
     rc = set_text(setting, both, why, size);

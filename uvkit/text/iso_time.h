@@ -2,6 +2,7 @@
 #ifndef UVKIT_ISO_TIME_H
 #define UVKIT_ISO_TIME_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,6 +20,7 @@ static inline const char *iso_time(char text[ISO_TIME], int64_t us) {
     if (us < 0 || gmtime_r(&seconds, &utc) == NULL)
         return text;
     used = strftime(text, ISO_TIME, "%Y-%m-%dT%H:%M:%S", &utc);
+    assert(used > 0 && used + sizeof ".123Z" <= ISO_TIME);
     snprintf(text + used, ISO_TIME - used, ".%03dZ", (int)(us / 1000 % 1000));
     return text;
 }

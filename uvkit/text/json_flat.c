@@ -1,6 +1,7 @@
 /* One pass over the bytes, in which strings are copied. */
 #include "json_flat.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DIGITS_MOST 18 /* of an int64_t, whatever they are */
@@ -39,6 +40,7 @@ static bool copy_plain(struct reader *reader) {
     const char *at = reader->at;
     size_t length;
 
+    assert(flat->used <= sizeof flat->bytes);
     while (at < reader->end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\')
         at++;
     length = (size_t)(at - reader->at);

@@ -3,6 +3,7 @@
 
 #include "decimal.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@ static void json_line_append(struct json_line *line, const char *bytes, size_t l
 }
 
 struct json_line json_line_begin(char *bytes, size_t size) {
+    assert(size > 0);
     bytes[0] = '{';
     return (struct json_line){bytes, size, 1};
 }

@@ -3,6 +3,7 @@
 
 #include "utf8.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static void print_escaped(const char *word, size_t length, FILE *to) {
 }
 
 void shell_word_print(const char *word, size_t length, FILE *to) {
+    assert(strnlen(word, length) == length);
     if (shell_word_is_plain(word, length)) {
         fwrite(word, 1, length, to);
         return;
