@@ -16,6 +16,7 @@
 #include "stock_sql.h"
 #include "utf8.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,7 @@ static struct metric products = {"inventory_products", "Products remembered", ME
 static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     int code;
 
+    assert(name[0] != '\0' && lock_dir[0] != '\0'); /* by main_check() */
     store.loop = loop;
     store.pool = pool;
     store.port = (int)set.service.port;

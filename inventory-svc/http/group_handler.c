@@ -8,6 +8,7 @@
 #include "json_flat.h"
 #include "utf8.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ static void reply_line(struct http_exchange *exchange, const struct selling *sel
 }
 
 static void group_handler_end_member(struct group *group) {
+    assert(group->left > 0);
     if (--group->left == 0)
         fiber_event_set(&group->is_over);
 }
@@ -85,6 +87,7 @@ static bool group_handler_take_ids(struct group *group, const char *product_id,
                                    const char *order_id, bool may_be_repeat) {
     struct member *member = &group->members[group->left];
 
+    assert(group->left < ORDERS_MAX);
     member->group = group;
     member->may_be_repeat = may_be_repeat;
     group->left++;
@@ -154,6 +157,7 @@ static bool read_members(struct group *group) {
 
 /* All at once: what they wait for, they wait for together. */
 static void sell_all(struct group *group) {
+    assert(group->left > 0); /* else nobody sets is_over */
     for (size_t i = 0, count = group->left; i < count; i++)
         if (fiber_start(sell_one, &group->members[i]) != 0)
             refuse_one(&group->members[i]);

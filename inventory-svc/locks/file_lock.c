@@ -6,6 +6,7 @@
 #include "fiber.h"
 #include "log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static int lock_file(struct file_lock *lock, int dir) {
         openat(dir, lock->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
     int err;
 
+    assert(lock->file < 0);
     if (file < 0)
         return -errno;
     err = try_file(file);
@@ -149,6 +151,7 @@ int file_lock_try(uv_loop_t *loop, const char *dir, enum file_lock_way way, cons
 }
 
 void file_lock_leave(struct file_lock *lock) {
+    assert((lock->file >= 0) == (lock->way == FILE_FLOCK));
     if (lock->file >= 0)
         (void)close(lock->file);
     free(lock);

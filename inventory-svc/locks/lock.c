@@ -409,6 +409,7 @@ static void hold_on(void *arg) {
 static void begin_to_hold_on(const struct store_lock *lock, int64_t hold_ms) {
     struct held_on *held = malloc(sizeof *held);
 
+    assert(!is_lease(lock)); /* lease_release() needs the sale */
     if (held == NULL)
         return;
     *held = (struct held_on){*lock, hold_ms};

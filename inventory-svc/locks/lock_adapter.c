@@ -4,6 +4,7 @@
 #include "fiber.h"
 #include "text_copy.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* An acquire that a fiber waits for; on its stack. */
@@ -19,6 +20,7 @@ static void lock_adapter_on_acquired(lk_request *request, enum lk_status status,
                                      void *data) {
     struct acquiring *acquiring = data;
 
+    assert((status == LK_OK) == (lease != NULL));
     acquiring->status = status;
     *acquiring->attempts = lk_request_round_trips(request);
     *acquiring->kept_ns = lk_request_kept_ns(request);

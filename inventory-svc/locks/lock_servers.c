@@ -57,6 +57,7 @@ double lock_servers_count(const struct lock_servers *servers, enum lock_server s
                           size_t offset) {
     double sum = 0;
 
+    assert(offset + sizeof(uint64_t) <= sizeof(struct lk_counters));
     for (unsigned i = 0; i < servers->client_count; i++) {
         struct lk_counters counters = {.size = sizeof counters};
         uint64_t count;

@@ -65,6 +65,7 @@ static bool process_lock_is_open(const struct process_lock *lock, enum process_l
 }
 
 static void process_lock_take(struct process_lock *lock, enum process_lock_mode mode) {
+    assert(process_lock_is_open(lock, mode));
     lock->holders++;
     lock->is_exclusive = mode == PROCESS_LOCK_EXCLUSIVE;
 }
@@ -91,6 +92,7 @@ static void process_lock_pass_on(struct process_lock *lock) {
     }
     if (lock->holders > 0)
         return;
+    assert(TAILQ_EMPTY(&lock->waiters)); /* a lock without holders is open to each */
     tdelete(lock, &locks, process_lock_compare);
     free(lock);
 }

@@ -80,8 +80,10 @@ static void pending_on_timer_closed(uv_handle_t *handle) {
     void (*on_closed)(void *data) = pending->on_closed;
     void *data = pending->data;
 
+    assert(pending->open_timers > 0);
     if (--pending->open_timers > 0)
         return;
+    assert(TAILQ_EMPTY(&pending->queue) && pending->queued == 0 && pending->awaited == 0);
     free(pending);
     on_closed(data);
 }
@@ -97,6 +99,7 @@ static void pending_maybe_closed(struct pending *pending) {
 /* ---- what was added here */
 
 static void pending_drop(struct pending *pending, struct entry *entry) {
+    assert(pending->queued > 0 && pending->awaited <= pending->queued);
     TAILQ_REMOVE(&pending->queue, entry, others);
     pending->queued--;
     pending->awaited -= entry->waiting != NULL;
@@ -137,6 +140,7 @@ static void pending_gather(struct pending *pending) {
         if (at->shard == batch->shard && strcmp(at->product_id, batch->product_id) == 0)
             take_entry(pending, at);
     }
+    assert(batch->count > 0); /* the first of the queue, at least */
 }
 
 static void pending_tell(struct batch *batch, enum outcome outcome) {

@@ -247,6 +247,7 @@ static char *segment_redis_list_orders(const struct segment_sale *sales, size_t 
     for (size_t i = 0; i < count && text != NULL; i++)
         if (sales[i].outcome != OUTCOME_SOLD)
             at += sprintf(at, "%s ", sales[i].order_id);
+    assert(text == NULL || (size_t)(at - text) < count * UUID_TEXT + 2);
     return text;
 }
 

@@ -63,6 +63,7 @@ static struct product *product_find(struct product_table *table, const char *id)
 static struct product *product_add(struct product_table *table, const char *id) {
     struct product *product = calloc(1, sizeof *product);
 
+    assert(strlen(id) == UUID_TEXT - 1 && product_find(table, id) == NULL);
     if (product == NULL)
         return NULL;
     product->table = table;
@@ -84,6 +85,7 @@ static void product_forget(struct product *product) {
 }
 
 static void discard(struct product *product) {
+    assert(product->users == 0 && product->state == PRODUCT_FORGOTTEN);
     free(product->batchers);
     free(product);
 }
@@ -159,6 +161,7 @@ static enum outcome product_load(struct product *product) {
 static void load_for_all(struct product *product) {
     struct product_waiter *waiter;
 
+    assert(product->state == PRODUCT_LOADING);
     product->outcome = product_load(product);
     if (product->outcome == OUTCOME_OK || product->outcome == OUTCOME_BAD_STRATEGY)
         product->state = PRODUCT_REMEMBERED;
@@ -245,5 +248,6 @@ void product_table_close(struct product_table *table) {
         product_forget(product);
         discard(product);
     }
+    assert(table->count == 0);
     free(table);
 }

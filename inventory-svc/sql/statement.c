@@ -5,6 +5,7 @@
 #include "log.h"
 #include "text_copy.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,7 @@ static enum outcome statement_outcome_of(struct statement *statement, const stru
 
 enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
                                struct pg_query *query, char message[MESSAGE_BYTES]) {
+    assert(query->on != NULL);
     query->statement = &statement->pg;
     (void)pg_prepare_await(pool, query);
     return statement_outcome_of(statement, query, message);

@@ -1,6 +1,7 @@
 /* SQL of the stock and of selling from it. */
 #include "stock_sql.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ static struct statement writes[] = {
 };
 
 static struct number compared(const struct stock_row *seen, enum guard guard) {
+    assert(seen != NULL || guard == GUARD_ANY);
     switch (guard) {
     case GUARD_ANY:
         break;

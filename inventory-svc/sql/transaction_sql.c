@@ -1,6 +1,7 @@
 /* SQL of transactions. */
 #include "transaction_sql.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,10 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
         [SERIALIZABLE] = STATEMENT("begin_serializable", 0, "BEGIN ISOLATION LEVEL SERIALIZABLE"),
     };
     struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &begins[isolation], &query, message);
+    enum outcome outcome;
 
+    assert(on != NULL); /* else the next sale on that connection would be in it */
+    outcome = statement_read(pool, &begins[isolation], &query, message);
     pg_query_clear(&query);
     return outcome;
 }

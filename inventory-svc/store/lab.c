@@ -185,6 +185,7 @@ static void write_all(void *arg) {
         is_away = lab->is_closing && !is_ok;
         lab_end_batch(&batch, is_ok);
     }
+    assert(lab->is_writing && lab->waiting == 0);
     lab->is_writing = false;
     if (lab->is_closing)
         pg_pool_close(lab->pool, lab_on_pool_closed, lab);

@@ -3,6 +3,7 @@
 
 #include "decimal.h"
 
+#include <assert.h>
 #include <string.h>
 
 void sale_cost_init(struct sale_cost *cost) {
@@ -11,6 +12,7 @@ void sale_cost_init(struct sale_cost *cost) {
 }
 
 static void sale_cost_add(int64_t *total, int64_t ns) {
+    assert(ns >= 0); /* -1 says that there is none */
     *total = *total < 0 ? ns : *total + ns;
 }
 

@@ -185,6 +185,7 @@ enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t
 static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
     int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
 
+    assert(live->is_transaction == (live->conn != NULL));
     if (!live->is_transaction)
         live->conn = pg_hold(live->store->pool, ready_ms);
     if (live->conn != NULL)
@@ -405,6 +406,7 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
 
 /* The connection is free for others once the server has rolled back. */
 static void live_end(struct live_sale *live) {
+    assert(live->is_transaction && live->conn != NULL);
     live->is_transaction = false;
     live_give_back_conn(live);
 }
@@ -451,6 +453,7 @@ static enum outcome live_win_again(struct live_sale *live, const struct lock_cal
         (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
         return OUTCOME_FAILED;
     }
+    assert(live->lock_times > 0);
     live->lock_times++;
     return OUTCOME_OK;
 }

@@ -3,6 +3,7 @@
 #include "inspection.h"
 #include "lockctl.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static void bench_record(struct user *user, enum step step) {
 static void bench_stop(struct user *user) {
     struct bench *bench = user->bench;
 
+    assert(user->client != NULL && bench->busy > 0);
     lk_client_close(user->client, NULL, NULL);
     user->client = NULL;
     if (--bench->busy > 0)
@@ -152,6 +154,7 @@ static int bench_print_text(const struct bench *bench, double seconds) {
 static int bench_report(const struct bench *bench) {
     double seconds = (double)(bench->ended_ns - bench->began_ns) / 1e9;
 
+    assert(bench->busy == 0 && bench->session.client == NULL);
     if ((set.is_json ? bench_print_json : bench_print_text)(bench, seconds) != 0)
         return fail(EX_IOERR, "the output cannot be made or written");
     if (bench->failed == 0)

@@ -11,6 +11,7 @@
 
 #include "pg_variables.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -143,6 +144,7 @@ static void on_look(uv_timer_t *timer) {
 int child_start(struct child *child, uv_loop_t *loop, char **argv) {
     int error;
 
+    assert(child->on_stop != NULL && child->on_end != NULL);
     child->has_terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     child->is_ended = false;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -167,6 +169,7 @@ void child_close(struct child *child) {
 }
 
 void child_signal(struct child *child, int number) {
+    assert(child->pid > 0); /* or kill() would mean another group, or all processes */
     (void)kill(-child->pid, number);
 }
 
@@ -185,6 +188,7 @@ void child_go_on(struct child *child) {
 }
 
 int child_exit_code(const struct child *child) {
+    assert(child->is_ended);
     return WIFSIGNALED(child->status) ? EXIT_SIGNAL + WTERMSIG(child->status)
                                       : WEXITSTATUS(child->status);
 }

@@ -3,6 +3,7 @@
 #include "inspection.h"
 #include "lockctl.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static struct {
@@ -17,6 +18,7 @@ static struct {
 } asked;
 
 static void holders_finish(int code) {
+    assert(asked.session.client != NULL);
     asked.code = code;
     lk_client_close(asked.session.client, NULL, NULL);
     asked.session.client = NULL;

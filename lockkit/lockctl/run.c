@@ -110,6 +110,7 @@ static int parse_wait(const char *text, uint32_t *wait_ms) {
 /* ---- The end */
 
 static void run_finish(struct run *run, int code) {
+    assert(run->lease == NULL && run->session.client != NULL);
     run->code = code;
     for (size_t i = 0; i < FORWARDED; i++)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
@@ -136,6 +137,7 @@ static void on_child_end(struct child *child) {
     struct run *run = child->data;
     lk_lease *lease = run->lease;
 
+    assert(lease != NULL); /* held for as long as any of the group runs */
     run->lease = NULL;
     child_close(child);
     lk_release(lease, run_on_released, run);

@@ -4,6 +4,7 @@
 #include "lockctl.h"
 #include "utf8.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,6 +100,7 @@ static void watch_on_inspected(enum lk_status status, const struct lk_inspection
     char *owners;
 
     (void)data;
+    assert(watch.is_asking);
     watch.is_asking = false;
     if (watch.is_closing)
         return;

@@ -63,6 +63,9 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
     char host[256];
     int code;
 
+    assert(instance == &inventory->instances[inventory->count]
+               ? inventory->count < INSTANCES_MAX
+               : instance->is_gone && instance->calls == 0);
     if (http_origin_parse(url, host, sizeof host, &options.port) != 0) {
         (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
                        "\"%s\" is no URL of the form http://host:port", url);
@@ -109,6 +112,7 @@ static void on_groups_closed(void *data) {
     struct inventory *inventory = data;
     http_client_cb on_closed = inventory->on_closed;
 
+    assert(inventory->is_closing && inventory->count == 0);
     data = inventory->data;
     free(inventory);
     if (on_closed != NULL)

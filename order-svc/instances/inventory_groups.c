@@ -148,6 +148,7 @@ static void groups_take_line(struct inventory_group *group, const char *line, si
 }
 
 static bool groups_keep(struct buffer *line, const char *bytes, size_t length) {
+    assert(line->length <= LINE_MOST);
     return length <= LINE_MOST - line->length && buffer_append(line, bytes, length);
 }
 
@@ -174,8 +175,10 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
     struct inventory_groups *groups = group->groups;
     const size_t room = group->count * LINE_MOST - group->received;
     const size_t taken = length < room ? length : room;
-    bool is_good = groups_take_lines(group, bytes, taken) && taken == length;
+    bool is_good;
 
+    assert(group->received <= group->count * LINE_MOST);
+    is_good = groups_take_lines(group, bytes, taken) && taken == length;
     group->received += taken;
 
     if (!TAILQ_EMPTY(&group->answered) && !group->is_answered) {
@@ -253,8 +256,10 @@ static bool write_body(struct inventory_group *group) {
 /* Without memory the deadline is one that has passed: so it ends as a call that was not sent. */
 static void send_group(struct inventory_group *group) {
     struct inventory_groups *groups = group->groups;
-    bool is_whole = write_body(group);
+    bool is_whole;
 
+    assert(group->count > 0 && group->body.length == 0);
+    is_whole = write_body(group);
     TAILQ_REMOVE(&groups->gathering, group, entry);
     group->call = (struct http_call){.method = "POST",
                                      .target = "/reservations",
@@ -275,6 +280,7 @@ static void send_or_leave_alone(struct inventory_group *group) {
         send_group(group);
         return;
     }
+    assert(group->count == 1);
     TAILQ_REMOVE(&group->groups->gathering, group, entry);
     TAILQ_CONCAT(&alone, &group->waiting, entry);
     TAILQ_FIRST(&alone)->is_alone = true;
@@ -285,6 +291,7 @@ static void send_or_leave_alone(struct inventory_group *group) {
 static void tell_answered(struct inventory_group *group) {
     struct inventory_members answered = TAILQ_HEAD_INITIALIZER(answered);
 
+    assert(group->is_answered && !TAILQ_EMPTY(&group->answered));
     TAILQ_REMOVE(&group->groups->answered, group, entry);
     group->is_answered = false;
     TAILQ_CONCAT(&answered, &group->answered, entry);
@@ -334,6 +341,7 @@ static bool groups_join(struct inventory_groups *groups, struct http_client *cli
 
     if (group == NULL || (member->may_be_repeat && groups_find(group, member->order_id) != NULL))
         return false;
+    assert(group->count < MEMBERS_MOST);
     TAILQ_INSERT_TAIL(&group->waiting, member, entry);
     group->count++;
     act_at_end_of_turn(groups);

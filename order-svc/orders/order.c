@@ -297,7 +297,10 @@ static void order_record(struct order_svc *svc, struct placement *placement, boo
     char why[PG_MESSAGE_BYTES];
     bool is_repeat;
     int64_t asked_ns = clock_now_ns();
-    enum pg_status status = insert(svc, &placement->order, &is_repeat, why);
+    enum pg_status status;
+
+    assert(placement->outcome == ORDER_PLACED && placement->order.unit >= 1);
+    status = insert(svc, &placement->order, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {

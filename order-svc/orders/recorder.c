@@ -53,6 +53,7 @@ static void recorder_run(void *data, const struct batcher_calls *batch, unsigned
     assert(count > 0 && count <= GROUP_MOST);
     TAILQ_FOREACH (call, batch, entry)
         inserts[i++] = &((struct recording *)call)->insert;
+    assert(i == count);
     metric_add(&orders, count);
     insert_all(data, inserts, count, TAILQ_LAST(batch, batcher_calls)->deadline_ms);
 }

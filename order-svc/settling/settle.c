@@ -195,6 +195,7 @@ static int next_overlap_ms(struct settle *settle) {
                         now_ms - settle->overlap_at_ms >= OVERLAP_LATEST_MS;
 
     settle->passes = is_due ? 1 : settle->passes + 1;
+    assert(settle->passes >= 1 && settle->passes <= OVERLAP_PASSES);
     if (is_due)
         settle->overlap_at_ms = now_ms;
     return is_due ? OVERLAP_MS : 0;

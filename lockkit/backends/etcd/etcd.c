@@ -125,6 +125,7 @@ static void inspect_answer(struct etcd_sent *sent, int64_t remaining_ms) {
     struct standing *standings = calloc(count + 1, sizeof *standings);
     struct etcd_keys keys;
 
+    assert(holders <= count);
     etcd_sent_keys(sent, &keys);
     for (size_t i = 0; all != NULL && standings != NULL && i < count; i++) {
         const json_t *kv = json_array_get(sent->line, i);
@@ -291,6 +292,7 @@ static void etcd_on_idle_closed(uv_handle_t *handle) {
     lk_close_cb cb = etcd->on_closed;
     void *data = etcd->data;
 
+    assert(STAILQ_EMPTY(&etcd->answers) && TAILQ_EMPTY(&etcd->owners.by_use));
     free(etcd);
     cb(data);
 }

@@ -50,6 +50,7 @@ static void sent_confirm(struct etcd_sent *sent, int64_t term) {
 
 static void sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
                        void (*on_answer)(struct etcd_ask *ask)) {
+    assert(lease->id != 0); /* or the server would choose one, and we could not revoke it */
     etcd_sent_ask(
         sent, "/v3/lease/grant",
         json_pack("{s:I, s:I}", "ID", (json_int_t)lease->id, "TTL", (json_int_t)lease->asked_s),
@@ -115,6 +116,7 @@ static void acquire_granted(struct etcd_sent *sent) {
     struct lk_command *command = sent->command;
     struct etcd_owner *owner = sent->owner;
 
+    assert(owner->revision > 0); /* the fencing token */
     command->granted_ms = left_ms_of(sent, &owner->lease);
     etcd_owner_unwatch(owner);
     if (command->granted_ms == 0) {

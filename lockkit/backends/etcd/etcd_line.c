@@ -1,6 +1,7 @@
 /* Keys, transactions, and who stands where. */
 #include "etcd_line.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name
     char key[ETCD_KEY_SIZE];
     size_t length = strlen(prefix);
 
+    assert(length < ETCD_PREFIX_SIZE && strlen(name) <= NAME_MAX_BYTES);
+    assert(owner == NULL || strlen(owner) <= LABEL_MAX_BYTES);
     memcpy(key, prefix, length);
     length = append_name(key, length, name);
     key[length++] = '/';

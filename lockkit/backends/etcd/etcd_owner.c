@@ -31,6 +31,7 @@ struct etcd_owner *etcd_owner_find(struct etcd_owners *owners, const char *token
 }
 
 void etcd_owner_ref(struct etcd_owners *owners, struct etcd_owner *owner) {
+    assert(!owner->is_gone); /* or it stands in no list */
     owner->refs++;
     TAILQ_REMOVE(&owners->by_use, owner, entry);
     TAILQ_INSERT_TAIL(&owners->by_use, owner, entry);
@@ -118,6 +119,7 @@ struct etcd_owner *etcd_owner_new(struct etcd_owners *owners, const char *token,
     size_t token_size = strlen(token) + 1, name_size = strlen(name) + 1;
     struct etcd_owner *owner = calloc(1, sizeof *owner + token_size + name_size);
 
+    assert(etcd_owner_find(owners, token) == NULL);
     if (owner == NULL)
         return NULL;
     memcpy(owner->text, token, token_size);

@@ -228,6 +228,7 @@ static int64_t deadline_of(const struct etcd_ask *ask) {
 static void send_now(struct etcd_ask *ask) {
     struct etcd_servers *servers = ask->internal.servers;
 
+    assert(servers->current < servers->url.count);
     free(ask->internal.headers);
     ask->internal.headers = headers_of(servers);
     ask->internal.is_out_of_memory = ask->internal.body == NULL || ask->internal.headers == NULL;
@@ -306,6 +307,7 @@ static void authenticate(struct etcd_servers *servers, int64_t deadline_ms) {
 
 void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
                     json_t *body, int64_t deadline_ms) {
+    assert(ask->on_answer != NULL && ask->internal.body == NULL); /* one question at a time */
     memset(&ask->internal, 0, sizeof ask->internal);
     ask->was_unknown = false;
     ask->code = 0;
@@ -446,6 +448,7 @@ static void etcd_servers_on_client_closed(void *data) {
 void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), void *data) {
     unsigned count = servers->url.count;
 
+    assert(!servers->is_authenticating && TAILQ_EMPTY(&servers->waiting));
     servers->on_closed = cb;
     servers->data = data;
     for (unsigned i = 0; i < count; i++) {

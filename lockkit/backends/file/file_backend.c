@@ -72,6 +72,7 @@ static struct owner *owner_new(const char *token, const char *name) {
 
     if (owner == NULL)
         return NULL;
+    assert(strlen(token) == OWNER_SIZE - 1);
     (void)snprintf(owner->token, sizeof owner->token, "%s", token);
     memcpy(owner->name, name, size);
     owner->held = (struct file_held){-1, -1};
@@ -92,6 +93,8 @@ static void file_backend_take_acquired(struct folder *folder, struct task *task)
     struct owner *owner = file_backend_find(folder, task->job.owner);
 
     if (task->status == LK_OK && owner == NULL) {
+        assert(task->owner != NULL); /* file_backend_run() has made it */
+        assert((task->job.held.lock >= 0) == (folder->kind == &file_flock));
         owner = task->owner;
         task->owner = NULL;
         owner->held = task->job.held;
@@ -108,6 +111,7 @@ static void take_released(struct folder *folder, struct task *task) {
 
     if (owner == NULL || (task->status != LK_OK && task->status != LK_LOST))
         return;
+    assert(task->job.held.lock < 0 && task->job.held.record < 0); /* the kind has closed them */
     LIST_REMOVE(owner, entry);
     free(owner);
 }
@@ -268,6 +272,9 @@ static void file_backend_run(struct lk_backend *backend, struct lk_command *comm
     struct folder *folder = (struct folder *)backend;
     struct task *task = command->internal;
 
+    assert(command->on_answer != NULL && strlen(command->name) <= NAME_MAX_BYTES);
+    assert(command->owner != NULL || command->verb == LK_INSPECT || command->verb == LK_BREAK);
+    assert(!folder->is_closing);
     task->command = command;
     task->job = (struct file_job){.verb = command->verb,
                                   .root = folder->path,
@@ -337,6 +344,7 @@ static void on_poll_closed(uv_handle_t *handle) {
     void *data = folder->data;
     struct owner *owner;
 
+    assert(folder->is_closing && STAILQ_EMPTY(&folder->tasks));
     while ((owner = LIST_FIRST(&folder->owners)) != NULL) {
         LIST_REMOVE(owner, entry);
         if (owner->held.lock >= 0) {

@@ -7,6 +7,7 @@
  * the lock is free, and of nothing when others try in vain. */
 #include "file_job.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ static enum lk_status file_flock_release(struct file_job *job) {
 
     if (job->held.lock < 0)
         return LK_LOST;
+    assert(job->held.record >= 0);
     if (file_record_read(job->held.record, &record) == 0) {
         (void)strcpy(record.owner, free_owner);
         (void)file_record_write(job->held.record, &record);

@@ -1,6 +1,7 @@
 /* Folders, names and records: what both kinds of lock are made of. */
 #include "file_job.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -134,6 +135,7 @@ int file_record_write(int file, const struct file_record *record) {
                           record->process.boot, record->label);
     ssize_t written;
 
+    assert(length > 0 && length <= RECORD_SIZE);
     for (char *at = text; *at; at++) /* one line, whatever the label is */
         if (*at == '\n')
             *at = ' ';

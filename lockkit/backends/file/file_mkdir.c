@@ -11,6 +11,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct files {
 };
 
 static void name_files(struct files *files, const char *base) {
+    assert(strlen(base) + strlen(".coming") <= NAME_MAX);
     (void)snprintf(files->held, sizeof files->held, "%s.held", base);
     (void)snprintf(files->guard, sizeof files->guard, "%s.guard", base);
     (void)snprintf(files->fence, sizeof files->fence, "%s.fence", base);
@@ -151,6 +153,7 @@ static enum lk_status file_mkdir_acquire(struct file_job *job, const struct file
 static enum lk_status file_mkdir_look(struct file_job *job, const struct files *files) {
     bool is_there, is_meant;
 
+    assert(job->verb != LK_ACQUIRE);
     if (read_holder(files, &job->record, &is_there) != 0)
         return file_refuse(job, "record");
     job->is_taken = is_there && !file_process_is_dead(&job->record.process);

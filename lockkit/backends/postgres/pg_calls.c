@@ -12,6 +12,7 @@
 static void calls_dispatch(struct pg_calls *calls);
 
 static void worker_start(struct pg_worker *worker, struct pg_call *call) {
+    assert(worker->call == NULL && call->worker == NULL);
     worker->call = call;
     call->worker = worker;
     if (call->round_trips != NULL)
@@ -145,6 +146,7 @@ void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned 
 }
 
 void pg_calls_run(struct pg_calls *calls, struct pg_call *call) {
+    assert(call->on_end != NULL && call->count <= PG_CALL_PARAMS);
     call->worker = NULL;
     TAILQ_INSERT_TAIL(&calls->waiting, call, entry);
     calls_dispatch(calls);
@@ -157,6 +159,7 @@ bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {
         TAILQ_REMOVE(&calls->waiting, call, entry);
         return false;
     }
+    assert(worker->call == call);
     worker->call = NULL;
     worker->stuck_at_ms = clock_now_ms();
     return true;

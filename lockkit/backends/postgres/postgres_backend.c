@@ -185,6 +185,7 @@ void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
     struct lk_command *command = sent->command;
     int count = PQntuples(rows);
 
+    assert(sent->result == NULL && sent->holders == NULL);
     sent->result = rows;
     sent->holders = calloc((size_t)count + 1, sizeof *sent->holders);
     if (sent->holders == NULL) {
@@ -215,6 +216,7 @@ static void run_postgres(struct lk_backend *base, struct lk_command *command) {
     struct pg_sent *sent = command->internal;
 
     assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
+    assert(command->owner != NULL || command->verb == LK_INSPECT || command->verb == LK_BREAK);
     *sent = (struct pg_sent){
         .command = command, .backend = backend, .due_ms = clock_now_ms() + command->reply_ms};
     command->remaining_ms = -1;
@@ -321,6 +323,7 @@ static enum lk_status open_postgres(struct lk_backend **out,
 static void on_postgres_handle_closed(uv_handle_t *handle) {
     struct pg_backend *backend = handle->data;
 
+    assert(backend->is_closing && backend->handles > 0);
     backend->handles--;
     postgres_maybe_closed(backend);
 }

@@ -84,6 +84,7 @@ static void session_take(struct session *session, enum statement statement, stru
                                                      sent->above,
                                                      sent->reserved};
 
+    assert(!session->is_held && session->owner[0] != '\0'); /* Postgres counts grants */
     session->is_used = true;
     session->is_cancelled = false;
     session_run(session, statement, statement == WAIT ? NULL : sent, sql[session->mode],
@@ -112,6 +113,7 @@ static void session_give_back(struct session *session) {
 static void session_call(struct session *session, const char *sql) {
     if (session->is_called)
         return;
+    assert(session->pid[0] != '\0');
     session->is_called = true;
     session->call = (struct pg_call){.sql = sql,
                                      .count = sql == pg_session_end_sql ? 2 : 1,
@@ -176,6 +178,7 @@ static void session_drop(struct session *session, bool is_gone, enum lk_status u
     char owner[OWNER_SIZE], name[NAME_MAX_BYTES + 1];
     struct pg_sent *sent;
 
+    assert(session->link == NULL);
     memcpy(owner, session->owner, sizeof owner);
     memcpy(name, session->name, sizeof name);
     session->is_used = session->is_used && !is_gone;
@@ -227,6 +230,7 @@ static void on_session_called(struct pg_call *ended, PGresult *result, enum lk_s
     struct session *session = ended->data;
 
     (void)status;
+    assert(session->is_called && ended == &session->call);
     session->is_called = false;
     if (session->link == NULL) {
         ghost_called(session, result);

@@ -86,6 +86,8 @@ static enum lk_status open_node(struct cluster *cluster, const char *host, int p
     char *url = malloc(size);
     enum lk_status status;
 
+    assert(cluster->node_count < NODES_MOST && !cluster->is_closing);
+    assert(strlen(host) < CLUSTER_HOST_SIZE);
     if (url == NULL)
         return LK_NOMEM;
     (void)snprintf(url, size, "redis://%s%s%s%s:%d%s", cluster->user, is_ipv6 ? "[" : "", host,
@@ -192,6 +194,7 @@ static struct node *redirect(struct routed *routed, bool *is_ask) {
                      redirection.port);
     *is_ask = redirection.is_ask;
     if (!redirection.is_ask) {
+        assert(redirection.slot >= 0 && redirection.slot < CLUSTER_SLOTS);
         cluster->slots[redirection.slot] = node;
         learn(cluster, NULL);
     }
@@ -213,6 +216,7 @@ static void redis_cluster_on_answer(struct lk_command *inner) {
     void *const data = command->data, *const internal = command->internal;
     const uint32_t reply_ms = command->reply_ms;
 
+    assert(inner == &routed->inner && command->on_answer != NULL);
     command->round_trips = inner->round_trips;
     if (node != NULL) {
         route(routed, node, is_ask);
@@ -263,6 +267,7 @@ static void redis_cluster_run(struct lk_backend *backend, struct lk_command *com
 /* ---- Opening and closing */
 
 static void redis_cluster_destroy(struct cluster *cluster) {
+    assert(cluster->open == 0);
     free(cluster->user);
     free(cluster->parameters);
     free(cluster);
@@ -282,6 +287,7 @@ static void part_closed(void *data) {
 }
 
 static void close_nodes(struct cluster *cluster) {
+    assert(!cluster->is_closing && cluster->node_count > 0); /* the last of them frees it */
     cluster->is_closing = true;
     cluster->open = cluster->node_count;
     for (unsigned i = cluster->node_count; i-- > 0;)

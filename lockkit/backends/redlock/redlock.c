@@ -127,6 +127,9 @@ static struct redlock_count ballot_count(const struct redlock_ballot *ballot, bo
         count.pending += slot->answer == PENDING;
         count.hopeful += slot->answer == PENDING && may_count;
     }
+    assert(count.hopeful <= count.pending);
+    assert(count.yes + count.no + count.refused + count.unsent + count.unknown + count.pending <=
+           count.nodes);
     return count;
 }
 
@@ -222,6 +225,7 @@ static unsigned count_owner(const struct redlock_ballot *ballot, const char *hel
         if (slot->held != NULL && strncmp(slot->held, held, OWNER_SIZE) == 0)
             values[found++] = slot->number;
     }
+    assert(found > 0); /* its own slot, at least */
     if (found >= quorum)
         *left_ms = redlock_rank(values, found, found - quorum);
     return found;
@@ -373,6 +377,7 @@ static void ballot_see_to(struct redlock_slot *slot) {
 static void ballot_tidied(struct redlock_slot *slot) {
     const struct redlock_ballot *ballot = slot->ballot;
 
+    assert(slot->node->tidying > 0);
     slot->node->tidying--;
     if (slot->call.status == REDIS_IS_UNKNOWN && ballot->verb != LK_RENEW &&
         clock_now_ms() < ballot->until_ms)
@@ -400,7 +405,7 @@ static void ballot_answer(struct redlock_ballot *ballot, enum lk_status status) 
 static void ballot_destroy(struct redlock_ballot *ballot) {
     struct redlock *redlock = ballot->redlock;
 
-    assert(!ballot->command);
+    assert(!ballot->command && ballot->running == 0);
     for (unsigned i = 0; i < redlock->node_count; i++)
         free(ballot->slots[i].held);
     LIST_REMOVE(ballot, entry);
@@ -414,6 +419,7 @@ static void on_ballot_reply(struct redis_call *call, const redisReply *reply) {
     struct lk_holder holder;
     enum lk_status status;
 
+    assert(slot->is_running && ballot->running > 0);
     slot->is_running = false;
     ballot->running--;
     if (slot->asked == TIDY) {
@@ -470,7 +476,7 @@ static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked) {
     struct redlock_ballot *ballot = slot->ballot;
     char vote[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], number[24] = "", ttl[16], token[24];
 
-    assert(!slot->is_running);
+    assert(!slot->is_running && ballot->running < ballot->redlock->node_count);
     slot->asked = asked;
     slot->is_running = true;
     slot->connection = slot->node->connection;

@@ -171,6 +171,7 @@ static void take_age(struct redlock_node *node, const char *info) {
 static void node_greet(struct redlock_node *node);
 
 static void on_greeted(struct redlock_node *node) {
+    assert(node->asking > 0);
     if (--node->asking == 0 && node->is_asked_again)
         node_greet(node);
 }
@@ -384,7 +385,7 @@ static void redlock_nodes_on_timer_closed(uv_handle_t *handle) {
     lk_close_cb cb = redlock->on_closed;
     void *data = redlock->data;
 
-    assert(LIST_EMPTY(&redlock->ballots));
+    assert(LIST_EMPTY(&redlock->ballots) && LIST_EMPTY(&redlock->watches));
     free(redlock->url.text);
     free(redlock);
     if (cb != NULL)
@@ -394,6 +395,7 @@ static void redlock_nodes_on_timer_closed(uv_handle_t *handle) {
 static void node_closed(void *data) {
     struct redlock *redlock = data;
 
+    assert(redlock->is_shut && redlock->open > 0);
     if (--redlock->open == 0)
         uv_close((uv_handle_t *)&redlock->timer, redlock_nodes_on_timer_closed);
 }

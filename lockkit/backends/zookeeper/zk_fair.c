@@ -1,6 +1,7 @@
 /* The fair kind: a line of ephemeral sequential nodes. */
 #include "zk_client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +373,7 @@ static void look_answer(struct zk_operation *operation) {
     look_put(look, false);
     command->waiters = look->list + command->holder_count;
     command->waiter_count = look->listed - command->holder_count;
+    assert(look->listed <= look->count);
     zk_finish(operation, LK_OK);
 }
 

@@ -1,6 +1,7 @@
 /* Who stands where: pure functions of the names in a lock's folder. */
 #include "zk_line.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout,
     else
         (void)snprintf(node, ZK_NODE_SIZE, "_c_%s-%slock-", command->owner,
                        is_shared ? "read-" : "");
+    assert(strlen(node) + strlen("-2147483648") < ZK_NODE_SIZE); /* the server adds the number */
 }
 
 /* Cut `suffix` off the first `*length` bytes of `text`, when they end so. */
@@ -153,6 +155,7 @@ static struct zk_stand zk_line_stand_at(const struct zk_line *line, size_t place
 }
 
 struct zk_stand zk_line_stand(const struct zk_line *line, const struct zk_entry *entry) {
+    assert(entry >= line->entries && entry < line->entries + line->count);
     return zk_line_stand_at(line, (size_t)(entry - line->entries), entry);
 }
 

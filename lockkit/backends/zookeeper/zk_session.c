@@ -292,6 +292,7 @@ static void zk_session_on_ready(uv_poll_t *poll, int status, int events) {
 /* ---- Opening */
 
 static void open_handle(struct zk_session *session) {
+    assert(session->handle == NULL);
     session->handle = zookeeper_init2(session->addresses, NULL, (int)session->url->session_ms, NULL,
                                       NULL, ZOO_NO_LOG_CLIENTENV, zk_session_on_log);
     if (session->handle == NULL) {
@@ -340,6 +341,7 @@ static void resolve_next(struct zk_session *session) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     const struct server_name *server = &session->url->servers[session->resolved];
 
+    assert(!session->is_resolving && session->resolved <= session->url->server_count);
     if (session->resolved == session->url->server_count) {
         if (session->addresses[0])
             open_handle(session);
@@ -361,6 +363,7 @@ static void zk_session_on_handle_closed(uv_handle_t *handle) {
     void (*cb)(void *data) = session->on_closed;
     void *data = session->data;
 
+    assert(session->is_tearing_down && session->handles > 0);
     if (--session->handles > 0)
         return;
     free(session);
@@ -459,6 +462,7 @@ struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
 }
 
 bool zk_session_is_up(const struct zk_session *session) {
+    assert(session->handle != NULL || !session->told_up);
     return session->told_up && zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 

@@ -75,6 +75,7 @@ static struct zk_operation *operation_new(struct zk_client *client, enum lk_verb
 }
 
 static void operation_free(struct zk_operation *operation) {
+    assert(operation->pending == 0 && operation->sent == NULL);
     if (operation->contender != NULL)
         contender_unref(operation->contender);
     free(operation->look);
@@ -136,6 +137,7 @@ void zk_finish(struct zk_operation *operation, enum lk_status status) {
     struct zk_sent *sent = operation->sent;
     struct lk_command *command = zk_command(operation);
 
+    assert(!operation->is_done);
     operation->is_done = true;
     if (operation->verb == LK_ACQUIRE && status != LK_OK)
         status = operation_leave(operation, status);
@@ -341,6 +343,7 @@ static void on_deadline(uv_timer_t *timer) {
     struct zk_sent *sent;
 
     while (zookeeper_is_over(sent = TAILQ_FIRST(&client->begun), now_ms)) {
+        assert(sent->operation->sent == sent);
         TAILQ_REMOVE(&client->begun, sent, entry);
         sent->operation->sent = NULL;
         if (sent->command->verb == LK_RENEW)
