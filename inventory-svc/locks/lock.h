@@ -1,6 +1,6 @@
 /* The locks of sales: each kind is of this process, of this machine, or at a server.
  *
- * The functions run in a fiber. What they cannot do, the sale's message says. */
+ * The functions run in a fiber. A failure puts its reason into the message of the sale. */
 #ifndef INVENTORY_LOCK_H
 #define INVENTORY_LOCK_H
 
@@ -39,7 +39,7 @@ void lock_release(struct store_lock *lock);
  * what frees it has done so. */
 void lock_abandon(struct store_lock *lock, int64_t hold_ms);
 
-/* What tells this moment from any after the product's stamped lock was won; 0: it is held. */
+/* A number that the next grant of the product's stamped lock changes; 0: the lock is held. */
 uint64_t lock_stamp(const struct product *product, int shard);
 
 /* The token that grew with this grant; 0: the kind has none. */

@@ -137,7 +137,7 @@ static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_r
     return OUTCOME_OK;
 }
 
-/* What an unanswered write said of itself is kept: it says more. */
+/* An unanswered write keeps its own message, which says more. */
 static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
     struct live_sale *live = live_of(sale);
     const bool is_unknown = live->lands_until_ms != 0;

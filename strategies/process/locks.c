@@ -24,7 +24,7 @@ const struct strategy strategy_spin = {
     .family = "one process",
     .summary = "a lock in each process, tried again and again without a queue",
     .promise = "no unit sold twice by one instance",
-    .breaks = "a second instance: it has a lock of its own; contention: who waits burns the "
+    .breaks = "a second instance: it has a lock of its own; contention: each waiter burns the "
               "processor, in no order",
     .source = "An overview of locks, spin locks",
     .default_shards = 1,

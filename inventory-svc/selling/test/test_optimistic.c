@@ -147,7 +147,7 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     assert_int_equal(sell(&other, id, NULL), OUTCOME_SOLD);
 }
 
-/* Another holds it: who was refused listens for its end. */
+/* Another holds it, and the refused sale listens for its end. */
 static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
