@@ -19,48 +19,42 @@
 static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
 
 static int open_database(struct auditor *auditor, struct pg_pool **pool, const char *conninfo,
-                         const char *name, const char *variable, char *why, size_t why_size) {
+                         const char *name, const char *variable, struct why *why) {
     struct pg_pool_options options = {.conninfo = conninfo, .name = "loadgen", .connections = 1};
     struct pg_query query = {.statement = &ping, .deadline_ms = clock_now_ms() + CONNECT_MS};
     enum pg_status status;
     int rc;
 
-    if (conninfo[0] == '\0') {
-        snprintf(why, why_size,
-                 "%s is not set: the connection string of the database %s. scripts/loadgen "
-                 "sets it for the stack that make up starts; --no-judge goes without",
-                 variable, name);
-        return -1;
-    }
+    if (conninfo[0] == '\0')
+        return why_set(why,
+                       "%s is not set: the connection string of the database %s. scripts/loadgen "
+                       "sets it for the stack that make up starts; --no-judge goes without",
+                       variable, name);
     rc = pg_pool_open(pool, auditor->loop, &options);
-    if (rc != 0) {
-        snprintf(why, why_size, "%s is no connection string: %s", variable, uv_strerror(rc));
-        return -1;
-    }
+    if (rc != 0)
+        return why_set(why, "%s is no connection string: %s", variable, uv_strerror(rc));
     status = pg_query_await(*pool, &query);
     if (status == PG_OK)
         auditor->postgres_version = (int)pg_int(&query, 0, 0);
     else
-        snprintf(why, why_size,
-                 "the database %s cannot be reached: %s. Start it with make up, or set %s", name,
-                 query.message, variable);
+        why_set(why, "the database %s cannot be reached: %s. Start it with make up, or set %s",
+                name, query.message, variable);
     pg_query_clear(&query);
     return status == PG_OK ? 0 : -1;
 }
 
 int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory,
-                 const char *orders, char *why, size_t why_size) {
+                 const char *orders, struct why *why) {
     memset(auditor, 0, sizeof *auditor);
     auditor->loop = loop;
     auditor->query_ms = QUERY_MS;
-    if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0 ||
+    if (audit_queries_parse(audit_text, &auditor->queries, why) != 0 ||
         open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
-                      why, why_size) != 0)
+                      why) != 0)
         return -1;
     if (orders == NULL)
         return 0;
-    return open_database(auditor, &auditor->orders, orders, "orders", "LOADGEN_ORDERS_DB", why,
-                         why_size);
+    return open_database(auditor, &auditor->orders, orders, "orders", "LOADGEN_ORDERS_DB", why);
 }
 
 static void audit_on_pool_closed(void *data) {
@@ -84,7 +78,7 @@ void auditor_close(struct auditor *auditor) {
 }
 
 int auditor_create(struct auditor *auditor, const char *name, int64_t stock, const char *spec,
-                   struct product *product, char *why, size_t why_size) {
+                   struct product *product, struct why *why) {
     char stock_text[24]; /* a parameter is text, and lives until the query has ended */
     struct pg_query query = {.statement = &product_insert,
                              .params = {name, stock_text, spec},
@@ -98,8 +92,8 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
         snprintf(product->id, sizeof product->id, "%s", pg_text(&query, 0, 0));
         snprintf(product->since, sizeof product->since, "%s", pg_text(&query, 0, 1));
     } else {
-        snprintf(why, why_size, "the product was not created: %s",
-                 query.status == PG_OK ? "the database added no row" : query.message);
+        why_set(why, "the product was not created: %s",
+                query.status == PG_OK ? "the database added no row" : query.message);
     }
     pg_query_clear(&query);
     return is_created ? 0 : -1;
@@ -108,8 +102,7 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
 /* Run a query of audit.sql, on a connection that is held or on any. 0; or -1, and `why` says what
  * failed. Clear `query` either way. */
 static int run_query(struct auditor *auditor, struct pg_conn *on, const char *name,
-                     const struct product *product, struct pg_query *query, char *why,
-                     size_t why_size) {
+                     const struct product *product, struct pg_query *query, struct why *why) {
     const struct audit_query *found = audit_query_find(&auditor->queries, name);
 
     assert(found != NULL);
@@ -122,19 +115,17 @@ static int run_query(struct auditor *auditor, struct pg_conn *on, const char *na
     query->deadline_ms = clock_now_ms() + auditor->query_ms;
     if (pg_query_await(found->is_orders ? auditor->orders : auditor->inventory, query) == PG_OK)
         return 0;
-    snprintf(why, why_size, "the ledger could not be read: %s of audit.sql: %s", name,
-             query->message);
-    return -1;
+    return why_set(why, "the ledger could not be read: %s of audit.sql: %s", name, query->message);
 }
 
 /* One number, or -1 while the database does not answer. */
 static int64_t count_rows(struct auditor *auditor, const char *name,
                           const struct product *product) {
     struct pg_query query;
-    char why[AUDIT_WHY];
+    struct why why;
     int64_t count = -1;
 
-    if (run_query(auditor, NULL, name, product, &query, why, sizeof why) == 0)
+    if (run_query(auditor, NULL, name, product, &query, &why) == 0)
         count = pg_int(&query, 0, 0);
     pg_query_clear(&query);
     return count;
@@ -241,23 +232,19 @@ struct ledger_part {
 };
 
 static int read_part(struct auditor *auditor, struct pg_conn *on, const struct product *product,
-                     const struct ledger_part *part, struct ledger *ledger, char *why,
-                     size_t why_size) {
+                     const struct ledger_part *part, struct ledger *ledger, struct why *why) {
     struct pg_query query;
-    int rc = run_query(auditor, on, part->name, product, &query, why, why_size);
+    int rc = run_query(auditor, on, part->name, product, &query, why);
 
-    if (rc == 0 && part->take(&query, ledger) != 0) {
-        snprintf(why, why_size, "the ledger of %s could not be read: %s", product->id,
-                 part->trouble);
-        rc = -1;
-    }
+    if (rc == 0 && part->take(&query, ledger) != 0)
+        rc = why_set(why, "the ledger of %s could not be read: %s", product->id, part->trouble);
     pg_query_clear(&query);
     return rc;
 }
 
 /* Hold a connection with one snapshot for all that is read on it: a unit that is given back and
  * sold again meanwhile would else be missing in both lists. */
-static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t why_size) {
+static struct pg_conn *hold_snapshot(struct auditor *auditor, struct why *why) {
     const int64_t deadline_ms = clock_now_ms() + auditor->query_ms;
     struct pg_conn *conn = pg_hold(auditor->inventory, deadline_ms);
     struct pg_query query = {.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -266,7 +253,7 @@ static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t 
                              .message = "the database inventory cannot be reached"};
 
     if (conn == NULL || pg_query_await(auditor->inventory, &query) != PG_OK) {
-        snprintf(why, why_size, "the ledger could not be read: %s", query.message);
+        why_set(why, "the ledger could not be read: %s", query.message);
         if (conn != NULL)
             pg_give_back(conn);
         conn = NULL;
@@ -276,7 +263,7 @@ static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t 
 }
 
 int auditor_read(struct auditor *auditor, const struct product *product, struct ledger *ledger,
-                 char *why, size_t why_size) {
+                 struct why *why) {
     static const struct ledger_part orders = {"orders", take_orders, "out of memory"};
     static const struct ledger_part parts[] = {
         {"sales", take_sales, "out of memory"},
@@ -288,12 +275,12 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
 
     memset(ledger, 0, sizeof *ledger);
     /* The orders first: each of them has its sale by then, should they still be coming in. */
-    if (read_part(auditor, NULL, product, &orders, ledger, why, why_size) != 0)
+    if (read_part(auditor, NULL, product, &orders, ledger, why) != 0)
         return -1;
-    conn = hold_snapshot(auditor, why, why_size);
+    conn = hold_snapshot(auditor, why);
     rc = conn != NULL ? 0 : -1;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++)
-        rc = read_part(auditor, conn, product, &parts[i], ledger, why, why_size);
+        rc = read_part(auditor, conn, product, &parts[i], ledger, why);
     if (conn != NULL)
         pg_give_back(conn);
     if (rc == 0)
@@ -346,21 +333,19 @@ static int take_events(const struct pg_query *query, uint32_t item, int64_t offs
 /* inventory-svc writes results of locks a little after them, and all of them by a moment in which
  * none is added. */
 int auditor_read_events(struct auditor *auditor, const struct product *product, uint32_t item,
-                        int64_t offset_us, struct event_list *events, char *why, size_t why_size) {
+                        int64_t offset_us, struct event_list *events, struct why *why) {
     int64_t count = 0;
     struct pg_query query;
-    int rc = run_query(auditor, NULL, "events", product, &query, why, why_size);
+    int rc = run_query(auditor, NULL, "events", product, &query, why);
 
     while (rc == 0 && query.affected > count) {
         count = query.affected;
         pg_query_clear(&query);
         fiber_sleep(auditor->loop, POLL_MS);
-        rc = run_query(auditor, NULL, "events", product, &query, why, why_size);
+        rc = run_query(auditor, NULL, "events", product, &query, why);
     }
-    if (rc == 0 && take_events(&query, item, offset_us, events) != 0) {
-        snprintf(why, why_size, "the events of %s could not be read: out of memory", product->id);
-        rc = -1;
-    }
+    if (rc == 0 && take_events(&query, item, offset_us, events) != 0)
+        rc = why_set(why, "the events of %s could not be read: out of memory", product->id);
     pg_query_clear(&query);
     return rc;
 }
@@ -373,7 +358,7 @@ static void copy_product(const struct pg_query *query, struct product *product,
 }
 
 int auditor_find(struct auditor *auditor, struct product *product, struct audit_found *found,
-                 char *why, size_t why_size) {
+                 struct why *why) {
     struct pg_query query = {.statement = &product_select,
                              .params = {product->id},
                              .deadline_ms = clock_now_ms() + QUERY_MS};
@@ -382,10 +367,10 @@ int auditor_find(struct auditor *auditor, struct product *product, struct audit_
 
     *found = (struct audit_found){.is_there = rc == 0 && query.affected == 1};
     if (rc != 0)
-        snprintf(why, why_size, "the product could not be read: %s", query.message);
+        why_set(why, "the product could not be read: %s", query.message);
     if (found->is_there) {
         copy_product(&query, product, found);
-        rc = auditor_read(auditor, product, &ledger, why, why_size);
+        rc = auditor_read(auditor, product, &ledger, why);
         found->is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
                           ledger.sale_count == 0 && ledger.order_count == 0;
     }

@@ -10,12 +10,11 @@
 #include "ledger.h"
 #include "product.h"
 #include "strategy_list.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
-
-#define AUDIT_WHY 256
 
 struct auditor {
     uv_loop_t *loop;
@@ -30,14 +29,13 @@ struct auditor {
  * do. Close either way. */
 __attribute__((warn_unused_result)) int auditor_open(struct auditor *auditor, uv_loop_t *loop,
                                                      const char *inventory, const char *orders,
-                                                     char *why, size_t why_size);
+                                                     struct why *why);
 /* In a fiber: returns when both pools are closed. */
 void auditor_close(struct auditor *auditor);
 
 __attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, const char *name,
                                                        int64_t stock, const char *spec,
-                                                       struct product *product, char *why,
-                                                       size_t why_size);
+                                                       struct product *product, struct why *why);
 
 struct audit_found {
     bool is_there, is_fresh; /* fresh: never sold from */
@@ -47,8 +45,7 @@ struct audit_found {
 /* Look for a product by its id, and fill in the rest. 0; or -1, and `why` says what failed. */
 __attribute__((warn_unused_result)) int auditor_find(struct auditor *auditor,
                                                      struct product *product,
-                                                     struct audit_found *found, char *why,
-                                                     size_t why_size);
+                                                     struct audit_found *found, struct why *why);
 
 /* Wait until each sale has its order and nothing was sold for `still_ms`: true; or until the
  * deadline, or until *is_interrupted: false. After unknown outcomes sales may still come, and stand
@@ -62,8 +59,7 @@ __attribute__((warn_unused_result)) bool auditor_wait_quiet(struct auditor *audi
 /* 0; or -1, and `why` says what failed. ledger_free() it either way. */
 __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
                                                      const struct product *product,
-                                                     struct ledger *ledger, char *why,
-                                                     size_t why_size);
+                                                     struct ledger *ledger, struct why *why);
 
 /* Add what the table lab_event has of a product of the round, number `item`, to `events`, once no
  * more is coming in. `offset_us` is what to add to a time of the database to have microseconds from
@@ -71,8 +67,8 @@ __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
 __attribute__((warn_unused_result)) int auditor_read_events(struct auditor *auditor,
                                                             const struct product *product,
                                                             uint32_t item, int64_t offset_us,
-                                                            struct event_list *events, char *why,
-                                                            size_t why_size);
+                                                            struct event_list *events,
+                                                            struct why *why);
 
 /* What to add to a time of the database inventory to have it on our wall clock, from the fastest of
  * a few round trips: right to half of its length, some 50 µs nearby. 0, or -1 when the database

@@ -28,15 +28,13 @@ const struct pg_statement product_select = {
     "SELECT " CREATED ", initial_stock, strategy FROM product WHERE product_id = $1::uuid", 1};
 
 /* Read "-- query: <name> on <database>". */
-static int read_mark(const char *line, struct audit_query *query, char *why, size_t why_size) {
+static int read_mark(const char *line, struct audit_query *query, struct why *why) {
     char text[96], database[16];
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\n"), line);
     if (sscanf(text, MARK "%31s on %15s", query->name, database) != 2 ||
-        (strcmp(database, "orders") != 0 && strcmp(database, "inventory") != 0)) {
-        snprintf(why, why_size, "audit.sql: cannot read \"%s\"", text);
-        return -1;
-    }
+        (strcmp(database, "orders") != 0 && strcmp(database, "inventory") != 0))
+        return why_set(why, "audit.sql: cannot read \"%s\"", text);
     query->is_orders = strcmp(database, "orders") == 0;
     query->statement.name = query->name;
     return 0;
@@ -66,15 +64,13 @@ static bool is_for_psql(const char *text) {
 
 /* The parameters of a statement are $1 .. $n: one that uses $2 must use $1. And only one statement
  * can be prepared at a time, so it ends at its semicolon. */
-static int audit_sql_finish(struct audit_query *query, char *why, size_t why_size) {
+static int audit_sql_finish(struct audit_query *query, struct why *why) {
     char *semicolon;
 
     number_parameters(query);
     semicolon = strchr(query->sql, ';');
-    if (semicolon == NULL || !is_for_psql(semicolon + 1) || strstr(query->sql, "$1") == NULL) {
-        snprintf(why, why_size, "audit.sql: %s is not one statement about :'product'", query->name);
-        return -1;
-    }
+    if (semicolon == NULL || !is_for_psql(semicolon + 1) || strstr(query->sql, "$1") == NULL)
+        return why_set(why, "audit.sql: %s is not one statement about :'product'", query->name);
     *semicolon = '\0';
     query->statement.sql = query->sql;
     return 0;
@@ -87,8 +83,7 @@ static const char *next_mark(const char *text) {
     return found != NULL ? found + 1 : text + strlen(text);
 }
 
-int audit_queries_parse(const char *text, struct audit_queries *queries, char *why,
-                        size_t why_size) {
+int audit_queries_parse(const char *text, struct audit_queries *queries, struct why *why) {
     memset(queries, 0, sizeof *queries);
     if (strncmp(text, MARK, strlen(MARK)) != 0)
         text = next_mark(text);
@@ -99,15 +94,13 @@ int audit_queries_parse(const char *text, struct audit_queries *queries, char *w
         sql += *sql == '\n';
         end = next_mark(text);
         assert(queries->count < AUDIT_QUERIES_MAX); /* the text is ours */
-        if (read_mark(text, query, why, why_size) != 0)
+        if (read_mark(text, query, why) != 0)
             return -1;
         query->sql = strndup(sql, (size_t)(end - sql));
-        if (query->sql == NULL) {
-            snprintf(why, why_size, "out of memory");
-            return -1;
-        }
+        if (query->sql == NULL)
+            return why_set(why, "out of memory");
         queries->count++;
-        if (audit_sql_finish(query, why, why_size) != 0)
+        if (audit_sql_finish(query, why) != 0)
             return -1;
     }
     return 0;

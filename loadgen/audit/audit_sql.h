@@ -3,6 +3,7 @@
 #define LOADGEN_AUDIT_SQL_H
 
 #include "pg.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ extern const char audit_text[];
 /* Split the text of an audit.sql. 0; or -1, and `why` says what is wrong. Free either way. */
 __attribute__((warn_unused_result)) int audit_queries_parse(const char *text,
                                                             struct audit_queries *queries,
-                                                            char *why, size_t why_size);
+                                                            struct why *why);
 void audit_queries_free(struct audit_queries *queries);
 /* NULL when there is none of that name. */
 const struct audit_query *audit_query_find(const struct audit_queries *queries, const char *name);

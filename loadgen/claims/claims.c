@@ -118,7 +118,8 @@ static void stop_stack(struct lab *lab) {
 
 static json_t *run_step(struct lab *lab, const struct claim *claim, const struct claim_step *step,
                         int *exit_code) {
-    char why[SUMMARY_WHY], path[PATH_SIZE + 16], keep[64] = "--no-results";
+    char path[PATH_SIZE + 16], keep[64] = "--no-results";
+    struct why why;
     json_t *summary;
 
     assert(step >= claim->steps && step < claim->steps + CLAIM_STEPS);
@@ -129,7 +130,7 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
         snprintf(keep, sizeof keep, "--name %s-%td", claim->id, step - claim->steps + 1);
     *exit_code =
         run_script(lab, "loadgen", "%s --no-progress --output-format json %s", step->run, keep);
-    summary = summary_read(lab->home, why);
+    summary = summary_read(lab->home, &why);
     if (summary == NULL && !lab->is_interrupted)
         print_log(lab);
     return summary;

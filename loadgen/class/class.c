@@ -122,31 +122,32 @@ static void class_on_file(struct http_exchange *exchange, void *data) {
 }
 
 /* The target's own table, a new reference; or NULL, and `why`. */
-static json_t *fetch_strategies(char why[TARGET_WHY]) {
+static json_t *fetch_strategies(struct why *why) {
     struct target target = {.client = NULL};
     json_t *strategies = NULL;
 
-    if (target_open(&target, room.loop, room.options->target, why, TARGET_WHY) != 0)
+    if (target_open(&target, room.loop, room.options->target, why) != 0)
         return NULL;
-    if (target_strategies(&target, &strategies, why, TARGET_WHY) != TARGET_OK)
+    if (target_strategies(&target, &strategies, why) != TARGET_OK)
         strategies = NULL;
     target_close(&target);
     return strategies;
 }
 
 static void on_setup(struct http_exchange *exchange, void *data) {
-    char why[TARGET_WHY] = "", lab[PATH_MAX];
+    struct why why = {""};
+    char lab[PATH_MAX];
     json_t *setup, *strategies;
 
     (void)data;
     if (!is_welcome(exchange))
         return;
-    strategies = fetch_strategies(why);
+    strategies = fetch_strategies(&why);
     setup = lesson_setup();
     path_of("lab", lab);
     (void)json_object_set_new(setup, "has_lab", json_boolean(access(lab, X_OK) == 0));
     (void)json_object_set_new(setup, "problem",
-                              strategies == NULL ? json_string(why) : json_null());
+                              strategies == NULL ? json_string(why.text) : json_null());
     (void)json_object_set_new(setup, "strategies", strategies != NULL ? strategies : json_array());
     reply_json(exchange, 200, setup);
 }
@@ -203,9 +204,9 @@ static void on_json(const char *line, size_t length) {
 
 /* The results folder of a run, by the summary that it printed; false when there is none. */
 static bool class_find_folder(char folder[NAME_MAX + 1]) {
-    char why[SUMMARY_WHY];
+    struct why why;
     const struct buffer *said = &room.runner.said;
-    json_t *summary = said->length > 0 ? summary_parse(said->bytes, said->length, why) : NULL;
+    json_t *summary = said->length > 0 ? summary_parse(said->bytes, said->length, &why) : NULL;
     const char *path = summary_text(summary, "folder"), *name = strrchr(path, '/');
 
     snprintf(folder, NAME_MAX + 1, "%s", name != NULL ? name + 1 : path);
@@ -273,7 +274,7 @@ static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     const struct lesson_place place = {
         .program = "loadgen", .target = room.options->target, .results = serve_root(room.options)};
     struct lesson lesson;
-    char why[TARGET_WHY];
+    struct why why;
     json_t *asked, *strategies;
     int rc;
 
@@ -282,14 +283,14 @@ static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     asked = http_body_json(exchange);
     if (asked == NULL)
         return;
-    strategies = fetch_strategies(why);
+    strategies = fetch_strategies(&why);
     if (strategies == NULL) {
-        http_reply_error(exchange, 503, "no_target", "%s", why);
+        http_reply_error(exchange, 503, "no_target", "%s", why.text);
     } else {
-        rc = kind == LESSON_RUN ? lesson_read_run(asked, strategies, &place, &lesson, why)
-                                : lesson_read_exploration(asked, strategies, &lesson, why);
+        rc = kind == LESSON_RUN ? lesson_read_run(asked, strategies, &place, &lesson, why.text)
+                                : lesson_read_exploration(asked, strategies, &lesson, why.text);
         if (rc != 0)
-            http_reply_error(exchange, 422, "refused", "%s", why);
+            http_reply_error(exchange, 422, "refused", "%s", why.text);
         else if (is_free(exchange)) /* still */
             class_start(exchange, &lesson);
     }

@@ -49,31 +49,26 @@ static uint32_t bit_named(const char *name, size_t length) {
 
 /* One of them, with its ? if it has any. */
 static int read_anomaly(const char *name, size_t length, struct expectation *expectation,
-                        char flaw[EXPECT_TEXT]) {
+                        struct why *why) {
     const bool is_open = length > 0 && name[length - 1] == '?';
     const uint32_t bit = bit_named(name, is_open ? length - 1 : length);
 
-    if (bit == 0) {
-        snprintf(flaw, EXPECT_TEXT, "there is no anomaly \"%.*s\"",
-                 (int)(length < 40 ? length : 40), name);
-        return -1;
-    }
-    if (((expectation->must | expectation->may) & bit) != 0) {
-        snprintf(flaw, EXPECT_TEXT, "\"%.*s\" is there twice", (int)length, name);
-        return -1;
-    }
+    if (bit == 0)
+        return why_set(why, "there is no anomaly \"%.*s\"", (int)(length < 40 ? length : 40), name);
+    if (((expectation->must | expectation->may) & bit) != 0)
+        return why_set(why, "\"%.*s\" is there twice", (int)length, name);
     *(is_open ? &expectation->may : &expectation->must) |= bit;
     return 0;
 }
 
-int expect_read(const char *value, struct expectation *expectation, char flaw[EXPECT_TEXT]) {
+int expect_read(const char *value, struct expectation *expectation, struct why *why) {
     *expectation = (struct expectation){.is_any = strcmp(value, "VIOLATED") == 0};
     if (expectation->is_any || strcmp(value, "VALID") == 0)
         return 0;
     for (;;) {
         size_t length = strcspn(value, "+");
 
-        if (read_anomaly(value, length, expectation, flaw) != 0)
+        if (read_anomaly(value, length, expectation, why) != 0)
             return -1;
         if (value[length] == '\0')
             return 0;
@@ -105,37 +100,35 @@ static size_t assign(const char *name, const struct expectation *expectation,
 
 /* `text` is name=VALUE, and is cut apart. */
 static int expect_parse_one(char *text, const struct strategy_list *list,
-                            struct expectation *expectations, char *why, size_t why_size) {
+                            struct expectation *expectations, struct why *why) {
     char *equals = strchr(text, '=');
-    char flaw[EXPECT_TEXT] = "it lacks a =";
+    struct why flaw = {"it lacks a ="};
     struct expectation expectation;
 
     if (equals != NULL)
         *equals = '\0';
-    if (equals == NULL || expect_read(equals + 1, &expectation, flaw) != 0) {
+    if (equals == NULL || expect_read(equals + 1, &expectation, &flaw) != 0)
 #define X(id, name, text) " " name
-        snprintf(why, why_size,
-                 "--expect: %s; write name=VALID, name=VIOLATED, or name= and anomalies joined by "
-                 "+, a ? behind those that may be missing:" ANOMALIES(X),
-                 flaw);
+        return why_set(
+            why,
+            "--expect: %s; write name=VALID, name=VIOLATED, or name= and anomalies joined by "
+            "+, a ? behind those that may be missing:" ANOMALIES(X),
+            flaw.text);
 #undef X
-        return -1;
-    }
     if (assign(text, &expectation, list, expectations) > 0)
         return 0;
-    snprintf(why, why_size, "--expect names \"%.40s\", which is not in --strategy", text);
-    return -1;
+    return why_set(why, "--expect names \"%.40s\", which is not in --strategy", text);
 }
 
 int expect_parse(const char *text, const struct strategy_list *list,
-                 struct expectation *expectations, char *why, size_t why_size) {
+                 struct expectation *expectations, struct why *why) {
     memset(expectations, 0, list->count * sizeof *expectations);
     while (*text != '\0') {
         char one[STRATEGY_NAME_SIZE + EXPECT_TEXT];
         size_t length = strcspn(text, ",");
 
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
-        if (expect_parse_one(one, list, expectations, why, why_size) != 0)
+        if (expect_parse_one(one, list, expectations, why) != 0)
             return -1;
         text += length;
         text += *text == ',';

@@ -4,6 +4,7 @@
 
 #include "strategy_list.h"
 #include "verdict.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +20,10 @@ struct expectation {
 #define EXPECT_TEXT 128
 
 /* "VALID", "VIOLATED", or anomalies joined by +, a ? behind those that may be missing: 0, or -1
- * when it is nothing of this, and `flaw` says what is wrong. */
+ * when it is nothing of this, and `why` says what is wrong. */
 __attribute__((warn_unused_result)) int expect_read(const char *value,
                                                     struct expectation *expectation,
-                                                    char flaw[EXPECT_TEXT]);
+                                                    struct why *why);
 /* As expect_read() reads it; returns `text`. */
 const char *expect_name(const struct expectation *expectation, char text[EXPECT_TEXT]);
 
@@ -30,8 +31,8 @@ const char *expect_name(const struct expectation *expectation, char text[EXPECT_
  * and `why` says what is wrong. */
 __attribute__((warn_unused_result)) int expect_parse(const char *text,
                                                      const struct strategy_list *list,
-                                                     struct expectation *expectations, char *why,
-                                                     size_t why_size);
+                                                     struct expectation *expectations,
+                                                     struct why *why);
 
 enum expect_result { EXPECT_MET, EXPECT_FAILED, EXPECT_OPEN };
 /* OPEN when the verdict is INCONCLUSIVE. */

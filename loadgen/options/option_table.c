@@ -302,8 +302,7 @@ static int option_table_read_value(const json_t *json, const struct option *opti
     return text != NULL ? 0 : -1;
 }
 
-const char *option_read_history(const json_t *json, struct options *options,
-                                char wrong[OPTION_WRONG]) {
+int option_read_history(const json_t *json, struct options *options, struct why *why) {
     char key[KEY_SIZE];
 
     for (size_t i = 0; i < ROWS; i++) {
@@ -314,11 +313,10 @@ const char *option_read_history(const json_t *json, struct options *options,
         value = json_object_get(json, option_table_key_of(&table[i], "_ns", key));
         if (option_table_read_value(value, &table[i], options) == 0)
             continue;
-        snprintf(wrong, OPTION_WRONG, "its \"%s\" %s", key,
-                 value == NULL ? "is missing" : "is of another type or out of range");
-        return wrong;
+        return why_set(why, "its \"%s\" %s", key,
+                       value == NULL ? "is missing" : "is of another type or out of range");
     }
-    return NULL;
+    return 0;
 }
 
 void option_free(struct options *options) {

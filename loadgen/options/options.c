@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,48 +24,38 @@
 
 static struct options set;
 static struct settings_given given;
+static struct why refusal;
 
-__attribute__((format(printf, 1, 2))) static enum options_result options_refuse(const char *format,
-                                                                                ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    complain_list("loadgen", format, arguments);
-    va_end(arguments);
-    return OPTIONS_BAD;
-}
-
-static enum options_result check_thresholds(void) {
-    char why[THRESHOLD_WHY];
-
-    if (threshold_parse(set.threshold, &set.threshold_list, why, sizeof why) != 0)
-        return options_refuse("%s", why);
+static int check_thresholds(void) {
+    if (threshold_parse(set.threshold, &set.threshold_list, &refusal) != 0)
+        return -1;
     for (size_t i = 0; i < set.threshold_list.count && set.no_judge; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];
 
         if (threshold_needs_verdict(threshold))
-            return options_refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
-                                  threshold->text);
+            return why_set(&refusal, "--threshold '%s' needs a verdict, and --no-judge gives none",
+                           threshold->text);
     }
     if (set.abort_on_fail && set.threshold_list.count == 0)
-        return options_refuse("--abort-on-fail needs a --threshold that can fail");
-    return OPTIONS_OK;
+        return why_set(&refusal, "--abort-on-fail needs a --threshold that can fail");
+    return 0;
 }
 
 /* They reach files of lines and terminals, and --name a path. */
-static enum options_result check_texts(void) {
+static int check_texts(void) {
     if (!utf8_is_printable(set.name))
-        return options_refuse(
-            "--name is printable text in UTF-8, without control characters or marks that "
-            "turn the direction of writing");
+        return why_set(
+            &refusal, "--name is printable text in UTF-8, without control characters or marks that "
+                      "turn the direction of writing");
     if (table_width(set.name) > NAME_CHARACTERS)
-        return options_refuse("--name has more than 200 characters");
+        return why_set(&refusal, "--name has more than 200 characters");
     if (!utf8_is_printable(set.strategy))
-        return options_refuse("--strategy is printable text in UTF-8 without control characters");
+        return why_set(&refusal,
+                       "--strategy is printable text in UTF-8 without control characters");
     if (set.path[0] != '/' || !utf8_is_printable(set.path) || strchr(set.path, ' ') != NULL)
-        return options_refuse(
-            "--path starts with a / and has neither spaces nor control characters");
-    return OPTIONS_OK;
+        return why_set(&refusal,
+                       "--path starts with a / and has neither spaces nor control characters");
+    return 0;
 }
 
 static bool is_attack(void) {
@@ -78,43 +67,42 @@ static bool is_format(const char *name) {
            (set.command == COMMAND_CLAIMS && strcmp(name, "markdown") == 0);
 }
 
-static enum options_result check_words(void) {
+static int check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
-        return options_refuse("--arrival is poisson or constant");
+        return why_set(&refusal, "--arrival is poisson or constant");
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
-        return options_refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
+        return why_set(&refusal, "--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
-        return options_refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
+        return why_set(&refusal, "--dup-rate is a part of the requests, such as 5%% or 0.05");
     if (set.keyless) { /* there is no key to send again */
         set.shape.dup_rate = 0;
         strcpy(set.dup_rate, "0");
     }
     if (!is_format(set.output_format))
-        return options_refuse("--output-format is text or json%s",
-                              set.command == COMMAND_CLAIMS ? ", or markdown" : "");
+        return why_set(&refusal, "--output-format is text or json%s",
+                       set.command == COMMAND_CLAIMS ? ", or markdown" : "");
     if (set.no_judge && set.expect[0] != '\0')
-        return options_refuse("--expect needs a verdict, and --no-judge gives none");
+        return why_set(&refusal, "--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {
         set.items = set.repeat = 1;
         if (uuid_parse(set.product, set.product) != 0)
-            return options_refuse("--product is an id such as loadgen create prints");
+            return why_set(&refusal, "--product is an id such as loadgen create prints");
     }
-    return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
+    return check_texts() == 0 ? check_thresholds() : -1;
 }
 
-static enum options_result shape_stages(void) {
+static int shape_stages(void) {
     struct plan_shape *shape = &set.shape;
-    char why[256];
 
     set.requests = 0;
-    if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
-        return options_refuse("%s", why);
+    if (plan_parse_stages(set.stages, shape, &refusal) != 0)
+        return -1;
     set.duration_ns = plan_span_ns(shape);
-    return OPTIONS_OK;
+    return 0;
 }
 
 /* The shape of the load: the stages, or one stage of constant rate. */
-static enum options_result shape_load(void) {
+static int shape_load(void) {
     struct plan_shape *shape = &set.shape;
     double planned;
 
@@ -124,57 +112,55 @@ static enum options_result shape_load(void) {
     shape->stages[0] = (struct plan_stage){set.duration_ns, (double)set.rate, (double)set.rate};
     if (set.requests > 0)
         shape->stages[0].span_ns = (int64_t)((double)set.requests / (double)set.rate * 1e9);
-    if (set.stages[0] != '\0' && shape_stages() != OPTIONS_OK)
-        return OPTIONS_BAD;
+    if (set.stages[0] != '\0' && shape_stages() != 0)
+        return -1;
     planned = set.requests > 0 ? (double)set.requests : plan_expected(shape) + 0.5;
     if (planned < 1 || planned > REQUESTS_MAX)
-        return options_refuse(
-            "--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
+        return why_set(&refusal,
+                       "--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
     set.requests = (int64_t)planned;
     shape->count = (size_t)set.requests;
-    return OPTIONS_OK;
+    return 0;
 }
 
 /* What is to fail: servers by the script, failpoints by the products that a round makes. */
-static enum options_result check_faults(void) {
+static int check_faults(void) {
     const struct fault_list *faults = &set.fault_list;
-    char why[FAULT_WHY];
 
-    if (fault_list_parse(set.fault, plan_span_ns(&set.shape), &set.fault_list, why, sizeof why) !=
-        0)
-        return options_refuse("%s", why);
+    if (fault_list_parse(set.fault, plan_span_ns(&set.shape), &set.fault_list, &refusal) != 0)
+        return -1;
     if (faults->failpoint_count > 0 && (is_attack() || set.no_judge))
-        return options_refuse("--fault %s has no effect with --%s, for no product is made",
-                              faults->failpoints[0], set.no_judge ? "no-judge" : "product");
+        return why_set(&refusal, "--fault %s has no effect with --%s, for no product is made",
+                       faults->failpoints[0], set.no_judge ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
-        return options_refuse("--fault %s needs scripts/stack: call scripts/loadgen, "
-                              "or name the script with --stack",
-                              faults->items[0].text);
+        return why_set(&refusal,
+                       "--fault %s needs scripts/stack: call scripts/loadgen, "
+                       "or name the script with --stack",
+                       faults->items[0].text);
     if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
-        return options_refuse("--stack %.300s: %s", set.stack, strerror(errno));
-    return OPTIONS_OK;
+        return why_set(&refusal, "--stack %.300s: %s", set.stack, strerror(errno));
+    return 0;
 }
 
-static enum options_result make_list(void) {
+static int make_list(void) {
     struct strategy_option common[4 + FAULT_LIST_MAX] = {
         {"work", set.work, false}, {"wait", set.wait, false}, {"ttl", set.ttl, false}};
-    char why[512];
     int64_t ns;
 
     for (size_t i = 0; i < set.fault_list.failpoint_count; i++)
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
     for (const struct strategy_option *option = common; option < common + 3; option++)
         if (option->value[0] != '\0' && number_read_duration(option->value, &ns) != 0)
-            return options_refuse("--%s %.40s is no duration; write it like 2ms or 1.5s",
-                                  option->name, option->value);
+            return why_set(&refusal, "--%s %.40s is no duration; write it like 2ms or 1.5s",
+                           option->name, option->value);
     if (is_attack() && !set.no_judge)
-        return OPTIONS_OK; /* until options_attack() */
-    if (strategy_list_parse(set.strategy, common, &set.list, why, sizeof why) != 0 ||
-        expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
-        return options_refuse("%s", why);
+        return 0; /* until options_attack() */
+    if (strategy_list_parse(set.strategy, common, &set.list, &refusal) != 0 ||
+        expect_parse(set.expect, &set.list, set.expectations, &refusal) != 0)
+        return -1;
     if (set.command == COMMAND_CREATE && set.list.count != 1)
-        return options_refuse("create makes one product: name one --strategy");
-    return OPTIONS_OK;
+        return why_set(&refusal, "create makes one product: name one --strategy");
+    return 0;
 }
 
 /* Each connection is a file; the soft limit is often 1,024, and the hard one is ours to use. */
@@ -223,32 +209,33 @@ static bool is_in(uint64_t places, const char *name) {
 }
 
 /* As a flag goes before the environment, only a flag can contradict. */
-static enum options_result check_pairs(void) {
+static int check_pairs(void) {
     const uint64_t any = given.by_flag | given.by_environment;
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
-            return options_refuse("--%s has no effect with --%s", pairs[i].weak, pairs[i].strong);
+            return why_set(&refusal, "--%s has no effect with --%s", pairs[i].weak,
+                           pairs[i].strong);
     if (set.items == 1 && is_in(given.by_flag, "skew"))
-        return options_refuse("--skew has no effect on one product; add --items");
+        return why_set(&refusal, "--skew has no effect on one product; add --items");
     if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))
-        return options_refuse(
-            "--max-in-flight has no effect above --connections, which is %lld here",
-            (long long)set.connections);
+        return why_set(&refusal,
+                       "--max-in-flight has no effect above --connections, which is %lld here",
+                       (long long)set.connections);
     if (set.workers > set.connections)
-        return options_refuse(
-            "--workers %lld need a connection each, and --connections is %lld here",
-            (long long)set.workers, (long long)set.connections);
+        return why_set(&refusal,
+                       "--workers %lld need a connection each, and --connections is %lld here",
+                       (long long)set.workers, (long long)set.connections);
     if (set.max_in_flight > 0 && set.workers > set.max_in_flight)
-        return options_refuse("--workers %lld are to share --max-in-flight, which is %lld here",
-                              (long long)set.workers, (long long)set.max_in_flight);
+        return why_set(&refusal, "--workers %lld are to share --max-in-flight, which is %lld here",
+                       (long long)set.workers, (long long)set.max_in_flight);
     if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
-        return options_refuse("--results has no effect when serve is given a folder");
-    return OPTIONS_OK;
+        return why_set(&refusal, "--results has no effect when serve is given a folder");
+    return 0;
 }
 
 /* A flag that does nothing is a mistake of who gave it; the environment is for all commands. */
-static enum options_result check_flags(void) {
+static int check_flags(void) {
     const struct setting *flags = option_flags(&set, set.command);
     const char *word = command_words(set.command)->word;
 
@@ -256,25 +243,26 @@ static enum options_result check_flags(void) {
         if ((given.by_flag >> i & 1) == 0 || command_has(set.command, flags[i].name))
             continue;
         if (set.command == COMMAND_FIRE)
-            return options_refuse("--%s has no effect on a run; see loadgen --help", flags[i].name);
-        return options_refuse("--%s has no effect with %s; see loadgen %s --help", flags[i].name,
-                              word, word);
+            return why_set(&refusal, "--%s has no effect on a run; see loadgen --help",
+                           flags[i].name);
+        return why_set(&refusal, "--%s has no effect with %s; see loadgen %s --help", flags[i].name,
+                       word, word);
     }
-    return OPTIONS_OK;
+    return 0;
 }
 
-static enum options_result check_command(int argc, char **argv) {
+static int check_command(int argc, char **argv) {
     const struct command_words *words;
 
     set.command = COMMAND_FIRE;
     if (argc > 1 && command_find(argv[1], &set.command) != 0)
-        return options_refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
+        return why_set(&refusal, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
     words = command_words(set.command);
     if (set.argument_count < words->least || set.argument_count > words->most)
-        return options_refuse("usage: loadgen %s", words->rest);
-    return check_flags() == OPTIONS_OK ? check_pairs() : OPTIONS_BAD;
+        return why_set(&refusal, "usage: loadgen %s", words->rest);
+    return check_flags() == 0 ? check_pairs() : -1;
 }
 
 /* The command as one would type it again. */
@@ -307,12 +295,13 @@ enum options_result options_read(struct options **options, const char *version, 
     const enum command named = named_command(argc, argv);
     const struct settings_program program = {command_words(named)->about, "LOADGEN",
                                              command_words(named)->rest, version};
-    enum options_result result;
 
     set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
-    if (set.program == NULL || set.command_line == NULL)
-        return options_refuse("out of memory");
+    if (set.program == NULL || set.command_line == NULL) {
+        complain("loadgen", "out of memory");
+        return OPTIONS_BAD;
+    }
     switch (settings_read(option_flags(&set, named), &program, &argc, argv, &given)) {
     case SETTINGS_OK:
         break;
@@ -323,34 +312,26 @@ enum options_result options_read(struct options **options, const char *version, 
     }
     *options = &set;
     fit_connections(named == COMMAND_FIRE);
-    result = check_command(argc, argv);
-    if (result == OPTIONS_OK)
-        result = check_words();
-    if (result == OPTIONS_OK)
-        result = shape_load();
-    if (result == OPTIONS_OK)
-        result = check_faults();
-    if (result == OPTIONS_OK)
-        result = make_list();
-    return result;
+    if (check_command(argc, argv) == 0 && check_words() == 0 && shape_load() == 0 &&
+        check_faults() == 0 && make_list() == 0)
+        return OPTIONS_OK;
+    complain("loadgen", "%s", refusal.text);
+    return OPTIONS_BAD;
 }
 
-int options_attack(struct options *options, const char *spec, int64_t stock, char *why,
-                   size_t why_size) {
+int options_attack(struct options *options, const char *spec, int64_t stock, struct why *why) {
     static const struct strategy_option as_it_is[] = {{NULL, NULL, false}};
     char *strategies = strdup(spec);
 
-    if (strategies == NULL) {
-        snprintf(why, why_size, "out of memory");
-        return -1;
-    }
+    if (strategies == NULL)
+        return why_set(why, "out of memory");
     free(options->strategy);
     options->strategy = strategies;
     options->stock = stock;
     options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* what holds is in the spec */
-    if (strategy_list_parse(spec, as_it_is, &options->list, why, why_size) != 0)
+    if (strategy_list_parse(spec, as_it_is, &options->list, why) != 0)
         return -1;
-    return expect_parse(options->expect, &options->list, options->expectations, why, why_size);
+    return expect_parse(options->expect, &options->list, options->expectations, why);
 }
 
 void options_free(void) {

@@ -103,7 +103,7 @@ void options_free(void);
 
 /* Of the product to attack this has become known. 0; or -1, and `why` says what is wrong. */
 __attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,
-                                                       int64_t stock, char *why, size_t why_size);
+                                                       int64_t stock, struct why *why);
 
 /* The flags, whose values go into `options`; --help of `command` has its own. */
 const struct setting *option_flags(struct options *options, enum command command);
@@ -112,12 +112,11 @@ const struct setting *option_flags(struct options *options, enum command command
  * in "timeout_ns"; and the full command. A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *option_history(const struct options *options);
 
-#define OPTION_WRONG 256
-/* Read what option_history() wrote into `options`, which is zero: NULL, or what is wrong, in
- * `wrong`. option_free() what it read either way. */
-__attribute__((warn_unused_result)) const char *option_read_history(const json_t *json,
-                                                                    struct options *options,
-                                                                    char wrong[OPTION_WRONG]);
+/* Read what option_history() wrote into `options`, which is zero. 0; or -1, and `why` says what is
+ * wrong. option_free() what it read either way. */
+__attribute__((warn_unused_result)) int option_read_history(const json_t *json,
+                                                            struct options *options,
+                                                            struct why *why);
 void option_free(struct options *options);
 
 /* The settings as summary.json has them: alike, but durations as in "timeout_ms", and some as what

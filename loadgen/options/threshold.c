@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,35 +104,17 @@ static const char *threshold_name_of(const struct metric *metric, char name[THRE
 
 /* ---- what is understood */
 
-#define EXAMPLES "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
-
-struct complaint {
-    const char *text; /* the threshold, as given */
-    char *why;
-    size_t size;
-};
-
-__attribute__((format(printf, 2, 3))) static int threshold_refuse(const struct complaint *complaint,
-                                                                  const char *format, ...) {
-    char reason[THRESHOLD_WHY - THRESHOLD_TEXT - 16];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    snprintf(complaint->why, complaint->size, "--threshold '%.*s': %s", THRESHOLD_TEXT,
-             complaint->text, reason);
-    return -1;
-}
+#define EXAMPLES     "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
+#define METRICS_TEXT 512 /* the names of all */
 
 /* "oversell, twin, ..., p(N), ...": all metrics there are. */
-static const char *list_metrics(char text[THRESHOLD_WHY / 2]) {
+static const char *list_metrics(char text[METRICS_TEXT]) {
     char name[THRESHOLD_METRIC];
     size_t used = 0;
 
     for (const struct metric *metric = metrics; metric->name != NULL; metric++)
-        used += (size_t)snprintf(text + used, THRESHOLD_WHY / 2 - used, "%s%s%s",
-                                 used > 0 ? ", " : "", threshold_name_of(metric, name),
+        used += (size_t)snprintf(text + used, METRICS_TEXT - used, "%s%s%s", used > 0 ? ", " : "",
+                                 threshold_name_of(metric, name),
                                  metric->kind == METRIC_PERCENTILE ? "(N)" : "");
     return text;
 }
@@ -178,30 +159,28 @@ static void squeeze(char *to, size_t size, const char *from, size_t length) {
 
 /* ---- values */
 
-static int threshold_read_value(const struct complaint *complaint, const struct metric *metric,
-                                const char *text, struct threshold *threshold) {
+static int threshold_read_value(const char *text, const struct metric *metric,
+                                struct threshold *threshold, struct why *why) {
     int64_t ns;
 
     threshold->is_part = metric->kind == METRIC_LATE ||
                          (metric->kind == METRIC_OUTCOME && strchr(text, '%') != NULL);
     if (text[0] == '\0')
-        return threshold_refuse(complaint, "the value is missing; for example " EXAMPLES);
+        return why_set(why, "the value is missing; for example " EXAMPLES);
     if (is_time(metric->kind)) {
         if (number_read_duration(text, &ns) != 0 || ns < 0)
-            return threshold_refuse(
-                complaint, "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
-                text, threshold->metric);
+            return why_set(why,
+                           "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
+                           text, threshold->metric);
         threshold->value = (double)ns;
     } else if (threshold->is_part) {
         if (number_read_part(text, &threshold->value) != 0)
-            return threshold_refuse(
-                complaint, "\"%s\" is no part of the requests: write it like 1%% or 0.01", text);
+            return why_set(why, "\"%s\" is no part of the requests: write it like 1%% or 0.01",
+                           text);
     } else if (number_read_scaled(text, &threshold->value) != 0) {
-        return threshold_refuse(complaint, "\"%s\" is no number: write it like 100, 20k or 1m",
-                                text);
+        return why_set(why, "\"%s\" is no number: write it like 100, 20k or 1m", text);
     } else if (!is_ratio(metric->kind) && threshold->value > floor(threshold->value)) {
-        return threshold_refuse(complaint, "\"%s\" is no whole number, and %s counts", text,
-                                threshold->metric);
+        return why_set(why, "\"%s\" is no whole number, and %s counts", text, threshold->metric);
     }
     return 0;
 }
@@ -209,7 +188,7 @@ static int threshold_read_value(const struct complaint *complaint, const struct 
 /* ---- metrics */
 
 /* "p(99)" or "p99" into its name and its percentile. */
-static int split_percentile(const struct complaint *complaint, char *metric, double *percentile) {
+static int split_percentile(char *metric, double *percentile, struct why *why) {
     char *at = strpbrk(metric, "(0123456789");
     const char *rest = NULL;
     bool is_open;
@@ -221,55 +200,54 @@ static int split_percentile(const struct complaint *complaint, char *metric, dou
     rest = number_read(at + is_open, percentile);
     if (rest == NULL || strcmp(rest, is_open ? ")" : "") != 0 || !(*percentile > 0) ||
         *percentile > 100)
-        return threshold_refuse(complaint,
-                                "\"%s\" is no percentile: write it like p(99) or p(99.9), more "
-                                "than 0 and at most 100",
-                                metric);
+        return why_set(why,
+                       "\"%s\" is no percentile: write it like p(99) or p(99.9), more "
+                       "than 0 and at most 100",
+                       metric);
     *at = '\0';
     return 0;
 }
 
-static int read_metric(const struct complaint *complaint, const char *text, size_t length,
-                       struct threshold *threshold, const struct metric **metric) {
-    char word[THRESHOLD_TEXT], list[THRESHOLD_WHY / 2];
+static int read_metric(const char *text, size_t length, struct threshold *threshold,
+                       const struct metric **metric, struct why *why) {
+    char word[THRESHOLD_TEXT], list[METRICS_TEXT];
     bool is_percentile;
 
     squeeze(word, sizeof word, text, length);
-    if (split_percentile(complaint, word, &threshold->percentile) != 0)
+    if (split_percentile(word, &threshold->percentile, why) != 0)
         return -1;
     *metric = word[0] != '\0' ? find_metric(word) : NULL;
     if (*metric == NULL)
-        return threshold_refuse(complaint,
-                                "there is no metric \"%s\"; there are %s; for example " EXAMPLES,
-                                word, list_metrics(list));
+        return why_set(why, "there is no metric \"%s\"; there are %s; for example " EXAMPLES, word,
+                       list_metrics(list));
     is_percentile = (*metric)->kind == METRIC_PERCENTILE;
     if (is_percentile != (threshold->percentile > 0))
-        return threshold_refuse(complaint,
-                                is_percentile ? "which percentile? write it like %s(99)"
-                                              : "%s is no percentile: leave the number away",
-                                word);
+        return why_set(why,
+                       is_percentile ? "which percentile? write it like %s(99)"
+                                     : "%s is no percentile: leave the number away",
+                       word);
     (void)threshold_name_of(*metric, threshold->metric);
     return 0;
 }
 
-static int threshold_parse_one(const struct complaint *complaint, struct threshold *threshold) {
-    const char *text = complaint->text;
+/* One line. `why` lacks its subject. */
+static int threshold_parse_one(const char *text, struct threshold *threshold, struct why *why) {
     const struct metric *metric = NULL;
     size_t metric_length = strcspn(text, "=!<>");
     const char *rest = read_operator(text + metric_length, &threshold->op);
     char value[THRESHOLD_TEXT];
 
+    if (text[0] == '\0')
+        return why_set(why, "it is empty; for example " EXAMPLES);
     if (strlen(text) >= sizeof threshold->text)
-        return threshold_refuse(complaint, "longer than %zu characters",
-                                sizeof threshold->text - 1);
+        return why_set(why, "longer than %zu characters", sizeof threshold->text - 1);
     if (rest == NULL)
-        return threshold_refuse(
-            complaint, "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
+        return why_set(why, "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
     snprintf(threshold->text, sizeof threshold->text, "%s", text);
     squeeze(value, sizeof value, rest, strlen(rest));
-    if (read_metric(complaint, text, metric_length, threshold, &metric) != 0)
+    if (read_metric(text, metric_length, threshold, &metric, why) != 0)
         return -1;
-    return threshold_read_value(complaint, metric, value, threshold);
+    return threshold_read_value(value, metric, threshold, why);
 }
 
 /* The next line, without the spaces around it, into `line`; returns where the one after begins. */
@@ -284,19 +262,19 @@ static const char *next_line(const char *text, char *line, size_t size) {
     return text[whole] == '\n' ? text + whole + 1 : text + whole;
 }
 
-int threshold_parse(const char *text, struct threshold_list *list, char *why, size_t why_size) {
+int threshold_parse(const char *text, struct threshold_list *list, struct why *why) {
     char line[2 * THRESHOLD_TEXT];
-    const struct complaint complaint = {line, why, why_size};
+    struct why reason;
+    int rc;
 
     memset(list, 0, sizeof *list);
     while (*text != '\0') {
         text = next_line(text, line, sizeof line);
-        if (line[0] == '\0')
-            return threshold_refuse(&complaint, "it is empty; for example " EXAMPLES);
-        if (list->count == THRESHOLDS_MAX)
-            return threshold_refuse(&complaint, "there are at most %d thresholds", THRESHOLDS_MAX);
-        if (threshold_parse_one(&complaint, &list->items[list->count]) != 0)
-            return -1;
+        rc = list->count == THRESHOLDS_MAX
+                 ? why_set(&reason, "there are at most %d thresholds", THRESHOLDS_MAX)
+                 : threshold_parse_one(line, &list->items[list->count], &reason);
+        if (rc != 0)
+            return why_set(why, "--threshold '%.*s': %s", THRESHOLD_TEXT, line, reason.text);
         list->count++;
     }
     return 0;

@@ -24,6 +24,8 @@
 #ifndef LOADGEN_THRESHOLD_H
 #define LOADGEN_THRESHOLD_H
 
+#include "why.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,7 +33,6 @@
 #define THRESHOLD_METRIC 24
 #define THRESHOLD_TEXT   64
 #define THRESHOLD_VALUE  32
-#define THRESHOLD_WHY    1024
 
 enum threshold_op {
     THRESHOLD_EQ,
@@ -58,8 +59,8 @@ struct threshold_list {
 
 /* One threshold a line; "" is none. 0; or -1, and `why` says what is wrong and what there is. */
 __attribute__((warn_unused_result)) int threshold_parse(const char *text,
-                                                        struct threshold_list *list, char *why,
-                                                        size_t why_size);
+                                                        struct threshold_list *list,
+                                                        struct why *why);
 
 struct recorder;
 struct verdict;

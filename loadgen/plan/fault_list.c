@@ -130,8 +130,8 @@ static const char *fault_list_read_one(const char *text, int64_t demand_ns,
     return read_server(&parts, demand_ns, fault);
 }
 
-int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *list, char *why,
-                     size_t why_size) {
+int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *list,
+                     struct why *why) {
     list->count = list->failpoint_count = 0;
     while (*text != '\0') {
         char one[FAULT_TEXT];
@@ -141,16 +141,15 @@ int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *lis
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
         if (length < sizeof one)
             wrong = fault_list_read_one(one, demand_ns, list);
-        if (wrong != NULL) {
-            snprintf(why, why_size,
-                     "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "
-                     "redlock-1, zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ..., and "
-                     "kill, restart, start, pause=DURATION, or of "
-                     "redis failover, cut; or a failpoint, such as "
-                     "inventory-1/after-read:pause=4s@100",
-                     one, wrong);
-            return -1;
-        }
+        if (wrong != NULL)
+            return why_set(
+                why,
+                "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "
+                "redlock-1, zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ..., and "
+                "kill, restart, start, pause=DURATION, or of "
+                "redis failover, cut; or a failpoint, such as "
+                "inventory-1/after-read:pause=4s@100",
+                one, wrong);
         text += length;
         text += *text != '\0';
     }

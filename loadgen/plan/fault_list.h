@@ -9,13 +9,14 @@
 #ifndef LOADGEN_FAULT_LIST_H
 #define LOADGEN_FAULT_LIST_H
 
+#include "why.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define FAULT_LIST_MAX 16
 #define FAULT_TEXT     96
-#define FAULT_WHY      512
 
 #define FAULT_VERBS(X)                                                                             \
     X(KILL, "kill")         /* SIGKILL */                                                          \
@@ -51,8 +52,7 @@ struct fault_list {
 /* SPECs one a line, or with commas between them; "" is none. A moment is to be before `demand_ns`.
  * 0; or -1, and `why` says what is wrong and what there is. */
 __attribute__((warn_unused_result)) int fault_list_parse(const char *text, int64_t demand_ns,
-                                                         struct fault_list *list, char *why,
-                                                         size_t why_size);
+                                                         struct fault_list *list, struct why *why);
 
 /* Whether a service of the stack may be dead or standing after a round. */
 bool fault_list_needs_mending(const struct fault_list *list);

@@ -7,6 +7,8 @@
 #ifndef LOADGEN_PLAN_H
 #define LOADGEN_PLAN_H
 
+#include "why.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,8 +57,8 @@ __attribute__((warn_unused_result)) int plan_parse_arrival(const char *text,
 /* "5s:0..800,20s:800", DURATION:RATE or DURATION:FROM..TO, into the stages of `shape`: 0, or -1 and
  * `why` says what is wrong. */
 __attribute__((warn_unused_result)) int plan_parse_stages(const char *text,
-                                                          struct plan_shape *shape, char *why,
-                                                          size_t why_size);
+                                                          struct plan_shape *shape,
+                                                          struct why *why);
 /* "uniform" or "zipf:1.1". */
 __attribute__((warn_unused_result)) int plan_parse_skew(const char *text, double *zipf);
 

@@ -69,12 +69,7 @@ static const char *stage_flaw(char *text, struct plan_stage *stage) {
     return NULL;
 }
 
-static int plan_words_refuse(char *why, size_t why_size, const char *flaw) {
-    snprintf(why, why_size, "--stages: %s", flaw);
-    return -1;
-}
-
-int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, size_t why_size) {
+int plan_parse_stages(const char *text, struct plan_shape *shape, struct why *why) {
     char stage[64], whole[64];
     const char *flaw, *at = text;
 
@@ -83,22 +78,20 @@ int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, siz
         size_t length = strcspn(at, ",");
 
         if (shape->stage_count == PLAN_STAGES)
-            return plan_words_refuse(why, why_size, "there are more than 32");
+            return why_set(why, "--stages: there are more than 32");
         snprintf(whole, sizeof whole, "%.*s", (int)(length < sizeof whole ? length : 63), at);
         memcpy(stage, whole, sizeof stage);
         flaw = length < sizeof whole ? stage_flaw(stage, &shape->stages[shape->stage_count])
                                      : "it is too long";
         shape->stage_count++;
-        if (flaw != NULL) {
-            snprintf(why, why_size, "--stages: stage %zu, \"%.40s\": %s", shape->stage_count, whole,
-                     flaw);
-            return -1;
-        }
+        if (flaw != NULL)
+            return why_set(why, "--stages: stage %zu, \"%.40s\": %s", shape->stage_count, whole,
+                           flaw);
         at += length;
     } while (*at++ == ',');
     if (plan_span_ns(shape) > SPAN_MAX_NS)
-        return plan_words_refuse(why, why_size, "together they are longer than 24h");
+        return why_set(why, "--stages: together they are longer than 24h");
     if (plan_expected(shape) < 1)
-        return plan_words_refuse(why, why_size, "together they send less than one request");
+        return why_set(why, "--stages: together they send less than one request");
     return 0;
 }

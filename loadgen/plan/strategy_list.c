@@ -30,27 +30,25 @@ static int add_strategy(struct strategy_list *list, const char *name, size_t len
     return 0;
 }
 
-static int add_element(struct strategy_list *list, const char *element, size_t length, char *why,
-                       size_t why_size) {
+static int add_element(struct strategy_list *list, const char *element, size_t length,
+                       struct why *why) {
     bool is_option = memchr(element, '=', length) != NULL;
     int rc;
 
-    if (length == 0 || (is_option && list->count == 0)) {
-        snprintf(why, why_size,
-                 "--strategy wants names with options after them, as "
-                 "in redis,ttl=2s,none; found %s",
-                 length == 0 ? "nothing between two commas" : "an option before any name");
-        return -1;
-    }
+    if (length == 0 || (is_option && list->count == 0))
+        return why_set(why,
+                       "--strategy wants names with options after them, as "
+                       "in redis,ttl=2s,none; found %s",
+                       length == 0 ? "nothing between two commas" : "an option before any name");
     rc = is_option ? strategy_list_append(list->items[list->count - 1].given, ",%.*s", (int)length,
                                           element)
                    : add_strategy(list, element, length);
     if (rc != 0)
-        snprintf(why, why_size,
-                 "--strategy is too long at \"%.*s\": a spec has at most %d bytes, "
-                 "a list %d strategies",
-                 (int)(length > 40 ? 40 : length), element, STRATEGY_SPEC_SIZE - 1,
-                 STRATEGY_LIST_MAX);
+        why_set(why,
+                "--strategy is too long at \"%.*s\": a spec has at most %d bytes, "
+                "a list %d strategies",
+                (int)(length > 40 ? 40 : length), element, STRATEGY_SPEC_SIZE - 1,
+                STRATEGY_LIST_MAX);
     return rc;
 }
 
@@ -74,23 +72,21 @@ static int complete(struct strategy_item *item, const struct strategy_option *op
 }
 
 int strategy_list_parse(const char *text, const struct strategy_option *options,
-                        struct strategy_list *list, char *why, size_t why_size) {
+                        struct strategy_list *list, struct why *why) {
     list->count = 0;
     for (const char *at = text;;) {
         size_t length = strcspn(at, ",");
 
-        if (add_element(list, at, length, why, why_size) != 0)
+        if (add_element(list, at, length, why) != 0)
             return -1;
         if (at[length] == '\0')
             break;
         at += length + 1;
     }
     for (size_t i = 0; i < list->count; i++) {
-        if (complete(&list->items[i], options) != 0) {
-            snprintf(why, why_size, "the spec of %s is longer than %d bytes", list->items[i].name,
-                     STRATEGY_SPEC_SIZE - 1);
-            return -1;
-        }
+        if (complete(&list->items[i], options) != 0)
+            return why_set(why, "the spec of %s is longer than %d bytes", list->items[i].name,
+                           STRATEGY_SPEC_SIZE - 1);
     }
     return 0;
 }

@@ -5,6 +5,8 @@
 #ifndef LOADGEN_STRATEGY_LIST_H
 #define LOADGEN_STRATEGY_LIST_H
 
+#include "why.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,7 +35,7 @@ struct strategy_option {
 /* 0; or -1, and `why` says what is wrong. `options` ends with a NULL name. */
 __attribute__((warn_unused_result)) int strategy_list_parse(const char *text,
                                                             const struct strategy_option *options,
-                                                            struct strategy_list *list, char *why,
-                                                            size_t why_size);
+                                                            struct strategy_list *list,
+                                                            struct why *why);
 
 #endif

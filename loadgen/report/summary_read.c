@@ -15,54 +15,53 @@ static bool is_summary(const json_t *json) {
     return json_is_array(json_object_get(json, "strategies"));
 }
 
-json_t *summary_parse(const char *text, size_t length, char why[SUMMARY_WHY]) {
+json_t *summary_parse(const char *text, size_t length, struct why *why) {
     json_error_t error;
     json_t *json = json_read(text, length, &error);
 
     if (json == NULL)
-        snprintf(why, SUMMARY_WHY, "is not JSON: line %d: %s", error.line, error.text);
+        why_set(why, "is not JSON: line %d: %s", error.line, error.text);
     else if (is_summary(json))
         return json;
     else
-        snprintf(why, SUMMARY_WHY, "is not the summary of a run");
+        why_set(why, "is not the summary of a run");
     json_decref(json);
     return NULL;
 }
 
 /* NULL without a `why` when there is none. */
-static json_t *summary_read_file(const char *folder, const char *name, char why[SUMMARY_WHY]) {
+static json_t *summary_read_file(const char *folder, const char *name, struct why *why) {
     char path[PATH_SIZE];
     json_error_t error;
     json_t *json;
 
-    why[0] = '\0';
+    why->text[0] = '\0';
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return NULL;
     json = json_read_file(path, &error);
     if (json == NULL)
-        snprintf(why, SUMMARY_WHY, "%s is not JSON that can be read: line %d: %s", path, error.line,
-                 error.text);
+        why_set(why, "%s is not JSON that can be read: line %d: %s", path, error.line, error.text);
     return json;
 }
 
-json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
+json_t *summary_read(const char *folder, struct why *why) {
     json_t *json = summary_read_file(folder, "summary.json", why);
 
     if (is_summary(json))
         return json;
     if (json != NULL)
-        snprintf(why, SUMMARY_WHY, "%s/summary.json is not the summary of a run", folder);
-    else if (why[0] == '\0')
-        snprintf(why, SUMMARY_WHY,
-                 "%s has no summary.json: name the folder of a run that "
-                 "has ended, such as results/latest",
-                 folder);
+        why_set(why, "%s/summary.json is not the summary of a run", folder);
+    else if (why->text[0] == '\0')
+        why_set(why,
+                "%s has no summary.json: name the folder of a run that "
+                "has ended, such as results/latest",
+                folder);
     json_decref(json);
     return NULL;
 }
 
-json_t *summary_read_environment(const char *folder, char why[SUMMARY_WHY]) {
+json_t *summary_read_environment(const char *folder, struct why *why) {
     return summary_read_file(folder, "env.json", why);
 }
 

@@ -4,24 +4,25 @@
 #ifndef LOADGEN_SUMMARY_READ_H
 #define LOADGEN_SUMMARY_READ_H
 
+#include "why.h"
+
 #include <jansson.h>
 #include <stddef.h>
 
 #define SUMMARY_MAX                                                                                \
     (8 * 1024 * 1024) /* bytes, of one that others may write; a strategy takes 20,000 */
-#define SUMMARY_WHY 1400
 
 /* Each is an object with an array `strategies`, a new reference; or NULL, and `why` says why. */
 
 /* Of DIR/summary.json. */
-__attribute__((warn_unused_result)) json_t *summary_read(const char *folder, char why[SUMMARY_WHY]);
+__attribute__((warn_unused_result)) json_t *summary_read(const char *folder, struct why *why);
 /* Of a NUL-terminated text of `length` bytes, whoever wrote it, on a small stack; `why` lacks its
  * subject: "is not JSON: ...". */
 __attribute__((warn_unused_result)) json_t *summary_parse(const char *text, size_t length,
-                                                          char why[SUMMARY_WHY]);
+                                                          struct why *why);
 /* DIR/env.json, whatever it is; `why` is "" when there is none. */
 __attribute__((warn_unused_result)) json_t *summary_read_environment(const char *folder,
-                                                                     char why[SUMMARY_WHY]);
+                                                                     struct why *why);
 
 /* A member that is a text, else "". */
 const char *summary_text(const json_t *object, const char *key);

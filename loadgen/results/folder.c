@@ -142,8 +142,8 @@ void folder_close(struct folder *folder) {
     folder->path[0] = '\0';
 }
 
-int folder_open(struct folder *folder, const struct options *options, int64_t started_us, char *why,
-                size_t why_size) {
+int folder_open(struct folder *folder, const struct options *options, int64_t started_us,
+                struct why *why) {
     char name[SLUG_MAX + 40];
     int error;
 
@@ -156,10 +156,10 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
         return 0;
     error = errno;
     folder_close(folder);
-    snprintf(why, why_size,
-             "no results can be written below %s: %s; name another place with --results DIR, or "
-             "keep none with --no-results",
-             root_of(options), file_error(error));
+    why_set(why,
+            "no results can be written below %s: %s; name another place with --results DIR, or "
+            "keep none with --no-results",
+            root_of(options), file_error(error));
     return -1;
 }
 
@@ -175,7 +175,7 @@ static void take_back(FILE *history, off_t end) {
     (void)fseeko(history, end, SEEK_SET);
 }
 
-int folder_add(struct folder *folder, const struct round *round, char *why, size_t why_size) {
+int folder_add(struct folder *folder, const struct round *round, struct why *why) {
     off_t end;
 
     if (folder->history == NULL)
@@ -186,8 +186,8 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
         folder->rounds++;
         return 0;
     }
-    snprintf(why, why_size, "%s/" HISTORY_NAME ": %s; this round is not in it", folder->path,
-             file_error(errno));
+    why_set(why, "%s/" HISTORY_NAME ": %s; this round is not in it", folder->path,
+            file_error(errno));
     if (end >= 0)
         take_back(folder->history, end);
     return -1;
@@ -241,7 +241,7 @@ static int point_latest(const struct folder *folder, const char *root) {
     return -1;
 }
 
-int folder_write(struct folder *folder, const struct summary *summary, char *why, size_t why_size) {
+int folder_write(struct folder *folder, const struct summary *summary, struct why *why) {
     const char *failed = NULL;
     int error = 0;
 
@@ -260,7 +260,7 @@ int folder_write(struct folder *folder, const struct summary *summary, char *why
     }
     if (failed == NULL)
         return 0;
-    snprintf(why, why_size, "%s: %s could not be written: %s; what could be is there", folder->path,
-             failed, file_error(error));
+    why_set(why, "%s: %s could not be written: %s; what could be is there", folder->path, failed,
+            file_error(error));
     return -1;
 }

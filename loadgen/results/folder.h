@@ -13,6 +13,7 @@
 #define LOADGEN_FOLDER_H
 
 #include "summary.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +21,6 @@
 #include <stdio.h>
 
 #define FOLDER_PATH 1024
-#define FOLDER_WHY  1280
 
 struct folder {
     char path[FOLDER_PATH]; /* of the folder; "" when none is wanted */
@@ -33,15 +33,15 @@ struct folder {
  * run. Does nothing with --no-results. 0; or -1, and `why` says what to do. */
 __attribute__((warn_unused_result)) int folder_open(struct folder *folder,
                                                     const struct options *options,
-                                                    int64_t started_us, char *why, size_t why_size);
+                                                    int64_t started_us, struct why *why);
 /* Append a judged round to the history, while it has its records and ledgers. 0; or -1 and `why`.
  */
 __attribute__((warn_unused_result)) int folder_add(struct folder *folder, const struct round *round,
-                                                   char *why, size_t why_size);
+                                                   struct why *why);
 /* Write all other files and point `latest` here. 0; or -1 and `why`: what could be written is. */
 __attribute__((warn_unused_result)) int folder_write(struct folder *folder,
-                                                     const struct summary *summary, char *why,
-                                                     size_t why_size);
+                                                     const struct summary *summary,
+                                                     struct why *why);
 void folder_close(struct folder *folder);
 
 #endif

@@ -42,7 +42,7 @@ struct history {
 /* Read DIR/history.ndjson. 0; or -1, and `why` names the file, the line and what is wrong.
  * history_free() it either way. */
 __attribute__((warn_unused_result)) int history_load(struct history *history, const char *folder,
-                                                     char *why, size_t why_size);
+                                                     struct why *why);
 void history_free(struct history *history);
 
 #endif

@@ -84,9 +84,9 @@ const struct history_field history_end[] = {
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
     OPTIONAL(struct round, FLAG, "are_events_lost", are_events_lost),
-    PLAIN(struct round, STRING, "problem", problem),
+    PLAIN(struct round, STRING, "problem", problem.text),
     OPTIONAL(struct round, FLAG, "is_mended", is_mended),
-    OPTIONAL(struct round, STRING, "fault_problem", fault_problem),
+    OPTIONAL(struct round, STRING, "fault_problem", fault_problem.text),
     OPTIONAL(struct round, FLAG, "is_left_down", is_left_down),
     END,
 };

@@ -6,7 +6,6 @@
 #include "decimal.h"
 #include "json_read.h"
 #include "ledger.h"
-#include "text_copy.h"
 #include "utf8.h"
 #include "uuid.h"
 
@@ -196,8 +195,7 @@ static bool is_key_of(const struct history_member *member, const char *key) {
            key[member->key_length] == '\0';
 }
 
-const char *history_line_cut(struct history_line *line, const char *text, size_t length,
-                             char wrong[HISTORY_WRONG]) {
+int history_line_cut(struct history_line *line, const char *text, size_t length, struct why *why) {
     const bool is_whole = cut_object(line, text) == text + length;
     json_error_t error;
     json_t *json;
@@ -206,16 +204,14 @@ const char *history_line_cut(struct history_line *line, const char *text, size_t
     for (size_t i = 0; is_whole && i < line->count; i++)
         if (is_key_of(&line->members[i], "type")) {
             line->type = &line->members[i];
-            return NULL;
+            return 0;
         }
     json = json_read_as_is(text, length, &error);
     if (json == NULL)
-        (void)snprintf(wrong, HISTORY_WRONG, "it is no JSON: %.100s", error.text);
-    else
-        text_copy(wrong, HISTORY_WRONG,
-                  line->count == HISTORY_MEMBERS ? "it has too many members" : "it has no type");
+        return why_set(why, "it is no JSON: %.100s", error.text);
     json_decref(json);
-    return wrong;
+    return why_set(why,
+                   line->count == HISTORY_MEMBERS ? "it has too many members" : "it has no type");
 }
 
 bool history_line_is(const struct history_line *line, const char *type) {
@@ -342,16 +338,14 @@ static void set_usual(const struct history_field *field, void *to) {
         history_line_set_number(field, field->usual, to);
 }
 
-static const char *blame(char wrong[HISTORY_WRONG], const char *key, size_t length,
-                         const char *what) {
-    (void)snprintf(wrong, HISTORY_WRONG, "its \"%.*s\" %s", (int)(length < 64 ? length : 64), key,
-                   what);
-    utf8_make_printable(wrong);
-    return wrong;
+static int blame(struct why *why, const char *key, size_t length, const char *what) {
+    (void)why_set(why, "its \"%.*s\" %s", (int)(length < 64 ? length : 64), key, what);
+    utf8_make_printable(why->text);
+    return -1;
 }
 
-const char *history_line_read(const struct history_line *line, const struct history_field *fields,
-                              void *to, char wrong[HISTORY_WRONG]) {
+int history_line_read(const struct history_line *line, const struct history_field *fields, void *to,
+                      struct why *why) {
     const struct history_field *next = fields;
     uint32_t given = 0; /* a bit for each field */
 
@@ -363,20 +357,20 @@ const char *history_line_read(const struct history_line *line, const struct hist
         if (member == line->type)
             continue;
         if (field == NULL || (given & bit) != 0)
-            return blame(wrong, member->key, member->key_length,
+            return blame(why, member->key, member->key_length,
                          field == NULL ? "is unknown" : "is given twice");
         given |= bit;
         next = field + 1;
         if (!history_line_read_value(field, member, (char *)to + field->offset))
-            return blame(wrong, member->key, member->key_length,
+            return blame(why, member->key, member->key_length,
                          "is of another type or out of range");
     }
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         if ((given & UINT32_C(1) << (field - fields)) != 0)
             continue;
         if (!field->is_optional)
-            return blame(wrong, field->key, strlen(field->key), "is missing");
+            return blame(why, field->key, strlen(field->key), "is missing");
         set_usual(field, (char *)to + field->offset);
     }
-    return NULL;
+    return 0;
 }

@@ -3,6 +3,8 @@
 #ifndef LOADGEN_HISTORY_LINE_H
 #define LOADGEN_HISTORY_LINE_H
 
+#include "why.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +38,6 @@ __attribute__((warn_unused_result)) int history_line_write(FILE *to, const char 
                                                            const void *from);
 
 #define HISTORY_MEMBERS 24
-#define HISTORY_WRONG   256
 
 /* A line's members as they stand in it: keys without their quotes, values with them. */
 struct history_member {
@@ -49,17 +50,17 @@ struct history_line {
     struct history_member members[HISTORY_MEMBERS];
 };
 
-/* Cut the line, with a NUL at text[length], into its members, which stay in `text`. NULL; or what
- * is wrong, in `wrong`. */
-__attribute__((warn_unused_result)) const char *history_line_cut(struct history_line *line,
-                                                                 const char *text, size_t length,
-                                                                 char wrong[HISTORY_WRONG]);
+/* Cut the line, with a NUL at text[length], into its members, which stay in `text`. 0; or -1, and
+ * `why` says what is wrong. */
+__attribute__((warn_unused_result)) int history_line_cut(struct history_line *line,
+                                                         const char *text, size_t length,
+                                                         struct why *why);
 bool history_line_is(const struct history_line *line, const char *type);
 
-/* Read each field into the structure `to`. NULL; or what is wrong, in `wrong`: a member that is
+/* Read each field into the structure `to`. 0; or -1, and `why` says what is wrong: a member that is
  * missing, given twice, of no field, of another type or out of range. */
-__attribute__((warn_unused_result)) const char *history_line_read(
-    const struct history_line *line, const struct history_field *fields, void *to,
-    char wrong[HISTORY_WRONG]);
+__attribute__((warn_unused_result)) int history_line_read(const struct history_line *line,
+                                                          const struct history_field *fields,
+                                                          void *to, struct why *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reads a history, a line at a time. What reads a line adds what it says to the history, and
- * returns NULL, or what is wrong with it. */
+ * returns 0; or -1, and `why` says what is wrong with it. */
 #include "history.h"
 
 #include "history_fields.h"
@@ -19,21 +19,13 @@ struct reader {
     struct history *history;
     const char *folder;
     bool has_run;
-    bool is_in_round;          /* history->rounds[history->count] is being read */
-    struct ledger *ledger;     /* of the last product line, or NULL */
-    size_t products;           /* product lines in this round */
-    char wrong[HISTORY_WRONG]; /* room for what is wrong */
+    bool is_in_round;      /* history->rounds[history->count] is being read */
+    struct ledger *ledger; /* of the last product line, or NULL */
+    size_t products;       /* product lines in this round */
+    struct why why;        /* what is wrong with a line */
 };
 
-static const char no_memory[] = "out of memory";
-
 /* ---- the first line */
-
-/* What json_unpack() found missing or of the wrong type. */
-static const char *history_read_describe(const json_error_t *error, char wrong[HISTORY_WRONG]) {
-    snprintf(wrong, HISTORY_WRONG, "%.200s", error->text);
-    return wrong;
-}
 
 static int history_read_copy(char *to, size_t size, const char *text) {
     int length = snprintf(to, size, "%s", text);
@@ -42,33 +34,30 @@ static int history_read_copy(char *to, size_t size, const char *text) {
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-static const char *history_read_strategies(const json_t *json, struct options *options,
-                                           char wrong[HISTORY_WRONG]) {
+static int history_read_strategies(const json_t *json, struct options *options, struct why *why) {
     struct strategy_list *list = &options->list;
 
     if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
-        return "it has no strategies, or too many";
+        return why_set(why, "it has no strategies, or too many");
     for (size_t i = 0; i < json_array_size(json); i++) {
         const char *name, *given, *spec, *expected;
         struct strategy_item *item = &list->items[list->count++];
         json_error_t error;
-        char flaw[EXPECT_TEXT];
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
-            return history_read_describe(&error, wrong);
+            return why_set(why, "%.200s", error.text);
         if (history_read_copy(item->name, sizeof item->name, name) != 0 ||
             history_read_copy(item->given, sizeof item->given, given) != 0 ||
             history_read_copy(item->spec, sizeof item->spec, spec) != 0)
-            return "the spec of a strategy is too long";
-        if (expect_read(expected, &options->expectations[i], flaw) != 0)
-            return "it expects an unknown verdict";
+            return why_set(why, "the spec of a strategy is too long");
+        if (expect_read(expected, &options->expectations[i], why) != 0)
+            return why_set(why, "it expects an unknown verdict");
     }
-    return NULL;
+    return 0;
 }
 
-static const char *read_shape(const json_t *stages, struct options *options,
-                              char wrong[HISTORY_WRONG]) {
+static int read_shape(const json_t *stages, struct options *options, struct why *why) {
     struct plan_shape *shape = &options->shape;
 
     shape->count = (size_t)options->requests;
@@ -77,9 +66,9 @@ static const char *read_shape(const json_t *stages, struct options *options,
     if (plan_parse_arrival(options->arrival, &shape->arrival) != 0 ||
         plan_parse_skew(options->skew, &shape->zipf) != 0 ||
         number_read_part(options->dup_rate, &shape->dup_rate) != 0)
-        return "its arrival, skew or dup_rate cannot be read";
+        return why_set(why, "its arrival, skew or dup_rate cannot be read");
     if (json_array_size(stages) > PLAN_STAGES)
-        return "it has too many stages";
+        return why_set(why, "it has too many stages");
     for (size_t i = 0; i < json_array_size(stages); i++) {
         struct plan_stage *stage = &shape->stages[shape->stage_count++];
         json_int_t span_ns;
@@ -87,54 +76,45 @@ static const char *read_shape(const json_t *stages, struct options *options,
 
         if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
                            &stage->from, &stage->to) != 0)
-            return history_read_describe(&error, wrong);
+            return why_set(why, "%.200s", error.text);
         if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
             !(stage->from >= 0 && stage->from <= RATE_MAX) ||
             !(stage->to >= 0 && stage->to <= RATE_MAX))
-            return "its stages are out of range";
+            return why_set(why, "its stages are out of range");
         stage->span_ns = span_ns;
     }
-    return NULL;
+    return 0;
 }
 
-static const char *take_run(const struct history_run *run, struct history *history,
-                            char wrong[HISTORY_WRONG]) {
+static int take_run(const struct history_run *run, struct history *history, struct why *why) {
     struct options *options = &history->options;
-    const char *problem;
 
-    if (run->version != HISTORY_VERSION) {
-        snprintf(wrong, HISTORY_WRONG, "its version is %d, and this program reads version %d",
-                 (int)run->version, HISTORY_VERSION);
-        return wrong;
-    }
+    if (run->version != HISTORY_VERSION)
+        return why_set(why, "its version is %d, and this program reads version %d",
+                       (int)run->version, HISTORY_VERSION);
     history->started_us = run->started_us;
-    problem = option_read_history(run->settings, options, wrong);
-    if (problem == NULL)
-        problem = history_read_strategies(run->strategies, options, wrong);
-    if (problem == NULL)
-        problem = read_shape(run->stages, options, wrong);
-    if (problem == NULL &&
-        (threshold_parse(options->threshold, &options->threshold_list, wrong, HISTORY_WRONG) != 0 ||
-         fault_list_parse(options->fault, INT64_MAX, &options->fault_list, wrong, HISTORY_WRONG) !=
-             0))
-        problem = wrong;
-    return problem;
+    if (option_read_history(run->settings, options, why) != 0 ||
+        history_read_strategies(run->strategies, options, why) != 0 ||
+        read_shape(run->stages, options, why) != 0 ||
+        threshold_parse(options->threshold, &options->threshold_list, why) != 0)
+        return -1;
+    return fault_list_parse(options->fault, INT64_MAX, &options->fault_list, why);
 }
 
-static const char *history_read_run(struct reader *reader, const struct history_line *line) {
+static int history_read_run(struct reader *reader, const struct history_line *line) {
     struct history_run run = {.settings = NULL};
-    const char *wrong;
+    int code;
 
     if (reader->has_run)
-        return "a run has begun already";
+        return why_set(&reader->why, "a run has begun already");
     reader->has_run = true;
-    wrong = history_line_read(line, history_run, &run, reader->wrong);
-    if (wrong == NULL)
-        wrong = take_run(&run, reader->history, reader->wrong);
+    code = history_line_read(line, history_run, &run, &reader->why);
+    if (code == 0)
+        code = take_run(&run, reader->history, &reader->why);
     json_decref(run.settings);
     json_decref(run.strategies);
     json_decref(run.stages);
-    return wrong;
+    return code;
 }
 
 static struct round *round_of(const struct reader *reader) {
@@ -162,31 +142,31 @@ static void *history_read_grow(void *array, size_t count, size_t size) {
 
 /* ---- round and end */
 
-static const char *read_instances(struct recorder *recorder, const json_t *json) {
+static int read_instances(struct recorder *recorder, const json_t *json, struct why *why) {
     for (size_t i = 0; i < json_array_size(json); i++) {
         const char *name = json_string_value(json_array_get(json, i));
 
         if (name == NULL || recorder_instance(recorder, name) != (int16_t)i)
-            return "its instances cannot be read";
+            return why_set(why, "its instances cannot be read");
     }
-    return NULL;
+    return 0;
 }
 
-static const char *read_products(struct round *round, const json_t *json) {
+static int read_products(struct round *round, const json_t *json, struct why *why) {
     round->items = json_array_size(json);
     if (round->items == 0 || round->items > ITEMS_MAX)
-        return "it has no products, or too many";
+        return why_set(why, "it has no products, or too many");
     round->products = calloc(round->items, sizeof *round->products);
     if (round->products == NULL)
-        return no_memory;
+        return why_set(why, "out of memory");
     for (size_t i = 0; i < round->items; i++) {
         const char *id = json_string_value(json_array_get(json, i));
 
         /* Empty in a run without a judgement, which makes no product. */
         if (id == NULL || (id[0] != '\0' && uuid_parse(id, round->products[i].id) != 0))
-            return "the id of a product is no UUID";
+            return why_set(why, "the id of a product is no UUID");
     }
-    return NULL;
+    return 0;
 }
 
 /* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
@@ -198,13 +178,12 @@ static struct recorder *history_read_make_recorder(const struct reader *reader, 
     return recorder != NULL ? recorder : recorder_make(count);
 }
 
-static const char *begin_round(struct reader *reader, const struct history_round *begin,
-                               struct round *round) {
+static int begin_round(struct reader *reader, const struct history_round *begin,
+                       struct round *round) {
     const struct options *options = &reader->history->options;
-    const char *wrong;
 
     if (begin->round.strategy >= options->list.count || begin->requests > begin->planned)
-        return "its strategy or requests are out of range";
+        return why_set(&reader->why, "its strategy or requests are out of range");
     *round = begin->round;
     round->item = &options->list.items[round->strategy];
     round->faults = &options->fault_list;
@@ -213,102 +192,102 @@ static const char *begin_round(struct reader *reader, const struct history_round
     round->is_keyless = options->keyless;
     round->recorder = history_read_make_recorder(reader, (size_t)begin->requests);
     if (round->recorder == NULL)
-        return no_memory;
+        return why_set(&reader->why, "out of memory");
     round->recorder->planned = (size_t)begin->planned;
     round->recorder->late_launches = (size_t)begin->late_launches;
-    wrong = read_instances(round->recorder, begin->instances);
-    return wrong != NULL ? wrong : read_products(round, begin->products);
+    if (read_instances(round->recorder, begin->instances, &reader->why) != 0)
+        return -1;
+    return read_products(round, begin->products, &reader->why);
 }
 
-static const char *read_round(struct reader *reader, const struct history_line *line) {
+static int read_round(struct reader *reader, const struct history_line *line) {
     struct history *history = reader->history;
     struct history_round begin = {.requests = 0};
     struct round *rounds;
-    const char *wrong;
+    int code;
 
     if (!reader->has_run || reader->is_in_round)
-        return reader->has_run ? "the round before it has no end" : "no run has begun";
+        return why_set(&reader->why,
+                       reader->has_run ? "the round before it has no end" : "no run has begun");
     rounds = history_read_grow(history->rounds, history->count, sizeof *rounds);
     if (rounds == NULL)
-        return no_memory;
+        return why_set(&reader->why, "out of memory");
     history->rounds = rounds;
     reader->is_in_round = true;
     reader->ledger = NULL;
     reader->products = 0;
-    wrong = history_line_read(line, history_round, &begin, reader->wrong);
-    if (wrong == NULL)
-        wrong = begin_round(reader, &begin, &rounds[history->count]);
+    code = history_line_read(line, history_round, &begin, &reader->why);
+    if (code == 0)
+        code = begin_round(reader, &begin, &rounds[history->count]);
     json_decref(begin.instances);
     json_decref(begin.products);
-    return wrong;
+    return code;
 }
 
-static const char *read_end(struct reader *reader, const struct history_line *line) {
+static int read_end(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
-    const char *wrong = history_line_read(line, history_end, round, reader->wrong);
 
-    if (wrong != NULL)
-        return wrong;
+    if (history_line_read(line, history_end, round, &reader->why) != 0)
+        return -1;
     if (round->recorder->ended != round->recorder->size)
-        return "the round has fewer requests than its first line says";
+        return why_set(&reader->why, "the round has fewer requests than its first line says");
     if (reader->products != 0 && reader->products != round->items)
-        return "the ledger of a product is missing";
+        return why_set(&reader->why, "the ledger of a product is missing");
     for (size_t i = 0; i < reader->products; i++)
         ledger_sort(&round->ledgers[i]);
     event_list_sort(&round->events);
     assert(round->item != NULL && round->products != NULL);
     reader->is_in_round = false;
     reader->history->count++;
-    return NULL;
+    return 0;
 }
 
 /* ---- requests and events */
 
-static const char *history_read_request(struct reader *reader, const struct history_line *line) {
+static int history_read_request(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
     struct record record;
-    const char *wrong;
 
     if (round->recorder->ended == round->recorder->size)
-        return "the round has more requests than its first line says";
-    wrong = history_line_read(line, history_request, &record, reader->wrong);
-    if (wrong != NULL)
-        return wrong;
+        return why_set(&reader->why, "the round has more requests than its first line says");
+    if (history_line_read(line, history_request, &record, &reader->why) != 0)
+        return -1;
     if (record.item >= round->items || record.instance >= (int)round->recorder->instance_count)
-        return "its item or instance is out of range";
+        return why_set(&reader->why, "its item or instance is out of range");
     recorder_add(round->recorder, &record);
-    return NULL;
+    return 0;
 }
 
-static const char *read_event(struct reader *reader, const struct history_line *line) {
+static int read_event(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
     struct event *event = event_add(&round->events);
-    const char *wrong;
 
     if (event == NULL)
-        return no_memory;
-    wrong = history_line_read(line, history_event, event, reader->wrong);
-    return wrong == NULL && event->item >= round->items ? "its item is out of range" : wrong;
+        return why_set(&reader->why, "out of memory");
+    if (history_line_read(line, history_event, event, &reader->why) != 0)
+        return -1;
+    if (event->item >= round->items)
+        return why_set(&reader->why, "its item is out of range");
+    return 0;
 }
 
 /* ---- the ledger */
 
-static const char *read_product(struct reader *reader, const struct history_line *line) {
+static int read_product(struct reader *reader, const struct history_line *line) {
     struct history_product product = {.item = 0};
     struct round *round = round_of(reader);
-    const char *wrong = history_line_read(line, history_product, &product, reader->wrong);
 
-    if (wrong != NULL)
-        return wrong;
+    if (history_line_read(line, history_product, &product, &reader->why) != 0)
+        return -1;
     if (product.item != (int64_t)reader->products || reader->products == round->items)
-        return "it is not the next product";
+        return why_set(&reader->why, "it is not the next product");
     if (round->ledgers == NULL)
         round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL)
-        return no_memory;
+        return why_set(&reader->why, "out of memory");
     reader->ledger = &round->ledgers[reader->products++];
     *reader->ledger = product.ledger;
-    return NULL;
+    return 0;
 }
 
 /* The place of the next row of its kind, zeroed; NULL without memory. */
@@ -326,31 +305,29 @@ static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
     return (char *)array + count * rows->size;
 }
 
-static const char *history_read_row(struct reader *reader, const struct history_line *line,
-                                    const struct history_rows *rows) {
-    const char *wrong;
+static int history_read_row(struct reader *reader, const struct history_line *line,
+                            const struct history_rows *rows) {
     size_t count;
     void *row;
 
     if (!reader->is_in_round || reader->ledger == NULL)
-        return "it belongs to no product";
+        return why_set(&reader->why, "it belongs to no product");
     row = next_row(reader->ledger, rows);
     if (row == NULL)
-        return no_memory;
-    wrong = history_line_read(line, rows->fields, row, reader->wrong);
-    if (wrong != NULL)
-        return wrong;
+        return why_set(&reader->why, "out of memory");
+    if (history_line_read(line, rows->fields, row, &reader->why) != 0)
+        return -1;
     memcpy(&count, (char *)reader->ledger + rows->count, sizeof count);
     count++;
     memcpy((char *)reader->ledger + rows->count, &count, sizeof count);
-    return NULL;
+    return 0;
 }
 
 /* ---- lines */
 
 static const struct {
     const char *type;
-    const char *(*read)(struct reader *reader, const struct history_line *line);
+    int (*read)(struct reader *reader, const struct history_line *line);
     bool is_in_round;
 } readers[] = {{"request", history_read_request, true},
                {"event", read_event, true},
@@ -359,49 +336,48 @@ static const struct {
                {"end", read_end, true},
                {"run", history_read_run, false}};
 
-static const char *read_line(struct reader *reader, const char *text, size_t length) {
+static int read_line(struct reader *reader, const char *text, size_t length) {
     struct history_line line;
-    const char *wrong = history_line_cut(&line, text, length, reader->wrong);
 
-    if (wrong != NULL)
-        return wrong;
+    if (history_line_cut(&line, text, length, &reader->why) != 0)
+        return -1;
     for (size_t i = 0; i < HISTORY_ROWS; i++)
         if (history_line_is(&line, history_rows[i].type))
             return history_read_row(reader, &line, &history_rows[i]);
-    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-        if (history_line_is(&line, readers[i].type))
-            return readers[i].is_in_round && !reader->is_in_round ? "it stands outside of a round"
-                                                                  : readers[i].read(reader, &line);
-    return "its type is unknown";
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        if (!history_line_is(&line, readers[i].type))
+            continue;
+        if (readers[i].is_in_round && !reader->is_in_round)
+            return why_set(&reader->why, "it stands outside of a round");
+        return readers[i].read(reader, &line);
+    }
+    return why_set(&reader->why, "its type is unknown");
 }
 
 /* A line without its newline is the end of a file that was cut while it was written. */
-static int read_lines(struct reader *reader, FILE *from, const char *path, char *why,
-                      size_t why_size) {
+static int read_lines(struct reader *reader, FILE *from, const char *path, struct why *why) {
     char *line = NULL;
     size_t size = 0, number = 0;
     ssize_t length;
-    const char *wrong = NULL;
+    int code = 0;
 
-    while (wrong == NULL && (length = getline(&line, &size, from)) > 0) {
+    while (code == 0 && (length = getline(&line, &size, from)) > 0) {
         number++;
         reader->history->is_cut = line[length - 1] != '\n';
         if (!reader->history->is_cut)
-            wrong = read_line(reader, line, (size_t)length);
+            code = read_line(reader, line, (size_t)length);
     }
     free(line);
-    if (wrong != NULL)
-        snprintf(why, why_size, "%s line %zu: %s", path, number, wrong);
-    else if (ferror(from))
-        snprintf(why, why_size, "%s: %s", path, strerror(errno));
-    else if (!reader->has_run)
-        snprintf(why, why_size, "%s: it does not begin with a line of type run", path);
-    else
-        return 0;
-    return -1;
+    if (code != 0)
+        return why_set(why, "%s line %zu: %s", path, number, reader->why.text);
+    if (ferror(from))
+        return why_set(why, "%s: %s", path, strerror(errno));
+    if (!reader->has_run)
+        return why_set(why, "%s: it does not begin with a line of type run", path);
+    return 0;
 }
 
-int history_load(struct history *history, const char *folder, char *why, size_t why_size) {
+int history_load(struct history *history, const char *folder, struct why *why) {
     struct reader reader = {.history = history, .folder = folder};
     char path[1100];
     FILE *from;
@@ -410,11 +386,9 @@ int history_load(struct history *history, const char *folder, char *why, size_t 
     memset(history, 0, sizeof *history);
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
     from = fopen(path, "re");
-    if (from == NULL) {
-        snprintf(why, why_size, "%s: %s", path, strerror(errno));
-        return -1;
-    }
-    rc = read_lines(&reader, from, path, why, why_size);
+    if (from == NULL)
+        return why_set(why, "%s: %s", path, strerror(errno));
+    rc = read_lines(&reader, from, path, why);
     (void)fclose(from);
     if (reader.is_in_round) { /* it has no end: its last lines are missing */
         history->is_cut = true;

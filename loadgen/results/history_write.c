@@ -112,7 +112,8 @@ int history_write_round(FILE *to, const struct round *round) {
         if (history_line_write(to, "event", history_event, &round->events.items[i]) != 0)
             return -1;
     /* What was read before the problem proves nothing. */
-    for (size_t i = 0; round->ledgers != NULL && round->problem[0] == '\0' && i < round->items; i++)
+    for (size_t i = 0; round->ledgers != NULL && round->problem.text[0] == '\0' && i < round->items;
+         i++)
         if (write_ledger(to, round, i) != 0)
             return -1;
     return history_line_write(to, "end", history_end, round) == 0 && fflush(to) == 0 ? 0 : -1;

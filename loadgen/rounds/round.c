@@ -10,13 +10,13 @@
 int round_judge(struct round *round) {
     struct firings armed = {.count = 0};
     const struct verdict_case judged = {
-        .ledgers = round->problem[0] == '\0' ? round->ledgers : NULL,
+        .ledgers = round->problem.text[0] == '\0' ? round->ledgers : NULL,
         .items = round->items,
         .recorder = round->recorder,
         .events = &round->events,
         .armed = &armed,
-        .problem = round->problem[0] != '\0' ? round->problem : NULL,
-        .fault_problem = round->fault_problem[0] != '\0' ? round->fault_problem : NULL,
+        .problem = round->problem.text[0] != '\0' ? round->problem.text : NULL,
+        .fault_problem = round->fault_problem.text[0] != '\0' ? round->fault_problem.text : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
         .are_events_lost = round->are_events_lost,

@@ -9,6 +9,7 @@
 #include "record.h"
 #include "strategy_list.h"
 #include "verdict.h"
+#include "why.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,8 +40,8 @@ struct round {
     bool is_left_down;  /* the run ended after it: what failed was not put up again */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless, are_events_lost;
-    char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */
-    char fault_problem[FAULT_WHY]; /* which fault failed, and why, or "" */
+    struct why problem;       /* why the ledgers could not be read, or "" */
+    struct why fault_problem; /* which fault failed, and why, or "" */
 };
 
 /* Judge it from its records and ledgers. 0, or -1 without memory. */

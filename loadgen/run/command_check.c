@@ -65,12 +65,12 @@ static size_t print_missing(const struct summary *summary, const json_t *before)
 
 /* On stderr, so that a report in JSON stays JSON. */
 static void command_check_compare(const struct summary *summary, const char *folder) {
-    char why[SUMMARY_WHY];
-    json_t *before = summary_read(folder, why);
+    struct why why;
+    json_t *before = summary_read(folder, &why);
     size_t differences = 0;
 
     if (before == NULL) {
-        complain("loadgen", "nothing to compare the verdicts with: %s", why);
+        complain("loadgen", "nothing to compare the verdicts with: %s", why.text);
         return;
     }
     for (size_t i = 0; i < summary->count; i++)
@@ -141,14 +141,14 @@ static int command_check_check(struct history *history, const char *folder, FILE
 int command_check(const struct options *options, FILE *to) {
     const char *folder = options->arguments[0];
     struct history history;
-    char why[512];
+    struct why why;
     int exit_code;
 
-    if (history_load(&history, folder, why, sizeof why) == 0) {
+    if (history_load(&history, folder, &why) == 0) {
         set_output(&history.options, options);
         exit_code = command_check_check(&history, folder, to);
     } else {
-        exit_code = run_fail(EXIT_NO_INPUT, why);
+        exit_code = run_fail(EXIT_NO_INPUT, why.text);
     }
     history_free(&history);
     return exit_code;

@@ -22,31 +22,31 @@ static int command_diff_fail(int exit_code, const char *why) {
 
 static int check_version(const struct side *side) {
     const json_t *version = json_object_get(side->summary, "schema_version");
-    char why[SUMMARY_WHY];
+    struct why why;
 
     if (json_integer_value(version) == SUMMARY_SCHEMA)
         return 0;
     if (json_is_integer(version))
-        snprintf(why, sizeof why,
-                 "%s/summary.json has schema_version %lld, and this "
-                 "loadgen reads %d: run it again",
-                 side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
+        why_set(&why,
+                "%s/summary.json has schema_version %lld, and this "
+                "loadgen reads %d: run it again",
+                side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
     else
-        snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);
-    return command_diff_fail(EXIT_NO_INPUT, why);
+        why_set(&why, "%s/summary.json is not the summary of a run", side->folder);
+    return command_diff_fail(EXIT_NO_INPUT, why.text);
 }
 
 /* An env.json that is missing or damaged is no reason not to compare the rest. */
 static int open_side(struct side *side, const char *folder) {
-    char why[SUMMARY_WHY];
+    struct why why;
 
     side->folder = folder;
-    side->summary = summary_read(folder, why);
+    side->summary = summary_read(folder, &why);
     if (side->summary == NULL)
-        return command_diff_fail(EXIT_NO_INPUT, why);
-    side->environment = summary_read_environment(folder, why);
-    if (why[0] != '\0')
-        complain("loadgen", "diff: the machines are not compared: %s", why);
+        return command_diff_fail(EXIT_NO_INPUT, why.text);
+    side->environment = summary_read_environment(folder, &why);
+    if (why.text[0] != '\0')
+        complain("loadgen", "diff: the machines are not compared: %s", why.text);
     return check_version(side);
 }
 

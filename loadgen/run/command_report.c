@@ -50,21 +50,21 @@ static json_t *command_report_draw(struct history *history, const json_t *told) 
 /* Without its history a run is shown by its summary alone. An exit code. */
 static int load_run(const char *folder, struct page_run *run) {
     struct history history;
-    char why[SUMMARY_WHY];
+    struct why why;
     int exit_code = EXIT_AS_EXPECTED;
 
-    run->summary = summary_read(folder, why);
+    run->summary = summary_read(folder, &why);
     if (run->summary == NULL)
-        return run_fail(EXIT_NO_INPUT, why);
-    run->environment = summary_read_environment(folder, why);
+        return run_fail(EXIT_NO_INPUT, why.text);
+    run->environment = summary_read_environment(folder, &why);
     if (run->environment == NULL)
         run->environment = json_null();
-    if (history_load(&history, folder, why, sizeof why) == 0) {
+    if (history_load(&history, folder, &why) == 0) {
         run->charts = command_report_draw(&history, run->summary);
         if (run->charts == NULL)
             exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     } else {
-        complain("loadgen", "%s; the page has no charts over time", why);
+        complain("loadgen", "%s; the page has no charts over time", why.text);
         run->charts = json_null();
     }
     history_free(&history);

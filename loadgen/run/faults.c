@@ -22,7 +22,7 @@ int faults_open(struct run *run) {
     /* What crashes by a failpoint may be of another machine's stack, and is its own affair. */
     if (injector_open(&run->injector, run->loop, options->stack, list) == 0 || list->count == 0)
         return 0;
-    return run_fail(EXIT_UNREACHABLE, run->injector.why);
+    return run_fail(EXIT_UNREACHABLE, run->injector.why.text);
 }
 
 void faults_start(void *data) {
@@ -56,8 +56,8 @@ int faults_close(struct run *run, struct round *round) {
     if (injector->steps == NULL)
         return 0;
     injector_close(injector);
-    snprintf(round->fault_problem, sizeof round->fault_problem, "%s", injector->why);
-    round->is_mended = injector->why[0] == '\0';
+    round->fault_problem = injector->why;
+    round->is_mended = injector->why.text[0] == '\0';
     for (size_t i = 0; i < injector->act_count && rc == 0; i++) {
         const struct injector_act *act = &injector->acts[i];
 
@@ -71,9 +71,9 @@ int faults_close(struct run *run, struct round *round) {
 /* It is asked: another may start the services, or an instance may be up that never sold. */
 static bool is_up_in_time(struct run *run, const char *product_id) {
     const int64_t deadline_ms = clock_now_ms() + run->options->drain_ns / 1000000;
-    char why[TARGET_WHY];
+    struct why why;
 
-    while (target_meet_product(&run->target, product_id, why, sizeof why) == TARGET_UNREACHABLE) {
+    while (target_meet_product(&run->target, product_id, &why) == TARGET_UNREACHABLE) {
         if (clock_now_ms() >= deadline_ms || run->is_interrupted)
             return false;
         fiber_sleep(run->loop, LOOK_MS);

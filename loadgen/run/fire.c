@@ -129,7 +129,7 @@ static int send_plan(struct run *run, struct round *round, struct sender *sender
     if (run->workers.count > 0) {
         rc = workers_send(&run->workers, sender);
         round->is_realtime = run->workers.is_realtime;
-        snprintf(round->problem, sizeof round->problem, "%s", run->workers.why);
+        round->problem = run->workers.why;
     } else {
         (void)punctual_start(!run->options->no_realtime);
         rc = sender_run(sender);
@@ -167,7 +167,7 @@ static int send_round(struct run *run, struct round *round) {
 /* ---- judging */
 
 static bool fire_is_over(const struct run *run) {
-    return run->is_interrupted || run->is_aborted || run->workers.why[0] != '\0' ||
+    return run->is_interrupted || run->is_aborted || run->workers.why.text[0] != '\0' ||
            (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
 }
 
@@ -191,9 +191,8 @@ static void wait_written(struct run *run, struct round *round, const struct prod
 
     while ((pending = target_pending(&run->target, product->id)) > 0) {
         if (clock_now_ms() >= deadline_ms || run->is_interrupted) {
-            snprintf(round->problem, sizeof round->problem,
-                     "%lld sales of %s were not in the ledger yet", (long long)pending,
-                     product->id);
+            why_set(&round->problem, "%lld sales of %s were not in the ledger yet",
+                    (long long)pending, product->id);
             return;
         }
         fiber_sleep(run->loop, WRITTEN_MS);
@@ -212,39 +211,37 @@ static bool read_ledgers(struct run *run, struct round *round) {
     assert(!options->no_judge && round->ledgers == NULL);
     round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL) {
-        snprintf(round->problem, sizeof round->problem,
-                 "the ledger could not be read: out of memory");
+        why_set(&round->problem, "the ledger could not be read: out of memory");
         return true;
     }
-    for (size_t i = 0; i < round->items && round->problem[0] == '\0'; i++) {
+    for (size_t i = 0; i < round->items && round->problem.text[0] == '\0'; i++) {
         const struct product *product = &round->products[i];
-        char why[AUDIT_WHY];
+        struct why why;
 
         wait_written(run, round, product, deadline_ms);
         is_quiet = auditor_wait_quiet(&run->auditor, product, still_ms, deadline_ms,
                                       &run->is_interrupted) &&
                    is_quiet;
-        if (auditor_read(&run->auditor, product, &round->ledgers[i], why, sizeof why) != 0)
-            snprintf(round->problem, sizeof round->problem, "%s", why);
+        if (auditor_read(&run->auditor, product, &round->ledgers[i], &why) != 0)
+            round->problem = why;
     }
-    if (round->problem[0] == '\0' && auditor_skew(&run->auditor, &round->ledger_skew_us) != 0)
+    if (round->problem.text[0] == '\0' && auditor_skew(&run->auditor, &round->ledger_skew_us) != 0)
         round->ledger_skew_us = 0; /* for pictures alone: not worth a verdict */
     return is_quiet;
 }
 
 /* For the evidence alone: not worth a verdict, but worth a word. */
 static void read_events(struct run *run, struct round *round) {
-    char why[AUDIT_WHY], told[AUDIT_WHY + 16];
+    struct why why, told;
     int rc = 0;
 
     for (size_t i = 0; i < round->items && rc == 0; i++)
         rc = auditor_read_events(&run->auditor, &round->products[i], (uint32_t)i,
-                                 round->ledger_skew_us - round->started_us, &round->events, why,
-                                 sizeof why);
+                                 round->ledger_skew_us - round->started_us, &round->events, &why);
     round->are_events_lost = rc != 0;
     if (rc != 0) {
-        snprintf(told, sizeof told, "loadgen: %s\n", why);
-        live_say(&run->live, told);
+        why_set(&told, "loadgen: %s\n", why.text);
+        live_say(&run->live, told.text);
     }
     event_list_sort(&round->events);
 }
@@ -265,7 +262,7 @@ static int fire_judge(struct run *run, struct round *round) {
     if (!run->options->no_judge) {
         bool is_quiet = read_ledgers(run, round);
 
-        if (round->problem[0] == '\0')
+        if (round->problem.text[0] == '\0')
             read_events(run, round);
         round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     }
@@ -280,13 +277,13 @@ static int fire_judge(struct run *run, struct round *round) {
 
 /* The evidence of a judged round goes to disk and to the page, and out of memory. */
 static int keep_round(struct run *run, struct round *round) {
-    char why[FOLDER_WHY];
-    int rc = folder_add(&run->folder, round, why, sizeof why);
+    struct why why;
+    int rc = folder_add(&run->folder, round, &why);
 
     assert(round->chart == NULL);
     round->chart = chart_make(round);
     round_forget(round);
-    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why);
+    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why.text);
 }
 
 static struct recorder *fire_make_recorder(const struct run *run, const struct round *round) {
@@ -298,14 +295,13 @@ static struct recorder *fire_make_recorder(const struct run *run, const struct r
 }
 
 static int run_round(struct run *run, struct round *round) {
-    char why[128];
+    struct why why;
     int exit_code;
 
     round->recorder = fire_make_recorder(run, round);
     if (round->recorder == NULL) {
-        snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
-                 file_error(errno));
-        return run_fail(EXIT_INTERNAL, why);
+        why_set(&why, "the requests of this round could not be kept: %s", file_error(errno));
+        return run_fail(EXIT_INTERNAL, why.text);
     }
     exit_code = send_round(run, round);
     if (exit_code == 0)
@@ -324,10 +320,10 @@ static int run_round(struct run *run, struct round *round) {
 /* To the results folder first: what is printed names it. */
 static int write_report(struct run *run, const struct summary *summary) {
     int exit_code = summary->exit_code;
-    char why[FOLDER_WHY];
+    struct why why;
 
-    if (folder_write(&run->folder, summary, why, sizeof why) != 0)
-        exit_code = run_fail(EXIT_INTERNAL, why);
+    if (folder_write(&run->folder, summary, &why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why.text);
     if (report_print(summary, run->to) == 0)
         return exit_code;
     fprintf(stderr, "loadgen: the report could not be written: %s\n", file_error(errno));
@@ -362,11 +358,11 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
 
 int fire(struct run *run) {
     const int64_t started_us = clock_wall_us();
-    char why[FOLDER_WHY];
+    struct why why;
     int exit_code = 0;
 
-    if (folder_open(&run->folder, run->options, started_us, why, sizeof why) != 0)
-        exit_code = run_fail(EXIT_INTERNAL, why);
+    if (folder_open(&run->folder, run->options, started_us, &why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why.text);
     else
         exit_code = fire_prepare(run);
     for (size_t i = 0; i < run->round_count && exit_code == 0 && !fire_is_over(run); i++)

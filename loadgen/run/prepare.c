@@ -139,9 +139,8 @@ static int prepare_settle(enum target_result result, const char *why) {
 int prepare_check(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     json_t *strategies = NULL;
-    char why[TARGET_WHY];
-    int exit_code =
-        prepare_settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
+    struct why why;
+    int exit_code = prepare_settle(target_strategies(&run->target, &strategies, &why), why.text);
 
     for (size_t i = 0; i < list->count && exit_code == 0; i++)
         if (!strategies_have(strategies, list->items[i].name)) {
@@ -169,31 +168,31 @@ static int refuse_sold_from(const struct run *run, const struct audit_found *fou
 
 int prepare_attack(struct run *run) {
     struct audit_found found;
-    char why[TARGET_WHY];
+    struct why why;
 
     assert(run->attacked.id[0] != '\0');
-    if (auditor_find(&run->auditor, &run->attacked, &found, why, sizeof why) != 0)
-        return run_fail(EXIT_UNREACHABLE, why);
+    if (auditor_find(&run->auditor, &run->attacked, &found, &why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why.text);
     if (!found.is_there) {
         complain("loadgen", "there is no product %s in the database inventory", run->attacked.id);
         return EXIT_USAGE;
     }
     if (!found.is_fresh)
         return refuse_sold_from(run, &found);
-    if (options_attack(run->options, found.spec, found.stock, why, sizeof why) != 0)
-        return run_fail(EXIT_USAGE, why);
+    if (options_attack(run->options, found.spec, found.stock, &why) != 0)
+        return run_fail(EXIT_USAGE, why.text);
     return 0;
 }
 
 static int make_product(struct run *run, const struct round *round, struct product *product) {
     const struct options *options = run->options;
-    char why[TARGET_WHY];
+    struct why why;
 
     if (run->attacked.id[0] == '\0' &&
         auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
-                       options->stock, round->item->spec, product, why, sizeof why) != 0)
-        return run_fail(EXIT_UNREACHABLE, why);
-    return prepare_settle(target_meet_product(&run->target, product->id, why, sizeof why), why);
+                       options->stock, round->item->spec, product, &why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why.text);
+    return prepare_settle(target_meet_product(&run->target, product->id, &why), why.text);
 }
 
 int prepare_products(struct run *run, struct round *round) {
@@ -220,9 +219,8 @@ static int prepare_finish(struct run *run) {
 
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
-    char why[TARGET_WHY];
-    int exit_code =
-        prepare_settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
+    struct why why;
+    int exit_code = prepare_settle(target_strategies(&run->target, &strategies, &why), why.text);
 
     if (exit_code == 0 && strcmp(run->options->output_format, "json") == 0)
         (void)json_dumpf(strategies, run->to, JSON_INDENT(2));

@@ -21,11 +21,11 @@ int run_fail(int exit_code, const char *why) {
 
 static int run_open_all(struct run *run) {
     const struct options *options = run->options;
-    char why[TARGET_WHY];
+    struct why why;
     int exit_code;
 
-    if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
-        return run_fail(EXIT_USAGE, why);
+    if (target_open(&run->target, run->loop, options->target, &why) != 0)
+        return run_fail(EXIT_USAGE, why.text);
     if (options->list_strategies || options->no_judge)
         return 0;
     /* The target first: when nothing was started it says so at once, where a database is waited
@@ -33,9 +33,8 @@ static int run_open_all(struct run *run) {
     exit_code = prepare_check(run);
     if (exit_code == 0 &&
         auditor_open(&run->auditor, run->loop, options->inventory_db,
-                     options->command == COMMAND_CREATE ? NULL : options->orders_db, why,
-                     sizeof why) != 0)
-        exit_code = run_fail(EXIT_UNREACHABLE, why);
+                     options->command == COMMAND_CREATE ? NULL : options->orders_db, &why) != 0)
+        exit_code = run_fail(EXIT_UNREACHABLE, why.text);
     if (exit_code == 0 && options->product[0] != '\0' && options->command == COMMAND_FIRE)
         exit_code = prepare_attack(run);
     return exit_code;

@@ -13,7 +13,8 @@
 #define READY_MS 30000
 #define END_MS   240000 /* the script itself has patience for a lock and for each server */
 #define LOOK_MS  2
-#define HANDLES  4 /* of a step */
+#define SAID     256 /* bytes of what a command says */
+#define HANDLES  4   /* of a step */
 
 enum step_kind { ACT, RESUME, MEND };
 
@@ -30,7 +31,7 @@ struct injector_step {
     int64_t status;
     bool is_waiting, has_exited;
     size_t length;
-    char said[FAULT_WHY / 2]; /* after the word that it waits */
+    char said[SAID]; /* after the word that it waits */
 };
 
 /* ---- what a command says */
@@ -40,18 +41,17 @@ static void injector_note_failure(struct injector_step *step) {
     struct injector *injector = step->injector;
     char *line = step->said;
 
-    if (injector->why[0] != '\0')
+    if (injector->why.text[0] != '\0')
         return;
     if (step->is_waiting)
         line += strcspn(line, "\n") + 1;
     line[strcspn(line, "\n")] = '\0';
     utf8_make_printable(line);
     if (step->kind == MEND)
-        snprintf(injector->why, sizeof injector->why,
-                 "the servers are not all up again after the faults: %s", line);
+        why_set(&injector->why, "the servers are not all up again after the faults: %s", line);
     else
-        snprintf(injector->why, sizeof injector->why, "the fault %s failed: %s",
-                 step->act->fault->text, line[0] != '\0' ? line : "the script was ended");
+        why_set(&injector->why, "the fault %s failed: %s", step->act->fault->text,
+                line[0] != '\0' ? line : "the script was ended");
 }
 
 static void injector_on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
@@ -332,12 +332,10 @@ int injector_open(struct injector *injector, uv_loop_t *loop, const char *stack,
     int rc = 0;
 
     injector->loop = loop;
-    injector->why[0] = '\0';
+    injector->why.text[0] = '\0';
     injector->steps = calloc(2 * faults->count + 1, sizeof *injector->steps);
-    if (injector->steps == NULL) {
-        snprintf(injector->why, sizeof injector->why, "out of memory");
-        return -1;
-    }
+    if (injector->steps == NULL)
+        return why_set(&injector->why, "out of memory");
     injector_lay_out(injector, faults);
     for (size_t i = 0; i < injector->step_count && rc == 0; i++)
         rc = spawn(&injector->steps[i], stack);
@@ -348,8 +346,8 @@ int injector_open(struct injector *injector, uv_loop_t *loop, const char *stack,
             injector_note_failure(&injector->steps[i]);
             rc = UV_EIO;
         }
-    if (rc != 0 && injector->why[0] == '\0')
-        snprintf(injector->why, sizeof injector->why, "%s: %s", stack, uv_strerror(rc));
+    if (rc != 0 && injector->why.text[0] == '\0')
+        why_set(&injector->why, "%s: %s", stack, uv_strerror(rc));
     if (rc != 0)
         free_steps(injector);
     return rc == 0 ? 0 : -1;

@@ -8,6 +8,7 @@
 #define LOADGEN_INJECTOR_H
 
 #include "fault_list.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ struct injector_act {
 struct injector {
     size_t act_count;
     struct injector_act acts[FAULT_LIST_MAX]; /* in the order of the list */
-    char why[FAULT_WHY]; /* the first that failed, or ""; also why one could not be opened */
+    struct why why; /* the first that failed, or ""; also why one could not be opened */
 
     /* The injector's own. */
     uv_loop_t *loop;

@@ -52,8 +52,7 @@ static void resolve_host(struct target *target, uv_loop_t *loop) {
     uv_freeaddrinfo(lookup.addresses);
 }
 
-int target_open(struct target *target, uv_loop_t *loop, const char *url, char *why,
-                size_t why_size) {
+int target_open(struct target *target, uv_loop_t *loop, const char *url, struct why *why) {
     struct http_client_options options = {.host = target->host, .connections = 1};
     int rc = http_origin_parse(url, target->host, sizeof target->host, &target->port);
 
@@ -63,8 +62,8 @@ int target_open(struct target *target, uv_loop_t *loop, const char *url, char *w
     if (rc == 0)
         rc = http_client_open(&target->client, loop, &options);
     if (rc != 0)
-        snprintf(why, why_size, "--target %s: %s; it is to be like http://127.0.0.1:8000", url,
-                 uv_strerror(rc));
+        why_set(why, "--target %s: %s; it is to be like http://127.0.0.1:8000", url,
+                uv_strerror(rc));
     return rc == 0 ? 0 : -1;
 }
 
@@ -83,32 +82,32 @@ void target_close(struct target *target) {
 }
 
 /* The `message` of an error reply, or its status. */
-static void tell_error(const struct http_call *call, const char *path, char *why, size_t why_size) {
+static void tell_error(const struct http_call *call, const char *path, struct why *why) {
     json_t *reply = json_read(call->reply, call->reply_length, NULL);
     const char *message = json_string_value(json_object_get(reply, "message"));
 
     if (message != NULL)
-        snprintf(why, why_size, "%s", message);
+        why_set(why, "%s", message);
     else
-        snprintf(why, why_size, "the target answers %s with status %d", path, call->status);
+        why_set(why, "the target answers %s with status %d", path, call->status);
     json_decref(reply);
 }
 
 /* GET `path`; *reply, unless NULL, becomes the JSON of a 200, or NULL when it is none. */
 static enum target_result target_get(struct target *target, const char *path, json_t **reply,
-                                     char *why, size_t why_size) {
+                                     struct why *why) {
     struct http_call call = {
         .method = "GET", .target = path, .deadline_ms = clock_now_ms() + CALL_MS};
     enum target_result result = TARGET_OK;
 
     if (http_call_await(target->client, &call) != HTTP_CALL_ANSWERED) {
-        snprintf(why, why_size,
-                 "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
-                 "name another with --target",
-                 target->host, target->port, call.error != NULL ? call.error : "no answer");
+        why_set(why,
+                "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
+                "name another with --target",
+                target->host, target->port, call.error != NULL ? call.error : "no answer");
         result = TARGET_UNREACHABLE;
     } else if (call.status != 200) {
-        tell_error(&call, path, why, why_size);
+        tell_error(&call, path, why);
         result = call.status == 422 ? TARGET_REFUSED : TARGET_UNREACHABLE;
     } else if (reply != NULL) {
         *reply = json_read(call.reply, call.reply_length, NULL);
@@ -117,16 +116,15 @@ static enum target_result target_get(struct target *target, const char *path, js
     return result;
 }
 
-enum target_result target_strategies(struct target *target, json_t **strategies, char *why,
-                                     size_t why_size) {
+enum target_result target_strategies(struct target *target, json_t **strategies, struct why *why) {
     json_t *reply = NULL;
-    enum target_result result = target_get(target, "/strategies", &reply, why, why_size);
+    enum target_result result = target_get(target, "/strategies", &reply, why);
 
     *strategies = json_incref(json_object_get(reply, "strategies"));
     json_decref(reply);
     if (result == TARGET_OK && !json_is_array(*strategies)) {
-        snprintf(why, why_size, "the target http://%s:%d does not list its strategies",
-                 target->host, target->port);
+        why_set(why, "the target http://%s:%d does not list its strategies", target->host,
+                target->port);
         json_decref(*strategies);
         *strategies = NULL;
         return TARGET_UNREACHABLE;
@@ -134,21 +132,22 @@ enum target_result target_strategies(struct target *target, json_t **strategies,
     return result;
 }
 
-enum target_result target_meet_product(struct target *target, const char *product_id, char *why,
-                                       size_t why_size) {
+enum target_result target_meet_product(struct target *target, const char *product_id,
+                                       struct why *why) {
     char path[64];
 
     snprintf(path, sizeof path, "/products/%s", product_id);
-    return target_get(target, path, NULL, why, why_size);
+    return target_get(target, path, NULL, why);
 }
 
 int64_t target_pending(struct target *target, const char *product_id) {
-    char path[64], why[TARGET_WHY];
+    char path[64];
+    struct why why;
     json_t *reply = NULL;
     int64_t pending = 0;
 
     snprintf(path, sizeof path, "/products/%s", product_id);
-    if (target_get(target, path, &reply, why, sizeof why) == TARGET_OK)
+    if (target_get(target, path, &reply, &why) == TARGET_OK)
         pending = json_integer_value(json_object_get(reply, "pending"));
     json_decref(reply);
     return pending;

@@ -4,12 +4,12 @@
 #ifndef LOADGEN_TARGET_H
 #define LOADGEN_TARGET_H
 
+#include "why.h"
+
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
-
-#define TARGET_WHY 512
 
 struct target {
     char host[256];
@@ -26,20 +26,18 @@ enum target_result {
 /* `url` is http://host:port; `host` becomes its address. 0; or -1, and `why` says what is wrong,
  * with nothing to undo. */
 __attribute__((warn_unused_result)) int target_open(struct target *target, uv_loop_t *loop,
-                                                    const char *url, char *why, size_t why_size);
+                                                    const char *url, struct why *why);
 void target_close(struct target *target);
 
 /* GET /strategies: *strategies becomes the array of them, a new reference. */
 __attribute__((warn_unused_result)) enum target_result target_strategies(struct target *target,
                                                                          json_t **strategies,
-                                                                         char *why,
-                                                                         size_t why_size);
+                                                                         struct why *why);
 
 /* GET /products/{id}: the target lays out the stock, and checks the strategy. */
 __attribute__((warn_unused_result)) enum target_result target_meet_product(struct target *target,
                                                                            const char *product_id,
-                                                                           char *why,
-                                                                           size_t why_size);
+                                                                           struct why *why);
 
 /* How many sales of this product the target has made that its ledger does not have yet, by its own
  * word; 0 when it does not say. */

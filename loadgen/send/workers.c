@@ -138,11 +138,10 @@ static void bury(struct worker_seat *seat) {
     seat->state = SEAT_DEAD;
     (void)waitpid(seat->pid, &status, 0);
     if (WIFSIGNALED(status))
-        snprintf(workers->why, sizeof workers->why, "worker %zu of %zu was killed by signal %d",
-                 number, workers->count, WTERMSIG(status));
+        why_set(&workers->why, "worker %zu of %zu was killed by signal %d", number, workers->count,
+                WTERMSIG(status));
     else
-        snprintf(workers->why, sizeof workers->why, "worker %zu of %zu ended by itself", number,
-                 workers->count);
+        why_set(&workers->why, "worker %zu of %zu ended by itself", number, workers->count);
     workers_stop(workers, DEAD_GRACE_MS);
 }
 

@@ -8,12 +8,11 @@
 #include "fiber.h"
 #include "sender.h"
 #include "share.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 #include <uv.h>
-
-#define WORKERS_WHY 96
 
 struct workers;
 
@@ -27,9 +26,9 @@ struct worker_seat {
 
 /* Zeroed by the caller, who owns it. */
 struct workers {
-    size_t count;          /* 0: none were wanted */
-    char why[WORKERS_WHY]; /* which one died, and of what, or "" */
-    bool is_realtime;      /* all had real-time priority to the end of the last round */
+    size_t count;     /* 0: none were wanted */
+    struct why why;   /* which one died, and of what, or "" */
+    bool is_realtime; /* all had real-time priority to the end of the last round */
 
     /* The workers' own. */
     struct worker_seat seats[SHARE_WORKERS];

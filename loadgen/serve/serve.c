@@ -58,18 +58,19 @@ static void serve_element(FILE *to, const char *open, const char *inside, const 
 }
 
 /* The summary of a run, a new reference; or NULL, and `why` says why not. */
-static json_t *serve_load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
-    char wrong[SUMMARY_WHY], *bytes;
+static json_t *serve_load(const char *root, const char *folder, struct why *why) {
+    struct why wrong;
+    char *bytes;
     json_t *summary = NULL;
     size_t length;
     int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
 
     if (rc == -ENOENT)
-        snprintf(why, SUMMARY_WHY, "no summary.json: the run goes on, or ended early");
+        why_set(why, "no summary.json: the run goes on, or ended early");
     else if (rc != 0)
-        snprintf(why, SUMMARY_WHY, "summary.json cannot be read: %s", strerror(-rc));
-    else if ((summary = summary_parse(bytes, length, wrong)) == NULL)
-        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %.1000s", wrong);
+        why_set(why, "summary.json cannot be read: %s", strerror(-rc));
+    else if ((summary = summary_parse(bytes, length, &wrong)) == NULL)
+        why_set(why, "summary.json is broken: it %.1000s", wrong.text);
     free(bytes);
     return summary;
 }
@@ -216,8 +217,8 @@ static void serve_print_title(const char *root, const char *folder, const json_t
 }
 
 static void print_run(const char *root, const char *folder, FILE *to) {
-    char why[SUMMARY_WHY];
-    json_t *summary = serve_load(root, folder, why);
+    struct why why;
+    json_t *summary = serve_load(root, folder, &why);
     const char *command = summary_text(summary, "command");
 
     fputs("<article>\n", to);
@@ -228,7 +229,7 @@ static void print_run(const char *root, const char *folder, FILE *to) {
         print_strategies(summary, to);
         print_missed(summary, to);
     } else {
-        serve_element(to, "<p class=\"error\">", why, "</p>\n");
+        serve_element(to, "<p class=\"error\">", why.text, "</p>\n");
     }
     print_files(root, folder, to);
     fputs("</article>\n", to);

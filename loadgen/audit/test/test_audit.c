@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char why[AUDIT_WHY];
+static struct why why;
 
 /* Both databases are schemas of one, each with the real tables. */
 
@@ -37,13 +37,13 @@ static int tear_down(void **state) {
 }
 
 static void open_auditor(void) {
-    if (auditor_open(&auditor, &loop, inventory.conninfo, orders.conninfo, why, sizeof why) != 0)
-        fail_msg("%s", why);
+    if (auditor_open(&auditor, &loop, inventory.conninfo, orders.conninfo, &why) != 0)
+        fail_msg("%s", why.text);
 }
 
 static void create_product(void) {
-    if (auditor_create(&auditor, "test", 3, "none,work=2ms", &product, why, sizeof why) != 0)
-        fail_msg("%s", why);
+    if (auditor_create(&auditor, "test", 3, "none,work=2ms", &product, &why) != 0)
+        fail_msg("%s", why.text);
 }
 
 /* Run SQL about the product, whose id stands for each %s (two of them). */
@@ -125,8 +125,7 @@ static void read_no_clock(void *arg) {
     int64_t skew_us = 7;
 
     (void)arg;
-    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),
-                     -1);
+    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", &why), -1);
     auditor.query_ms = 50;
     assert_int_equal(auditor_skew(&auditor, &skew_us), -1);
     assert_int_equal(skew_us, 7);
@@ -139,12 +138,12 @@ static void read_hand_made_ledger(void *arg) {
     (void)arg;
     open_auditor();
     create_product();
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
     assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
     ledger_free(&ledger);
     add_rows();
-    if (auditor_read(&auditor, &product, &ledger, why, sizeof why) != 0)
-        fail_msg("%s", why);
+    if (auditor_read(&auditor, &product, &ledger, &why) != 0)
+        fail_msg("%s", why.text);
     assert_ledger(&ledger);
     ledger_free(&ledger);
     auditor_close(&auditor);
@@ -163,7 +162,7 @@ static void read_places(void *arg) {
         " ('%s', 0, 2, 2)");
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
         " VALUES (gen_random_uuid(), '%s', 0, 2, 1, 'i-1', 0) -- %s");
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
     assert_int_equal(ledger.available, 1);
     assert_int_equal(ledger.returned, 1);
     assert_int_equal(ledger.units, 1);
@@ -196,7 +195,7 @@ static void read_while_it_changes(void *arg) {
     run_sql("BEGIN; LOCK TABLE returned_unit");
     assert_int_equal(uv_timer_init(&loop, &timer), 0);
     assert_int_equal(uv_timer_start(&timer, sell_returned, 1, 10), 0);
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
     assert_ledger(&ledger);
     ledger_free(&ledger);
     auditor_close(&auditor);
@@ -209,7 +208,7 @@ static void read_events(void *arg) {
     (void)arg;
     open_auditor();
     create_product();
-    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, why, sizeof why), 0);
+    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, &why), 0);
     assert_int_equal(events.count, 0);
     run_sql(
         "INSERT INTO lab_event (product_id, order_id, instance, seq, at, took_us, kind, name, "
@@ -231,7 +230,7 @@ static void read_events(void *arg) {
                               "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM "
                               "product WHERE product_id = '%s'",
                               product.id),
-            &events, why, sizeof why),
+            &events, &why),
         0);
     assert_int_equal(events.count, 2);
     assert_int_equal(events.items[0].kind, EVENT_FAILPOINT);
@@ -250,8 +249,8 @@ static void read_events(void *arg) {
     assert_string_equal(events.items[1].token, "abc");
     event_list_free(&events);
     run_sql("ALTER TABLE lab_event RENAME TO hidden");
-    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, why, sizeof why), -1);
-    assert_non_null(strstr(why, "events of audit.sql"));
+    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, &why), -1);
+    assert_non_null(strstr(why.text, "events of audit.sql"));
     auditor_close(&auditor);
 }
 
@@ -262,20 +261,20 @@ static void find_products(void *arg) {
     open_auditor();
     create_product();
     product.since[0] = '\0';
-    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
     assert_true(found.is_there && found.is_fresh);
     assert_int_equal(found.stock, 3);
     assert_string_equal(found.spec, "none,work=2ms");
     assert_string_not_equal(product.since, "");
     add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1) -- %s");
-    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
     assert_true(found.is_there && !found.is_fresh);
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
-    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
     assert_false(found.is_there);
     run_sql("ALTER TABLE product RENAME TO hidden");
-    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), -1);
-    assert_non_null(strstr(why, "the product could not be read: "));
+    assert_int_equal(auditor_find(&auditor, &product, &found, &why), -1);
+    assert_non_null(strstr(why.text, "the product could not be read: "));
     auditor_close(&auditor);
 }
 
@@ -286,13 +285,13 @@ static void read_unknown_product(void *arg) {
     open_auditor();
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
     snprintf(product.since, sizeof product.since, "-infinity");
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), -1);
-    assert_non_null(strstr(why, "is not in the database"));
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), -1);
+    assert_non_null(strstr(why.text, "is not in the database"));
     ledger_free(&ledger);
     run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
             "CREATE TRIGGER skip BEFORE INSERT ON product FOR EACH ROW EXECUTE FUNCTION skip()");
-    assert_int_equal(auditor_create(&auditor, "test", 3, "none", &product, why, sizeof why), -1);
-    assert_string_equal(why, "the product was not created: the database added no row");
+    assert_int_equal(auditor_create(&auditor, "test", 3, "none", &product, &why), -1);
+    assert_string_equal(why.text, "the product was not created: the database added no row");
     auditor_close(&auditor);
 }
 
@@ -347,12 +346,11 @@ static void run_other_queries(void *arg) {
 
 static void open_without_a_setting(void *arg) {
     (void)arg;
-    assert_int_equal(auditor_open(&auditor, &loop, inventory.conninfo, "", why, sizeof why), -1);
-    assert_non_null(strstr(why, "LOADGEN_ORDERS_DB is not set"));
+    assert_int_equal(auditor_open(&auditor, &loop, inventory.conninfo, "", &why), -1);
+    assert_non_null(strstr(why.text, "LOADGEN_ORDERS_DB is not set"));
     auditor_close(&auditor);
-    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),
-                     -1);
-    assert_non_null(strstr(why, "the database inventory cannot be reached"));
+    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", &why), -1);
+    assert_non_null(strstr(why.text, "the database inventory cannot be reached"));
     auditor_close(&auditor);
 }
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 static struct audit_queries queries;
-static char why[256];
+static struct why why;
 
 static int parse(const char *text) {
-    int rc = audit_queries_parse(text, &queries, why, sizeof why);
+    int rc = audit_queries_parse(text, &queries, &why);
 
     if (rc != 0)
         audit_queries_free(&queries);
@@ -45,7 +45,7 @@ static void test_what_cannot_be_prepared_is_refused(void **state) {
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(parse(bad[i]), -1);
-        assert_non_null(strstr(why, "audit.sql"));
+        assert_non_null(strstr(why.text, "audit.sql"));
     }
 }
 
@@ -62,7 +62,7 @@ static void test_the_embedded_queries_are_all_there(void **state) {
 
 static void parse_and_free(void *arg) {
     (void)arg;
-    (void)!audit_queries_parse(audit_text, &queries, why, sizeof why);
+    (void)!audit_queries_parse(audit_text, &queries, &why);
     audit_queries_free(&queries);
 }
 

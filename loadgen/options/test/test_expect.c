@@ -14,15 +14,15 @@ static const struct strategy_option common[] = {{.name = "work", .value = "2ms"}
 
 static struct strategy_list list;
 static struct expectation expectations[STRATEGY_LIST_MAX];
-static char why[512];
+static struct why why;
 
 static int parse(const char *text, const struct strategy_option *options) {
-    return strategy_list_parse(text, options, &list, why, sizeof why);
+    return strategy_list_parse(text, options, &list, &why);
 }
 
 static int expect(const char *strategies, const char *text) {
     assert_int_equal(parse(strategies, no_options), 0);
-    return expect_parse(text, &list, expectations, why, sizeof why);
+    return expect_parse(text, &list, expectations, &why);
 }
 
 static void test_options_belong_to_the_strategy_before_them(void **state) {
@@ -47,9 +47,9 @@ static void test_bad_lists_are_refused_with_a_reason(void **state) {
                                       "ttl=2s", "=", "a=b,none"};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        why[0] = '\0';
+        why.text[0] = '\0';
         assert_int_equal(parse(bad[i], common), -1);
-        assert_non_null(strstr(why, "--strategy"));
+        assert_non_null(strstr(why.text, "--strategy"));
     }
 }
 
@@ -120,12 +120,12 @@ static void test_bad_expectations_are_refused_with_a_reason(void **state) {
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(expect("none", bad[i].text), -1);
-        if (strncmp(why, "--expect", 8) != 0 || strstr(why, bad[i].why) == NULL)
-            fail_msg("%s: %s", bad[i].text, why);
+        if (strncmp(why.text, "--expect", 8) != 0 || strstr(why.text, bad[i].why) == NULL)
+            fail_msg("%s: %s", bad[i].text, why.text);
     }
     assert_int_equal(expect("none", "none=BAD"), -1);
-    assert_non_null(strstr(why, "EARLY-SOLD-OUT")); /* what there is */
-    assert_non_null(strstr(why, "STALE"));
+    assert_non_null(strstr(why.text, "EARLY-SOLD-OUT")); /* what there is */
+    assert_non_null(strstr(why.text, "STALE"));
 }
 
 #define BIT(anomaly) (1U << ANOMALY_##anomaly)

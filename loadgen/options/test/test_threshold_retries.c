@@ -18,11 +18,11 @@ static int tear_down(void **state) {
 
 static bool holds(const char *text, const struct verdict *verdict) {
     struct threshold_list list;
-    char why[THRESHOLD_WHY];
+    struct why why;
     double measured;
 
-    if (threshold_parse(text, &list, why, sizeof why) != 0)
-        fail_msg("%s", why);
+    if (threshold_parse(text, &list, &why) != 0)
+        fail_msg("%s", why.text);
     return threshold_holds(&list.items[0], recorder, verdict, &measured);
 }
 
@@ -46,9 +46,10 @@ static void test_without_a_sale_no_limit_of_retries_is_kept(void **state) {
 
 static void test_retries_are_told_with_a_decimal(void **state) {
     struct threshold_list list;
-    char why[THRESHOLD_WHY], text[THRESHOLD_VALUE];
+    char text[THRESHOLD_VALUE];
+    struct why why;
 
-    assert_int_equal(threshold_parse("retries<2", &list, why, sizeof why), 0);
+    assert_int_equal(threshold_parse("retries<2", &list, &why), 0);
     assert_string_equal(threshold_value(&list.items[0], 1.5, text), "1.5");
 }
 

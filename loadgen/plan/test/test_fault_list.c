@@ -9,10 +9,10 @@
 #define SEC INT64_C(1000000000)
 
 static struct fault_list list;
-static char why[FAULT_WHY];
+static struct why why;
 
 static int parse(const char *text) {
-    return fault_list_parse(text, 4 * SEC, &list, why, sizeof why);
+    return fault_list_parse(text, 4 * SEC, &list, &why);
 }
 
 static void test_faults_of_servers_are_read(void **state) {
@@ -95,13 +95,13 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(parse(bad[i][0]), -1);
-        assert_non_null(strstr(why, bad[i][1]));
-        assert_non_null(strstr(why, "redis failover, cut"));
+        assert_non_null(strstr(why.text, bad[i][1]));
+        assert_non_null(strstr(why.text, "redis failover, cut"));
     }
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     assert_int_equal(parse(text), -1);
-    assert_non_null(strstr(why, "it is too long"));
+    assert_non_null(strstr(why.text, "it is too long"));
 }
 
 static void test_more_than_there_is_room_for_are_refused(void **state) {
@@ -113,7 +113,7 @@ static void test_more_than_there_is_room_for_are_refused(void **state) {
     assert_int_equal(list.count, FAULT_LIST_MAX);
     strcat(text, ",redis:kill@1s");
     assert_int_equal(parse(text), -1);
-    assert_non_null(strstr(why, "there are too many"));
+    assert_non_null(strstr(why.text, "there are too many"));
 }
 
 int main(void) {

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char why[256];
+static struct why why;
 
 static struct plan_shape shape_of(const char *stages) {
     struct plan_shape shape = {.arrival = PLAN_POISSON, .seed = 1, .items = 1};
 
-    assert_int_equal(plan_parse_stages(stages, &shape, why, sizeof why), 0);
+    assert_int_equal(plan_parse_stages(stages, &shape, &why), 0);
     shape.count = (size_t)(plan_expected(&shape) + 0.5);
     return shape;
 }
@@ -76,9 +76,9 @@ static void test_bad_stages_are_refused_with_a_reason(void **state) {
     struct plan_shape shape = {0};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        why[0] = '\0';
-        assert_int_equal(plan_parse_stages(bad[i].text, &shape, why, sizeof why), -1);
-        assert_non_null(strstr(why, bad[i].part));
+        why.text[0] = '\0';
+        assert_int_equal(plan_parse_stages(bad[i].text, &shape, &why), -1);
+        assert_non_null(strstr(why.text, bad[i].part));
     }
 }
 
@@ -88,10 +88,10 @@ static void test_no_more_stages_than_there_is_room_for(void **state) {
 
     for (int i = 0; i < 33; i++)
         strcat(text, i == 0 ? "1s:5" : ",1s:5");
-    assert_int_equal(plan_parse_stages(text, &shape, why, sizeof why), -1);
-    assert_non_null(strstr(why, "more than 32"));
+    assert_int_equal(plan_parse_stages(text, &shape, &why), -1);
+    assert_non_null(strstr(why.text, "more than 32"));
     text[strlen(text) - strlen(",1s:5")] = '\0';
-    assert_int_equal(plan_parse_stages(text, &shape, why, sizeof why), 0);
+    assert_int_equal(plan_parse_stages(text, &shape, &why), 0);
     assert_int_equal(shape.stage_count, 32);
 }
 

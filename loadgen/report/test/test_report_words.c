@@ -114,9 +114,9 @@ static struct threshold_list limits;
 static struct threshold_outcome outcomes[2];
 
 static void hold(const char *text, size_t result, double measured, bool holds) {
-    char why[THRESHOLD_WHY];
+    struct why why;
 
-    assert_int_equal(threshold_parse(text, &limits, why, sizeof why), 0);
+    assert_int_equal(threshold_parse(text, &limits, &why), 0);
     for (size_t i = 0; i < limits.count; i++)
         outcomes[i] = (struct threshold_outcome){&limits.items[i], &results[result], measured,
                                                  i == 0 && holds};

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/sale-summary-XXXXXX";
-static char why[SUMMARY_WHY];
+static struct why why;
 
 static void write_file(const char *name, const char *text) {
     char path[64];
@@ -43,8 +43,8 @@ static void test_a_text_that_is_no_summary_is_refused(void **state) {
                  {"{\"strategies\": 1}", "is not the summary of a run"}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_null(summary_parse(cases[i].text, strlen(cases[i].text), why));
-        assert_non_null(strstr(why, cases[i].why));
+        assert_null(summary_parse(cases[i].text, strlen(cases[i].text), &why));
+        assert_non_null(strstr(why.text, cases[i].why));
     }
 }
 
@@ -58,7 +58,7 @@ static json_t *parse_nested(int depth) {
     for (int i = 2; i < depth; i++)
         *to++ = ']';
     strcpy(to, "]}");
-    return summary_parse(text, strlen(text), why);
+    return summary_parse(text, strlen(text), &why);
 }
 
 static void test_what_nests_deeply_is_not_parsed(void **state) {
@@ -67,39 +67,40 @@ static void test_what_nests_deeply_is_not_parsed(void **state) {
     assert_non_null(json);
     json_decref(json);
     assert_null(parse_nested(33));
-    assert_string_equal(why, "is not JSON: line 1: nested too deeply: over 32 levels");
+    assert_string_equal(why.text, "is not JSON: line 1: nested too deeply: over 32 levels");
 }
 
 static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {
     json_t *json;
 
-    assert_null(summary_read(folder, why));
-    assert_non_null(strstr(why, "has no summary.json: name the folder of a run that has ended"));
+    assert_null(summary_read(folder, &why));
+    assert_non_null(
+        strstr(why.text, "has no summary.json: name the folder of a run that has ended"));
     write_file("summary.json", "{}");
-    assert_null(summary_read(folder, why));
-    assert_non_null(strstr(why, "/summary.json is not the summary of a run"));
+    assert_null(summary_read(folder, &why));
+    assert_non_null(strstr(why.text, "/summary.json is not the summary of a run"));
     write_file("summary.json", "{\n\n\"");
-    assert_null(summary_read(folder, why));
-    assert_non_null(strstr(why, "/summary.json is not JSON that can be read: line 3: "));
+    assert_null(summary_read(folder, &why));
+    assert_non_null(strstr(why.text, "/summary.json is not JSON that can be read: line 3: "));
     write_file("summary.json", "{\"strategies\": []}");
-    json = summary_read(folder, why);
+    json = summary_read(folder, &why);
     assert_non_null(json);
     json_decref(json);
 }
 
 static void test_an_environment_may_be_missing_but_not_broken(void **state) {
-    assert_null(summary_read_environment(folder, why));
-    assert_string_equal(why, "");
+    assert_null(summary_read_environment(folder, &why));
+    assert_string_equal(why.text, "");
     write_file("env.json", "{");
-    assert_null(summary_read_environment(folder, why));
-    assert_non_null(strstr(why, "/env.json is not JSON"));
+    assert_null(summary_read_environment(folder, &why));
+    assert_non_null(strstr(why.text, "/env.json is not JSON"));
 }
 
 static void test_what_it_says_is_found_and_what_it_does_not_is_empty(void **state) {
     static const char text[] =
         "{\"strategies\": [{\"strategy\": \"none\", \"anomalies\": [7, {\"name\": \"TWIN\", "
         "\"count\": 3}]}, {\"strategy\": 4}], \"name\": \"x\"}";
-    json_t *json = summary_parse(text, strlen(text), why);
+    json_t *json = summary_parse(text, strlen(text), &why);
 
     assert_non_null(json);
     assert_string_equal(summary_text(json, "name"), "x");

@@ -15,7 +15,8 @@
 #define NOON INT64_C(1795262462000000) /* 2026-11-21T12:01:02Z */
 
 static char root[] = "/tmp/sale-results-XXXXXX";
-static char deep[64], name[400], why[FOLDER_WHY];
+static char deep[64], name[400];
+static struct why why;
 static struct options options;
 static struct folder folder;
 static struct product product;
@@ -48,7 +49,7 @@ static int tear_down_folder(void **state) {
 }
 
 static void open_folder(void) {
-    assert_int_equal(folder_open(&folder, &options, NOON, why, sizeof why), 0);
+    assert_int_equal(folder_open(&folder, &options, NOON, &why), 0);
 }
 
 /* The last part of the folder's path. */
@@ -94,7 +95,7 @@ static void test_folders_of_one_second_differ(void **state) {
     char first[FOLDER_PATH];
 
     open_folder();
-    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(folder_add(&folder, &one, &why), 0);
     folder_close(&folder);
     memcpy(first, folder.path, sizeof first);
     open_folder();
@@ -114,7 +115,7 @@ static void test_nothing_is_made_when_none_is_wanted(void **state) {
     options.no_results = true;
     open_folder();
     assert_string_equal(folder.path, "");
-    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(folder_add(&folder, &one, &why), 0);
     assert_int_equal(access(deep, F_OK), -1);
 }
 
@@ -124,9 +125,9 @@ static void test_a_place_that_cannot_be_written_is_told(void **state) {
     snprintf(file, sizeof file, "%s/file", root);
     assert_int_equal(fclose(fopen(file, "w")), 0);
     options.results = file;
-    assert_int_equal(folder_open(&folder, &options, NOON, why, sizeof why), -1);
-    assert_non_null(strstr(why, "--no-results"));
-    assert_non_null(strstr(why, file));
+    assert_int_equal(folder_open(&folder, &options, NOON, &why), -1);
+    assert_non_null(strstr(why.text, "--no-results"));
+    assert_non_null(strstr(why.text, file));
 }
 
 static off_t history_size(void) {
@@ -153,15 +154,15 @@ static void test_a_round_that_does_not_fit_is_taken_back(void **state) {
 
     (void)signal(SIGXFSZ, SIG_IGN);
     open_folder();
-    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(folder_add(&folder, &one, &why), 0);
     one_round = history_size();
     limit_files((rlim_t)one_round + 100);
-    rc = folder_add(&folder, &one, why, sizeof why);
+    rc = folder_add(&folder, &one, &why);
     limit_files(RLIM_INFINITY);
     assert_int_equal(rc, -1);
-    assert_non_null(strstr(why, "history.ndjson: File too large"));
+    assert_non_null(strstr(why.text, "history.ndjson: File too large"));
     assert_int_equal(history_size(), one_round);
-    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(folder_add(&folder, &one, &why), 0);
     two_rounds = history_size();
     assert_true(two_rounds > one_round);
     assert_int_equal(folder.rounds, 2);
@@ -172,12 +173,12 @@ static void test_what_can_be_written_is_and_latest_points_to_it(void **state) {
     char path[FOLDER_PATH + 32], target[FOLDER_PATH] = "";
 
     open_folder();
-    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(folder_add(&folder, &one, &why), 0);
     assert_int_equal(summary_make(&summary, &options, &one, 1), 0);
     snprintf(path, sizeof path, "%s/rounds.csv", folder.path);
     assert_int_equal(mkdir(path, 0755), 0); /* in the way */
-    assert_int_equal(folder_write(&folder, &summary, why, sizeof why), -1);
-    assert_non_null(strstr(why, "rounds.csv could not be written"));
+    assert_int_equal(folder_write(&folder, &summary, &why), -1);
+    assert_non_null(strstr(why.text, "rounds.csv could not be written"));
     snprintf(path, sizeof path, "%s/env.json", folder.path);
     assert_int_equal(access(path, R_OK), 0);
     snprintf(path, sizeof path, "%s/latest", deep);

@@ -191,15 +191,15 @@ static void test_stuck_is_judged_by_what_was_known_then(void **state) {
 
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     (void)state; /* one.ledgers has what was read before the problem */
-    snprintf(written.one.problem, sizeof written.one.problem, "the database \"orders\" is gone");
-    snprintf(written.one.fault_problem, sizeof written.one.fault_problem, "no luck");
+    why_set(&written.one.problem, "the database \"orders\" is gone");
+    why_set(&written.one.fault_problem, "no luck");
     written.one.are_events_lost = written.one.is_left_down = true;
     assert_int_equal(round_judge(&written.one), 0);
     write_history(1);
     assert_int_equal(load(), 0);
     assert_null(written.history.rounds[0].ledgers);
-    assert_string_equal(written.history.rounds[0].problem, written.one.problem);
-    assert_string_equal(written.history.rounds[0].fault_problem, "no luck");
+    assert_string_equal(written.history.rounds[0].problem.text, written.one.problem.text);
+    assert_string_equal(written.history.rounds[0].fault_problem.text, "no luck");
     assert_true(written.history.rounds[0].are_events_lost);
     assert_true(written.history.rounds[0].is_left_down);
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);

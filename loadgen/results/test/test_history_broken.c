@@ -31,9 +31,9 @@ static void assert_refused(const char *text, const char *reason) {
     assert_true(fprintf(to, "%s\n", text) > 0);
     assert_int_equal(fclose(to), 0);
     assert_int_equal(load(), -1);
-    if (strstr(written.why, reason) == NULL ||
-        strstr(written.why, "history.ndjson line 14: ") == NULL)
-        fail_msg("%s\ninstead of %s", written.why, reason);
+    if (strstr(written.why.text, reason) == NULL ||
+        strstr(written.why.text, "history.ndjson line 14: ") == NULL)
+        fail_msg("%s\ninstead of %s", written.why.text, reason);
     history_free(&written.history);
 }
 
@@ -83,7 +83,7 @@ static int load_with(const char *text, const char *at, const char *number) {
     write_with(text, at, strspn(at, "-0123456789"), number);
     rc = load();
     if (rc != 0)
-        assert_non_null(strstr(written.why, "history.ndjson line "));
+        assert_non_null(strstr(written.why.text, "history.ndjson line "));
     for (size_t i = 0; rc == 0 && i < written.history.count; i++)
         assert_int_equal(round_judge(&written.history.rounds[i]), 0);
     history_free(&written.history);
@@ -120,8 +120,8 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
 
         assert_non_null(at);
         write_with(text, at, strlen(cases[i].written), cases[i].instead);
-        if (load() == 0 || strstr(written.why, cases[i].reason) == NULL)
-            fail_msg("%s\ninstead of %s", written.why, cases[i].reason);
+        if (load() == 0 || strstr(written.why.text, cases[i].reason) == NULL)
+            fail_msg("%s\ninstead of %s", written.why.text, cases[i].reason);
         history_free(&written.history);
     }
     free(text);
@@ -155,22 +155,22 @@ static void test_another_version_is_refused(void **state) {
 
     write_with(line, line, 0, "");
     assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why, "line 1: its version is 99"));
+    assert_non_null(strstr(written.why.text, "line 1: its version is 99"));
 }
 
 static void test_an_empty_or_missing_history_is_named(void **state) {
     assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why, "No such file"));
+    assert_non_null(strstr(written.why.text, "No such file"));
     history_free(&written.history);
     assert_int_equal(fclose(fopen(written.path, "w")), 0);
     assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why, "does not begin"));
+    assert_non_null(strstr(written.why.text, "does not begin"));
 }
 
 static void load_and_free(void *arg) {
     (void)arg;
     if (load() != 0)
-        assert_non_null(strstr(written.why, "history.ndjson line "));
+        assert_non_null(strstr(written.why.text, "history.ndjson line "));
     history_free(&written.history);
 }
 

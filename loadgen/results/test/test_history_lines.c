@@ -134,7 +134,8 @@ static void assert_written(const char *type, const struct history_field *fields,
 static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) {
     struct record record = *sell(9), read;
     struct history_line cut;
-    char wrong[HISTORY_WRONG], *line;
+    struct why why;
+    char *line;
 
     record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0, -1};
     assert_written("request", history_request, &record,
@@ -142,9 +143,9 @@ static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) 
                    "\"retries\":2147483647,\"lock\":\"local\"}");
     record.cost.kept_us = INT32_MAX;
     line = write_line("request", history_request, &record);
-    assert_null(history_line_cut(&cut, line, strlen(line), wrong));
+    assert_int_equal(history_line_cut(&cut, line, strlen(line), &why), 0);
     assert_true(history_line_is(&cut, "request"));
-    assert_null(history_line_read(&cut, history_request, &read, wrong));
+    assert_int_equal(history_line_read(&cut, history_request, &read, &why), 0);
     assert_memory_equal(&read.cost, &record.cost, sizeof read.cost);
     free(line);
 }

@@ -284,9 +284,9 @@ static void test_a_round_without_an_answer_has_no_part_in_the_spread(void **stat
 
 static bool holds(const char *text, double *measured) {
     struct threshold_list list;
-    char why[THRESHOLD_WHY];
+    struct why why;
 
-    assert_int_equal(threshold_parse(text, &list, why, sizeof why), 0);
+    assert_int_equal(threshold_parse(text, &list, &why), 0);
     make(8);
     return result_holds(&result, &list.items[0], measured);
 }

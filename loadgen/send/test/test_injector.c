@@ -72,9 +72,9 @@ static void inject(void *arg) {
 }
 
 static void run(const char *text) {
-    char why[FAULT_WHY];
+    struct why why;
 
-    assert_int_equal(fault_list_parse(text, 60 * INT64_C(1000000000), &faults, why, sizeof why), 0);
+    assert_int_equal(fault_list_parse(text, 60 * INT64_C(1000000000), &faults, &why), 0);
     assert_int_equal(fiber_start(inject, NULL), 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(injector.open_handles, 0);
@@ -84,7 +84,7 @@ static void test_each_is_told_to_the_script_at_its_moment(void **state) {
     write_stack("");
     run("redis:cut@200ms,inventory-1:restart@1ms,redis:failover@400ms");
     assert_int_equal(opened, 0);
-    assert_string_equal(injector.why, "");
+    assert_string_equal(injector.why.text, "");
     assert_true(is_noted("restart inventory-1") && is_noted("cut") && is_noted("failover"));
     assert_true(is_noted("start"));
     assert_int_equal(injector.act_count, 3);
@@ -104,7 +104,7 @@ static void test_a_pause_ends_after_its_time_or_with_the_round(void **state) {
     write_stack("");
     awaited = "resume postgres";
     run("postgres:pause=1ms@1ms");
-    assert_string_equal(injector.why, "");
+    assert_string_equal(injector.why.text, "");
     assert_true(is_noted("pause postgres") && is_noted("start"));
     assert_true(injector.acts[0].until_ns > injector.acts[0].ended_ns);
     assert_int_equal(unlink(notes), 0);
@@ -125,22 +125,22 @@ static void test_a_fault_that_failed_says_why(void **state) {
     write_stack("[ \"$1\" != kill ] || { echo \"stack: no luck\"; exit 3; }");
     run("redis:kill@1ms");
     assert_int_equal(opened, 0);
-    assert_string_equal(injector.why, "the fault redis:kill@1ms failed: stack: no luck");
+    assert_string_equal(injector.why.text, "the fault redis:kill@1ms failed: stack: no luck");
     assert_true(is_noted("kill redis") && is_noted("start"));
 }
 
 static void test_servers_that_stay_down_are_told(void **state) {
     write_stack("[ \"$1\" != start ] || { printf 'stack: redis is\\033 not ready'; exit 1; }");
     run("redis:kill@1ms");
-    assert_string_equal(injector.why, "the servers are not all up again after the faults: "
-                                      "stack: redis is? not ready");
+    assert_string_equal(injector.why.text, "the servers are not all up again after the faults: "
+                                           "stack: redis is? not ready");
 }
 
 static void test_what_has_not_begun_is_left_out_and_all_is_mended(void **state) {
     write_stack("");
     is_left_out = true;
     run("redis:kill@1ms,redis:pause=1s@2ms");
-    assert_string_equal(injector.why, "");
+    assert_string_equal(injector.why.text, "");
     assert_true(is_noted("start") && !is_noted("kill redis") && !is_noted("pause redis"));
     assert_int_equal(injector.acts[0].began_ns, 0);
 }
@@ -150,7 +150,7 @@ static void test_a_script_that_cannot_wait_is_told_before_the_round(void **state
 
     run("redis:kill@1ms");
     assert_int_equal(opened, -1);
-    assert_non_null(strstr(injector.why, "no such file"));
+    assert_non_null(strstr(injector.why.text, "no such file"));
     to = fopen(stack, "w");
     assert_non_null(to);
     fputs("#!/bin/sh\necho 'stack: there is none'\nexit 1\n", to);
@@ -158,7 +158,7 @@ static void test_a_script_that_cannot_wait_is_told_before_the_round(void **state
     assert_int_equal(chmod(stack, 0700), 0);
     run("redis:kill@1ms");
     assert_int_equal(opened, -1);
-    assert_string_equal(injector.why, "the fault redis:kill@1ms failed: stack: there is none");
+    assert_string_equal(injector.why.text, "the fault redis:kill@1ms failed: stack: there is none");
     assert_false(is_noted("start"));
 }
 

@@ -72,7 +72,7 @@ static void test_together_they_send_the_plan_once(void **state) {
     rounds = 2;
     run();
     assert_int_equal(sending.result, 0);
-    assert_string_equal(workers.why, "");
+    assert_string_equal(workers.why.text, "");
     assert_int_equal(sending.served, 2 * sending.plan.count);
     assert_int_equal(sending.recorder->count, sending.plan.count);
     sending_assert_outcomes(RECORD_SOLD, sending.plan.count);
@@ -110,7 +110,7 @@ static void test_a_stop_ends_all_of_them(void **state) {
     sending.answer = answer_never;
     run();
     assert_int_equal(sending.result, 0);
-    assert_string_equal(workers.why, "");
+    assert_string_equal(workers.why.text, "");
     assert_true(sending.recorder->count > 0 && sending.recorder->count < sending.plan.count);
     assert_int_equal(sending.recorder->ended, sending.recorder->count);
     assert_true(sending.recorder->by_outcome[RECORD_UNKNOWN] > 0);
@@ -131,7 +131,7 @@ static void test_the_death_of_one_ends_the_round_and_is_told(void **state) {
     sending.answer = kill_one;
     run();
     assert_int_equal(sending.result, 0);
-    assert_string_equal(workers.why, "worker 2 of 3 was killed by signal 9");
+    assert_string_equal(workers.why.text, "worker 2 of 3 was killed by signal 9");
     assert_true(sending.recorder->count < sending.plan.count);
     assert_int_equal(sending.recorder->ended, sending.recorder->count);
 }
@@ -139,7 +139,7 @@ static void test_the_death_of_one_ends_the_round_and_is_told(void **state) {
 static void test_one_that_is_dead_before_the_round_is_told(void **state) {
     on_kill(NULL);
     run();
-    assert_string_equal(workers.why, "worker 2 of 3 was killed by signal 9");
+    assert_string_equal(workers.why.text, "worker 2 of 3 was killed by signal 9");
     assert_int_equal(sending.served, 0);
     assert_int_equal(sending.recorder->count, 0);
 }

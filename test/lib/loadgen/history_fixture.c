@@ -105,6 +105,6 @@ int history_tear_down(void **state) {
 }
 
 int load(void) {
-    written.why[0] = '\0';
-    return history_load(&written.history, written.folder, written.why, sizeof written.why);
+    written.why.text[0] = '\0';
+    return history_load(&written.history, written.folder, &written.why);
 }

@@ -14,7 +14,7 @@ extern struct written {
     struct product product;
     struct ledger_row row;
     struct history history; /* what was read */
-    char why[512];
+    struct why why;
 } written;
 
 int history_set_up(void **state);

@@ -13,7 +13,7 @@ void options_fill(struct options *options, const char *strategies, const char *e
                 target[] = "http://127.0.0.1:8000", path[] = "/orders", text[] = "text",
                 program[] = "scripts/loadgen";
     static const struct strategy_option no_options[] = {{NULL, NULL, false}};
-    char why[128];
+    struct why why;
 
     *options = (struct options){.strategy = empty,
                                 .rate = 800,
@@ -41,8 +41,6 @@ void options_fill(struct options *options, const char *strategies, const char *e
                                 .output = empty,
                                 .program = program,
                                 .shape = {.count = 800, .seed = 1, .items = 1}};
-    assert_int_equal(strategy_list_parse(strategies, no_options, &options->list, why, sizeof why),
-                     0);
-    assert_int_equal(expect_parse(expect, &options->list, options->expectations, why, sizeof why),
-                     0);
+    assert_int_equal(strategy_list_parse(strategies, no_options, &options->list, &why), 0);
+    assert_int_equal(expect_parse(expect, &options->list, options->expectations, &why), 0);
 }
