@@ -1,16 +1,38 @@
-/* The members of a history's lines, as tables for the writer and the reader (history_line.h). */
+/* The members of a history's lines. A line is a JSON object with a "type"; its other members stand in
+ * a table: the writer writes them in its order, the reader takes them in any order. */
 #ifndef LOADGEN_HISTORY_FIELDS_H
 #define LOADGEN_HISTORY_FIELDS_H
 
-#include "history_line.h"
 #include "ledger.h"
 #include "round.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HISTORY_VERSION 2
+
+enum history_type {
+    HISTORY_STRING, /* char[size]: one printable line, cut where it is too long */
+    HISTORY_MOMENT, /* char[size]: a time by the ledger's clock, or "" */
+    HISTORY_UUID,   /* char[UUID_TEXT] */
+    HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
+    HISTORY_WORD,   /* a number, written as the word in its place */
+    HISTORY_FLAG,   /* bool */
+    HISTORY_JSON    /* json_t *, a new reference: an array or an object */
+};
+
+/* A member of a structure. */
+struct history_field {
+    const char *key;
+    enum history_type type;
+    size_t offset, size;
+    int64_t low, high; /* of a number */
+    bool is_optional;  /* left out when it is `usual`, a false flag or an empty text */
+    int64_t usual;
+    const char *const *words; /* from 0 to `high` */
+};
 
 /* Lines that are no structure elsewhere. The JSON in them belongs to the line's maker. */
 struct history_run {
@@ -26,6 +48,10 @@ struct history_product {
     int64_t item;
     struct ledger ledger; /* its numbers */
 };
+
+static inline bool history_field_is_text(const struct history_field *field) {
+    return field->type <= HISTORY_UUID;
+}
 
 extern const struct history_field history_run[], history_round[], history_product[];
 extern const struct history_field history_end[];     /* struct round */

@@ -3,12 +3,98 @@
  * then fails. */
 #include "history.h"
 
+#include "decimal.h"
 #include "history_fields.h"
 #include "json_text.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <jansson.h>
 #include <string.h>
+
+/* ---- a line, of the structure `from` with these fields */
+
+static int64_t history_line_number_of(const struct history_field *field, const void *at) {
+    if (field->size == sizeof(bool))
+        return *(const bool *)at;
+    if (field->size == sizeof(int16_t))
+        return *(const int16_t *)at;
+    if (field->size == sizeof(uint32_t))
+        return field->low < 0 ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
+    assert(field->size == sizeof(int64_t));
+    return *(const int64_t *)at;
+}
+
+static void history_line_put_text(FILE *to, const char *text) {
+    (void)putc('"', to);
+    while (*text != '\0') {
+        size_t length = *text >= ' ' && *text < 0x7f ? 1 : utf8_printable(text);
+
+        if (*text == '"' || *text == '\\')
+            (void)putc('\\', to);
+        for (size_t i = 0; i < length; i++)
+            (void)putc(text[i], to);
+        if (length == 0)
+            (void)putc('?', to);
+        text += length > 0 ? length : 1;
+    }
+    (void)putc('"', to);
+}
+
+static void history_line_put_number(FILE *to, int64_t number) {
+    char digits[DECIMAL_BYTES];
+
+    (void)decimal_write(digits, number);
+    (void)fputs(digits, to);
+}
+
+/* False when it is JSON for which there was no memory. */
+static bool put_value(FILE *to, const struct history_field *field, const void *at) {
+    switch (field->type) {
+    case HISTORY_STRING:
+    case HISTORY_MOMENT:
+    case HISTORY_UUID:
+        history_line_put_text(to, at);
+        return true;
+    case HISTORY_NUMBER:
+        history_line_put_number(to, history_line_number_of(field, at));
+        return true;
+    case HISTORY_WORD:
+        history_line_put_text(to, field->words[history_line_number_of(field, at)]);
+        return true;
+    case HISTORY_FLAG:
+        (void)fputs(history_line_number_of(field, at) != 0 ? "true" : "false", to);
+        return true;
+    case HISTORY_JSON:
+        return json_dumpf(*(json_t *const *)at, to, JSON_COMPACT) == 0;
+    }
+    return false;
+}
+
+static bool is_left_out(const struct history_field *field, const void *at) {
+    if (!field->is_optional)
+        return false;
+    return history_field_is_text(field) ? *(const char *)at == '\0'
+                                        : history_line_number_of(field, at) == field->usual;
+}
+
+static int history_line_write(FILE *to, const char *type, const struct history_field *fields,
+                              const void *from) {
+    bool is_whole = fprintf(to, "{\"type\":\"%s\"", type) > 0;
+
+    for (; fields->key != NULL; fields++) {
+        const char *at = (const char *)from + fields->offset;
+
+        if (is_left_out(fields, at))
+            continue;
+        (void)putc(',', to);
+        history_line_put_text(to, fields->key);
+        (void)putc(':', to);
+        is_whole = put_value(to, fields, at) && is_whole;
+    }
+    (void)fputs("}\n", to);
+    return is_whole && !ferror(to) ? 0 : -1;
+}
 
 /* ---- the first line */
 
