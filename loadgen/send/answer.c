@@ -1,9 +1,45 @@
-/* From the end of an HTTP call to a record. */
+/* From the end of an HTTP call to a record. The services write replies as flat objects; jansson reads
+ * any other. */
 #include "answer.h"
 
-#include "reply.h"
+#include "json_flat.h"
+#include "json_read.h"
+#include "text_copy.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+static void answer_copy(char text[ANSWER_TEXT], const char *string) {
+    text_copy(text, ANSWER_TEXT, string != NULL ? string : "");
+}
+
+/* The quick way: at 100,000 replies a second there are 10 us for all that a request needs, and
+ * jansson takes a fourth of that. */
+static bool read_flat(const char *text, size_t length, struct answer_reply *reply) {
+    struct json_flat flat;
+
+    if (!json_flat_read(&flat, text, length))
+        return false;
+    if (!json_flat_integer(&flat, "unit", &reply->unit))
+        reply->unit = -1;
+    answer_copy(reply->order_id, json_flat_text(&flat, "order_id"));
+    answer_copy(reply->instance, json_flat_text(&flat, "instance"));
+    return true;
+}
+
+void answer_read(const char *text, size_t length, struct answer_reply *reply) {
+    const json_t *unit;
+    json_t *object;
+
+    if (read_flat(text, length, reply))
+        return;
+    object = json_read(text, length, NULL);
+    unit = json_object_get(object, "unit");
+    reply->unit = json_is_integer(unit) ? json_integer_value(unit) : -1;
+    answer_copy(reply->order_id, json_string_value(json_object_get(object, "order_id")));
+    answer_copy(reply->instance, json_string_value(json_object_get(object, "instance")));
+    json_decref(object);
+}
 
 static enum record_outcome answer_outcome_of(const struct http_call *call) {
     if (call->outcome != HTTP_CALL_ANSWERED)
@@ -26,10 +62,10 @@ static enum record_outcome answer_outcome_of(const struct http_call *call) {
  * -1: the ledger then contradicts it. */
 static void answer_read_reply(struct recorder *recorder, struct record *record,
                               const struct http_call *call) {
-    struct reply reply;
+    struct answer_reply reply;
     char order_id[UUID_TEXT];
 
-    reply_read(call->reply, call->reply_length, &reply);
+    answer_read(call->reply, call->reply_length, &reply);
     if (record_is_nameless(record) && uuid_parse(reply.order_id, order_id) == 0)
         memcpy(record->key, order_id, sizeof record->key);
     if (record->outcome != RECORD_SOLD)

@@ -1,5 +1,5 @@
 /* Replies are read as a JSON parser reads them, the quick scan or not. */
-#include "reply.h"
+#include "answer.h"
 #include "test.h"
 
 #include "json_read.h"
@@ -11,12 +11,12 @@
 static const char usual[] = "{\"order_id\":\"0190a5b0-0000-7000-8000-000000000000\",\"unit\":17,"
                             "\"remaining\": 3, \"price\":\"88888.88\",\"instance\":\"inv-1\"}\n";
 
-static void read_text(const char *text, struct reply *reply) {
-    reply_read(text, strlen(text), reply);
+static void read_text(const char *text, struct answer_reply *reply) {
+    answer_read(text, strlen(text), reply);
 }
 
 static void test_the_usual_reply_is_read(void **state) {
-    struct reply reply;
+    struct answer_reply reply;
 
     read_text(usual, &reply);
     assert_int_equal(reply.unit, 17);
@@ -25,7 +25,7 @@ static void test_the_usual_reply_is_read(void **state) {
 }
 
 static void test_other_json_is_read_too(void **state) {
-    struct reply reply;
+    struct answer_reply reply;
 
     read_text(
         "{\"a\": {\"unit\": 1}, \"instance\": \"\\u0061\\\"\", \"unit\": -5, \"b\": [1.5, null]}",
@@ -52,7 +52,7 @@ static void test_what_is_of_another_type_is_not_said(void **state) {
                                         "{\"unit\":- 1}",
                                         "{\"instance\":\"\xff\"}",
                                         "{\"instance\":null,\"order_id\":true}"};
-    struct reply reply;
+    struct answer_reply reply;
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         read_text(texts[i], &reply);
@@ -63,17 +63,17 @@ static void test_what_is_of_another_type_is_not_said(void **state) {
 }
 
 static void test_long_text_is_cut(void **state) {
-    struct reply reply;
+    struct answer_reply reply;
     char text[200] = "{\"instance\":\"";
 
     memset(text + strlen(text), 'x', 100);
     strcat(text, "\"}");
     read_text(text, &reply);
-    assert_int_equal(strlen(reply.instance), REPLY_TEXT - 1);
+    assert_int_equal(strlen(reply.instance), ANSWER_TEXT - 1);
 }
 
 /* Returns whether it is JSON. */
-static bool assert_as_parsed(const char *text, size_t length, const struct reply *reply) {
+static bool assert_as_parsed(const char *text, size_t length, const struct answer_reply *reply) {
     json_t *object = json_read(text, length, NULL);
     const bool is_json = object != NULL;
     const json_t *unit = json_object_get(object, "unit");
@@ -96,14 +96,14 @@ static void test_any_text_is_read_as_a_parser_does(void **state) {
 
     for (int round = 0; round < 100000; round++) {
         char text[sizeof usual];
-        struct reply reply;
+        struct answer_reply reply;
 
         memcpy(text, usual, sizeof usual);
         for (int change = 0; change <= round % 4; change++) {
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             text[(random >> 33) % (sizeof usual - 1)] = bytes[(random >> 20) % (sizeof bytes - 1)];
         }
-        reply_read(text, sizeof usual - 1, &reply);
+        answer_read(text, sizeof usual - 1, &reply);
         taken += assert_as_parsed(text, sizeof usual - 1, &reply);
     }
     assert_true(taken > 1000);
