@@ -167,14 +167,12 @@ static const struct option table[] = {
     ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
 #define ROWS (sizeof table / sizeof table[0])
 
-const struct setting *option_flags(struct options *options, enum command command) {
+struct setting *option_flags(struct options *options) {
     static struct setting flags[ROWS]; /* the last has no name */
 
     for (size_t i = 0; i + 1 < ROWS; i++) {
         flags[i] = table[i].flag;
         flags[i].value = (char *)options + table[i].place;
-        if (!command_has(command, flags[i].name))
-            flags[i].help = NULL;
     }
     return flags;
 }

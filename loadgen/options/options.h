@@ -7,7 +7,6 @@
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
-#include "command.h"
 #include "expect.h"
 #include "fault_list.h"
 #include "plan.h"
@@ -18,6 +17,17 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What loadgen can be asked to do: its first argument that is no flag; FIRE without one. */
+enum command {
+    COMMAND_FIRE,
+    COMMAND_CREATE,
+    COMMAND_CHECK,
+    COMMAND_DIFF,
+    COMMAND_REPORT,
+    COMMAND_SERVE,
+    COMMAND_CLAIMS,
+};
 
 struct options {
     /* The load. */
@@ -105,8 +115,8 @@ void options_free(void);
 __attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,
                                                        int64_t stock, struct why *why);
 
-/* The flags, whose values go into `options`; --help of `command` has its own. */
-const struct setting *option_flags(struct options *options, enum command command);
+/* The flags, whose values go into `options`. */
+struct setting *option_flags(struct options *options);
 
 /* The settings as a history keeps them, under the names of their flags with _ for -, durations as
  * in "timeout_ns"; and the full command. A new reference, or NULL without memory. */
