@@ -34,7 +34,7 @@ static void print_origin(const json_t *diff, const char *side, const char *title
         used += (size_t)snprintf(text + used, sizeof text - used, ", revision %.12s", revision);
     if (name != NULL && name[0] != '\0')
         snprintf(text + used, sizeof text - used, ", \"%.60s\"", name);
-    table_print_indented(text, 0, 2, table_columns(to), to);
+    table_say(to, 0, "%s", text);
 }
 
 /* "5 s from 0 to 800/s, 20 s at 800/s" would be long: as --stages takes them, "5s:0..800". */
@@ -69,7 +69,7 @@ static void diff_text_show(const json_t *value, char *text, size_t size) {
 
 static void print_unequal(const json_t *diff, FILE *to) {
     const json_t *unequal = json_object_get(diff, "unequal");
-    char text[TEXT], a[TEXT / 4], b[TEXT / 4];
+    char a[TEXT / 4], b[TEXT / 4];
 
     if (json_array_size(unequal) == 0)
         return;
@@ -79,8 +79,7 @@ static void print_unequal(const json_t *diff, FILE *to) {
 
         diff_text_show(json_object_get(one, "a"), a, sizeof a);
         diff_text_show(json_object_get(one, "b"), b, sizeof b);
-        snprintf(text, sizeof text, "%s: %s → %s", diff_text_of(one, "setting"), a, b);
-        table_print_indented(text, 2, 4, table_columns(to), to);
+        table_say(to, 2, "%s: %s → %s", diff_text_of(one, "setting"), a, b);
     }
 }
 
@@ -163,11 +162,10 @@ static void print_table(const json_t *strategies, FILE *to) {
     table_print(rows, count * ROWS + 1, 3, table_columns(to), to);
     free(rows);
     fputc('\n', to);
-    table_print_indented(
-        "p50, p99: from the planned time of a request to its answer; rate: answers "
-        "per second; of several rounds the median. Postgres, Redis: round trips "
-        "for each answer. B/A: how many times as much.",
-        0, 2, table_columns(to), to);
+    table_say(to, 0,
+              "p50, p99: from the planned time of a request to its answer; rate: answers "
+              "per second; of several rounds the median. Postgres, Redis: round trips "
+              "for each answer. B/A: how many times as much.");
 }
 
 /* ---- what became of the anomalies */
@@ -196,7 +194,7 @@ static void print_only(const json_t *names, const char *title, FILE *to) {
     for (size_t i = 0; i < json_array_size(names) && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", i > 0 ? "," : "",
                                  json_string_value(json_array_get(names, i)));
-    table_print_indented(text, 0, 2, table_columns(to), to);
+    table_say(to, 0, "%s", text);
 }
 
 void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, FILE *to) {

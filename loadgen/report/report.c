@@ -12,12 +12,10 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VERDICT_WIDTH 22
-#define TEXT          1024
 
 /* One of the tables. Where a line is narrow, columns go in the order of `drop`. */
 struct part {
@@ -270,16 +268,6 @@ static bool is_cost_told(const struct summary *summary) {
 
 /* ---- why a strategy has its verdict and its rate: sentences */
 
-__attribute__((format(printf, 2, 3))) static void report_say(FILE *to, const char *format, ...) {
-    char text[TEXT];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    table_print_indented(text, 2, 4, table_columns(to), to);
-}
-
 /* The counterexample that is printed: the first of all, and one that tells how two came to hold a
  * lock; or NULL. */
 static const struct counterexample *proof_of(const struct verdict *verdict, enum anomaly anomaly) {
@@ -298,13 +286,13 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
     const struct counterexample *proof = proof_of(verdict, anomaly);
 
     assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
-    report_say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
-               found->count == 1 ? "" : "s", anomaly_text(anomaly));
+    table_say(to, 2, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
+              found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (proof != NULL)
         for (size_t i = 0; i < proof->lines; i++)
-            table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
+            table_say(to, 4, "%s", proof->line[i]);
     else if (found->examples > 0)
-        table_print_indented(found->example[0], 4, 6, table_columns(to), to);
+        table_say(to, 4, "%s", found->example[0]);
 }
 
 /* The product that the printed evidence is of: that of the first counterexample, if there is any.
@@ -368,14 +356,14 @@ static void report_print_firings(const struct firings *firings, FILE *to) {
         char first[EVENT_TEXT], times[40] = "";
 
         if (firing->times == 0) {
-            report_say(to, "never fired: %s", firing->what);
+            table_say(to, 2, "never fired: %s", firing->what);
             continue;
         }
         event_text(&firing->first, first);
         if (firing->times > 1)
             snprintf(times, sizeof times, ", the first of %" PRId64, firing->times);
-        report_say(to, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
-                   firing->in_time > 0 ? "" : "; too late, nothing was sold after it");
+        table_say(to, 2, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
+                  firing->in_time > 0 ? "" : "; too late, nothing was sold after it");
     }
 }
 
@@ -400,8 +388,8 @@ static void report_tell_bound(const struct verdict *verdict, char *text, size_t 
 static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
     for (int status = 300; status < RECORD_STATUSES; status++)
         if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
-            report_say(to, "POST %s answered %d, %zu time%s", path, status,
-                       total->by_status[status], total->by_status[status] == 1 ? "" : "s");
+            table_say(to, 2, "POST %s answered %d, %zu time%s", path, status,
+                      total->by_status[status], total->by_status[status] == 1 ? "" : "s");
 }
 
 /* What has no column of its own. */
@@ -414,14 +402,14 @@ static void report_print_others(const struct result *result, const struct option
         size_t count = result->total->by_outcome[others[i]];
 
         if (count > 0)
-            report_say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
+            table_say(to, 2, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
     print_statuses(result->total, options->path, to);
     if (result->total->late_launches > 0)
-        report_say(to,
-                   "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
-                   "--max-in-flight",
-                   result->total->late_launches, options->max_in_flight);
+        table_say(to, 2,
+                  "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
+                  "--max-in-flight",
+                  result->total->late_launches, options->max_in_flight);
 }
 
 static size_t count_kind(const struct result *result, enum verdict_kind kind) {
@@ -438,8 +426,7 @@ static void report_print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "",
-         text[TEXT];
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "";
 
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
@@ -450,9 +437,8 @@ static void report_print_title(const struct result *result, FILE *to) {
         snprintf(expectation, sizeof expectation, ", as expected");
     if (verdict->kind == VERDICT_VALID)
         report_tell_bound(verdict, bound, sizeof bound);
-    snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
-             verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_indented(text, 0, 2, table_columns(to), to);
+    table_say(to, 0, "%s: %s%s%s%s", result->item->given, verdict_kind_name(verdict->kind), rounds,
+              expectation, bound);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {
@@ -464,10 +450,10 @@ static void print_result(const struct result *result, const struct options *opti
     report_print_firings(&verdict->firings, to);
     report_print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)
-        report_say(to, "%s%s", verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ",
-                   verdict->reason[i]);
+        table_say(to, 2, "%s%s", verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ",
+                  verdict->reason[i]);
     if (capacity.sentence[0] != '\0')
-        report_say(to, "%s", capacity.sentence);
+        table_say(to, 2, "%s", capacity.sentence);
     report_print_others(result, options, to);
 }
 
@@ -482,8 +468,7 @@ static void print_sentences(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
 
     for (size_t i = 0; i < summary->count; i++)
-        table_print_indented(sentence_make(&summary->results[i], summary->options, sentence), 0, 2,
-                             table_columns(to), to);
+        table_say(to, 0, "%s", sentence_make(&summary->results[i], summary->options, sentence));
     fputc('\n', to);
 }
 

@@ -78,22 +78,20 @@ static int print_what(const struct options *options, FILE *to) {
     say_load(options, line);
     rc = fclose(line);
     if (rc == 0)
-        table_print_indented(text, 0, 2, table_columns(to), to);
+        table_say(to, 0, "%s", text);
     free(text);
     return rc;
 }
 
 /* Whatever --late lets pass as a verdict: what was measured is not the target's alone. */
 static void print_unkept(double kept, FILE *to) {
-    char text[TEXT];
-
     if (kept >= VERDICT_PUNCTUAL)
         return;
-    snprintf(text, sizeof text,
-             "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
-             "this delay of loadgen's own in them",
-             100 * (1 - kept));
-    table_print_indented(text, 2, 4, table_columns(to), to);
+    table_say(
+        to, 2,
+        "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
+        "this delay of loadgen's own in them",
+        100 * (1 - kept));
 }
 
 /* The worst of all rounds. */
@@ -101,7 +99,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1, kept = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
-    char late[DURATION_TEXT], text[TEXT];
+    char late[DURATION_TEXT];
     bool is_realtime = true;
 
     for (size_t i = 0; i < summary->round_count; i++) {
@@ -117,14 +115,12 @@ static void print_schedule(const struct summary *summary, FILE *to) {
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
-        snprintf(text, sizeof text, "schedule: no request was sent");
+        table_say(to, 0, "schedule: no request was sent");
     else
-        snprintf(text, sizeof text,
-                 "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s",
-                 100 * punctual, duration_text(late, late_ns),
-                 is_realtime ? ", with real-time priority" : "",
-                 summary->round_count > 1 ? " (the worst round)" : "");
-    table_print_indented(text, 0, 2, table_columns(to), to);
+        table_say(to, 0, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s",
+                  100 * punctual, duration_text(late, late_ns),
+                  is_realtime ? ", with real-time priority" : "",
+                  summary->round_count > 1 ? " (the worst round)" : "");
     print_unkept(kept, to);
 }
 
@@ -174,7 +170,6 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
     const struct round *last;
-    char text[TEXT];
 
     if (summary->round_count == 0)
         return;
@@ -184,16 +179,16 @@ static void print_stopped(const struct summary *summary, FILE *to) {
         !(options->abort_on_fail && (summary->round_count < planned || last->is_aborted)))
         return;
     if (summary->is_left_down && !summary->is_interrupted)
-        snprintf(text, sizeof text,
-                 "ended after round %zu of %zu, %s: a fault put servers down, they did not come up "
-                 "again, and the next round could sell nothing. Start them, or name with --stack "
-                 "the script that does, such as scripts/stack",
-                 summary->round_count, planned, last->item->given);
+        table_say(
+            to, 0,
+            "ended after round %zu of %zu, %s: a fault put servers down, they did not come up "
+            "again, and the next round could sell nothing. Start them, or name with --stack "
+            "the script that does, such as scripts/stack",
+            summary->round_count, planned, last->item->given);
     else
-        snprintf(text, sizeof text, "stopped by %s in round %zu of %zu, %s",
-                 summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
-                 planned, last->item->given);
-    table_print_indented(text, 0, 2, table_columns(to), to);
+        table_say(to, 0, "stopped by %s in round %zu of %zu, %s",
+                  summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
+                  planned, last->item->given);
 }
 
 int report_head(const struct summary *summary, FILE *to) {
@@ -289,7 +284,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";
     }
-    table_print_indented(text, 0, 2, table_columns(to), to);
+    table_say(to, 0, "%s", text);
 }
 
 static void print_recommendation(const struct summary *summary, FILE *to) {
@@ -297,7 +292,7 @@ static void print_recommendation(const struct summary *summary, FILE *to) {
 
     recommendation_make(summary, &made);
     if (made.cheapest != NULL)
-        table_print_indented(made.sentence, 0, 2, table_columns(to), to);
+        table_say(to, 0, "%s", made.sentence);
 }
 
 void report_foot(const struct summary *summary, FILE *to) {

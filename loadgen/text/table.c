@@ -227,3 +227,13 @@ void table_print_indented(const char *text, size_t first, size_t indent, size_t 
     }
     fputc('\n', to);
 }
+
+void table_say(FILE *to, size_t indent, const char *format, ...) {
+    char text[4096];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    table_print_indented(text, indent, indent + 2, table_columns(to), to);
+}
