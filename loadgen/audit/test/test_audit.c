@@ -106,11 +106,9 @@ static int64_t database_us(void) {
 }
 
 /* Asked twice, with another connection, the database's time lies between two of ours. */
-static void compare_clocks(void *arg) {
+static void test_the_databases_clock_is_compared_with_ours(void) {
     int64_t skew_us, before_us, between_us, after_us;
 
-    (void)arg;
-    open_auditor();
     assert_int_equal(auditor_skew(&auditor, &skew_us), 0);
     before_us = clock_wall_us();
     between_us = database_us();
@@ -118,25 +116,21 @@ static void compare_clocks(void *arg) {
     /* Half of the fastest round trip is the error; a second of it is forgiven to a busy machine. */
     assert_true(between_us + skew_us >= before_us - 1000000);
     assert_true(between_us + skew_us <= after_us + 1000000);
-    auditor_close(&auditor);
 }
 
-static void read_no_clock(void *arg) {
+static void test_a_clock_that_cannot_be_read_is_told(void) {
     int64_t skew_us = 7;
 
-    (void)arg;
+    auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", &why), -1);
     auditor.query_ms = 50;
     assert_int_equal(auditor_skew(&auditor, &skew_us), -1);
     assert_int_equal(skew_us, 7);
-    auditor_close(&auditor);
 }
 
-static void read_hand_made_ledger(void *arg) {
+static void test_a_hand_made_ledger_is_read_as_it_is(void) {
     struct ledger ledger;
 
-    (void)arg;
-    open_auditor();
     create_product();
     assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
     assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
@@ -146,15 +140,12 @@ static void read_hand_made_ledger(void *arg) {
         fail_msg("%s", why.text);
     assert_ledger(&ledger);
     ledger_free(&ledger);
-    auditor_close(&auditor);
 }
 
 /* Unit 3 came back to the place of 2, which is sold; what stands above the count is over. */
-static void read_places(void *arg) {
+static void test_units_that_returned_to_the_count_are_returned(void) {
     struct ledger ledger;
 
-    (void)arg;
-    open_auditor();
     create_product();
     add("INSERT INTO stock (product_id, shard, first_unit, available, returns_to_count)"
         " VALUES ('%s', 0, 1, 2, true) -- %s");
@@ -171,7 +162,6 @@ static void read_places(void *arg) {
     assert_int_equal(ledger.returned_count, 1);
     assert_int_equal(ledger.returned_units[0].unit, 3);
     ledger_free(&ledger);
-    auditor_close(&auditor);
 }
 
 /* Once the auditor waits for the list of returned units, one of them is sold. */
@@ -184,12 +174,10 @@ static void sell_returned(uv_timer_t *timer) {
     uv_close((uv_handle_t *)timer, NULL);
 }
 
-static void read_while_it_changes(void *arg) {
+static void test_a_ledger_is_read_as_it_was_at_one_moment(void) {
     struct ledger ledger;
     uv_timer_t timer;
 
-    (void)arg;
-    open_auditor();
     create_product();
     add_rows();
     run_sql("BEGIN; LOCK TABLE returned_unit");
@@ -198,15 +186,12 @@ static void read_while_it_changes(void *arg) {
     assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
     assert_ledger(&ledger);
     ledger_free(&ledger);
-    auditor_close(&auditor);
 }
 
 /* The two of the product, in order of time and then of their number, on the round's clock. */
-static void read_events(void *arg) {
+static void test_events_are_read_on_the_clock_of_the_round(void) {
     struct event_list events = {.items = NULL};
 
-    (void)arg;
-    open_auditor();
     create_product();
     assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, &why), 0);
     assert_int_equal(events.count, 0);
@@ -251,14 +236,11 @@ static void read_events(void *arg) {
     run_sql("ALTER TABLE lab_event RENAME TO hidden");
     assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, &why), -1);
     assert_non_null(strstr(why.text, "events of audit.sql"));
-    auditor_close(&auditor);
 }
 
-static void find_products(void *arg) {
+static void test_a_product_is_found_with_what_it_is(void) {
     struct audit_found found;
 
-    (void)arg;
-    open_auditor();
     create_product();
     product.since[0] = '\0';
     assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
@@ -275,14 +257,11 @@ static void find_products(void *arg) {
     run_sql("ALTER TABLE product RENAME TO hidden");
     assert_int_equal(auditor_find(&auditor, &product, &found, &why), -1);
     assert_non_null(strstr(why.text, "the product could not be read: "));
-    auditor_close(&auditor);
 }
 
-static void read_unknown_product(void *arg) {
+static void test_a_product_that_is_not_there_is_told(void) {
     struct ledger ledger;
 
-    (void)arg;
-    open_auditor();
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
     snprintf(product.since, sizeof product.since, "-infinity");
     assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), -1);
@@ -292,16 +271,13 @@ static void read_unknown_product(void *arg) {
             "CREATE TRIGGER skip BEFORE INSERT ON product FOR EACH ROW EXECUTE FUNCTION skip()");
     assert_int_equal(auditor_create(&auditor, "test", 3, "none", &product, &why), -1);
     assert_string_equal(why.text, "the product was not created: the database added no row");
-    auditor_close(&auditor);
 }
 
 /* Returns at the first look once each sale has its order, and at the deadline before. */
-static void wait_for_quiet(void *arg) {
+static void test_waiting_ends_when_each_sale_has_its_order(void) {
     const bool never = false;
     int64_t deadline_ms;
 
-    (void)arg;
-    open_auditor();
     create_product();
     assert_true(auditor_wait_quiet(&auditor, &product, 0, clock_now_ms() + 60000, &never));
     add_rows();
@@ -314,19 +290,16 @@ static void wait_for_quiet(void *arg) {
     assert_false(auditor_wait_quiet(&auditor, &product, 60000, deadline_ms, &never));
     assert_true(auditor_wait_quiet(&auditor, &product, 400, deadline_ms + 60000, &never));
     assert_true(clock_now_ms() >= deadline_ms + 400);
-    auditor_close(&auditor);
 }
 
 /* Each query that only people run finds its rows. */
-static void run_other_queries(void *arg) {
+static void test_twins_and_units_outside_are_found(void) {
     static const struct {
         const char *name;
         int rows;
     } cases[] = {{"twins", 2},      {"outside", 1},       {"duplicates", 0},
                  {"unbalanced", 1}, {"contradictory", 1}, {"sales_count", 1}};
 
-    (void)arg;
-    open_auditor();
     create_product();
     add_rows();
     add("UPDATE reservation SET unit = 4 WHERE product_id = '%s' AND shard = 1 -- %s");
@@ -341,84 +314,47 @@ static void run_other_queries(void *arg) {
         assert_int_equal(ran.affected, cases[i].rows);
         pg_query_clear(&ran);
     }
-    auditor_close(&auditor);
 }
 
-static void open_without_a_setting(void *arg) {
-    (void)arg;
+static void test_a_database_that_is_not_there_is_named(void) {
+    auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, inventory.conninfo, "", &why), -1);
     assert_non_null(strstr(why.text, "LOADGEN_ORDERS_DB is not set"));
     auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", &why), -1);
     assert_non_null(strstr(why.text, "the database inventory cannot be reached"));
+}
+
+/* ---- each scene in a fiber, with the auditor open */
+
+static void play(void *scene) {
+    open_auditor();
+    ((void (*)(void))(uintptr_t)scene)();
     auditor_close(&auditor);
 }
 
-static void in_fiber(fiber_fn scenario) {
-    assert_int_equal(fiber_start(scenario, NULL), 0);
+static void run_scene(void **scene) {
+    assert_int_equal(fiber_start(play, *scene), 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     fiber_cleanup(); /* which asserts that all have ended */
 }
 
-static void test_a_hand_made_ledger_is_read_as_it_is(void **state) {
-    in_fiber(read_hand_made_ledger);
-}
-
-static void test_units_that_returned_to_the_count_are_returned(void **state) {
-    in_fiber(read_places);
-}
-
-static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
-    in_fiber(read_while_it_changes);
-}
-
-static void test_events_are_read_on_the_clock_of_the_round(void **state) {
-    in_fiber(read_events);
-}
-
-static void test_a_product_is_found_with_what_it_is(void **state) {
-    in_fiber(find_products);
-}
-
-static void test_a_product_that_is_not_there_is_told(void **state) {
-    in_fiber(read_unknown_product);
-}
-
-static void test_waiting_ends_when_each_sale_has_its_order(void **state) {
-    in_fiber(wait_for_quiet);
-}
-
-static void test_twins_and_units_outside_are_found(void **state) {
-    in_fiber(run_other_queries);
-}
-
-static void test_the_databases_clock_is_compared_with_ours(void **state) {
-    in_fiber(compare_clocks);
-}
-
-static void test_a_clock_that_cannot_be_read_is_told(void **state) {
-    in_fiber(read_no_clock);
-}
-
-static void test_a_database_that_is_not_there_is_named(void **state) {
-    in_fiber(open_without_a_setting);
-}
-
-#define ON_POSTGRES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define SCENE(scene)                                                                               \
+    { #scene, run_scene, set_up, tear_down, (void *)(uintptr_t)scene }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
-        ON_POSTGRES(test_units_that_returned_to_the_count_are_returned),
-        ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
-        ON_POSTGRES(test_events_are_read_on_the_clock_of_the_round),
-        ON_POSTGRES(test_a_product_is_found_with_what_it_is),
-        ON_POSTGRES(test_a_product_that_is_not_there_is_told),
-        ON_POSTGRES(test_waiting_ends_when_each_sale_has_its_order),
-        ON_POSTGRES(test_twins_and_units_outside_are_found),
-        ON_POSTGRES(test_a_database_that_is_not_there_is_named),
-        ON_POSTGRES(test_the_databases_clock_is_compared_with_ours),
-        ON_POSTGRES(test_a_clock_that_cannot_be_read_is_told),
+        SCENE(test_a_hand_made_ledger_is_read_as_it_is),
+        SCENE(test_units_that_returned_to_the_count_are_returned),
+        SCENE(test_a_ledger_is_read_as_it_was_at_one_moment),
+        SCENE(test_events_are_read_on_the_clock_of_the_round),
+        SCENE(test_a_product_is_found_with_what_it_is),
+        SCENE(test_a_product_that_is_not_there_is_told),
+        SCENE(test_waiting_ends_when_each_sale_has_its_order),
+        SCENE(test_twins_and_units_outside_are_found),
+        SCENE(test_a_database_that_is_not_there_is_named),
+        SCENE(test_the_databases_clock_is_compared_with_ours),
+        SCENE(test_a_clock_that_cannot_be_read_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
