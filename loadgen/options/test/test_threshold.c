@@ -306,12 +306,34 @@ static void test_values_are_for_people(void **state) {
                  {"busy<1%", 0.012, "1.2 %"},
                  {"late<1%", 0, "0 %"},
                  {"rate>=700", 793.4, "793.4"},
+                 {"retries<2", 1.5, "1.5"},
                  {"sold>=1m", 1234567, "1234567"}};
     char text[THRESHOLD_VALUE];
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(threshold_value(parsed(cases[i].threshold), cases[i].value, text),
                             cases[i].text);
+}
+
+static void test_retries_are_counted_for_each_unit_sold(void **state) {
+    recorder->retries = 30;
+    recorder->by_outcome[RECORD_SOLD] = 20;
+    assert_true(at_end("retries>1.4"));
+    assert_false(at_end("retries>1.5"));
+    assert_true(in_flight("retries<1")); /* more may be sold */
+}
+
+static void test_without_a_sale_no_limit_of_retries_is_kept(void **state) {
+    recorder->retries = 30;
+    assert_false(at_end("retries>=0"));
+    assert_false(at_end("retries<100"));
+}
+
+static void test_the_most_overtaken_is_held_against_the_whole_round(void **state) {
+    recorder->overtaken = 3;
+    assert_true(at_end("overtaken<=3"));
+    assert_false(at_end("overtaken==0"));
+    assert_true(in_flight("overtaken==0"));
 }
 
 /* ---- in mid-flight */
@@ -408,6 +430,9 @@ int main(void) {
         HELD(test_outcomes_are_counts_or_parts),
         HELD(test_times_are_those_of_the_answers),
         HELD(test_without_an_answer_no_time_is_kept),
+        HELD(test_retries_are_counted_for_each_unit_sold),
+        HELD(test_without_a_sale_no_limit_of_retries_is_kept),
+        HELD(test_the_most_overtaken_is_held_against_the_whole_round),
         cmocka_unit_test(test_anomalies_need_a_verdict),
         cmocka_unit_test(test_values_are_for_people),
         HELD(test_what_only_grows_is_missed_as_soon_as_it_is_past),

@@ -35,15 +35,11 @@ static void assert_same_order(const struct ledger_order *a, const struct ledger_
 }
 
 static void test_a_round_is_read_back_as_it_was(void **state) {
-    const struct round *read;
+    const struct round *read = written_again(2);
 
-    write_history(2);
-    assert_int_equal(load(), 0);
     assert_false(written.history.is_cut);
-    assert_int_equal(written.history.count, 2);
     assert_int_equal(written.history.started_us, 1234567);
-    assert_int_equal(written.history.rounds[1].ended_us, 7654321);
-    read = &written.history.rounds[1];
+    assert_int_equal(read->ended_us, 7654321);
     assert_ptr_equal(read->item, &written.history.options.list.items[1]);
     assert_int_equal(read->repeat, 1);
     assert_int_equal(read->ledger_skew_us, -12);
@@ -111,9 +107,7 @@ static void test_events_are_read_back(void **state) {
     memcpy(events[1].order_id, ids[0], UUID_TEXT);
     memcpy(events[2].order_id, ids[1], UUID_TEXT);
     written.one.events = (struct event_list){3, events};
-    write_history(1);
-    assert_int_equal(load(), 0);
-    read = &written.history.rounds[0].events;
+    read = &written_again(1)->events;
     assert_int_equal(read->count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_same_event(&read->items[i], &events[i]);
@@ -123,9 +117,7 @@ static void test_events_are_read_back(void **state) {
 static void test_units_below_zero_are_read_back(void **state) {
     for (int64_t unit = 0; unit > -4; unit--) {
         recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
-        write_history(1);
-        assert_int_equal(load(), 0);
-        assert_int_equal(written.history.rounds[0].recorder->records[1].unit, unit);
+        assert_int_equal(written_again(1)->recorder->records[1].unit, unit);
         history_free(&written.history);
     }
 }
@@ -133,8 +125,7 @@ static void test_units_below_zero_are_read_back(void **state) {
 static void test_the_settings_are_read_back(void **state) {
     const struct options *read = &written.history.options;
 
-    write_history(1);
-    assert_int_equal(load(), 0);
+    (void)written_again(1);
     assert_int_equal(read->rate, 800);
     assert_int_equal(read->seed, 7);
     assert_int_equal(read->repeat, 2);
@@ -157,62 +148,49 @@ static void test_the_settings_are_read_back(void **state) {
 }
 
 static void test_the_verdict_is_the_same_again(void **state) {
-    write_history(1);
-    assert_int_equal(load(), 0);
-    assert_int_equal(written.history.rounds[0].verdict.kind, written.one.verdict.kind);
+    assert_int_equal(written_again(1)->verdict.kind, written.one.verdict.kind);
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
     assert_memory_equal(&written.history.rounds[0].verdict, &written.one.verdict,
                         sizeof written.one.verdict);
 }
 
-static void test_the_faults_that_were_asked_for_are_read_back(void **state) {
+static void test_a_round_is_judged_by_what_was_asked_for_then(void **state) {
     static char faults[] = "redis:kill@1s\nafter-read:error";
+    const struct round *read;
 
     written.options.fault = faults;
-    write_history(1);
-    assert_int_equal(load(), 0);
-    assert_int_equal(written.history.rounds[0].faults->count, 1);
-    assert_string_equal(written.history.rounds[0].faults->items[0].text, "redis:kill@1s");
-}
-
-static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
     written.options.late_ns = 100 * MS;
-    write_history(1);
-    assert_int_equal(load(), 0);
-    assert_int_equal(written.history.rounds[0].late_ns, 100 * MS);
-}
-
-static void test_stuck_is_judged_by_what_was_known_then(void **state) {
     written.options.stuck_after_ns = 50 * MS;
-    write_history(1);
-    assert_int_equal(load(), 0);
-    assert_int_equal(written.history.rounds[0].stuck_ns, 50 * MS);
+    read = written_again(1);
+    assert_int_equal(read->faults->count, 1);
+    assert_string_equal(read->faults->items[0].text, "redis:kill@1s");
+    assert_int_equal(read->late_ns, 100 * MS);
+    assert_int_equal(read->stuck_ns, 50 * MS);
 }
 
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
-    (void)state; /* one.ledgers has what was read before the problem */
+    const struct round *read;
+
+    /* one.ledgers has what was read before it. */
     why_set(&written.one.problem, "the database \"orders\" is gone");
     why_set(&written.one.fault_problem, "no luck");
     written.one.are_events_lost = written.one.is_left_down = true;
     assert_int_equal(round_judge(&written.one), 0);
-    write_history(1);
-    assert_int_equal(load(), 0);
-    assert_null(written.history.rounds[0].ledgers);
-    assert_string_equal(written.history.rounds[0].problem.text, written.one.problem.text);
-    assert_string_equal(written.history.rounds[0].fault_problem.text, "no luck");
-    assert_true(written.history.rounds[0].are_events_lost);
-    assert_true(written.history.rounds[0].is_left_down);
+    read = written_again(1);
+    assert_null(read->ledgers);
+    assert_string_equal(read->problem.text, written.one.problem.text);
+    assert_string_equal(read->fault_problem.text, "no luck");
+    assert_true(read->are_events_lost && read->is_left_down);
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
-    assert_int_equal(written.history.rounds[0].verdict.kind, VERDICT_INCONCLUSIVE);
+    assert_int_equal(read->verdict.kind, VERDICT_INCONCLUSIVE);
 }
 
 static void test_what_was_read_is_written_again(void **state) {
     char *first, *again;
     FILE *to;
 
-    write_history(2);
+    (void)written_again(2);
     first = read_history();
-    assert_int_equal(load(), 0);
     to = fopen(written.path, "w");
     assert_non_null(to);
     assert_int_equal(history_write_run(to, &written.history.options, written.history.started_us),
@@ -265,9 +243,7 @@ int main(void) {
         WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
-        WRITTEN(test_the_faults_that_were_asked_for_are_read_back),
-        WRITTEN(test_late_is_judged_by_the_bound_that_was_said),
-        WRITTEN(test_stuck_is_judged_by_what_was_known_then),
+        WRITTEN(test_a_round_is_judged_by_what_was_asked_for_then),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_what_was_read_is_written_again),
         WRITTEN(test_the_lines_are_those_of_version_2),

@@ -108,3 +108,10 @@ int load(void) {
     written.why.text[0] = '\0';
     return history_load(&written.history, written.folder, &written.why);
 }
+
+const struct round *written_again(size_t rounds) {
+    write_history(rounds);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.count, rounds);
+    return &written.history.rounds[rounds - 1];
+}

@@ -27,5 +27,7 @@ off_t size_of_history(void);
 char *read_history(void);
 /* history_load() of it. */
 int load(void);
+/* Write so many rounds and read them back: the last. */
+const struct round *written_again(size_t rounds);
 
 #endif
