@@ -1,4 +1,5 @@
-/* Reads the ledgers of a product from both databases. */
+/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product from
+ * both databases with them. */
 #include "audit.h"
 
 #include "clock.h"
@@ -17,6 +18,116 @@
 #define SAMPLES    7    /* of the database's clock; the first ones find cold caches */
 
 static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
+
+extern const char audit_text[]; /* sql/audit.sql */
+
+/* ---- the statements */
+
+#define MARK "-- query: "
+
+static const struct {
+    const char *variable, *parameter;
+} variables[] = {{":'product'", "$1"}, {":'since'", "$2"}};
+#define VARIABLES (sizeof variables / sizeof variables[0])
+
+/* Read "-- query: <name> on <database>". */
+static void read_mark(const char *line, struct audit_query *query) {
+    char database[16];
+    const int found = sscanf(line, MARK "%31s on %15s", query->name, database);
+
+    query->is_orders = strcmp(database, "orders") == 0;
+    query->statement.name = query->name;
+    assert(found == 2 && (query->is_orders || strcmp(database, "inventory") == 0));
+}
+
+/* Each variable becomes its parameter, which is shorter. */
+static void number_parameters(struct audit_query *query) {
+    for (size_t v = 0; v < VARIABLES; v++)
+        for (char *at; (at = strstr(query->sql, variables[v].variable)) != NULL;) {
+            const char *rest = at + strlen(variables[v].variable);
+
+            query->statement.params = (int)v + 1;
+            at = stpcpy(at, variables[v].parameter);
+            assert(at <= rest);
+            memmove(at, rest, strlen(rest) + 1);
+        }
+}
+
+/* Only blanks, and psql's own lines. */
+static bool is_for_psql(const char *text) {
+    for (;; text += strcspn(text, "\n")) {
+        text += strspn(text, " \n");
+        if (*text != '\\')
+            return *text == '\0';
+    }
+}
+
+/* The parameters of a statement are $1 .. $n: one that uses $2 must use $1. And only one statement
+ * can be prepared at a time, so it ends at its semicolon. */
+static void finish_query(struct audit_query *query) {
+    char *semicolon;
+
+    number_parameters(query);
+    semicolon = strchr(query->sql, ';');
+    assert(strstr(query->sql, "$1") != NULL);
+    assert(semicolon != NULL && is_for_psql(semicolon + 1));
+    *semicolon = '\0';
+    query->statement.sql = query->sql;
+}
+
+/* Where the next mark stands at the beginning of a line, or the end of the text. */
+static const char *next_mark(const char *text) {
+    const char *found = strstr(text, "\n" MARK);
+
+    return found != NULL ? found + 1 : text + strlen(text);
+}
+
+/* Cut sql/audit.sql, which is ours, into its queries. 0, or -1 without memory. */
+static int cut_queries(struct auditor *auditor) {
+    const char *text = next_mark(audit_text);
+
+    for (const char *end; *text != '\0'; text = end) {
+        struct audit_query *query = &auditor->queries[auditor->query_count];
+        const char *sql = text + strcspn(text, "\n") + 1;
+
+        end = next_mark(text);
+        assert(auditor->query_count < AUDIT_QUERIES_MAX);
+        read_mark(text, query);
+        query->sql = strndup(sql, (size_t)(end - sql));
+        if (query->sql == NULL)
+            return -1;
+        auditor->query_count++;
+        finish_query(query);
+    }
+    return 0;
+}
+
+static const struct audit_query *find_query(const struct auditor *auditor, const char *name) {
+    const struct audit_query *query = auditor->queries;
+
+    while (strcmp(query->name, name) != 0) {
+        query++;
+        assert(query < auditor->queries + auditor->query_count);
+    }
+    return query;
+}
+
+/* It goes back into a query, perhaps of another server: so in a form that none reads otherwise. */
+#define CREATED "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+
+/* $1 name, $2 initial stock, $3 strategy spec. */
+static const struct pg_statement product_insert = {
+    "product_insert",
+    "INSERT INTO product (product_id, name, price, initial_stock, strategy, created_at) "
+    "VALUES (gen_random_uuid(), $1, 88888.88, $2::bigint, $3, clock_timestamp()) "
+    "RETURNING product_id, " CREATED,
+    3};
+
+static const struct pg_statement product_select = {
+    "product_select",
+    "SELECT " CREATED ", initial_stock, strategy FROM product WHERE product_id = $1::uuid", 1};
+
+/* ---- opening and closing */
 
 static int open_database(struct auditor *auditor, struct pg_pool **pool, const char *conninfo,
                          const char *name, const char *variable, struct why *why) {
@@ -48,8 +159,9 @@ int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory
     memset(auditor, 0, sizeof *auditor);
     auditor->loop = loop;
     auditor->query_ms = QUERY_MS;
-    if (audit_queries_parse(audit_text, &auditor->queries, why) != 0 ||
-        open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
+    if (cut_queries(auditor) != 0)
+        return why_set(why, "out of memory");
+    if (open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
                       why) != 0)
         return -1;
     if (orders == NULL)
@@ -74,7 +186,9 @@ void auditor_close(struct auditor *auditor) {
     close_pool(auditor->inventory);
     close_pool(auditor->orders);
     auditor->inventory = auditor->orders = NULL;
-    audit_queries_free(&auditor->queries);
+    for (size_t i = 0; i < auditor->query_count; i++)
+        free(auditor->queries[i].sql);
+    auditor->query_count = 0;
 }
 
 int auditor_create(struct auditor *auditor, const char *name, int64_t stock, const char *spec,
@@ -103,9 +217,8 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
  * failed. Clear `query` either way. */
 static int run_query(struct auditor *auditor, struct pg_conn *on, const char *name,
                      const struct product *product, struct pg_query *query, struct why *why) {
-    const struct audit_query *found = audit_query_find(&auditor->queries, name);
+    const struct audit_query *found = find_query(auditor, name);
 
-    assert(found != NULL);
     assert(!found->is_orders || auditor->orders != NULL); /* it was opened to judge */
     memset(query, 0, sizeof *query);
     query->on = on;

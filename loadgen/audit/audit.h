@@ -5,9 +5,9 @@
 #ifndef LOADGEN_AUDIT_H
 #define LOADGEN_AUDIT_H
 
-#include "audit_sql.h"
 #include "event.h"
 #include "ledger.h"
+#include "pg.h"
 #include "product.h"
 #include "strategy_list.h"
 #include "why.h"
@@ -16,10 +16,21 @@
 #include <stdint.h>
 #include <uv.h>
 
+#define AUDIT_QUERIES_MAX 16
+
+/* One query of sql/audit.sql: $1 is the product and $2 the time since which to look. */
+struct audit_query {
+    struct pg_statement statement;
+    bool is_orders; /* runs on the database orders, else on inventory */
+    char name[32];
+    char *sql;
+};
+
 struct auditor {
     uv_loop_t *loop;
     struct pg_pool *inventory, *orders;
-    struct audit_queries queries;
+    size_t query_count;
+    struct audit_query queries[AUDIT_QUERIES_MAX];
     int64_t query_ms;     /* for each query of an audit; may be changed at any time */
     int postgres_version; /* of the server: 150014 is 15.14 */
 };

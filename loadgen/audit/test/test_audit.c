@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "clock.h"
+#include "fault.h"
 #include "fiber.h"
 #include "pg_schema.h"
 
@@ -292,6 +293,14 @@ static void test_waiting_ends_when_each_sale_has_its_order(void) {
     assert_true(clock_now_ms() >= deadline_ms + 400);
 }
 
+static const struct audit_query *find_query(const char *name) {
+    for (size_t i = 0; i < auditor.query_count; i++)
+        if (strcmp(auditor.queries[i].name, name) == 0)
+            return &auditor.queries[i];
+    fail_msg("there is no query %s", name);
+    return NULL;
+}
+
 /* Each query that only people run finds its rows. */
 static void test_twins_and_units_outside_are_found(void) {
     static const struct {
@@ -304,7 +313,7 @@ static void test_twins_and_units_outside_are_found(void) {
     add_rows();
     add("UPDATE reservation SET unit = 4 WHERE product_id = '%s' AND shard = 1 -- %s");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct audit_query *query = audit_query_find(&auditor.queries, cases[i].name);
+        const struct audit_query *query = find_query(cases[i].name);
         struct pg_query ran = {.statement = &query->statement,
                                .params = {product.id, product.since},
                                .deadline_ms = clock_now_ms() + 10000};
@@ -323,6 +332,39 @@ static void test_a_database_that_is_not_there_is_named(void) {
     auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", &why), -1);
     assert_non_null(strstr(why.text, "the database inventory cannot be reached"));
+}
+
+/* ---- sql/audit.sql, without a database */
+
+static void open_none(void *arg) {
+    (void)arg;
+    assert_int_equal(auditor_open(&auditor, &loop, "", NULL, &why), -1);
+    auditor_close(&auditor);
+}
+
+static void test_queries_are_cut_and_have_parameters(void **state) {
+    static const char *const names[] = {"stock",   "rows",         "returned", "twins",
+                                        "outside", "duplicates",   "sales",    "sales_count",
+                                        "orders",  "orders_count", "events"};
+
+    assert_int_equal(auditor_open(&auditor, &loop, "", NULL, &why), -1);
+    assert_non_null(strstr(why.text, "LOADGEN_INVENTORY_DB is not set"));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct audit_query *query = find_query(names[i]);
+        const char *sql = query->statement.sql;
+
+        assert_int_equal(query->is_orders, strncmp(names[i], "orders", 6) == 0);
+        assert_string_equal(query->statement.name, names[i]);
+        assert_int_equal(query->statement.params, strstr(sql, "$2") != NULL ? 2 : 1);
+        assert_non_null(strstr(sql, "$1"));
+        assert_null(strstr(sql, ":'"));
+        assert_null(strpbrk(sql, ";\\"));
+    }
+    auditor_close(&auditor);
+}
+
+static void test_no_memory_for_queries_is_told(void **state) {
+    fault_each_allocation(open_none, NULL);
 }
 
 /* ---- each scene in a fiber, with the auditor open */
@@ -355,6 +397,8 @@ int main(void) {
         SCENE(test_a_database_that_is_not_there_is_named),
         SCENE(test_the_databases_clock_is_compared_with_ours),
         SCENE(test_a_clock_that_cannot_be_read_is_told),
+        cmocka_unit_test(test_queries_are_cut_and_have_parameters),
+        cmocka_unit_test(test_no_memory_for_queries_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
