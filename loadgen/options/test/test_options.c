@@ -35,6 +35,22 @@ static enum options_result read_flags(const char *const arguments[5]) {
 
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
 
+static void assert_refused(const char *const cases[][5], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        options_free();
+        if (read_flags(cases[i]) != OPTIONS_BAD)
+            fail_msg("taken: %s, case %zu of %zu", cases[i][0], i + 1, count);
+        options_free();
+    }
+}
+
+/* Each of the cases, {"--flag", "value"}, is. */
+#define REFUSED(...)                                                                               \
+    do {                                                                                           \
+        static const char *const cases_[][5] = {__VA_ARGS__};                                      \
+        assert_refused(cases_, sizeof cases_ / sizeof cases_[0]);                                  \
+    } while (0)
+
 static void test_flags_and_defaults_are_read(void **state) {
     assert_int_equal(READ("--timeout=2s", "-R", "1k", "--no-judge", NULL), OPTIONS_OK);
     assert_int_equal(options->timeout_ns, INT64_C(2000000000));
@@ -51,31 +67,17 @@ static void test_stages_stand_for_rate_and_duration(void **state) {
     assert_int_equal(READ("--stages", "2s:0..800", NULL), OPTIONS_OK);
     assert_int_equal(options->shape.count, 800);
     assert_int_equal(options->duration_ns, INT64_C(2000000000));
-    options_free();
-    assert_int_equal(READ("--stages", "2s:0..800", "--rate", "801", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ("--stages", "2s:0..800", "--duration", "2s", NULL), OPTIONS_BAD);
+    REFUSED({"--stages", "2s:0..800", "--rate", "801"},
+            {"--stages", "2s:0..800", "--duration", "2s"});
 }
 
 static void test_settings_without_effect_are_refused(void **state) {
-    static const char *const cases[][3] = {{"--requests=3", "--duration=1s", NULL},
-                                           {"--stages=1s:5", "--rate=800", NULL},
-                                           {"--stages=1s:800", "--requests=1", NULL},
-                                           {"--skew=zipf:1.1", "--items=1", NULL},
-                                           {"--skew=uniform", NULL, NULL},
-                                           {"--no-judge", "--stock=5", NULL},
-                                           {"--no-judge", "--drain=5s", NULL},
-                                           {"--no-judge", "--items=2", "--skew=zipf:1"},
-                                           {"--no-judge", "--ttl=1s", NULL},
-                                           {"--no-results", "--results=x", NULL},
-                                           {"--max-in-flight=9", "-c", "8"},
-                                           {"serve", "x", "--results=y"}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (READ(cases[i][0], cases[i][1], cases[i][2], NULL) != OPTIONS_BAD)
-            fail_msg("taken: %s %s", cases[i][0], cases[i][1]);
-        options_free();
-    }
+    REFUSED({"--requests=3", "--duration=1s"}, {"--stages=1s:5", "--rate=800"},
+            {"--stages=1s:800", "--requests=1"}, {"--skew=zipf:1.1", "--items=1"},
+            {"--skew=uniform"}, {"--no-judge", "--stock=5"}, {"--no-judge", "--drain=5s"},
+            {"--no-judge", "--items=2", "--skew=zipf:1"}, {"--no-judge", "--ttl=1s"},
+            {"--no-results", "--results=x"}, {"--max-in-flight=9", "-c", "8"},
+            {"serve", "x", "--results=y"});
     assert_int_equal(READ("--no-results=false", "--results=x", "--max-in-flight=8", "-c8", NULL),
                      OPTIONS_OK);
 }
@@ -85,8 +87,7 @@ static void test_a_flag_goes_before_what_the_environment_contradicts(void **stat
     assert_int_equal(setenv("LOADGEN_REQUESTS", "5", 1), 0);
     assert_int_equal(READ("--no-results", "--stages=1s:80", NULL), OPTIONS_OK);
     assert_int_equal(options->requests, 80);
-    options_free();
-    assert_int_equal(READ("--duration=1s", NULL), OPTIONS_BAD);
+    REFUSED({"--duration=1s"});
     assert_int_equal(unsetenv("LOADGEN_RESULTS"), 0);
     assert_int_equal(unsetenv("LOADGEN_REQUESTS"), 0);
 }
@@ -96,8 +97,7 @@ static void test_without_keys_none_is_sent_twice(void **state) {
     assert_true(options->keyless);
     assert_float_equal(options->shape.dup_rate, 0, 0);
     assert_string_equal(options->dup_rate, "0");
-    options_free();
-    assert_int_equal(READ("--keyless", "--dup-rate", "5%", NULL), OPTIONS_BAD);
+    REFUSED({"--keyless", "--dup-rate", "5%"});
 }
 
 static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **state) {
@@ -123,19 +123,12 @@ static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **s
 }
 
 static void test_faults_that_nothing_can_carry_out_are_refused(void **state) {
-    static const char *const cases[][3] = {
-        {"--fault=redis:kill@1ms", NULL, NULL},
-        {"--fault=redis:kill@1ms", "--stack=/nowhere", NULL},
-        {"--fault=redis:kill@2s", "--stack=/bin/true", NULL},
-        {"--fault=redis:kill@2ms", "--stack=/bin/true", "--requests=1"},
-        {"--fault=after-read:error", "--no-judge", NULL},
-        {"--fault=after-read:error", "--product=01900000-0000-7000-8000-000000000001", NULL},
-        {"create", "--fault=after-read:error", NULL}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
-        options_free();
-    }
+    REFUSED({"--fault=redis:kill@1ms"}, {"--fault=redis:kill@1ms", "--stack=/nowhere"},
+            {"--fault=redis:kill@2s", "--stack=/bin/true"},
+            {"--fault=redis:kill@2ms", "--stack=/bin/true", "--requests=1"},
+            {"--fault=after-read:error", "--no-judge"},
+            {"--fault=after-read:error", "--product=01900000-0000-7000-8000-000000000001"},
+            {"create", "--fault=after-read:error"});
     assert_int_equal(READ("--fault=redis:kill@1ms", "--stack=/bin/true", "--no-judge", NULL),
                      OPTIONS_OK);
 }
@@ -145,36 +138,22 @@ static void test_a_command_has_its_arguments(void **state) {
     assert_int_equal(options->command, COMMAND_DIFF);
     assert_int_equal(options->argument_count, 2);
     assert_string_equal(options->arguments[1], "b");
-    options_free();
-    assert_int_equal(READ("diff", "a", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ("check", "a", "b", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ("judge", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ("", NULL), OPTIONS_BAD);
+    REFUSED({"diff", "a"}, {"check", "a", "b"}, {"judge"}, {""});
 }
 
 static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
-    static const char *const cases[][3] = {
-        {"check", "x", "--rate=5"},  {"diff", "--seed=1", "x"},    {"report", "x", "--results=x"},
-        {"serve", "--no-tui", NULL}, {"create", "--rate=5", NULL}, {"--listen=::1", NULL, NULL}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
-        options_free();
-    }
+    REFUSED({"check", "x", "--rate=5"}, {"diff", "--seed=1", "x"}, {"report", "x", "--results=x"},
+            {"serve", "--no-tui"}, {"create", "--rate=5"}, {"--listen=::1"});
     assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* which is for all commands */
-    assert_int_equal(READ("check", "--rate", "6", "x", NULL), OPTIONS_BAD);
-    options_free();
+    REFUSED({"check", "--rate", "6", "x"});
     assert_int_equal(READ("--output-format=json", "check", "x", NULL), OPTIONS_OK);
     assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
 }
 
-static void test_a_product_to_attack_says_the_rest(void **state) {
-    static const char id[] = "--product=01900000-0000-7000-8000-00000000000A";
+#define ID "--product=01900000-0000-7000-8000-00000000000A"
 
-    assert_int_equal(READ(id, "--expect=redis=TWIN", NULL), OPTIONS_OK);
+static void test_a_product_to_attack_says_the_rest(void **state) {
+    assert_int_equal(READ(ID, "--expect=redis=TWIN", NULL), OPTIONS_OK);
     assert_string_equal(options->product, "01900000-0000-7000-8000-00000000000a");
     assert_int_equal(options_attack(options, "redis,ttl=2s", 7, &why), 0);
     assert_int_equal(options->stock, 7);
@@ -182,12 +161,7 @@ static void test_a_product_to_attack_says_the_rest(void **state) {
     assert_int_equal(options->expectations[0].must, 1U << ANOMALY_TWIN);
     assert_int_equal(options_attack(options, "atomic", 7, &why), -1);
     assert_non_null(strstr(why.text, "redis"));
-    options_free();
-    assert_int_equal(READ("--product=7", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ(id, "--strategy=none", NULL), OPTIONS_BAD);
-    options_free();
-    assert_int_equal(READ(id, "--stock=7", NULL), OPTIONS_BAD);
+    REFUSED({"--product=7"}, {ID, "--strategy=none"}, {ID, "--stock=7"});
 }
 
 /* ---- in a summary */
@@ -297,7 +271,7 @@ static void test_a_history_is_read_back(void **state) {
     json_decref(after);
 }
 
-static void assert_refused(const json_t *history, const char *key, const char *text) {
+static void assert_unread(const json_t *history, const char *key, const char *text) {
     assert_int_equal(option_read_history(history, &read_back, &why), -1);
     assert_non_null(strstr(why.text, key));
     assert_non_null(strstr(why.text, text));
@@ -313,13 +287,13 @@ static void test_a_history_that_lacks_a_setting_is_refused(void **state) {
     json_object_foreach (history, key, value) {
         copy = json_copy(history);
         assert_int_equal(json_object_del(copy, key), 0);
-        assert_refused(copy, key, "is missing");
+        assert_unread(copy, key, "is missing");
         assert_int_equal(json_object_set_new(copy, key, json_null()), 0);
-        assert_refused(copy, key, "is of another type or out of range");
+        assert_unread(copy, key, "is of another type or out of range");
         json_decref(copy);
     }
     assert_int_equal(json_object_set_new(history, "rate", json_integer(-1)), 0);
-    assert_refused(history, "\"rate\"", "out of range");
+    assert_unread(history, "\"rate\"", "out of range");
     assert_int_equal(json_object_set_new(history, "rate", json_integer(2000000)), 0);
     assert_int_equal(json_object_set_new(history, "seed", json_integer(-1)), 0);
     assert_int_equal(option_read_history(history, &read_back, &why), 0);
