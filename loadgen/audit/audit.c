@@ -463,13 +463,6 @@ int auditor_read_events(struct auditor *auditor, const struct product *product, 
     return rc;
 }
 
-static void copy_product(const struct pg_query *query, struct product *product,
-                         struct audit_found *found) {
-    audit_copy(product->since, sizeof product->since, query, 0, 0);
-    found->stock = pg_int(query, 0, 1);
-    audit_copy(found->spec, sizeof found->spec, query, 0, 2);
-}
-
 int auditor_find(struct auditor *auditor, struct product *product, struct audit_found *found,
                  struct why *why) {
     struct pg_query query = {.statement = &product_select,
@@ -482,7 +475,9 @@ int auditor_find(struct auditor *auditor, struct product *product, struct audit_
     if (rc != 0)
         why_set(why, "the product could not be read: %s", query.message);
     if (found->is_there) {
-        copy_product(&query, product, found);
+        audit_copy(product->since, sizeof product->since, &query, 0, 0);
+        found->stock = pg_int(&query, 0, 1);
+        audit_copy(found->spec, sizeof found->spec, &query, 0, 2);
         rc = auditor_read(auditor, product, &ledger, why);
         found->is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
                           ledger.sale_count == 0 && ledger.order_count == 0;

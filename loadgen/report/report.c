@@ -29,11 +29,6 @@ struct part {
     void (*spread)(const struct result *result, struct table_row *row);
 };
 
-static void hide_empty(const struct part *part, struct table_row *rows, size_t count) {
-    for (size_t column = 1; column < TABLE_COLUMNS; column++)
-        table_hide_empty(rows, count, column, (part->quiet >> column & 1) != 0);
-}
-
 static int print_part(const struct summary *summary, const struct part *part, FILE *to) {
     struct table_row *rows = calloc(2 * summary->count + 1, sizeof *rows);
     const size_t width = table_columns(to);
@@ -55,7 +50,8 @@ static int print_part(const struct summary *summary, const struct part *part, FI
                   "the rounds, and below it, in the same unit, the lowest and the highest";
     }
     assert(count <= 2 * summary->count + 1);
-    hide_empty(part, rows, count);
+    for (size_t column = 1; column < TABLE_COLUMNS; column++)
+        table_hide_empty(rows, count, column, (part->quiet >> column & 1) != 0);
     table_narrow(rows, count, part->left, width, part->drop);
     table_print(rows, count, part->left, width, to);
     table_print_legend(&rows[0], part->meanings, repeats, width, to);
@@ -457,11 +453,6 @@ static void print_result(const struct result *result, const struct options *opti
     report_print_others(result, options, to);
 }
 
-static void print_why(const struct summary *summary, FILE *to) {
-    for (size_t i = 0; i < summary->count; i++)
-        print_result(&summary->results[i], summary->options, to);
-}
-
 /* ---- all of it */
 
 static void print_sentences(const struct summary *summary, FILE *to) {
@@ -479,7 +470,8 @@ static int report_print_text(const struct summary *summary, FILE *to) {
     if (print_part(summary, &verdicts, to) != 0 || print_part(summary, &answers, to) != 0 ||
         (is_cost_told(summary) && print_part(summary, &costs, to) != 0))
         return -1;
-    print_why(summary, to);
+    for (size_t i = 0; i < summary->count; i++)
+        print_result(&summary->results[i], summary->options, to);
     report_foot(summary, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

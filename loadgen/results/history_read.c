@@ -188,10 +188,6 @@ static bool read_moment(const struct history_member *member, char to[LEDGER_TIME
     return read_exact(member, to, LEDGER_TIME - 1) && ledger_is_time(to);
 }
 
-static bool read_uuid(const struct history_member *member, char to[UUID_TEXT]) {
-    return read_exact(member, to, UUID_TEXT - 1) && uuid_parse(to, to) == 0;
-}
-
 /* Summed up below zero, where one more number has room. */
 static bool history_line_read_number(const struct history_field *field,
                                      const struct history_member *member, void *to) {
@@ -234,7 +230,7 @@ static bool history_line_read_value(const struct history_field *field,
     case HISTORY_MOMENT:
         return read_moment(member, to);
     case HISTORY_UUID:
-        return read_uuid(member, to);
+        return read_exact(member, to, UUID_TEXT - 1) && uuid_parse(to, to) == 0;
     case HISTORY_NUMBER:
         return history_line_read_number(field, member, to);
     case HISTORY_WORD:
