@@ -1,5 +1,142 @@
-/* Histories: what is written is read back. */
-#include "history_fixture.h"
+/* Histories: what is written is read back, as jansson would write and read it; what is broken is
+ * named, and does no harm. */
+#include "history.h"
+
+#include "fault.h"
+#include "options_fixture.h"
+#include "verdict_fixture.h"
+
+#include <unistd.h>
+
+/* A history of hand-made rounds, written to a folder and read back. */
+static struct written {
+    char folder[40], path[64];
+    struct options options; /* what is written of them, and of each round, */
+    struct round one;       /* with two sales, a refusal, and a request never sent */
+    struct product product;
+    struct ledger_row row;
+    struct history history; /* what was read */
+    struct why why;
+} written = {.folder = "/tmp/sale-history-XXXXXX",
+             .product = {.id = "01900000-0000-7000-8000-000000000001"},
+             .row = {0, 1, 10, 8, false}};
+
+static void fill_options(void) {
+    static char given[] = "none,redis,ttl=2s", name[] = "a \"name\" \xff",
+                thresholds[] = "oversell==0\np(99)<250ms", command[] = "loadgen --strategy 'x y'";
+
+    options_fill(&written.options, given, "none=TWIN");
+    written.options.strategy = given;
+    written.options.name = name;
+    written.options.threshold = thresholds;
+    written.options.command_line = command;
+    written.options.seed = 7;
+    written.options.repeat = 2;
+    written.options.no_realtime = true;
+    written.options.shape.stage_count = 1;
+    written.options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 400.5};
+}
+
+/* Two sales, one of them of a repeated key, a refusal that is told, and a request never sent. */
+static void fill_round(void) {
+    struct record *record = sell(10);
+
+    record->instance = recorder_instance(recorder, "inventory-\"1\"\xc3");
+    record->status = 201;
+    record->cost = (struct record_cost){1, 2000000, 3, 4, 5, 6, 7, RECORD_LOCK_REDIS, -1};
+    record->is_repeat = true;
+    sell(9)->status = 201;
+    request(RECORD_SOLD_OUT)->status = 409;
+    request(RECORD_UNSENT);
+    sales[0].fence = 77;
+    ledger.row_count = 1;
+    ledger.rows = &written.row;
+    written.one = (struct round){.item = &written.options.list.items[1],
+                                 .strategy = 1,
+                                 .repeat = 1,
+                                 .items = 1,
+                                 .products = &written.product,
+                                 .recorder = recorder,
+                                 .ledgers = &ledger,
+                                 .ledger_skew_us = -12,
+                                 .started_us = 1795248957115658,
+                                 .ended_us = 7654321,
+                                 .is_realtime = true,
+                                 .is_restless = true,
+                                 .is_interrupted = true};
+    recorder->late_launches = 3;
+    recorder->planned = 5;
+    assert_int_equal(round_judge(&written.one), 0);
+}
+
+static void write_all(const struct history *history) {
+    FILE *to = fopen(written.path, "w");
+
+    assert_non_null(to);
+    assert_int_equal(history_write_run(to, &history->options, history->started_us), 0);
+    for (size_t i = 0; i < history->count; i++)
+        assert_int_equal(history_write_round(to, &history->rounds[i]), 0);
+    assert_int_equal(fclose(to), 0);
+}
+
+/* One or two. */
+static void write_history(size_t rounds) {
+    struct round both[] = {written.one, written.one};
+    const struct history history = {
+        .options = written.options, .started_us = 1234567, .count = rounds, .rounds = both};
+
+    write_all(&history);
+}
+
+/* All of it; free() it. */
+static char *read_history(void) {
+    const size_t size = 65536;
+    char *text = calloc(1, size);
+    FILE *from = fopen(written.path, "r");
+
+    assert_non_null(text);
+    assert_non_null(from);
+    assert_in_range(fread(text, 1, size, from), 1, size - 1);
+    assert_int_equal(fclose(from), 0);
+    return text;
+}
+
+static char *written_text(size_t rounds) {
+    write_history(rounds);
+    return read_history();
+}
+
+static int history_set_up(void **state) {
+    strcpy(strrchr(written.folder, '-'), "-XXXXXX");
+    if (verdict_set_up(state) != 0 || mkdtemp(written.folder) == NULL)
+        return -1;
+    snprintf(written.path, sizeof written.path, "%s/history.ndjson", written.folder);
+    fill_options();
+    fill_round();
+    return 0;
+}
+
+static int history_tear_down(void **state) {
+    history_free(&written.history);
+    (void)unlink(written.path);
+    (void)rmdir(written.folder);
+    return verdict_tear_down(state);
+}
+
+static int load(void) {
+    written.why.text[0] = '\0';
+    return history_load(&written.history, written.folder, &written.why);
+}
+
+/* Write so many rounds and read them back: the last. */
+static const struct round *written_again(size_t rounds) {
+    write_history(rounds);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.count, rounds);
+    return &written.history.rounds[rounds - 1];
+}
+
+#define WRITTEN(test) cmocka_unit_test_setup_teardown(test, history_set_up, history_tear_down)
 
 static void assert_same_record(const struct record *a, const struct record *b) {
     assert_int_equal(a->planned_ns, b->planned_ns);
@@ -187,17 +324,10 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
 
 static void test_what_was_read_is_written_again(void **state) {
     char *first, *again;
-    FILE *to;
 
     (void)written_again(2);
     first = read_history();
-    to = fopen(written.path, "w");
-    assert_non_null(to);
-    assert_int_equal(history_write_run(to, &written.history.options, written.history.started_us),
-                     0);
-    for (size_t i = 0; i < written.history.count; i++)
-        assert_int_equal(history_write_round(to, &written.history.rounds[i]), 0);
-    assert_int_equal(fclose(to), 0);
+    write_all(&written.history);
     again = read_history();
     assert_string_equal(first, again);
     free(first);
@@ -228,12 +358,317 @@ static void test_the_lines_are_those_of_version_2(void **state) {
     };
     char *text;
 
-    write_history(1);
-    text = read_history();
+    text = written_text(1);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         if (strstr(text, lines[i]) == NULL)
             fail_msg("%s\nis not in\n%s", lines[i], text);
     free(text);
+}
+
+/* ---- a line is JSON, written and read as jansson would */
+
+/* Its lines as jansson writes them, in the order of their keys and in ASCII; NULL when jansson
+ * refuses one. free() it. */
+static char *retold(const char *text) {
+    char *told = NULL;
+    size_t size;
+    FILE *to = open_memstream(&told, &size);
+    bool is_json = true;
+
+    assert_non_null(to);
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        json_t *json = json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, NULL);
+
+        is_json = is_json && json_dumpf(json, to, JSON_SORT_KEYS | JSON_ENSURE_ASCII) == 0;
+        (void)putc('\n', to);
+        json_decref(json);
+    }
+    assert_int_equal(fclose(to), 0);
+    if (!is_json)
+        free(told);
+    return is_json ? told : NULL;
+}
+
+/* Write the history `text` with `instead` for the `length` bytes at `at`. */
+static void write_with(const char *text, const char *at, size_t length, const char *instead) {
+    FILE *to = fopen(written.path, "w");
+
+    assert_non_null(to);
+    assert_true(fprintf(to, "%.*s%s%s", (int)(at - text), text, instead, at + length) > 0);
+    assert_int_equal(fclose(to), 0);
+}
+
+/* All that was read of the text; NULL when it is refused. free() it. */
+static char *reading_of(const char *text) {
+    char *read = NULL;
+    size_t size;
+    FILE *to = open_memstream(&read, &size);
+    int code;
+
+    assert_non_null(to);
+    write_with(text, text, 0, "");
+    code = load();
+    for (size_t i = 0; i < written.history.count; i++)
+        assert_int_equal(history_write_round(to, &written.history.rounds[i]), 0);
+    history_free(&written.history);
+    assert_int_equal(fclose(to), 0);
+    if (code == 0)
+        return read;
+    free(read);
+    return NULL;
+}
+
+/* Whether the text is taken; it is then also what jansson makes of it. What jansson takes may be
+ * refused only for the sake of an escape, which has no place in most members. */
+static bool is_read_alike(const char *text, bool has_escape) {
+    char *told = retold(text), *read = reading_of(text);
+    char *read_told = told != NULL ? reading_of(told) : NULL;
+    const bool is_taken = read != NULL;
+
+    if (is_taken ? read_told == NULL || strcmp(read, read_told) != 0
+                 : read_told != NULL && !has_escape)
+        fail_msg("%s\nis read as\n%s\nand of jansson as\n%s", text, read, read_told);
+    free(told);
+    free(read);
+    free(read_told);
+    return is_taken;
+}
+
+/* Put one of the changes in the place of each byte of the first line of its type. */
+static size_t try_changes(const char *text, const char *type, size_t *taken) {
+    static const char *const changes[] = {"",  "0",  "-",       "9",    "A",           " ",
+                                          "e", "\"", "\\u0041", "\x7f", ",\"item\":0,"};
+    const char *from = strstr(text, type);
+    char changed[8192];
+    size_t tried = 0;
+
+    assert_non_null(from);
+    for (const char *at = from; *at != '\n'; at++, tried++) {
+        const char *change = changes[tried % (sizeof changes / sizeof changes[0])];
+
+        assert_true((size_t)snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
+                                     change, at + 1) < sizeof changed);
+        *taken += is_read_alike(changed, *change == '\\');
+    }
+    return tried;
+}
+
+static void test_a_changed_line_is_read_as_jansson_reads_it(void **state) {
+    static const char *const types[] = {"{\"type\":\"request\"", "{\"type\":\"row\"",
+                                        "{\"type\":\"sale\"",    "{\"type\":\"order\"",
+                                        "{\"type\":\"round\"",   "{\"type\":\"end\""};
+    size_t tried = 0, taken = 0;
+    char *text;
+
+    text = written_text(1);
+    assert_true(is_read_alike(text, false));
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        tried += try_changes(text, types[i], &taken);
+    assert_true(tried > 800 && taken > 100);
+    free(text);
+}
+
+/* ---- writing */
+
+/* The first line of the type has the part; and it is as jansson writes it. */
+static void assert_written(const char *type, const char *part) {
+    char *text, *line, *dumped;
+    json_t *json;
+
+    text = written_text(1);
+    line = strstr(text, type);
+    assert_non_null(line);
+    line[strcspn(line, "\n")] = '\0';
+    json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    dumped = json_dumps(json, JSON_COMPACT);
+    assert_string_equal(line, dumped);
+    if (strstr(line, part) == NULL)
+        fail_msg("%s has no %s", line, part);
+    free(dumped);
+    json_decref(json);
+    free(text);
+}
+
+static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) {
+    struct record_cost *cost = &recorder->records[0].cost;
+
+    *cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0, -1};
+    assert_written("{\"type\":\"request\"",
+                   ",\"wait_us\":0,\"hold_us\":2147483647,\"postgres\":32767,\"redis\":10,"
+                   "\"retries\":2147483647,\"lock\":\"local\"}");
+    cost->kept_us = INT32_MAX;
+    assert_written("{\"type\":\"request\"", "\"kept_us\":2147483647}");
+    assert_int_equal(load(), 0);
+    assert_memory_equal(&written.history.rounds[0].recorder->records[0].cost, cost, sizeof *cost);
+}
+
+static void test_numbers_and_texts_are_written_as_they_are_or_printable(void **state) {
+    sales[0].fence = INT64_MIN;
+    snprintf(sales[0].instance, sizeof sales[0].instance, "a \"\\/\xc3\xa4 库存 \xf0\x9f\x98\x80");
+    assert_written("{\"type\":\"sale\"", "\"fence\":-9223372036854775808,");
+    assert_written("{\"type\":\"sale\"", "\"a \\\"\\\\/\xc3\xa4 库存 \xf0\x9f\x98\x80\"");
+    snprintf(sales[0].instance, sizeof sales[0].instance, "\x1b\n\xff\xe2\x82");
+    assert_written("{\"type\":\"sale\"", "\"?????\"");
+}
+
+/* ---- what is broken */
+
+static void test_a_cut_history_has_its_whole_rounds(void **state) {
+    char *one, *two;
+
+    one = written_text(1);
+    two = written_text(2);
+    for (size_t cut = strlen(two) - 1; cut > strlen(one); cut -= 97) {
+        assert_int_equal(truncate(written.path, (off_t)cut), 0);
+        assert_int_equal(load(), 0);
+        assert_true(written.history.is_cut);
+        assert_int_equal(written.history.count, 1);
+        history_free(&written.history);
+    }
+    free(one);
+    free(two);
+}
+
+/* Each behind the lines of a whole history. */
+static void test_a_broken_line_is_named(void **state) {
+    static const struct {
+        const char *line, *reason;
+    } cases[] = {
+        {"{\"type\":\"request\",", "it is no JSON"},
+        {"{}", "no type"},
+        {"[]", "no type"},
+        {"{\"type\":5}", "its type is unknown"},
+        {"{\"type\":\"dance\"}", "its type is unknown"},
+        {"{\"type\":\"request\"} {}", "it is no JSON"},
+        {"{\"1\":0,\"2\":0,\"3\":0,\"4\":0,\"5\":0,\"6\":0,\"7\":0,\"8\":0,\"9\":0,\"10\":0,"
+         "\"11\":0,\"12\":0,\"13\":0,\"14\":0,\"15\":0,\"16\":0,\"17\":0,\"18\":0,\"19\":0,"
+         "\"20\":0,\"21\":0,\"22\":0,\"23\":0,\"24\":0,\"25\":0}",
+         "too many members"},
+        {"{\"type\":\"run\",\"version\":1}", "begun already"},
+        {"{\"type\":\"request\",\"number\":0}", "outside of a round"},
+        {"{\"type\":\"end\"}", "outside of a round"},
+        {"{\"type\":\"sale\"}", "belongs to no product"},
+        {"{\"type\":\"product\"}", "outside of a round"},
+        {"{\"type\":\"round\"}", "strategy"},
+        {"{\"type\":\"round\",\"strategy\":2,\"repeat\":0,\"requests\":0,\"planned\":0,\"started_"
+         "us\":0,\"ledger_skew_us\":0,\"is_realtime\":true,\"is_aborted\":false,\"late_launches\":"
+         "0,\"instances\":[],\"products\":[\"\"]}",
+         "out of range"},
+    };
+    char *before, line[512];
+
+    before = written_text(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(line, sizeof line, "%s\n", cases[i].line);
+        write_with(before, before + strlen(before), 0, line);
+        assert_int_equal(load(), -1);
+        if (strstr(written.why.text, cases[i].reason) == NULL ||
+            strstr(written.why.text, "history.ndjson line 14: ") == NULL)
+            fail_msg("%s\ninstead of %s", written.why.text, cases[i].reason);
+        history_free(&written.history);
+    }
+    free(before);
+}
+
+/* Load the history with the number at `at` replaced; what can be loaded can be judged. */
+static int load_with(const char *text, const char *at, const char *number) {
+    int rc;
+
+    write_with(text, at, strspn(at, "-0123456789"), number);
+    rc = load();
+    if (rc != 0)
+        assert_non_null(strstr(written.why.text, "history.ndjson line "));
+    for (size_t i = 0; rc == 0 && i < written.history.count; i++)
+        assert_int_equal(round_judge(&written.history.rounds[i]), 0);
+    history_free(&written.history);
+    return rc;
+}
+
+static void test_lines_that_contradict_each_other_are_refused(void **state) {
+    static const struct {
+        const char *written, *instead, *reason;
+    } cases[] = {
+        {"\"planned\":5", "\"planned\":3", "strategy or requests are out of range"},
+        {"\"requests\":4,\"planned\"", "\"requests\":5,\"planned\"", "fewer requests"},
+        {"\"requests\":4,\"planned\"", "\"requests\":3,\"planned\"", "more requests"},
+        {"\"number\":0", "\"number\":0,\"item\":1", "item or instance is out of range"},
+        {"\"instance\":0", "\"instance\":1", "item or instance is out of range"},
+        {"\"products\":[", "\"products\":[\"\",", "ledger of a product is missing"},
+        {"\"item\":0", "\"item\":1", "not the next product"},
+        {"\"verdict\":\"", "\"verdict\":\"UN", "\"verdict\" is of another type or out of range"},
+        {"\"outcome\":\"", "\"outcome\":\"re", "\"outcome\" is of another type or out of range"},
+        {"\"key\":\"", "\"key\":\"x", "\"key\" is of another type or out of range"},
+        {"\"remaining\":", "\"left\":", "its \"left\" is unknown"},
+        {"\"remaining\":9,", "", "its \"remaining\" is missing"},
+        {"\"remaining\":", "\"remaining\":1,\"remaining\":", "is given twice"},
+        {"T10:01:02.", "T10.01:02.", "\"at\" is of another type or out of range"},
+        {"\"at\":\"2026", "\"at\":\"9999", "\"at\" is of another type or out of range"},
+        {",800.0,", ",-800.0,", "stages are out of range"},
+        {"\"lock\":\"", "\"lock\":\"x", "\"lock\" is of another type or out of range"}};
+    char *text;
+
+    text = written_text(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *at = strstr(text, cases[i].written);
+
+        assert_non_null(at);
+        write_with(text, at, strlen(cases[i].written), cases[i].instead);
+        if (load() == 0 || strstr(written.why.text, cases[i].reason) == NULL)
+            fail_msg("%s\ninstead of %s", written.why.text, cases[i].reason);
+        history_free(&written.history);
+    }
+    free(text);
+}
+
+static void test_no_number_does_harm(void **state) {
+    static const char *const numbers[] = {
+        "-9223372036854775808", "9223372036854775807", "1e300", "-1",
+        "1000000000000000",     "9223372036854775808"};
+    size_t tried = 0, refused = 0;
+    char *text;
+
+    text = written_text(1);
+    for (const char *at = text; (at = strpbrk(at, ":[,")) != NULL;) {
+        at++;
+        if (strspn(at, "-0123456789") == 0)
+            continue;
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++, tried++)
+            refused += load_with(text, at, numbers[i]) != 0;
+    }
+    assert_true(tried > 400);
+    assert_true(refused > tried / 2);
+    assert_int_equal(load_with(text, strstr(text, "\"planned\":0") + 10, "-1"), -1);
+    free(text);
+}
+
+static void test_a_history_that_is_none_or_of_another_version_is_named(void **state) {
+    static const char line[] = "{\"type\":\"run\",\"version\":99,\"started_us\":0,\"settings\":{},"
+                               "\"strategies\":[],\"stages\":[]}\n";
+
+    assert_int_equal(load(), -1);
+    assert_non_null(strstr(written.why.text, "No such file"));
+    history_free(&written.history);
+    assert_int_equal(fclose(fopen(written.path, "w")), 0);
+    assert_int_equal(load(), -1);
+    assert_non_null(strstr(written.why.text, "does not begin"));
+    history_free(&written.history);
+    write_with(line, line, 0, "");
+    assert_int_equal(load(), -1);
+    assert_non_null(strstr(written.why.text, "line 1: its version is 99"));
+}
+
+static void load_and_free(void *arg) {
+    (void)arg;
+    if (load() != 0)
+        assert_non_null(strstr(written.why.text, "history.ndjson line "));
+    history_free(&written.history);
+}
+
+static void test_memory_may_fail_at_any_line(void **state) {
+    write_history(2);
+    fault_each_allocation(load_and_free, NULL);
+    assert_int_equal(load(), 0);
 }
 
 int main(void) {
@@ -247,6 +682,15 @@ int main(void) {
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_what_was_read_is_written_again),
         WRITTEN(test_the_lines_are_those_of_version_2),
+        WRITTEN(test_a_changed_line_is_read_as_jansson_reads_it),
+        WRITTEN(test_what_a_reply_told_of_its_cost_is_written_by_name),
+        WRITTEN(test_numbers_and_texts_are_written_as_they_are_or_printable),
+        WRITTEN(test_a_cut_history_has_its_whole_rounds),
+        WRITTEN(test_a_broken_line_is_named),
+        WRITTEN(test_lines_that_contradict_each_other_are_refused),
+        WRITTEN(test_no_number_does_harm),
+        WRITTEN(test_a_history_that_is_none_or_of_another_version_is_named),
+        WRITTEN(test_memory_may_fail_at_any_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
