@@ -315,6 +315,10 @@ void plan_free(struct plan *plan) {
     plan->arrivals = NULL;
 }
 
+bool plan_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker) {
+    return workers <= 1 || plan->arrivals[number].repeats % workers == worker;
+}
+
 /* ---- words */
 
 #define RATE_MAX    1000000

@@ -455,18 +455,14 @@ static void print_result(const struct result *result, const struct options *opti
 
 /* ---- all of it */
 
-static void print_sentences(const struct summary *summary, FILE *to) {
+static int report_print_text(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
 
+    if (report_head(summary, to) != 0)
+        return -1;
     for (size_t i = 0; i < summary->count; i++)
         table_say(to, 0, "%s", sentence_make(&summary->results[i], summary->options, sentence));
     fputc('\n', to);
-}
-
-static int report_print_text(const struct summary *summary, FILE *to) {
-    if (report_head(summary, to) != 0)
-        return -1;
-    print_sentences(summary, to);
     if (print_part(summary, &verdicts, to) != 0 || print_part(summary, &answers, to) != 0 ||
         (is_cost_told(summary) && print_part(summary, &costs, to) != 0))
         return -1;

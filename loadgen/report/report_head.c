@@ -15,17 +15,13 @@
 #define PUNCTUAL_NS 2000000
 #define TEXT        1024
 
-static bool report_head_is_set(const char *text) {
-    return text[0] != '\0';
-}
-
 /* ---- what was asked */
 
 /* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
 static void say_what(const struct options *options, FILE *text) {
     bool is_one = options->list.count == 1;
 
-    if (report_head_is_set(options->name))
+    if (options->name[0] != '\0')
         fprintf(text, "%.100s: ", options->name);
     if (!is_one)
         fprintf(text, "%zu strategies in turn, ", options->list.count);
@@ -49,7 +45,7 @@ static void say_faults(const char *faults, FILE *text) {
 
 static void say_load(const struct options *options, FILE *text) {
     fprintf(text, "%" PRId64 " requests", options->requests);
-    if (report_head_is_set(options->stages))
+    if (options->stages[0] != '\0')
         fprintf(text, " in stages %.200s", options->stages);
     else
         fprintf(text, " at %" PRId64 "/s", options->rate);
@@ -61,7 +57,7 @@ static void say_load(const struct options *options, FILE *text) {
     fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
         fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
-    if (report_head_is_set(options->work))
+    if (options->work[0] != '\0')
         fprintf(text, ", work %.20s", options->work);
     say_faults(options->fault, text);
 }
@@ -287,17 +283,13 @@ static void print_exit(const struct summary *summary, FILE *to) {
     table_say(to, 0, "%s", text);
 }
 
-static void print_recommendation(const struct summary *summary, FILE *to) {
+void report_foot(const struct summary *summary, FILE *to) {
     struct recommendation made;
 
+    fputc('\n', to);
     recommendation_make(summary, &made);
     if (made.cheapest != NULL)
         table_say(to, 0, "%s", made.sentence);
-}
-
-void report_foot(const struct summary *summary, FILE *to) {
-    fputc('\n', to);
-    print_recommendation(summary, to);
     if (summary->folder != NULL)
         print_folder(summary->folder, summary->options->program, to);
     print_exit(summary, to);

@@ -41,15 +41,10 @@ static void history_line_put_text(FILE *to, const char *text) {
     (void)putc('"', to);
 }
 
-static void history_line_put_number(FILE *to, int64_t number) {
-    char digits[DECIMAL_BYTES];
-
-    (void)decimal_write(digits, number);
-    (void)fputs(digits, to);
-}
-
 /* False when it is JSON for which there was no memory. */
 static bool put_value(FILE *to, const struct history_field *field, const void *at) {
+    char digits[DECIMAL_BYTES];
+
     switch (field->type) {
     case HISTORY_STRING:
     case HISTORY_MOMENT:
@@ -57,7 +52,8 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
         history_line_put_text(to, at);
         return true;
     case HISTORY_NUMBER:
-        history_line_put_number(to, history_line_number_of(field, at));
+        (void)decimal_write(digits, history_line_number_of(field, at));
+        (void)fputs(digits, to);
         return true;
     case HISTORY_WORD:
         history_line_put_text(to, field->words[history_line_number_of(field, at)]);

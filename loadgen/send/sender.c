@@ -95,7 +95,7 @@ static bool sender_is_full(const struct sender *sender) {
 
 static void skip_others(struct sender *sender) {
     while (sender->next < sender->plan->count &&
-           !share_is_own(sender->plan, sender->next, sender->workers, sender->worker))
+           !plan_is_own(sender->plan, sender->next, sender->workers, sender->worker))
         sender->next++;
 }
 

@@ -83,10 +83,6 @@ struct recorder *share_make(size_t count, size_t items, size_t workers, const ch
     return fd >= 0 ? share_join(fd, count, items, workers, workers) : NULL;
 }
 
-bool share_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker) {
-    return workers <= 1 || plan->arrivals[number].repeats % workers == worker;
-}
-
 /* ---- in a worker */
 
 void share_begun(struct recorder *recorder) {

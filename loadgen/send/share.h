@@ -42,9 +42,6 @@ struct recorder *share_make(size_t count, size_t items, size_t workers, const ch
  * or now on NULL, without memory. It counts nothing but how many have begun and ended. */
 struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, size_t worker);
 
-/* Whose the request of this number is: a repeat is sent by who sends what it repeats. */
-bool share_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker);
-
 /* A worker's request has begun, before it is sent. */
 void share_begun(struct recorder *recorder);
 

@@ -75,7 +75,7 @@ static void end(struct recorder *recorder, struct record *record) {
 
 static struct recorder *owner_of(size_t number) {
     for (size_t i = 0; i < 3; i++)
-        if (share_is_own(&plan, number, 3, i))
+        if (plan_is_own(&plan, number, 3, i))
             return workers[i];
     fail_msg("request %zu is nobody's", number);
     return NULL;
@@ -87,7 +87,7 @@ static void test_each_request_is_of_one_worker_and_repeats_of_the_same(void **st
     for (size_t number = 0; number < plan.count; number++) {
         owners = 0;
         for (size_t i = 0; i < 3; i++)
-            owners += share_is_own(&plan, number, 3, i);
+            owners += plan_is_own(&plan, number, 3, i);
         assert_int_equal(owners, 1);
         assert_ptr_equal(owner_of(number), owner_of(plan.arrivals[number].repeats));
         repeats += plan.arrivals[number].repeats != number;
