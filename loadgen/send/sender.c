@@ -99,21 +99,10 @@ static void skip_others(struct sender *sender) {
         sender->next++;
 }
 
-/* Begin the record of the next arrival: with a key of its own, or that of the one it repeats. */
 static struct record *begin_next(struct sender *sender) {
-    const size_t number = sender->next++;
-    const struct arrival *arrival = &sender->plan->arrivals[number];
-    const struct record *first = &sender->recorder->records[arrival->repeats];
-    struct record *record;
+    struct record *record =
+        share_begin(sender->recorder, sender->plan, sender->next++, sender->is_keyless);
 
-    assert(arrival->repeats <= number);
-    record = recorder_begin(sender->recorder, number, arrival->due_ns,
-                            arrival->repeats != number ? first->key : NULL);
-    record->item = arrival->item;
-    if (sender->is_keyless)
-        record_leave_nameless(record);
-    if (sender->recorder->share != NULL)
-        share_begun(sender->recorder);
     skip_others(sender);
     return record;
 }

@@ -83,10 +83,21 @@ struct recorder *share_make(size_t count, size_t items, size_t workers, const ch
     return fd >= 0 ? share_join(fd, count, items, workers, workers) : NULL;
 }
 
-/* ---- in a worker */
+struct record *share_begin(struct recorder *recorder, const struct plan *plan, size_t number,
+                           bool is_keyless) {
+    const struct arrival *arrival = &plan->arrivals[number];
+    const struct record *first = &recorder->records[arrival->repeats];
+    struct record *record;
 
-void share_begun(struct recorder *recorder) {
-    atomic_store_explicit(&recorder->share->own->begun, recorder->count, memory_order_release);
+    assert(arrival->repeats <= number);
+    record = recorder_begin(recorder, number, arrival->due_ns,
+                            arrival->repeats != number ? first->key : NULL);
+    record->item = arrival->item;
+    if (is_keyless)
+        record_leave_nameless(record);
+    if (recorder->share != NULL && recorder->share->own != NULL)
+        atomic_store_explicit(&recorder->share->own->begun, recorder->count, memory_order_release);
+    return record;
 }
 
 /* ---- in the process that counts */
@@ -148,19 +159,12 @@ static void share_give_up(struct record *record, int64_t now_ns) {
 
 static void share_settle_one(struct recorder *recorder, const struct plan *plan, size_t number,
                              bool is_keyless, int64_t now_ns) {
-    const struct arrival *arrival = &plan->arrivals[number];
     struct record *record = &recorder->records[number];
 
-    if (has_begun(record)) {
+    if (has_begun(record))
         share_give_up(record, now_ns);
-    } else {
-        record = recorder_begin(recorder, number, arrival->due_ns,
-                                arrival->repeats != number ? recorder->records[arrival->repeats].key
-                                                           : NULL);
-        record->item = arrival->item;
-        if (is_keyless)
-            record_leave_nameless(record);
-    }
+    else
+        record = share_begin(recorder, plan, number, is_keyless);
     recorder_count(recorder, record);
 }
 

@@ -44,15 +44,7 @@ static int tear_down(void **state) {
 }
 
 static struct record *begin(struct recorder *recorder, size_t number) {
-    const struct arrival *arrival = &plan.arrivals[number];
-    struct record *record =
-        recorder_begin(recorder, number, arrival->due_ns,
-                       arrival->repeats != number ? recorder->records[arrival->repeats].key : NULL);
-
-    record->item = arrival->item;
-    if (recorder->share != NULL)
-        share_begun(recorder);
-    return record;
+    return share_begin(recorder, &plan, number, false);
 }
 
 /* As a server would have answered this request, in whatever process. */
