@@ -22,18 +22,25 @@ static const char *awaited =
     "start"; /* a note to wait for before the round ends; "start" ends it */
 static bool is_left_out;
 
-/* What it does after it has waited is in `body`. */
-static void write_stack(const char *body) {
+static void write_script(const char *text) {
     FILE *to = fopen(stack, "w");
 
     assert_non_null(to);
-    fprintf(to,
-            "#!/bin/sh\necho waiting\nmode=$1; shift\n"
-            "if [ $mode = --on-line ]; then read -r _ || exit 0; else cat >/dev/null; fi\n"
-            "echo \"$*\" >>%s\n%s\n",
-            notes, body);
+    fprintf(to, "#!/bin/sh\n%s\n", text);
     assert_int_equal(fclose(to), 0);
     assert_int_equal(chmod(stack, 0700), 0);
+}
+
+/* What it does after it has waited is in `body`. */
+static void write_stack(const char *body) {
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "echo waiting\nmode=$1; shift\n"
+             "if [ $mode = --on-line ]; then read -r _ || exit 0; else cat >/dev/null; fi\n"
+             "echo \"$*\" >>%s\n%s",
+             notes, body);
+    write_script(text);
 }
 
 static bool is_noted(const char *line) {
@@ -146,16 +153,10 @@ static void test_what_has_not_begun_is_left_out_and_all_is_mended(void **state) 
 }
 
 static void test_a_script_that_cannot_wait_is_told_before_the_round(void **state) {
-    FILE *to;
-
     run("redis:kill@1ms");
     assert_int_equal(opened, -1);
     assert_non_null(strstr(injector.why.text, "no such file"));
-    to = fopen(stack, "w");
-    assert_non_null(to);
-    fputs("#!/bin/sh\necho 'stack: there is none'\nexit 1\n", to);
-    assert_int_equal(fclose(to), 0);
-    assert_int_equal(chmod(stack, 0700), 0);
+    write_script("echo 'stack: there is none'\nexit 1");
     run("redis:kill@1ms");
     assert_int_equal(opened, -1);
     assert_string_equal(injector.why.text, "the fault redis:kill@1ms failed: stack: there is none");
