@@ -9,6 +9,16 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define ANSWER_TEXT 64
+
+/* What the reply to an order says: {"order_id": ..., "unit": ..., "instance": ...}; "" or -1 for what
+ * it does not say, or says in a type that it does not have. */
+struct answer_reply {
+    int64_t unit;
+    char order_id[ANSWER_TEXT];
+    char instance[ANSWER_TEXT]; /* cut to fit, as is the other text */
+};
+
 static void answer_copy(char text[ANSWER_TEXT], const char *string) {
     text_copy(text, ANSWER_TEXT, string != NULL ? string : "");
 }
@@ -27,7 +37,8 @@ static bool read_flat(const char *text, size_t length, struct answer_reply *repl
     return true;
 }
 
-void answer_read(const char *text, size_t length, struct answer_reply *reply) {
+/* Text that is no JSON object says nothing. */
+static void answer_read(const char *text, size_t length, struct answer_reply *reply) {
     const json_t *unit;
     json_t *object;
 

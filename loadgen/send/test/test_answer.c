@@ -11,30 +11,54 @@
 static const char usual[] = "{\"order_id\":\"0190a5b0-0000-7000-8000-000000000000\",\"unit\":17,"
                             "\"remaining\": 3, \"price\":\"88888.88\",\"instance\":\"inv-1\"}\n";
 
-static void read_text(const char *text, struct answer_reply *reply) {
-    answer_read(text, strlen(text), reply);
+static struct recorder *recorder;
+
+static int set_up(void **state) {
+    recorder = recorder_make(200000);
+    return recorder != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    recorder_free(recorder);
+    return 0;
+}
+
+/* The record of a request that was told so. */
+static const struct record *take(const char *text, size_t length) {
+    struct record *record = recorder_begin(recorder, recorder->count, 0, NULL);
+    struct http_call call = {.outcome = HTTP_CALL_ANSWERED,
+                             .status = 201,
+                             .reply = (char *)(uintptr_t)text,
+                             .reply_length = length};
+
+    recorder->instance_count = 0;
+    answer_take(recorder, record, &call);
+    return record;
+}
+
+/* Each is "" where it is not said; an order id then is the key. */
+static void assert_said(const struct record *record, int64_t unit, const char *order_id,
+                        const char *instance) {
+    assert_int_equal(record->unit, unit);
+    assert_string_equal(record->order_id, order_id[0] != '\0' ? order_id : record->key);
+    assert_string_equal(record->instance >= 0 ? recorder->instances[record->instance] : "",
+                        instance);
+}
+
+static void assert_read(const char *text, int64_t unit, const char *order_id,
+                        const char *instance) {
+    assert_said(take(text, strlen(text)), unit, order_id, instance);
 }
 
 static void test_the_usual_reply_is_read(void **state) {
-    struct answer_reply reply;
-
-    read_text(usual, &reply);
-    assert_int_equal(reply.unit, 17);
-    assert_string_equal(reply.order_id, "0190a5b0-0000-7000-8000-000000000000");
-    assert_string_equal(reply.instance, "inv-1");
+    assert_read(usual, 17, "0190a5b0-0000-7000-8000-000000000000", "inv-1");
 }
 
 static void test_other_json_is_read_too(void **state) {
-    struct answer_reply reply;
-
-    read_text(
+    assert_read(
         "{\"a\": {\"unit\": 1}, \"instance\": \"\\u0061\\\"\", \"unit\": -5, \"b\": [1.5, null]}",
-        &reply);
-    assert_int_equal(reply.unit, -5);
-    assert_string_equal(reply.instance, "a\"");
-    assert_string_equal(reply.order_id, "");
-    read_text("{\"unit\": 9223372036854775807}", &reply);
-    assert_int_equal(reply.unit, INT64_MAX);
+        -5, "", "a\"");
+    assert_read("{\"unit\": 9223372036854775807}", INT64_MAX, "", "");
 }
 
 static void test_what_is_of_another_type_is_not_said(void **state) {
@@ -52,37 +76,33 @@ static void test_what_is_of_another_type_is_not_said(void **state) {
                                         "{\"unit\":- 1}",
                                         "{\"instance\":\"\xff\"}",
                                         "{\"instance\":null,\"order_id\":true}"};
-    struct answer_reply reply;
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        read_text(texts[i], &reply);
-        assert_int_equal(reply.unit, -1);
-        assert_string_equal(reply.order_id, "");
-        assert_string_equal(reply.instance, "");
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_read(texts[i], -1, "", "");
 }
 
 static void test_long_text_is_cut(void **state) {
-    struct answer_reply reply;
-    char text[200] = "{\"instance\":\"";
+    char text[200] = "{\"instance\":\"", instance[RECORD_INSTANCE_TEXT] = "";
 
     memset(text + strlen(text), 'x', 100);
+    memset(instance, 'x', sizeof instance - 1);
     strcat(text, "\"}");
-    read_text(text, &reply);
-    assert_int_equal(strlen(reply.instance), ANSWER_TEXT - 1);
+    assert_read(text, -1, "", instance);
 }
 
 /* Returns whether it is JSON. */
-static bool assert_as_parsed(const char *text, size_t length, const struct answer_reply *reply) {
+static bool assert_as_parsed(const char *text, size_t length, const struct record *record) {
     json_t *object = json_read(text, length, NULL);
     const bool is_json = object != NULL;
     const json_t *unit = json_object_get(object, "unit");
     const char *order_id = json_string_value(json_object_get(object, "order_id"));
     const char *instance = json_string_value(json_object_get(object, "instance"));
+    char uuid[UUID_TEXT];
 
-    assert_int_equal(reply->unit, json_is_integer(unit) ? json_integer_value(unit) : -1);
-    assert_string_equal(reply->order_id, order_id != NULL ? order_id : "");
-    assert_string_equal(reply->instance, instance != NULL ? instance : "");
+    if (order_id == NULL || uuid_parse(order_id, uuid) != 0)
+        uuid[0] = '\0';
+    assert_said(record, json_is_integer(unit) ? json_integer_value(unit) : -1, uuid,
+                instance != NULL ? instance : "");
     json_decref(object);
     return is_json;
 }
@@ -96,15 +116,13 @@ static void test_any_text_is_read_as_a_parser_does(void **state) {
 
     for (int round = 0; round < 100000; round++) {
         char text[sizeof usual];
-        struct answer_reply reply;
 
         memcpy(text, usual, sizeof usual);
         for (int change = 0; change <= round % 4; change++) {
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             text[(random >> 33) % (sizeof usual - 1)] = bytes[(random >> 20) % (sizeof bytes - 1)];
         }
-        answer_read(text, sizeof usual - 1, &reply);
-        taken += assert_as_parsed(text, sizeof usual - 1, &reply);
+        taken += assert_as_parsed(text, sizeof usual - 1, take(text, sizeof usual - 1));
     }
     assert_true(taken > 1000);
 }
@@ -118,5 +136,5 @@ int main(void) {
         cmocka_unit_test(test_any_text_is_read_as_a_parser_does),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }
