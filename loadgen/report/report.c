@@ -24,6 +24,7 @@ struct part {
     const unsigned char *drop; /* 0 ends it */
     unsigned quiet;            /* columns, as bits, in which 0 says nothing */
     size_t left;
+    /* What is known; in the other columns stays a "-". */
     void (*fill)(const struct summary *summary, const struct result *result, struct table_row *row);
     /* The line below, of several rounds; NULL: none. */
     void (*spread)(const struct result *result, struct table_row *row);
@@ -42,6 +43,8 @@ static int print_part(const struct summary *summary, const struct part *part, FI
         const struct result *result = &summary->results[i];
 
         table_fill(rows[count].cell[0], "%.63s", result->item->given);
+        for (size_t column = 1; part->head.cell[column][0] != '\0'; column++)
+            table_fill(rows[count].cell[column], "-");
         part->fill(summary, result, &rows[count++]);
         if (result->count < 2 || part->spread == NULL)
             continue;
@@ -104,31 +107,23 @@ static const char *const verdict_meanings[TABLE_COLUMNS] = {
     [LEFT] = "left: not sold",
     [EARLY] = "early: told sold out before a later customer got a unit"};
 
-static void fill_counts(const struct summary *summary, const struct result *result,
-                        struct table_row *row) {
+static void fill_verdict(const struct summary *summary, const struct result *result,
+                         struct table_row *row) {
     const struct verdict *verdict = &result->verdict;
     const int64_t products = summary->options->items > 0 ? summary->options->items : 1;
 
-    if (verdict->distinct == 0 && verdict->left == 0) { /* no ledger was read */
-        for (size_t column = SOLD; column <= EARLY; column++)
-            table_fill(row->cell[column], "-");
+    (void)report_verdict(verdict, row->cell[VERDICT]);
+    row->colour[VERDICT] = colours[verdict->kind];
+    table_fill(row->cell[EXPECTED], "%s", expected_text(result));
+    row->colour[EXPECTED] = strcmp(row->cell[EXPECTED], "no") == 0 ? TABLE_RED : NULL;
+    if (verdict->distinct == 0 && verdict->left == 0) /* no ledger was read */
         return;
-    }
     table_fill(row->cell[SOLD], "%lld/%lld", (long long)verdict->sold,
                (long long)(summary->options->stock * products * (int64_t)result->count));
     table_fill(row->cell[OVERSOLD], "%lld", (long long)verdict->found[ANOMALY_OVERSELL].count);
     table_fill(row->cell[TWINS], "%lld", (long long)verdict->found[ANOMALY_TWIN].count);
     table_fill(row->cell[LEFT], "%lld", (long long)verdict->left);
     table_fill(row->cell[EARLY], "%lld", (long long)verdict->refused_early);
-}
-
-static void report_fill_verdict(const struct summary *summary, const struct result *result,
-                                struct table_row *row) {
-    (void)report_verdict(&result->verdict, row->cell[VERDICT]);
-    row->colour[VERDICT] = colours[result->verdict.kind];
-    fill_counts(summary, result, row);
-    table_fill(row->cell[EXPECTED], "%s", expected_text(result));
-    row->colour[EXPECTED] = strcmp(row->cell[EXPECTED], "no") == 0 ? TABLE_RED : NULL;
 }
 
 static const struct part verdicts = {
@@ -138,7 +133,7 @@ static const struct part verdicts = {
     .drop = (const unsigned char[]){EARLY, LEFT, TWINS, OVERSOLD, EXPECTED, SOLD, 0},
     .quiet = 1U << EARLY,
     .left = 2,
-    .fill = report_fill_verdict};
+    .fill = fill_verdict};
 
 /* ---- what customers were told, and when */
 
@@ -151,17 +146,6 @@ static const char *const answer_meanings[TABLE_COLUMNS] = {
     [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
     [RATE] = "rate: answers per second"};
 
-static void fill_speed(const struct result *result, struct table_row *row) {
-    if (result->total->latency.count == 0) { /* stopped before the first answer */
-        for (size_t column = P50; column <= RATE; column++)
-            table_fill(row->cell[column], "-");
-        return;
-    }
-    (void)duration_ms(row->cell[P50], result->p50_ms.median);
-    (void)duration_ms(row->cell[P99], result->p99_ms.median);
-    table_fill(row->cell[RATE], "%.0f", result->rate.median);
-}
-
 /* Where nothing is sold, only that a server is busy means something. */
 static void fill_answers(const struct summary *summary, const struct result *result,
                          struct table_row *row) {
@@ -171,10 +155,16 @@ static void fill_answers(const struct summary *summary, const struct result *res
 
     (void)summary;
     table_fill(row->cell[OFFERED], "%zu", total->count);
-    table_fill(row->cell[SOLD_OUT], is_judged ? "%zu" : "-", total->by_outcome[RECORD_SOLD_OUT]);
-    table_fill(row->cell[BUSY], is_judged || busy > 0 ? "%zu" : "-", busy);
+    if (is_judged)
+        table_fill(row->cell[SOLD_OUT], "%zu", total->by_outcome[RECORD_SOLD_OUT]);
+    if (is_judged || busy > 0)
+        table_fill(row->cell[BUSY], "%zu", busy);
     table_fill(row->cell[UNKNOWN], "%zu", total->by_outcome[RECORD_UNKNOWN]);
-    fill_speed(result, row);
+    if (total->latency.count == 0) /* stopped before the first answer */
+        return;
+    (void)duration_ms(row->cell[P50], result->p50_ms.median);
+    (void)duration_ms(row->cell[P99], result->p99_ms.median);
+    table_fill(row->cell[RATE], "%.0f", result->rate.median);
 }
 
 static void fill_spread(const struct result *result, struct table_row *row) {
@@ -198,16 +188,12 @@ static const struct part answers = {
 
 static void fill_percentile(char cell[TABLE_CELL], const struct histogram *histogram,
                             double percent) {
-    if (histogram->count == 0)
-        table_fill(cell, "-");
-    else
+    if (histogram->count > 0)
         (void)duration_text(cell, histogram_percentile(histogram, percent));
 }
 
 static void report_fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count) {
-    if (count == 0)
-        table_fill(cell, "-");
-    else
+    if (count > 0)
         table_fill(cell, "%.1f", (double)sum / (double)count);
 }
 
@@ -237,13 +223,10 @@ static void fill_cost(const struct summary *summary, const struct result *result
     report_fill_ratio(cell[REDIS], total->redis, total->costed);
     report_fill_ratio(cell[RETRIES], total->retries,
                       total->costed > 0 ? total->by_outcome[RECORD_SOLD] : 0);
-    table_fill(cell[CEILING], "-");
-    table_fill(cell[REACHED], "-");
-    if (capacity.bound == CAPACITY_LOCK) {
-        if (!capacity.is_overlapping)
-            table_fill(cell[CEILING], "%.0f/s", capacity.ceiling);
+    if (capacity.bound == CAPACITY_LOCK && !capacity.is_overlapping)
+        table_fill(cell[CEILING], "%.0f/s", capacity.ceiling);
+    if (capacity.bound == CAPACITY_LOCK)
         table_fill(cell[REACHED], "%.0f/s", capacity.turns);
-    }
 }
 
 static const struct part costs = {
@@ -455,9 +438,11 @@ static void print_result(const struct result *result, const struct options *opti
 
 /* ---- all of it */
 
-static int report_print_text(const struct summary *summary, FILE *to) {
+int report_print(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
 
+    if (strcmp(summary->options->output_format, "json") == 0)
+        return summary_json_write(summary, to);
     if (report_head(summary, to) != 0)
         return -1;
     for (size_t i = 0; i < summary->count; i++)
@@ -470,9 +455,4 @@ static int report_print_text(const struct summary *summary, FILE *to) {
         print_result(&summary->results[i], summary->options, to);
     report_foot(summary, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
-}
-
-int report_print(const struct summary *summary, FILE *to) {
-    return strcmp(summary->options->output_format, "json") == 0 ? summary_json_write(summary, to)
-                                                                : report_print_text(summary, to);
 }
