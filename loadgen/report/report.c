@@ -238,13 +238,6 @@ static const struct part costs = {
     .left = 1,
     .fill = fill_cost};
 
-static bool is_cost_told(const struct summary *summary) {
-    for (size_t i = 0; i < summary->count; i++)
-        if (summary->results[i].total->costed > 0)
-            return true;
-    return false;
-}
-
 /* ---- why a strategy has its verdict and its rate: sentences */
 
 /* The counterexample that is printed: the first of all, and one that tells how two came to hold a
@@ -391,22 +384,16 @@ static void report_print_others(const struct result *result, const struct option
                   result->total->late_launches, options->max_in_flight);
 }
 
-static size_t count_kind(const struct result *result, enum verdict_kind kind) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < result->count; i++)
-        count += result->rounds[i]->verdict.kind == kind;
-    return count;
-}
-
 /* "none: VIOLATED in 2 of 3 rounds, as expected"; "atomic: VALID: no anomaly in ..." */
 static void report_print_title(const struct result *result, FILE *to) {
     const struct verdict *verdict = &result->verdict;
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
-    size_t same = count_kind(result, verdict->kind);
+    size_t same = 0;
     char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "";
 
+    for (size_t i = 0; i < result->count; i++)
+        same += result->rounds[i]->verdict.kind == verdict->kind;
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
     if (is_judged && expected == EXPECT_FAILED)
@@ -440,16 +427,19 @@ static void print_result(const struct result *result, const struct options *opti
 
 int report_print(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
+    size_t costed = 0; /* replies that told their cost */
 
     if (strcmp(summary->options->output_format, "json") == 0)
         return summary_json_write(summary, to);
     if (report_head(summary, to) != 0)
         return -1;
-    for (size_t i = 0; i < summary->count; i++)
+    for (size_t i = 0; i < summary->count; i++) {
         table_say(to, 0, "%s", sentence_make(&summary->results[i], summary->options, sentence));
+        costed += summary->results[i].total->costed;
+    }
     fputc('\n', to);
     if (print_part(summary, &verdicts, to) != 0 || print_part(summary, &answers, to) != 0 ||
-        (is_cost_told(summary) && print_part(summary, &costs, to) != 0))
+        (costed > 0 && print_part(summary, &costs, to) != 0))
         return -1;
     for (size_t i = 0; i < summary->count; i++)
         print_result(&summary->results[i], summary->options, to);

@@ -79,17 +79,6 @@ static int print_what(const struct options *options, FILE *to) {
     return rc;
 }
 
-/* Whatever --late lets pass as a verdict: what was measured is not the target's alone. */
-static void print_unkept(double kept, FILE *to) {
-    if (kept >= VERDICT_PUNCTUAL)
-        return;
-    table_say(
-        to, 2,
-        "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
-        "this delay of loadgen's own in them",
-        100 * (1 - kept));
-}
-
 /* The worst of all rounds. */
 static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1, kept = 1;
@@ -117,7 +106,11 @@ static void print_schedule(const struct summary *summary, FILE *to) {
                   100 * punctual, duration_text(late, late_ns),
                   is_realtime ? ", with real-time priority" : "",
                   summary->round_count > 1 ? " (the worst round)" : "");
-    print_unkept(kept, to);
+    if (kept < VERDICT_PUNCTUAL) /* whatever --late lets pass as a verdict */
+        table_say(to, 2,
+                  "it was not kept: %.1f %% were sent more than 10 ms late, and the response times "
+                  "have this delay of loadgen's own in them",
+                  100 * (1 - kept));
 }
 
 /* ---- thresholds */
