@@ -125,6 +125,7 @@ static bool is_key_of(const struct history_member *member, const char *key) {
            key[member->key_length] == '\0';
 }
 
+/* Into members, which stay in `text`; a NUL stands at text[length]. */
 static int history_line_cut(struct history_line *line, const char *text, size_t length,
                             struct why *why) {
     const bool is_whole = cut_object(line, text) == text + length;
@@ -271,6 +272,7 @@ static int blame(struct why *why, const char *key, size_t length, const char *wh
     return -1;
 }
 
+/* A member that is missing, given twice, of no field, of another type or out of range is refused. */
 static int history_line_read(const struct history_line *line, const struct history_field *fields,
                              void *to, struct why *why) {
     const struct history_field *next = fields;
@@ -302,7 +304,7 @@ static int history_line_read(const struct history_line *line, const struct histo
     return 0;
 }
 
-/* ---- the history so far */
+/* ---- the history so far: what reads a line adds what it says; 0, or -1 and reader->why */
 
 struct reader {
     struct history *history;

@@ -74,6 +74,7 @@ static bool is_left_out(const struct history_field *field, const void *at) {
                                         : history_line_number_of(field, at) == field->usual;
 }
 
+/* Up to a NULL key. 0, or -1 with errno. */
 static int history_line_write(FILE *to, const char *type, const struct history_field *fields,
                               const void *from) {
     bool is_whole = fprintf(to, "{\"type\":\"%s\"", type) > 0;
