@@ -1,9 +1,11 @@
-/* The report for people, whole; its own parts are the tables, which have a row for each strategy.
- */
+/* The report for people: what was asked, tables with a row for each strategy, why each has its verdict,
+ * and how it ended. */
 #include "report.h"
 
 #include "capacity.h"
 #include "duration.h"
+#include "exit_code.h"
+#include "recommendation.h"
 #include "sentence.h"
 #include "shell_word.h"
 #include "summary_json.h"
@@ -14,8 +16,174 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VERDICT_WIDTH 22
+#define PUNCTUAL_NS   2000000
+#define EXIT_TEXT     1024
+
+/* ---- what was asked */
+
+/* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
+static void say_what(const struct options *options, FILE *text) {
+    bool is_one = options->list.count == 1;
+
+    if (options->name[0] != '\0')
+        fprintf(text, "%.100s: ", options->name);
+    if (!is_one)
+        fprintf(text, "%zu strategies in turn, ", options->list.count);
+    if (options->repeat > 1)
+        fprintf(text, "%" PRId64 " rounds%s, ", options->repeat,
+                is_one ? "" : " of each, their order rotated");
+    if (!is_one || options->repeat > 1)
+        fputs("each under the same ", text);
+}
+
+/* ", failing on purpose: redis:kill@2s, after-read:error@9" */
+static void say_faults(const char *faults, FILE *text) {
+    const char *before = ", failing on purpose: ";
+
+    for (size_t length; *faults != '\0'; faults += length, faults += *faults != '\0') {
+        length = strcspn(faults, ",\n");
+        fprintf(text, "%s%.*s", before, (int)length, faults);
+        before = ", ";
+    }
+}
+
+static void say_load(const struct options *options, FILE *text) {
+    fprintf(text, "%" PRId64 " requests", options->requests);
+    if (options->stages[0] != '\0')
+        fprintf(text, " in stages %.200s", options->stages);
+    else
+        fprintf(text, " at %" PRId64 "/s", options->rate);
+    fprintf(text, ", %s, seed %" PRId64, options->arrival, options->seed);
+    if (strtod(options->dup_rate, NULL) > 0)
+        fprintf(text, ", %.20s of them sent twice", options->dup_rate);
+    if (options->no_judge)
+        return;
+    fprintf(text, ", stock %" PRId64, options->stock);
+    if (options->items > 1)
+        fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
+    if (options->work[0] != '\0')
+        fprintf(text, ", work %.20s", options->work);
+    say_faults(options->fault, text);
+}
+
+static int print_what(const struct options *options, FILE *to) {
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
+    int rc;
+
+    if (line == NULL)
+        return -1;
+    say_what(options, line);
+    say_load(options, line);
+    rc = fclose(line);
+    if (rc == 0)
+        table_say(to, 0, "%s", text);
+    free(text);
+    return rc;
+}
+
+/* The worst of all rounds. */
+static void print_schedule(const struct summary *summary, FILE *to) {
+    double punctual = 1, kept = 1;
+    int64_t late_ns = 0;
+    uint64_t sent = 0;
+    char late[DURATION_TEXT];
+    bool is_realtime = true;
+
+    for (size_t i = 0; i < summary->round_count; i++) {
+        const struct recorder *recorder = summary->rounds[i].recorder;
+        double own = recorder_punctual(recorder, PUNCTUAL_NS);
+        double own_kept = recorder_punctual(recorder, VERDICT_LATE_NS);
+        int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
+
+        sent += recorder->lateness.count;
+        is_realtime = is_realtime && summary->rounds[i].is_realtime;
+        punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
+        kept = recorder->lateness.count > 0 && own_kept < kept ? own_kept : kept;
+        late_ns = own_ns > late_ns ? own_ns : late_ns;
+    }
+    if (sent == 0)
+        table_say(to, 0, "schedule: no request was sent");
+    else
+        table_say(to, 0, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s",
+                  100 * punctual, duration_text(late, late_ns),
+                  is_realtime ? ", with real-time priority" : "",
+                  summary->round_count > 1 ? " (the worst round)" : "");
+    if (kept < VERDICT_PUNCTUAL) /* whatever --late lets pass as a verdict */
+        table_say(to, 2,
+                  "it was not kept: %.1f %% were sent more than 10 ms late, and the response times "
+                  "have this delay of loadgen's own in them",
+                  100 * (1 - kept));
+}
+
+/* ---- thresholds */
+
+static void fill_outcome(const struct threshold_outcome *outcome, struct table_row *row) {
+    const enum verdict_kind kind = outcome->result->verdict.kind;
+    char value[THRESHOLD_VALUE];
+
+    row->colour[0] = outcome->holds ? TABLE_GREEN : TABLE_RED;
+    table_fill(row->cell[0], "  %s", outcome->holds ? "✓ ok" : "✗ MISSED");
+    /* An anomaly that was not found by a run that proves nothing may be there all the same. */
+    if (outcome->holds && threshold_needs_verdict(outcome->threshold) &&
+        (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_UNJUDGED)) {
+        row->colour[0] = TABLE_YELLOW;
+        table_fill(row->cell[0], "  ? open");
+    }
+    table_fill(row->cell[1], "%.63s", outcome->result->item->given);
+    table_fill(row->cell[2], "%.*s", TABLE_CELL - 1, outcome->threshold->text);
+    table_fill(row->cell[3], "%s %s", outcome->result->count > 1 ? "worst round:" : "measured:",
+               threshold_value(outcome->threshold, outcome->measured, value));
+}
+
+static int print_thresholds(const struct summary *summary, FILE *to) {
+    struct table_row *rows;
+
+    if (summary->outcome_count == 0)
+        return 0;
+    rows = calloc(summary->outcome_count, sizeof *rows);
+    if (rows == NULL)
+        return -1;
+    for (size_t i = 0; i < summary->outcome_count; i++)
+        fill_outcome(&summary->outcomes[i], &rows[i]);
+    fprintf(to, "thresholds\n");
+    table_print(rows, summary->outcome_count, 4, table_columns(to), to);
+    free(rows);
+    fputc('\n', to);
+    return 0;
+}
+
+/* The round in which it ended before its time. */
+static void print_stopped(const struct summary *summary, FILE *to) {
+    const struct options *options = summary->options;
+    size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
+    const struct round *last;
+
+    if (summary->round_count == 0)
+        return;
+    last = &summary->rounds[summary->round_count - 1];
+    assert(last->item != NULL);
+    if (!summary->is_interrupted && !summary->is_left_down &&
+        !(options->abort_on_fail && (summary->round_count < planned || last->is_aborted)))
+        return;
+    if (summary->is_left_down && !summary->is_interrupted)
+        table_say(
+            to, 0,
+            "ended after round %zu of %zu, %s: a fault put servers down, they did not come up "
+            "again, and the next round could sell nothing. Start them, or name with --stack "
+            "the script that does, such as scripts/stack",
+            summary->round_count, planned, last->item->given);
+    else
+        table_say(to, 0, "stopped by %s in round %zu of %zu, %s",
+                  summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
+                  planned, last->item->given);
+}
+
+/* ---- the tables */
 
 /* One of the tables. Where a line is narrow, columns go in the order of `drop`. */
 struct part {
@@ -91,14 +259,6 @@ static const char *const colours[] = {[VERDICT_VALID] = TABLE_GREEN,
                                       [VERDICT_INCONCLUSIVE] = TABLE_YELLOW,
                                       [VERDICT_UNJUDGED] = NULL};
 
-static const char *expected_text(const struct result *result) {
-    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
-
-    if (result->verdict.kind == VERDICT_UNJUDGED || expected == EXPECT_OPEN)
-        return "-";
-    return expected == EXPECT_MET ? "yes" : "no";
-}
-
 enum { STRATEGY, VERDICT, SOLD, OVERSOLD, TWINS, LEFT, EARLY, EXPECTED };
 
 static const char *const verdict_meanings[TABLE_COLUMNS] = {
@@ -110,11 +270,13 @@ static const char *const verdict_meanings[TABLE_COLUMNS] = {
 static void fill_verdict(const struct summary *summary, const struct result *result,
                          struct table_row *row) {
     const struct verdict *verdict = &result->verdict;
+    const enum expect_result expected = expect_hold(result->expectation, verdict);
     const int64_t products = summary->options->items > 0 ? summary->options->items : 1;
 
     (void)report_verdict(verdict, row->cell[VERDICT]);
     row->colour[VERDICT] = colours[verdict->kind];
-    table_fill(row->cell[EXPECTED], "%s", expected_text(result));
+    if (verdict->kind != VERDICT_UNJUDGED && expected != EXPECT_OPEN)
+        table_fill(row->cell[EXPECTED], expected == EXPECT_MET ? "yes" : "no");
     row->colour[EXPECTED] = strcmp(row->cell[EXPECTED], "no") == 0 ? TABLE_RED : NULL;
     if (verdict->distinct == 0 && verdict->left == 0) /* no ledger was read */
         return;
@@ -282,32 +444,26 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-static void print_script(const char *program, size_t folder, const char *product, FILE *to) {
-    char script[PATH_MAX];
-    const int length = snprintf(script, sizeof script, "%.*saudit", (int)folder, program);
-
-    fputs("  all of it: ", to);
-    shell_word_print(script, strnlen(script, (size_t)length), to);
-    fprintf(to, " %s\n", product);
-}
-
 /* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
  * which compose.yaml knows them. Else they are in the environment. */
 static void print_audit(const char *program, const char *product, FILE *to) {
     static const char wrapper[] = "scripts/loadgen";
-    size_t length = strlen(program), folder = length - strlen("loadgen");
+    const size_t length = strlen(program), folder = length - strlen("loadgen");
+    char script[PATH_MAX];
 
-    if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
-        print_script(program, folder, product, to);
-    else if (strchr(program, '/') == NULL)
-        fprintf(
-            to,
-            "  all of it: docker compose exec postgres psql -U postgres inventory -v product=%s "
-            "-f /sql/audit.sql\n",
-            product);
-    else
-        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
+    fputs("  all of it: ", to);
+    if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0) {
+        snprintf(script, sizeof script, "%.*saudit", (int)folder, program);
+        shell_word_print(script, strlen(script), to);
+        fprintf(to, " %s\n", product);
+    } else if (strchr(program, '/') == NULL) {
+        fprintf(to,
+                "docker compose exec postgres psql -U postgres inventory -v product=%s "
+                "-f /sql/audit.sql\n",
                 product);
+    } else {
+        fprintf(to, "psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n", product);
+    }
 }
 
 static void report_print_anomalies(const struct result *result, const struct options *options,
@@ -356,19 +512,12 @@ static void report_tell_bound(const struct verdict *verdict, char *text, size_t 
                  verdict->overlapping, 100 * bound, end);
 }
 
-/* A status that no order service should give names what is wrong, such as the --path. */
-static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
-    for (int status = 300; status < RECORD_STATUSES; status++)
-        if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
-            table_say(to, 2, "POST %s answered %d, %zu time%s", path, status,
-                      total->by_status[status], total->by_status[status] == 1 ? "" : "s");
-}
-
 /* What has no column of its own. */
 static void report_print_others(const struct result *result, const struct options *options,
                                 FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
                                                  RECORD_UNSENT};
+    const size_t *by_status = result->total->by_status;
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         size_t count = result->total->by_outcome[others[i]];
@@ -376,7 +525,11 @@ static void report_print_others(const struct result *result, const struct option
         if (count > 0)
             table_say(to, 2, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
-    print_statuses(result->total, options->path, to);
+    /* A status that no order service should give names what is wrong, such as the --path. */
+    for (int status = 300; status < RECORD_STATUSES; status++)
+        if (by_status[status] > 0 && status != 409 && status != 503 && status != 504)
+            table_say(to, 2, "POST %s answered %d, %zu time%s", options->path, status,
+                      by_status[status], by_status[status] == 1 ? "" : "s");
     if (result->total->late_launches > 0)
         table_say(to, 2,
                   "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
@@ -423,16 +576,107 @@ static void print_result(const struct result *result, const struct options *opti
     report_print_others(result, options, to);
 }
 
+/* ---- how it ended */
+
+static bool is_named(const struct summary *summary, const struct result *result) {
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
+
+    return result->verdict.kind != VERDICT_UNJUDGED &&
+           ((summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
+            (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN));
+}
+
+static const char *meaning(const struct summary *summary) {
+    switch (summary->exit_code) {
+    case EXIT_AS_EXPECTED:
+        if (summary->options->no_judge)
+            return "nothing was judged, as --no-judge asks";
+        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
+                                          : "each verdict as expected";
+    case EXIT_UNEXPECTED:
+        return "a verdict is not the one expected";
+    case EXIT_INCONCLUSIVE:
+        return summary->is_left_down ? "a verdict is open or missing, for the run ended early"
+                                     : "a verdict is open, for the run proves nothing";
+    case EXIT_THRESHOLD:
+        return "a threshold was missed; each verdict as expected";
+    case EXIT_INTERRUPTED:
+        return "interrupted; this is what there was until then";
+    default:
+        return "an internal error";
+    }
+}
+
+/* Where `serve` finds it, when that is not where it looks anyway. */
+static void print_root(const char *folder, FILE *to) {
+    size_t length = strlen(folder);
+
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while (length > 0 && folder[length - 1] != '/')
+        length--;
+    if (length == 0) {
+        fputs(" .", to);
+    } else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0) {
+        fputs(folder[0] == '-' ? " ./" : " ", to); /* it is no flag */
+        shell_word_print(folder, length, to);
+    }
+}
+
+static void print_folder(const char *folder, const char *program, FILE *to) {
+    char page[1100];
+
+    snprintf(page, sizeof page, "%s/report.html", folder);
+    fputs("results: ", to);
+    shell_word_print(folder, strlen(folder), to);
+    fputc('\n', to);
+    if (access(page, R_OK) != 0)
+        return;
+    fputs("report:  ", to);
+    shell_word_print(page, strlen(page), to);
+    fputs("\nbrowser: ", to);
+    if (strchr(program, '/') == NULL) { /* in the image */
+        fputs("docker compose up report\n", to);
+        return;
+    }
+    shell_word_print(program, strlen(program), to);
+    fputs(" serve", to);
+    print_root(folder, to);
+    fputc('\n', to);
+}
+
+/* With the strategies that the exit code is about. */
+static void print_exit(const struct summary *summary, FILE *to) {
+    char text[EXIT_TEXT];
+    int used =
+        snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code, meaning(summary));
+    const char *before = ": ";
+
+    for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < EXIT_TEXT; i++) {
+        const struct result *result = &summary->results[i];
+
+        if (!is_named(summary, result))
+            continue;
+        used += sprintf(text + used, "%s%s", before, result->item->given);
+        before = ", ";
+    }
+    table_say(to, 0, "%s", text);
+}
+
 /* ---- all of it */
 
 int report_print(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
+    struct recommendation made;
     size_t costed = 0; /* replies that told their cost */
 
     if (strcmp(summary->options->output_format, "json") == 0)
         return summary_json_write(summary, to);
-    if (report_head(summary, to) != 0)
+    if (print_thresholds(summary, to) != 0 || print_what(summary->options, to) != 0)
         return -1;
+    print_schedule(summary, to);
+    print_stopped(summary, to);
+    fputc('\n', to);
     for (size_t i = 0; i < summary->count; i++) {
         table_say(to, 0, "%s", sentence_make(&summary->results[i], summary->options, sentence));
         costed += summary->results[i].total->costed;
@@ -443,6 +687,12 @@ int report_print(const struct summary *summary, FILE *to) {
         return -1;
     for (size_t i = 0; i < summary->count; i++)
         print_result(&summary->results[i], summary->options, to);
-    report_foot(summary, to);
+    fputc('\n', to);
+    recommendation_make(summary, &made);
+    if (made.cheapest != NULL)
+        table_say(to, 0, "%s", made.sentence);
+    if (summary->folder != NULL)
+        print_folder(summary->folder, summary->options->program, to);
+    print_exit(summary, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

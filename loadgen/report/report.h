@@ -1,4 +1,4 @@
-/* The report of a run: as --output-format says, and the parts of the one for people. */
+/* The report of a run, as --output-format says. */
 #ifndef LOADGEN_REPORT_H
 #define LOADGEN_REPORT_H
 
@@ -13,13 +13,5 @@ const char *report_verdict(const struct verdict *verdict, char text[TABLE_CELL])
 
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
-
-/* ---- its parts around the tables, in the order in which they are printed */
-
-/* What was asked, which thresholds were kept, and whether the load was as planned. -1 without
- * memory. */
-__attribute__((warn_unused_result)) int report_head(const struct summary *summary, FILE *to);
-/* Where the results are, and what the exit code means. */
-void report_foot(const struct summary *summary, FILE *to);
 
 #endif
