@@ -259,13 +259,6 @@ static const struct history_field *find_field(const struct history_field *fields
     return NULL;
 }
 
-static void set_usual(const struct history_field *field, void *to) {
-    if (history_field_is_text(field))
-        *(char *)to = '\0';
-    else
-        history_line_set_number(field, field->usual, to);
-}
-
 static int blame(struct why *why, const char *key, size_t length, const char *what) {
     (void)why_set(why, "its \"%.*s\" %s", (int)(length < 64 ? length : 64), key, what);
     utf8_make_printable(why->text);
@@ -299,7 +292,10 @@ static int history_line_read(const struct history_line *line, const struct histo
             continue;
         if (!field->is_optional)
             return blame(why, field->key, strlen(field->key), "is missing");
-        set_usual(field, (char *)to + field->offset);
+        if (history_field_is_text(field))
+            ((char *)to)[field->offset] = '\0';
+        else
+            history_line_set_number(field, field->usual, (char *)to + field->offset);
     }
     return 0;
 }
@@ -460,15 +456,6 @@ static int read_products(struct round *round, const json_t *json, struct why *wh
     return 0;
 }
 
-/* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
- * be written. */
-static struct recorder *history_read_make_recorder(const struct reader *reader, size_t count) {
-    struct recorder *recorder =
-        count > RECORD_MEMORY ? recorder_make_long(count, reader->folder) : NULL;
-
-    return recorder != NULL ? recorder : recorder_make(count);
-}
-
 static int begin_round(struct reader *reader, const struct history_round *begin,
                        struct round *round) {
     const struct options *options = &reader->history->options;
@@ -481,7 +468,12 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
     round->late_ns = options->late_ns;
     round->stuck_ns = options->stuck_after_ns;
     round->is_keyless = options->keyless;
-    round->recorder = history_read_make_recorder(reader, (size_t)begin->requests);
+    /* As the run did: many requests go to disk, beside the history; or stay in memory where that
+     * cannot be written. */
+    if (begin->requests > RECORD_MEMORY)
+        round->recorder = recorder_make_long((size_t)begin->requests, reader->folder);
+    if (round->recorder == NULL)
+        round->recorder = recorder_make((size_t)begin->requests);
     if (round->recorder == NULL)
         return why_set(&reader->why, "out of memory");
     round->recorder->planned = (size_t)begin->planned;

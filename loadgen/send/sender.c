@@ -89,10 +89,6 @@ static bool is_due(const struct sender *sender, int64_t now_ns) {
     return sender->next < sender->plan->count && !sender->is_stopped && due_ns(sender) <= now_ns;
 }
 
-static bool sender_is_full(const struct sender *sender) {
-    return sender->max_in_flight > 0 && sender->in_flight >= sender->max_in_flight;
-}
-
 static void skip_others(struct sender *sender) {
     while (sender->next < sender->plan->count &&
            !plan_is_own(sender->plan, sender->next, sender->workers, sender->worker))
@@ -153,7 +149,7 @@ static void send_due(struct sender *sender, int most) {
             sender->is_held = false;
             break;
         }
-        if (sender_is_full(sender)) {
+        if (sender->max_in_flight > 0 && sender->in_flight >= sender->max_in_flight) {
             sender->is_held = true;
             break;
         }
