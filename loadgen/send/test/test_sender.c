@@ -541,9 +541,9 @@ static void test_a_process_without_files_is_told(void **state) {
     assert_int_equal(sending.recorder->count, 0);
 }
 
-/* Without its server, whose allocations are not the sender's. */
-static void send_to_nobody(void *arg) {
-    (void)arg;
+static void send_afresh(void *fresh) {
+    sending.sender = *(const struct sender *)fresh;
+    sending.recorder->count = sending.recorder->ended = 0;
     if (fiber_start(sending_send_all, NULL) != 0)
         return;
     assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
@@ -551,27 +551,19 @@ static void send_to_nobody(void *arg) {
     assert_int_equal(sending.recorder->ended, sending.result == 0 ? 3 : 0);
 }
 
-static void send_afresh(void *arg) {
-    sending.sender = (struct sender){.loop = &sending.loop,
-                                     .host = "127.0.0.1",
-                                     .port = 1,
-                                     .path = "/orders",
-                                     .products = sending_products,
-                                     .items = 1,
-                                     .plan = &sending.plan,
-                                     .recorder = sending.recorder,
-                                     .timeout_ms = 1000,
-                                     .connections = 2};
-    sending.recorder->count = sending.recorder->ended = 0;
-    send_to_nobody(arg);
-}
-
+/* Without its server, whose allocations are not the sender's. */
 static void test_no_memory_is_told_or_survived(void **state) {
+    struct sender fresh;
+
     uv_close((uv_handle_t *)&sending.stopper, NULL);
     sending_close_server();
     assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
     sending_plan_requests(3, 1000);
-    fault_each_allocation(send_afresh, NULL);
+    sending.sender.port = 1;
+    sending.sender.timeout_ms = 1000;
+    sending.sender.connections = 2;
+    fresh = sending.sender;
+    fault_each_allocation(send_afresh, &fresh);
 }
 
 #define STOPPED(test) cmocka_unit_test_setup_teardown(test, set_up_stop, sending_tear_down)
