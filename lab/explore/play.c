@@ -58,6 +58,8 @@ int play_move(struct model_world *world, struct model_move move) {
             if (fiber_start(play_sell, &world->sales[move.who]) != 0)
                 return -1;
         }
+        if (move.kind == MOVE_LAND)
+            model_bury(world, move.who);
     }
     for (int i = 0; i <= world->setup.orders; i++)
         if (model_is_gone(world, i) && play.is_begun[i] && !play.has_ended[i]) {

@@ -2,6 +2,7 @@
 #ifndef LAB_VIEW_INTERNAL_H
 #define LAB_VIEW_INTERNAL_H
 
+#include "servers.h"
 #include "verdict.h"
 #include "view.h"
 

@@ -1,6 +1,7 @@
 /* The contract of the seam, held by the model. */
-#include "model_internal.h"
+#include "model.h"
 #include "seam_contract.h"
+#include "servers.h"
 #include "spec.h"
 
 #include <setjmp.h>
@@ -77,7 +78,7 @@ static void end_sale(struct sale *sale) {
 
 static void let_pass(int64_t ms) {
     model_let_pass(&world, world.state.now_ms + ms);
-    if (model_may_bring(&world, 0, false))
+    if (model_brings_at(&world, 0) <= world.state.now_ms)
         (void)model_make(&world, (struct model_move){MOVE_BRING, 0});
 }
 

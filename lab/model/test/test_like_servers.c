@@ -5,9 +5,10 @@
 #define store_lock live_store_lock
 #include "instance.h"
 #undef store_lock
-#include "model_internal.h"
+#include "model.h"
 #include "reservation_sql.h"
 #include "seam_op.h"
+#include "servers.h"
 #include "strategies.h"
 
 #include <inttypes.h>

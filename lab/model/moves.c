@@ -1,35 +1,14 @@
-/* What goes wrong, as moves. Each kind is offered once in a schedule, and only where it can change
- * how that ends. */
-#include "model_internal.h"
+/* What may happen next, and what comes of it: the clock, the orders' steps, and what goes wrong.
+ * Each kind of fault is offered once in a schedule, and only where it can change how that ends. */
+#include "model.h"
+
+#include "servers.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* ---- What was sent, and may arrive later or never: a write whose reply is lost, and the last step
  * of an order that was killed. That one is made by the order's own fiber, which goes no further. */
-
-enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight) {
-    struct model_state *state = &sale->world->state;
-
-    assert(state->flight.owner == 0); /* one reply is lost in a schedule */
-    flight.owner = (uint8_t)(sale->index + 1);
-    flight.until_ms = state->now_ms + LANDS_MS;
-    state->flight = flight;
-    model_say(sale, "sends its write, and gets no answer");
-    return model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
-}
-
-bool model_is_dropped(struct model_sale *sale) {
-    if (!sale->world->is_dropped)
-        return false;
-    model_say(sale, "asks for a step, which never arrives");
-    (void)model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
-    return true;
-}
-
-enum outcome model_may_lose(const struct model_sale *sale, enum outcome outcome) {
-    return sale->world->is_lost ? OUTCOME_UNKNOWN : outcome;
-}
 
 static bool is_about_to_commit(const struct model_txn *txn) {
     return is_open(txn) && txn->wrote != 0;
@@ -44,8 +23,7 @@ static bool may_land(const struct model_state *state, const struct model_flight 
            !is_about_to_commit(&state->txns[flight->owner - 1]);
 }
 
-static size_t model_add_flights(const struct model_world *world, struct model_move *moves,
-                                size_t count) {
+static size_t add_flights(const struct model_world *world, struct model_move *moves, size_t count) {
     const struct model_state *state = &world->state;
     const struct model_flight *flight = &state->flight;
 
@@ -57,7 +35,23 @@ static size_t model_add_flights(const struct model_world *world, struct model_mo
     return count;
 }
 
-bool model_land(struct model_world *world, int index) {
+void model_bury(struct model_world *world, int index) {
+    struct model_order *order = &world->state.orders[index];
+
+    assert(order->state == ORDER_KILLED);
+    model_abort(world, index);
+    if (world->state.txns[index].state != TXN_COMMITTED)
+        world->state.txns[index].state = TXN_NONE;
+    order->waits = order->step = order->wait_shard = order->has_changed = 0;
+    order->due_ms = order->wake_ms = 0;
+    order->past = 0;
+    order->outcome = 0;
+    memset(&world->state.batches[index], 0, sizeof *world->state.batches);
+    memset(&order->lock, 0, sizeof order->lock);
+    world->state.keyed &= (uint8_t) ~(1U << index);
+}
+
+static bool land(struct model_world *world, int index) {
     struct model_state *state = &world->state;
     const struct model_flight flight = state->flight;
 
@@ -66,11 +60,14 @@ bool model_land(struct model_world *world, int index) {
         return true;
     }
     memset(&state->flight, 0, sizeof state->flight);
-    model_land_write(&world->sales[index], &flight);
+    if (flight.batch != 0)
+        model_land_batch(&world->sales[index], flight.shard, flight.batch);
+    else
+        model_land_write(&world->sales[index], &flight);
     return false;
 }
 
-void model_end_flights(struct model_world *world) {
+static void end_flights(struct model_world *world) {
     struct model_state *state = &world->state;
 
     if (state->flight.owner != 0 && state->flight.until_ms <= state->now_ms)
@@ -82,9 +79,63 @@ void model_end_flights(struct model_world *world) {
         }
 }
 
-/* ---- the moves */
+/* ---- The clock: it jumps, and what ends by then ends. */
 
-static int64_t model_faults_later(int64_t a, int64_t b) {
+/* Of the locks and keys that end by themselves, the first. */
+static int64_t next_expiry_ms(const struct model_world *world) {
+    const int64_t key_ms = model_next_key_ms(world), grant_ms = model_next_grant_ms(world);
+
+    return key_ms < grant_ms ? key_ms : grant_ms;
+}
+
+/* When nobody can go on, a transaction that stands idle ends all the same. */
+static int64_t next_idle_ms(const struct model_world *world) {
+    int64_t next_ms = INT64_MAX;
+
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_txn *txn = &world->state.txns[i];
+
+        if (txn->idle_ms > world->state.now_ms && txn->idle_ms < next_ms)
+            next_ms = txn->idle_ms;
+    }
+    return next_ms;
+}
+
+/* What ends is nobody's doing: who moved last is woken by it, too. */
+void model_let_pass(struct model_world *world, int64_t now_ms) {
+    const int mover = world->mover;
+
+    world->mover = -1;
+    world->state.now_ms = now_ms;
+    model_abort_idle(world);
+    model_expire_grants(world);
+    model_expire_keys(world);
+    end_flights(world);
+    world->mover = mover;
+}
+
+static bool pass_time(struct model_world *world) {
+    const int64_t expiry_ms = next_expiry_ms(world);
+    int64_t next_ms = next_idle_ms(world);
+
+    if (expiry_ms < next_ms)
+        next_ms = expiry_ms;
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_RUNS && order->due_ms > world->state.now_ms &&
+            order->due_ms < next_ms)
+            next_ms = order->due_ms;
+    }
+    if (next_ms == INT64_MAX)
+        return false;
+    model_let_pass(world, next_ms);
+    return true;
+}
+
+/* ---- faults */
+
+static int64_t moves_later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -141,12 +192,12 @@ static int64_t end_all(struct model_world *world, int index) {
         until_ms = grant->ends_ms;
     }
     if (has_transaction(world, index))
-        until_ms = model_faults_later(until_ms, world->state.txns[index].idle_ms);
+        until_ms = moves_later(until_ms, world->state.txns[index].idle_ms);
     if (model_is_in_line(&world->state.orders[index]))
-        until_ms = model_faults_later(until_ms, world->state.orders[index].due_ms);
+        until_ms = moves_later(until_ms, world->state.orders[index].due_ms);
     if (has_keys(world, index))
         for (size_t i = 0; i < world->keys.key_count; i++)
-            until_ms = model_faults_later(until_ms, world->keys.keys[i].expires_ms);
+            until_ms = moves_later(until_ms, world->keys.keys[i].expires_ms);
     return until_ms;
 }
 
@@ -158,7 +209,7 @@ static void stand_still(struct model_world *world, int instance) {
 
         if (order->state != ORDER_RUNS || order->instance != instance)
             continue;
-        until_ms = model_faults_later(until_ms, end_all(world, i));
+        until_ms = moves_later(until_ms, end_all(world, i));
         if (is_in_server_line(order))
             model_leave_line(world, i);
     }
@@ -167,7 +218,7 @@ static void stand_still(struct model_world *world, int instance) {
 }
 
 /* Its waiters come last in the servers' lines: these have not heard of them. */
-static void model_faults_go_on(struct model_world *world, int instance) {
+static void resume(struct model_world *world, int instance) {
     for (int i = 0; i < world->setup.orders; i++) {
         struct model_order *order = &world->state.orders[i];
 
@@ -178,23 +229,6 @@ static void model_faults_go_on(struct model_world *world, int instance) {
 }
 
 /* ---- a crash */
-
-void model_bury(struct model_world *world, int index) {
-    struct model_order *order = &world->state.orders[index];
-
-    assert(order->state == ORDER_KILLED);
-    if (is_open(&world->state.txns[index]))
-        model_abort(world, index);
-    if (world->state.txns[index].state != TXN_COMMITTED)
-        world->state.txns[index].state = TXN_NONE;
-    order->waits = order->step = order->wait_shard = order->has_changed = 0;
-    order->due_ms = order->wake_ms = 0;
-    order->past = 0;
-    order->outcome = 0;
-    memset(&world->state.batches[index], 0, sizeof *world->state.batches);
-    memset(&order->lock, 0, sizeof order->lock);
-    world->state.keyed &= (uint8_t) ~(1U << index);
-}
 
 /* The last step that it sent may arrive. */
 static bool is_flying(const struct model_world *world, int index) {
@@ -300,6 +334,83 @@ static void fail_over(struct model_world *world, int writes) {
     }
 }
 
+/* ---- which runs there are */
+
+static bool is_over(const struct model_world *world, const struct model_order *order) {
+    return order->due_ms <= world->state.now_ms;
+}
+
+bool model_is_ready(const struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+
+    if (order->state != ORDER_RUNS && order->state != ORDER_TO_COME)
+        return false;
+    if ((world->state.paused >> order->instance & 1U) != 0)
+        return false;
+    switch ((enum order_wait)order->waits) {
+    case WAITS_NOT:
+    case WAITS_SLEEP:
+        return true;
+    case WAITS_BATCH:
+        return is_over(world, order);
+    case WAITS_CHANGE:
+        return order->has_changed != 0 || is_over(world, order);
+    case WAITS_LOCK:
+        return is_over(world, order) || model_is_open(world, index);
+    case WAITS_ROW:
+        return is_over(world, order) || !model_is_held_by_other(world, index, order->wait_shard);
+    }
+    return false;
+}
+
+/* Customers who have not come yet are alike, but for the rows that they are dealt at random: of
+ * those of one instance the first comes first. */
+static bool is_preceded(const struct model_world *world, int index) {
+    const struct model_order *orders = world->state.orders;
+
+    if (world->setup.options.deal == DEAL_RANDOM)
+        return false;
+    for (int i = 0; i < index && orders[index].state == ORDER_TO_COME; i++)
+        if (orders[i].state == ORDER_TO_COME && orders[i].instance == orders[index].instance)
+            return true;
+    return false;
+}
+
+static size_t add_runs(struct model_world *world, struct model_move *moves) {
+    const int last = world->setup.orders;
+    size_t count = 0;
+
+    for (int i = 0; i < last; i++)
+        if (model_is_ready(world, i) && !is_preceded(world, i))
+            moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)i};
+    if (world->state.orders[last].state == ORDER_RUNS && model_is_ready(world, last))
+        moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
+    return count;
+}
+
+/* Of those who need not wait any more at the next moment at which somebody need not. */
+static size_t add_later_runs(struct model_world *world, struct model_move *moves) {
+    const struct model_state now = world->state;
+    const bool has_keys = model_next_key_ms(world) < INT64_MAX;
+    size_t count = 0;
+
+    if (has_keys)
+        world->saved = world->keys;
+    while (count == 0 && pass_time(world))
+        count = add_runs(world, moves);
+    world->state = now;
+    if (has_keys)
+        world->keys = world->saved;
+    return count;
+}
+
+static bool have_ended(const struct model_world *world) {
+    for (int i = 0; i < world->setup.orders; i++)
+        if (world->state.orders[i].state < ORDER_ENDED)
+            return false;
+    return true;
+}
+
 /* ---- a reply that is lost */
 
 static bool is_to_lose(const struct model_world *world, int index) {
@@ -325,10 +436,6 @@ static bool is_to_lose(const struct model_world *world, int index) {
 
 /* ---- all of them */
 
-static bool may_happen(const struct model_world *world, enum sale_fault fault) {
-    return ((world->setup.faults & ~(unsigned)world->state.faults_made) >> fault & 1U) != 0;
-}
-
 static bool any_of(const struct model_world *world, int instance,
                    bool (*is_so)(const struct model_world *world, int index)) {
     if ((world->state.paused >> instance & 1U) != 0)
@@ -342,34 +449,34 @@ static bool any_of(const struct model_world *world, int instance,
 static size_t add_of_instances(const struct model_world *world, struct model_move *moves,
                                size_t count) {
     for (int i = 0; i < world->setup.instances; i++) {
-        if (may_happen(world, FAULT_PAUSE) && any_of(world, i, is_to_pause))
+        if (model_may_happen(world, FAULT_PAUSE) && any_of(world, i, is_to_pause))
             moves[count++] = (struct model_move){MOVE_PAUSE, (uint8_t)i};
-        if (may_happen(world, FAULT_CRASH) && any_of(world, i, is_to_crash))
+        if (model_may_happen(world, FAULT_CRASH) && any_of(world, i, is_to_crash))
             moves[count++] = (struct model_move){MOVE_CRASH, (uint8_t)i};
     }
     return count;
 }
 
-size_t model_add_faults(const struct model_world *world, struct model_move *moves, size_t count,
-                        bool have_ended) {
-    count = model_add_flights(world, moves, count);
+static size_t add_faults(const struct model_world *world, struct model_move *moves, size_t count,
+                         bool have_ended) {
+    count = add_flights(world, moves, count);
     for (int i = 0; i < world->setup.instances; i++)
         if ((world->state.paused >> i & 1U) != 0)
             moves[count++] = (struct model_move){MOVE_RESUME, (uint8_t)i};
     if (have_ended || (world->setup.faults & ~(unsigned)world->state.faults_made) == 0)
         return count;
     count = add_of_instances(world, moves, count);
-    for (int i = 0; i < world->setup.orders && may_happen(world, FAULT_LOST_REPLY); i++)
+    for (int i = 0; i < world->setup.orders && model_may_happen(world, FAULT_LOST_REPLY); i++)
         if (is_to_lose(world, i)) {
             moves[count++] = (struct model_move){MOVE_LOSE, (uint8_t)i};
             if (world->state.orders[i].step == STEP_SELLS)
                 moves[count++] = (struct model_move){MOVE_DROP, (uint8_t)i};
         }
-    if (may_happen(world, FAULT_EXPIRY) && model_next_expiry_ms(world) < MODEL_NEVER)
+    if (model_may_happen(world, FAULT_EXPIRY) && next_expiry_ms(world) < MODEL_NEVER)
         moves[count++] = (struct model_move){MOVE_EXPIRE, 0};
-    if (may_happen(world, FAULT_FAILOVER) && is_to_fail_over(world))
+    if (model_may_happen(world, FAULT_FAILOVER) && is_to_fail_over(world))
         moves[count++] = (struct model_move){MOVE_FAILOVER, 0};
-    for (uint8_t i = 1; i <= world->state.lag && may_happen(world, FAULT_FAILOVER); i++)
+    for (uint8_t i = 1; i <= world->state.lag && model_may_happen(world, FAULT_FAILOVER); i++)
         moves[count++] = (struct model_move){MOVE_FAILOVER, i};
     return count;
 }
@@ -378,25 +485,7 @@ static void made(struct model_world *world, enum sale_fault fault) {
     world->state.faults_made |= (uint8_t)(1U << fault);
 }
 
-void model_make_fault(struct model_world *world, struct model_move move) {
-    if (move.kind == MOVE_PAUSE) {
-        made(world, FAULT_PAUSE);
-        stand_still(world, move.who);
-    } else if (move.kind == MOVE_RESUME) {
-        model_faults_go_on(world, move.who);
-    } else if (move.kind == MOVE_CRASH) {
-        made(world, FAULT_CRASH);
-        crash(world, move.who);
-    } else if (move.kind == MOVE_EXPIRE) {
-        made(world, FAULT_EXPIRY);
-        model_let_pass(world, model_next_expiry_ms(world));
-    } else if (move.kind == MOVE_FAILOVER) {
-        made(world, FAULT_FAILOVER);
-        fail_over(world, move.who);
-    }
-}
-
-void model_end_faults(struct model_world *world) {
+static void end_faults(struct model_world *world) {
     int64_t next_ms;
 
     for (int i = 0; i < world->setup.orders; i++)
@@ -404,8 +493,105 @@ void model_end_faults(struct model_world *world) {
             model_bury(world, i);
     world->state.flying = 0;
     memset(&world->state.flight, 0, sizeof world->state.flight);
-    while ((next_ms = model_next_expiry_ms(world)) < MODEL_NEVER)
+    while ((next_ms = next_expiry_ms(world)) < MODEL_NEVER)
         model_let_pass(world, next_ms);
+}
+
+static bool may_bring(const struct model_world *world, int instance, bool may_wait) {
+    return (world->state.paused >> instance & 1U) == 0 &&
+           model_brings_at(world, instance) <= (may_wait ? MODEL_NEVER - 1 : world->state.now_ms);
+}
+
+/* What happens beside the orders. A unit comes back only while there is one left to see it. */
+static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs) {
+    size_t count = runs;
+
+    for (int i = 0; i < world->setup.instances; i++)
+        if (may_bring(world, i, runs == 0))
+            moves[count++] = (struct model_move){MOVE_BRING, (uint8_t)i};
+    for (int i = 0; i < world->setup.orders && runs > 0; i++)
+        if (model_may_return(world, i))
+            moves[count++] = (struct model_move){MOVE_RETURN, (uint8_t)i};
+    return count;
+}
+
+size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVES]) {
+    const int last = world->setup.orders;
+    const bool is_last = have_ended(world);
+    const size_t ready = add_runs(world, moves);
+    size_t count = add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
+
+    /* When all has ended, one more customer comes, alone. */
+    if (count == 0 && is_last && world->state.paused == 0 &&
+        world->state.orders[last].state == ORDER_TO_COME)
+        moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
+    count = add_faults(world, moves, count, is_last);
+    assert(count <= MODEL_MOVES);
+    return count;
+}
+
+/* Who sleeps or waits is woken when it may go on, and who comes last when all that ends by itself
+ * has ended. */
+static void wake(struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+
+    if (index == world->setup.orders && order->state == ORDER_TO_COME)
+        end_faults(world);
+    if (order->wake_ms > world->state.now_ms)
+        model_let_pass(world, order->wake_ms);
+    while (!model_is_ready(world, index) && pass_time(world))
+        ;
+}
+
+bool model_make(struct model_world *world, struct model_move move) {
+    world->is_lost = move.kind == MOVE_LOSE;
+    world->is_dropped = move.kind == MOVE_DROP;
+    world->mover = -1;
+    switch ((enum model_move_kind)move.kind) {
+    case MOVE_LOSE:
+    case MOVE_DROP:
+        made(world, FAULT_LOST_REPLY);
+        /* fall through */
+    case MOVE_RUN:
+        wake(world, move.who);
+        world->mover = move.who;
+        return true;
+    case MOVE_BRING:
+        if (model_brings_at(world, move.who) > world->state.now_ms)
+            model_let_pass(world, model_brings_at(world, move.who));
+        model_bring(world, move.who);
+        break;
+    case MOVE_RETURN:
+        model_return(world, move.who);
+        break;
+    case MOVE_LAND:
+        return land(world, move.who);
+    case MOVE_PAUSE:
+        made(world, FAULT_PAUSE);
+        stand_still(world, move.who);
+        break;
+    case MOVE_RESUME:
+        resume(world, move.who);
+        break;
+    case MOVE_CRASH:
+        made(world, FAULT_CRASH);
+        crash(world, move.who);
+        break;
+    case MOVE_EXPIRE:
+        made(world, FAULT_EXPIRY);
+        model_let_pass(world, next_expiry_ms(world));
+        break;
+    case MOVE_FAILOVER:
+        made(world, FAULT_FAILOVER);
+        fail_over(world, move.who);
+        break;
+    }
+    return false;
+}
+
+bool model_is_gone(const struct model_world *world, int index) {
+    return world->state.orders[index].state == ORDER_KILLED &&
+           (world->state.flying >> index & 1U) == 0;
 }
 
 /* ---- their names */

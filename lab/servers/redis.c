@@ -1,5 +1,5 @@
 /* What a server of keys and values is asked: keys, and the stock that is loaded into it. */
-#include "model_internal.h"
+#include "servers.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static void say_lifetime(const struct kv_call *call, char text[40]) {
         (void)snprintf(text, 40, ", for %" PRId64 " ms", call->ttl_ms);
 }
 
-static void model_redis_tell(struct model_sale *sale, const struct kv_call *call) {
+static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
     char lifetime[40];
 
     if (sale->world->say == NULL)
@@ -56,8 +56,8 @@ static void model_redis_tell(struct model_sale *sale, const struct kv_call *call
     }
 }
 
-static enum outcome model_redis_answer(struct model_sale *sale, struct kv_call *call,
-                                       enum outcome outcome) {
+static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
+                                 enum outcome outcome) {
     uint64_t said = 0;
 
     if (outcome != OUTCOME_OK) {
@@ -72,17 +72,12 @@ static enum outcome model_redis_answer(struct model_sale *sale, struct kv_call *
     return model_answer(sale, OUTCOME_OK, &said, sizeof said);
 }
 
-static bool may_fail_over(const struct model_world *world) {
-    return ((world->setup.faults & ~(unsigned)world->state.faults_made) >> FAULT_FAILOVER & 1U) !=
-           0;
-}
-
 static void model_change_keys(struct model_sale *sale, const struct keys *was) {
     struct model_world *world = sale->world;
 
     world->state.keyed |= (uint8_t)(1U << sale->index);
     model_changed(world);
-    if (!may_fail_over(world))
+    if (!model_may_happen(world, FAULT_FAILOVER))
         return;
     for (size_t i = MODEL_LAG - 1; i > 0; i--)
         world->before[i] = world->before[i - 1];
@@ -109,17 +104,17 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     model_step(sale, step_of(call->command));
     if (model_is_dropped(sale))
         return OUTCOME_UNKNOWN;
-    if (may_fail_over(world))
+    if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
     outcome = keys_call(&world->keys, world->state.now_ms, call);
     if (call->command != KV_GET && call->is_yes)
         model_change_keys(sale, &was);
     if (outcome == OUTCOME_OK)
-        model_redis_tell(sale, call);
+        redis_tell(sale, call);
     else
         model_say(sale, "asks Redis, which refuses the command: %s", call->reply);
-    return model_redis_answer(sale, call,
-                              outcome == OUTCOME_OK ? model_may_lose(sale, outcome) : outcome);
+    return redis_answer(sale, call,
+                        outcome == OUTCOME_OK ? model_may_lose(sale, outcome) : outcome);
 }
 
 int64_t model_next_key_ms(const struct model_world *world) {
@@ -133,24 +128,6 @@ void model_expire_keys(struct model_world *world) {
         return;
     keys_forget(&world->keys, world->state.now_ms);
     model_changed(world);
-}
-
-static uint64_t hash_server(const struct model_world *world, const struct keys *keys,
-                            uint64_t hash) {
-    const int64_t now_ms = world->state.now_ms;
-    const uint64_t sum = keys_hash(keys, now_ms);
-
-    hash = model_mix(hash, &sum, sizeof sum);
-    if (keys->segments.token[0] != '\0')
-        hash = model_mix(hash, &keys->segments, sizeof keys->segments);
-    return segments_are_pending(&keys->segments) ? model_mix(hash, &now_ms, sizeof now_ms) : hash;
-}
-
-uint64_t model_hash_keys(const struct model_world *world, uint64_t hash) {
-    hash = hash_server(world, &world->keys, hash);
-    for (size_t i = 0; i < world->state.lag && may_fail_over(world); i++)
-        hash = hash_server(world, &world->before[i], hash);
-    return hash;
 }
 
 /* ---- Stock that is sold from keys and values, and its way to the ledger. */
@@ -215,8 +192,8 @@ enum outcome model_load_row(struct sale *base, const struct data_set *set,
     return end_script(sale, outcome, NULL, 0);
 }
 
-static void model_redis_tell_taken(struct model_sale *sale, enum outcome outcome,
-                                   const struct loaded_unit *taken) {
+static void redis_tell_taken(struct model_sale *sale, enum outcome outcome,
+                             const struct loaded_unit *taken) {
     const int64_t unit = taken->seen.first_unit + taken->seen.available - 1;
 
     if (outcome == OUTCOME_SOLD_OUT)
@@ -236,7 +213,7 @@ enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
     outcome = segments_take(&world->keys.segments, sale->ledger, world->state.now_ms, taken);
-    model_redis_tell_taken(sale, outcome, taken);
+    redis_tell_taken(sale, outcome, taken);
     return end_script(sale, outcome,
                       (const int64_t[]){taken->seen.shard, taken->seen.first_unit,
                                         taken->seen.available, taken->is_again,
@@ -287,7 +264,7 @@ static const struct model_brought *find_brought(const struct model_state *state,
 }
 
 /* What the ledger says of an order that was to have a unit. */
-static enum outcome model_redis_look(const struct model_state *state, int index, int unit) {
+static enum outcome redis_look(const struct model_state *state, int index, int unit) {
     const struct model_sold *sold = &state->sold[index];
 
     return !sold->is_there      ? OUTCOME_CONFLICT
@@ -297,14 +274,13 @@ static enum outcome model_redis_look(const struct model_state *state, int index,
 
 /* The unit is brought once, whatever became of it: to the ledger, or, when its order has another
  * already, back. */
-static enum outcome model_redis_bring(struct model_world *world, int index,
-                                      struct model_unit unit) {
+static enum outcome redis_bring(struct model_world *world, int index, struct model_unit unit) {
     struct model_state *state = &world->state;
     struct model_row *row = &state->rows[unit.shard];
     const struct model_txn written = {.unit = unit.unit, .available = unit.unit - row->first_unit};
 
     if (find_brought(state, unit.unit) != NULL)
-        return model_redis_look(state, index, unit.unit);
+        return redis_look(state, index, unit.unit);
     if (state->brought_count == MODEL_UNITS)
         return OUTCOME_UNKNOWN;
     state->brought[state->brought_count++] = (struct model_brought){unit.unit, (int16_t)index};
@@ -316,7 +292,7 @@ static enum outcome model_redis_bring(struct model_world *world, int index,
     else if (!model_put_back(world, unit))
         return OUTCOME_UNKNOWN;
     model_changed(world);
-    return model_redis_look(state, index, unit.unit);
+    return redis_look(state, index, unit.unit);
 }
 
 static void forget_note(struct model_world *world, int index, enum outcome outcome) {
@@ -336,7 +312,7 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
         model_step(sale, STEP_SELLS);
         if (model_is_dropped(sale))
             return OUTCOME_UNKNOWN;
-        outcome = model_redis_bring(sale->world, sale->ledger, unit);
+        outcome = redis_bring(sale->world, sale->ledger, unit);
         forget_note(sale->world, sale->index, outcome);
         outcome = model_may_lose(sale, outcome);
         model_say(sale, "brings unit %d to the ledger: %s", unit.unit, outcome_text(outcome));
@@ -354,81 +330,58 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
 
 /* ---- in the background */
 
-static int find_queued(const struct model_world *world, int instance) {
-    for (int i = 0; i <= world->setup.orders; i++)
-        if (world->state.queued[i].unit != 0 && world->state.orders[i].instance == instance)
-            return i;
-    return -1;
-}
-
 static const struct segment_note *note_of(const struct model_world *world, int index) {
     return &world->keys.segments.notes[world->sales[index].ledger];
 }
 
-/* When a note is old enough for any instance to bring it; false: there is none, or it is in the
- * hands of an order that goes on, or of its instance. */
-static bool is_left_behind(const struct model_world *world, int index, int64_t *at_ms) {
-    const struct segment_note *note = note_of(world, index);
-
-    if (world->state.orders[index].state < ORDER_ENDED || world->state.queued[index].unit != 0)
-        return false;
-    *at_ms = note->noted_ms + OLD_MS;
-    return note->is_pending;
-}
-
-/* The first that is left behind; -1: none. Without faults none is. */
-static int find_left_behind(const struct model_world *world, int64_t *at_ms) {
+/* What it has to bring itself; or else the oldest note that is left behind, in the hands neither of
+ * an order that goes on nor of its instance, when that is old enough for any instance. -1: none.
+ * Without faults none is left behind. */
+static int find_pending(const struct model_world *world, int instance, int64_t *at_ms) {
+    const struct model_state *state = &world->state;
     int found = -1;
 
-    if (world->setup.faults == 0)
-        return -1;
+    *at_ms = MODEL_NEVER;
     for (int i = 0; i <= world->setup.orders; i++) {
-        int64_t ms;
+        const bool is_queued = state->queued[i].unit != 0;
 
-        if (is_left_behind(world, i, &ms) && (found < 0 || ms < *at_ms)) {
+        if (is_queued && state->orders[i].instance == instance) {
+            *at_ms = 0;
+            return i;
+        }
+        if (world->setup.faults != 0 && !is_queued && state->orders[i].state >= ORDER_ENDED &&
+            note_of(world, i)->is_pending && note_of(world, i)->noted_ms + OLD_MS < *at_ms) {
+            *at_ms = note_of(world, i)->noted_ms + OLD_MS;
             found = i;
-            *at_ms = ms;
         }
     }
     return found;
 }
 
-bool model_may_bring(const struct model_world *world, int instance, bool may_wait) {
-    int64_t at_ms = 0;
+int64_t model_brings_at(const struct model_world *world, int instance) {
+    int64_t at_ms;
 
-    if ((world->state.paused >> instance & 1U) != 0)
-        return false;
-    return find_queued(world, instance) >= 0 ||
-           (find_left_behind(world, &at_ms) >= 0 && (may_wait || at_ms <= world->state.now_ms));
+    (void)find_pending(world, instance, &at_ms);
+    return at_ms;
 }
 
 void model_bring(struct model_world *world, int instance) {
-    int64_t at_ms = 0;
-    int index = find_queued(world, instance);
-    const bool is_own = index >= 0;
+    int64_t at_ms;
+    const int index = find_pending(world, instance, &at_ms);
     const struct segment_note *note;
     struct model_unit unit;
     enum outcome outcome;
-    char text[120];
 
-    if (!is_own) {
-        index = find_left_behind(world, &at_ms);
-        if (at_ms > world->state.now_ms)
-            model_let_pass(world, at_ms);
-    }
-    assert(index >= 0); /* model_may_bring() said so */
+    assert(index >= 0); /* model_brings_at() said so */
     note = note_of(world, index);
-    unit = is_own ? world->state.queued[index]
-                  : (struct model_unit){(int16_t)note->shard,
-                                        (int16_t)(note->first + note->before - 1)};
+    unit = world->state.queued[index];
+    if (unit.unit == 0)
+        unit = (struct model_unit){(int16_t)note->shard, (int16_t)(note->first + note->before - 1)};
     memset(&world->state.queued[index], 0, sizeof unit);
-    outcome = model_redis_bring(world, world->sales[index].ledger, unit);
+    outcome = redis_bring(world, world->sales[index].ledger, unit);
     forget_note(world, index, outcome);
-    if (world->say == NULL)
-        return;
-    (void)snprintf(text, sizeof text, "has unit %d brought to the ledger by %s: %s", unit.unit,
-                   world->instances[instance], outcome_text(outcome));
-    world->say(world, index, text);
+    model_say(&world->sales[index], "has unit %d brought to the ledger by %s: %s", unit.unit,
+              world->instances[instance], outcome_text(outcome));
 }
 
 void model_drop_queue(struct model_world *world, int instance) {

@@ -3,45 +3,13 @@
  * LOCK_PG_ADVISORY_RAW is taken by whoever asks: a pooler gives the session that was used last, all
  * statements are done before the next begins, so all sales have one session; and that may take its
  * own lock as often as it likes. */
-#include "model_internal.h"
+#include "servers.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Who has which lock, by those who grant it, and who waits in which line. */
-
-#define LEASE PLACE_SERVER, LINE_AT_PROCESS, ENDS_WITH_LEASE, true
-
-/* LOCK_PG_ADVISORY_RAW is kept from nobody: see above.
- *
- * A lease that is handed over within an instance is one that is given back and taken by the next in
- * line there with nothing between: one of the schedules that are explored as it is. Only where the
- * server forgets, or the instance stands still, would it be longer out of step: what no lease
- * survives. */
-const struct lock_traits model_locks[] = {
-    [LOCK_LOCAL] = {PLACE_PROCESS, LINE_AT_LOCK, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_REDIS] = {LEASE, true, false},
-    [LOCK_KEY] = {PLACE_SERVER, LINE_NONE, ENDS_WITH_NOTHING, false, false, false},
-    [LOCK_MKDIR] = {PLACE_MACHINE, LINE_NONE, ENDS_WITH_NOTHING, false, false, false},
-    [LOCK_FLOCK] = {PLACE_MACHINE, LINE_NONE, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_REENTRANT] = {PLACE_PROCESS, LINE_AT_LOCK, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_RWLOCK] = {PLACE_PROCESS, LINE_AT_LOCK, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_STAMPED] = {PLACE_PROCESS, LINE_AT_LOCK, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_SPIN] = {PLACE_PROCESS, LINE_NONE, ENDS_WITH_PROCESS, false, false, false},
-    [LOCK_TABLE] = {PLACE_SERVER, LINE_AT_PROCESS, ENDS_AT_TTL, true, false, false},
-    [LOCK_REDIS_FAIR] = {PLACE_SERVER, LINE_AT_LOCK, ENDS_WITH_LEASE, true, true, false},
-    [LOCK_REDIS_WAIT] = {LEASE, true, false},
-    [LOCK_REDIS_RW] = {LEASE, true, false},
-    [LOCK_REDLOCK] = {LEASE, false, false},
-    [LOCK_ZOOKEEPER] = {LEASE, false, false},
-    [LOCK_ZOOKEEPER_UNFAIR] = {LEASE, false, false},
-    [LOCK_ETCD] = {LEASE, false, false},
-    [LOCK_PG_ADVISORY] = {PLACE_SERVER, LINE_AT_LOCK, ENDS_WITH_LEASE, true, false, true},
-    [LOCK_PG_ADVISORY_RAW] = {PLACE_SERVER, LINE_NONE, ENDS_WITH_NOTHING, false, false, false},
-};
-
-static uint8_t model_locks_place_of(const struct model_world *world, int index) {
+static uint8_t locks_place_of(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
     const int machines = world->setup.machines > 0 ? world->setup.machines : 1;
 
@@ -56,7 +24,7 @@ static uint8_t model_locks_place_of(const struct model_world *world, int index) 
     return 0;
 }
 
-static bool model_locks_is_same(const struct store_lock *a, const struct store_lock *b) {
+static bool locks_is_same(const struct store_lock *a, const struct store_lock *b) {
     return a->kind == b->kind && a->shard == b->shard;
 }
 
@@ -71,7 +39,7 @@ static bool is_same_line(const struct model_world *world, int a, int b) {
     case LINE_AT_PROCESS:
         return orders[a].instance == orders[b].instance;
     case LINE_AT_LOCK:
-        return model_locks_place_of(world, a) == model_locks_place_of(world, b);
+        return locks_place_of(world, a) == locks_place_of(world, b);
     }
     return false;
 }
@@ -83,8 +51,7 @@ uint8_t model_line_before(const struct model_world *world, int index) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (i != index && orders[i].waits == WAITS_LOCK &&
             (world->state.paused >> orders[i].instance & 1U) == 0 &&
-            model_locks_is_same(&orders[i].lock, &orders[index].lock) &&
-            is_same_line(world, i, index))
+            locks_is_same(&orders[i].lock, &orders[index].lock) && is_same_line(world, i, index))
             before |= (uint8_t)(1U << i);
     return before;
 }
@@ -98,7 +65,7 @@ void model_leave_line(struct model_world *world, int index) {
 
 static bool is_granted(const struct model_world *world, int index) {
     const struct store_lock *lock = &world->state.orders[index].lock;
-    const uint8_t place = model_locks_place_of(world, index);
+    const uint8_t place = locks_place_of(world, index);
 
     for (int i = 0; i < MODEL_GRANTS; i++) {
         const struct model_grant *grant = &world->state.grants[i];
@@ -143,7 +110,7 @@ static bool model_grant(struct model_world *world, int index, int64_t ends_ms) {
                                   .kind = lock->kind,
                                   .shard = lock->shard,
                                   .is_shared = lock->is_shared,
-                                  .place = model_locks_place_of(world, index),
+                                  .place = locks_place_of(world, index),
                                   .ends_ms = ends_ms};
     return true;
 }
@@ -166,8 +133,8 @@ void model_free_grant(struct model_world *world, struct model_grant *grant) {
     model_changed(world);
 }
 
-int64_t model_next_expiry_ms(const struct model_world *world) {
-    int64_t next_ms = model_next_key_ms(world);
+int64_t model_next_grant_ms(const struct model_world *world) {
+    int64_t next_ms = INT64_MAX;
 
     for (int i = 0; i < MODEL_GRANTS; i++) {
         const struct model_grant *grant = &world->state.grants[i];
@@ -187,33 +154,6 @@ void model_expire_grants(struct model_world *world) {
     }
 }
 
-uint64_t model_hash_locks(const struct model_world *world, uint64_t hash) {
-    const struct model_state *state = &world->state;
-
-    static_assert(sizeof(struct store_lock) == 24 && sizeof(struct model_grant) == 16 &&
-                      sizeof(struct model_flight) == 40,
-                  "no padding, which would be hashed");
-    for (int i = 0; i < MODEL_GRANTS; i++) {
-        struct model_grant grant = state->grants[i];
-
-        if (grant.owner == 0)
-            continue;
-        grant.ends_ms = model_from_now(world, grant.ends_ms);
-        hash = model_mix(hash + (uint64_t)i + 1, &grant, sizeof grant);
-    }
-    for (int i = 0; i < world->setup.options.shards; i++)
-        if (state->fences[i] != 0)
-            hash = model_mix(hash + (uint64_t)i + 1, &state->fences[i], sizeof state->fences[i]);
-    hash = model_mix(hash, state->stamped, sizeof state->stamped + 4);
-    if (state->flight.owner != 0) {
-        struct model_flight flight = state->flight;
-
-        flight.until_ms = model_from_now(world, flight.until_ms);
-        hash = model_mix(hash, &flight, sizeof flight);
-    }
-    return hash;
-}
-
 /* ---- the operations */
 
 #define DRIFT_MS 2    /* and a hundredth of the TTL: as lockkit has it */
@@ -223,7 +163,7 @@ static const struct lock_traits *traits_of(const struct store_lock *lock) {
     return &model_locks[lock->kind];
 }
 
-static const char *model_locks_name_of(const struct store_lock *lock) {
+static const char *locks_name_of(const struct store_lock *lock) {
     return lock_kind_name((enum lock_kind)lock->kind);
 }
 
@@ -237,18 +177,17 @@ static int64_t count_fence(struct model_world *world, const struct store_lock *l
     return ++*fence;
 }
 
-static enum outcome model_locks_refuse(struct model_sale *sale, enum outcome outcome,
-                                       const char *why) {
+static enum outcome locks_refuse(struct model_sale *sale, enum outcome outcome, const char *why) {
     struct model_order *order = order_of(sale);
 
-    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s",
-                   model_locks_name_of(&order->lock), why);
+    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s", locks_name_of(&order->lock),
+                   why);
     memset(&order->lock, 0, sizeof order->lock);
     return model_answer(sale, outcome, NULL, 0);
 }
 
 /* It is free for this sale. */
-static enum outcome model_locks_take(struct model_sale *sale) {
+static enum outcome locks_take(struct model_sale *sale) {
     struct model_world *world = sale->world;
     struct store_lock *lock = &order_of(sale)->lock;
     const int64_t ttl_ms = sale->sale.options->ttl_ms, now_ms = world->state.now_ms;
@@ -259,21 +198,20 @@ static enum outcome model_locks_take(struct model_sale *sale) {
     lock->behind = 0;
     if (lock->kind != LOCK_PG_ADVISORY_RAW &&
         !model_grant(world, sale->index, ends || is_lost ? now_ms + ttl_ms : 0))
-        return model_locks_refuse(sale, OUTCOME_BUSY, "no room for one more");
+        return locks_refuse(sale, OUTCOME_BUSY, "no room for one more");
     lock->fence = count_fence(world, lock);
     if (is_lost) {
-        model_say(sale, "takes the lock (%s), and is not told", model_locks_name_of(lock));
-        return model_locks_refuse(sale, OUTCOME_BUSY, "no answer");
+        model_say(sale, "takes the lock (%s), and is not told", locks_name_of(lock));
+        return locks_refuse(sale, OUTCOME_BUSY, "no answer");
     }
     if (lock->kind == LOCK_STAMPED)
         world->state.stamped[order_of(sale)->instance]++;
     lock->times = 1;
     lock->ends_ms = ends ? now_ms + ttl_ms - ttl_ms / 100 - DRIFT_MS : 0;
     if (lock->fence != 0)
-        model_say(sale, "takes the lock (%s), token %d", model_locks_name_of(lock),
-                  (int)lock->fence);
+        model_say(sale, "takes the lock (%s), token %d", locks_name_of(lock), (int)lock->fence);
     else
-        model_say(sale, "takes the lock (%s)%s", model_locks_name_of(lock),
+        model_say(sale, "takes the lock (%s)%s", locks_name_of(lock),
                   lock->is_shared != 0 ? " beside others" : "");
     return model_answer(sale, OUTCOME_OK, &lock->fence, sizeof lock->fence);
 }
@@ -285,26 +223,26 @@ static enum outcome win(struct model_sale *sale) {
 
     model_step(sale, STEP_LOCKS);
     if (model_is_open(world, sale->index))
-        return model_locks_take(sale);
+        return locks_take(sale);
     order->lock.behind = model_line_before(world, sale->index);
     while (world->state.now_ms < due_ms) {
-        model_say(sale, "waits for the lock (%s)", model_locks_name_of(&order->lock));
+        model_say(sale, "waits for the lock (%s)", locks_name_of(&order->lock));
         model_wait(sale, WAITS_LOCK, due_ms);
         order->waits = WAITS_LOCK; /* it stands in line while it looks */
         if (model_is_open(world, sale->index)) {
             order->waits = WAITS_NOT;
             model_leave_line(world, sale->index);
-            return model_locks_take(sale);
+            return locks_take(sale);
         }
         order->waits = WAITS_NOT;
     }
     model_leave_line(world, sale->index);
     model_say(sale, "gives up waiting for the lock");
-    return model_locks_refuse(sale, OUTCOME_BUSY, "another sale has it");
+    return locks_refuse(sale, OUTCOME_BUSY, "another sale has it");
 }
 
 /* What it wants is known before its turn: it may be asked whether that is free. */
-static enum outcome model_locks_begin(struct model_sale *sale, const struct lock_call *call) {
+static enum outcome locks_begin(struct model_sale *sale, const struct lock_call *call) {
     struct store_lock *lock = &order_of(sale)->lock;
 
     if (call->shard < 0 || call->shard >= MODEL_SHARDS || call->kind == LOCK_KEY ||
@@ -338,7 +276,7 @@ static uint64_t stamp_of(struct model_sale *sale, int shard) {
     return state->stamped[order->instance] + UINT64_C(1);
 }
 
-static enum outcome model_locks_look(struct model_sale *sale, struct lock_call *call) {
+static enum outcome locks_look(struct model_sale *sale, struct lock_call *call) {
     model_turn(sale);
     call->stamp = stamp_of(sale, call->shard);
     model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
@@ -349,9 +287,9 @@ static enum outcome model_locks_look(struct model_sale *sale, struct lock_call *
 static enum outcome take_if_unchanged(struct model_sale *sale, uint64_t stamp) {
     model_step(sale, STEP_LOCKS);
     if (stamp == stamp_of(sale, order_of(sale)->lock.shard))
-        return model_locks_take(sale);
+        return locks_take(sale);
     model_say(sale, "does not take the lock: somebody had it since");
-    return model_locks_refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
+    return locks_refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
 }
 
 enum outcome model_lock(struct sale *base, struct lock_call *call) {
@@ -360,13 +298,13 @@ enum outcome model_lock(struct sale *base, struct lock_call *call) {
     enum outcome outcome;
 
     if (call->mode == MODE_LOOK)
-        return model_locks_look(sale, call);
+        return locks_look(sale, call);
     if (call->kind == LOCK_REENTRANT && lock->times > 0 && lock->kind == call->kind &&
         lock->shard == call->shard) {
         lock->times++;
         return model_answer(sale, OUTCOME_OK, NULL, 0);
     }
-    outcome = model_locks_begin(sale, call);
+    outcome = locks_begin(sale, call);
     if (outcome != OUTCOME_OK)
         return outcome;
     return call->mode == MODE_UNCHANGED ? take_if_unchanged(sale, call->stamp) : win(sale);
@@ -425,7 +363,7 @@ static void abandon(struct model_sale *sale) {
         grant->ends_ms = ends_ms;
 }
 
-static void model_locks_release(struct model_sale *sale) {
+static void locks_release(struct model_sale *sale) {
     struct model_grant *grant = model_find_grant(sale->world, sale->index);
 
     if (grant != NULL)
@@ -449,7 +387,7 @@ void model_unlock(struct sale *base, struct store_lock *lock, enum outcome outco
     } else {
         lock->times = 1;
         model_step(sale, STEP_UNLOCKS);
-        model_locks_release(sale);
+        locks_release(sale);
     }
     memset(lock, 0, sizeof *lock);
     (void)model_answer(sale, OUTCOME_OK, NULL, 0);

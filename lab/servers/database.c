@@ -1,12 +1,76 @@
-/* Transactions as PostgreSQL has them. A row that one has read for update, or written, is its own
- * until its end; others that want to write wait, and look again then. Serializable: what it reads
- * is as at its first read, and a row that was written since cannot be written. */
-#include "model_internal.h"
+/* The rows of stock and the ledger, and transactions as PostgreSQL has them. A row that one has read
+ * for update, or written, is its own until its end; others that want to write wait, and look again
+ * then. Serializable: what it reads is as at its first read, and a row that was written since cannot
+ * be written. */
+#include "servers.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- rows, as they are committed */
+
+static int64_t unit_at(const struct model_world *world, int shard, int64_t available) {
+    const struct model_state *state = &world->state;
+
+    for (size_t i = 0; i < state->place_count; i++)
+        if (state->places[i].shard == shard && state->places[i].place == available - 1)
+            return state->places[i].unit;
+    return state->rows[shard].first_unit + available - 1;
+}
+
+struct stock_row model_row(const struct model_world *world, int shard) {
+    const struct model_row *row = &world->state.rows[shard];
+
+    return (struct stock_row){.shard = shard,
+                              .first_unit = row->first_unit,
+                              .available = row->available,
+                              .version = row->version,
+                              .unit = unit_at(world, shard, row->available),
+                              .fence = row->fence};
+}
+
+bool model_has_no_row(struct model_sale *sale, int shard) {
+    if (shard >= 0 && shard < sale->sale.options->shards)
+        return false;
+    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "shard %d has no row of stock", shard);
+    return true;
+}
+
+void model_note_written(struct model_world *world, int shard) {
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (is_serial(&world->state.txns[i]))
+            world->state.txns[i].overtaken |= (uint16_t)(1U << shard);
+}
+
+void model_write_ledger(struct model_world *world, int index, int shard,
+                        const struct model_txn *written) {
+    world->state.sold[index] = (struct model_sold){.is_there = true,
+                                                   .instance = world->state.orders[index].instance,
+                                                   .shard = (uint8_t)shard,
+                                                   .number = ++world->state.sold_count,
+                                                   .unit = written->unit,
+                                                   .remaining = written->available,
+                                                   .fence = written->fence};
+    model_changed(world);
+}
+
+enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written) {
+    struct model_row *row = &sale->world->state.rows[shard];
+
+    row->available = written->available;
+    row->version++;
+    model_note_written(sale->world, shard);
+    if (written->fence > row->fence)
+        row->fence = written->fence;
+    model_write_ledger(sale->world, sale->ledger, shard, written);
+    sale->sale.shard = shard;
+    sale->sale.unit = written->unit;
+    sale->sale.remaining = written->available;
+    sale->sale.fence = written->fence;
+    return OUTCOME_SOLD;
+}
 
 /* ---- Which serializable transactions cannot have come one after the other: a cycle of those that
  * read what others overwrote, unseen (Cahill, Röhm and Fekete 2008). Who has to give up is chosen
@@ -72,7 +136,7 @@ static bool takes_part(const struct model_txn *txn) {
     return is_serial(txn) || is_committed(txn);
 }
 
-bool model_note_read(struct model_sale *sale, int shard) {
+static bool note_read(struct model_sale *sale, int shard) {
     struct model_state *state = &sale->world->state;
     struct model_txn *me = txn_of(sale);
 
@@ -89,7 +153,7 @@ bool model_note_read(struct model_sale *sale, int shard) {
     return true;
 }
 
-bool model_note_write(struct model_sale *sale, int shard) {
+static bool note_write(struct model_sale *sale, int shard) {
     struct model_state *state = &sale->world->state;
     struct model_txn *me = txn_of(sale);
 
@@ -105,7 +169,7 @@ bool model_note_write(struct model_sale *sale, int shard) {
 
 /* Whoever read what I overwrote, and is itself a writer whose old value another has read, would
  * close a circle once I am committed: that one has to give up. */
-static void model_doom_pivots(struct model_sale *sale) {
+static void doom_pivots(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
     const struct model_txn *me = txn_of(sale);
 
@@ -142,7 +206,7 @@ static void forget_committed(struct model_state *state) {
 }
 
 /* Its rows are free, and nobody remembers it. */
-static void model_transaction_end(struct model_world *world, int index, enum txn_state state) {
+static void database_end(struct model_world *world, int index, enum txn_state state) {
     struct model_state *all = &world->state;
     const struct model_txn was = all->txns[index];
 
@@ -168,7 +232,7 @@ static void model_transaction_end(struct model_world *world, int index, enum txn
 
 void model_abort(struct model_world *world, int index) {
     if (is_open(&world->state.txns[index]))
-        model_transaction_end(world, index, TXN_LOST);
+        database_end(world, index, TXN_LOST);
 }
 
 void model_abort_idle(struct model_world *world) {
@@ -177,13 +241,13 @@ void model_abort_idle(struct model_world *world) {
 
         if (is_open(txn) && txn->idle_ms <= world->state.now_ms &&
             world->state.orders[i].waits != WAITS_ROW)
-            model_transaction_end(world, i, TXN_LOST);
+            database_end(world, i, TXN_LOST);
     }
 }
 
-enum outcome model_fail(struct model_sale *sale, enum outcome outcome) {
+static enum outcome database_fail(struct model_sale *sale, enum outcome outcome) {
     if (is_in_transaction(sale))
-        model_transaction_end(sale->world, sale->index, TXN_FAILED);
+        database_end(sale->world, sale->index, TXN_FAILED);
     if (outcome == OUTCOME_CONFLICT)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "%s", outcome_text(outcome));
     return outcome;
@@ -207,7 +271,7 @@ static void take_snapshot(struct model_sale *sale) {
     }
 }
 
-struct stock_row model_see(struct model_sale *sale, int shard) {
+static struct stock_row see(struct model_sale *sale, int shard) {
     const struct model_seen *seen = &sale->world->state.seen[sale->index][shard];
     const struct model_txn *txn = txn_of(sale);
     struct stock_row row = model_row(sale->world, shard);
@@ -220,24 +284,18 @@ struct stock_row model_see(struct model_sale *sale, int shard) {
     }
     if (is_open(txn) && txn->wrote == shard + 1) {
         row.available = txn->available;
-        row.unit = model_unit_at(sale->world, shard, row.available);
+        row.unit = unit_at(sale->world, shard, row.available);
         row.version++;
         row.fence = txn->fence > row.fence ? txn->fence : row.fence;
     }
     return row;
 }
 
-void model_note_written(struct model_world *world, int shard) {
-    for (int i = 0; i <= world->setup.orders; i++)
-        if (is_serial(&world->state.txns[i]))
-            world->state.txns[i].overtaken |= (uint16_t)(1U << shard);
-}
-
-bool model_is_overtaken(struct model_sale *sale, int shard) {
+static bool is_overtaken(struct model_sale *sale, int shard) {
     return is_serial(txn_of(sale)) && (txn_of(sale)->overtaken >> shard & 1U) != 0;
 }
 
-enum outcome model_begin_step(struct model_sale *sale) {
+static enum outcome begin_step(struct model_sale *sale) {
     struct model_txn *txn = txn_of(sale);
 
     if (!is_in_transaction(sale))
@@ -248,7 +306,7 @@ enum outcome model_begin_step(struct model_sale *sale) {
         return txn->state == TXN_LOST ? OUTCOME_BUSY : OUTCOME_FAILED;
     }
     if (txn->is_doomed != 0)
-        return model_fail(sale, OUTCOME_CONFLICT);
+        return database_fail(sale, OUTCOME_CONFLICT);
     take_snapshot(sale);
     txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
     return OUTCOME_OK;
@@ -299,37 +357,65 @@ enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most
     return OUTCOME_OK;
 }
 
-/* ---- the operations */
+/* ---- reading */
 
-enum outcome model_begin_transaction(struct sale *base, enum isolation isolation) {
+static uint16_t *seen_empty(struct model_sale *sale) {
+    return &sale->world->state.seen_empty[order_of(sale)->instance];
+}
+
+/* Of one row no strategy asks, and worlds that differ in nothing else would be explored twice. */
+static void database_note_empty(struct model_sale *sale, const struct stock_row *row) {
+    const uint16_t bit = (uint16_t)(1U << row->shard);
+
+    if (sale->sale.options->shards > 1 && row->available <= 0)
+        *seen_empty(sale) |= bit;
+    else
+        *seen_empty(sale) &= (uint16_t)~bit;
+}
+
+bool model_saw_empty(struct sale *base, int shard) {
     struct model_sale *sale = model_of(base);
-    struct model_txn *txn = txn_of(sale);
+    bool is_empty = shard >= 0 && shard < MODEL_SHARDS && (*seen_empty(sale) >> shard & 1) != 0;
 
-    assert(!is_in_transaction(sale));
-    memset(txn, 0, sizeof *txn);
-    txn->state = isolation == SERIALIZABLE ? TXN_SERIALIZABLE : TXN_READ_COMMITTED;
-    txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
-    return model_answer(sale, OUTCOME_OK, NULL, 0);
+    (void)model_answer(sale, OUTCOME_OK, &is_empty, sizeof is_empty);
+    return is_empty;
+}
+
+enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *row) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome;
+
+    model_turn(sale);
+    outcome = begin_step(sale);
+    if (outcome != OUTCOME_OK)
+        return model_answer(sale, outcome, NULL, 0);
+    if (model_has_no_row(sale, shard))
+        return model_answer(sale, OUTCOME_FAILED, NULL, 0);
+    if (!note_read(sale, shard))
+        return model_answer(sale, database_fail(sale, OUTCOME_CONFLICT), NULL, 0);
+    *row = see(sale, shard);
+    database_note_empty(sale, row);
+    model_say(sale, "reads the stock: %" PRId64 " left", row->available);
+    return model_answer_row(sale, row);
 }
 
 /* What a read for update does with one row, as it is then: OK, and it is had; SOLD_OUT: it has no
  * units any more, which only matters of ANY_SHARD. */
-static enum outcome model_transaction_win_row(struct model_sale *sale, int shard,
-                                              enum row_wait wait, int64_t most_ms,
-                                              bool must_have_units) {
+static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_wait wait,
+                                   int64_t most_ms, bool must_have_units) {
     struct model_world *world = sale->world;
     enum outcome outcome;
 
-    if (!model_note_read(sale, shard) || model_is_overtaken(sale, shard))
+    if (!note_read(sale, shard) || is_overtaken(sale, shard))
         return OUTCOME_CONFLICT;
     if (wait != ROW_WAIT && model_is_held_by_other(world, sale->index, shard))
         return OUTCOME_BUSY;
     outcome = model_wait_for_row(sale, shard, most_ms);
     if (outcome != OUTCOME_OK)
         return outcome;
-    if (model_is_overtaken(sale, shard))
+    if (is_overtaken(sale, shard))
         return OUTCOME_CONFLICT;
-    if (must_have_units && model_see(sale, shard).available <= 0)
+    if (must_have_units && see(sale, shard).available <= 0)
         return OUTCOME_SOLD_OUT;
     world->state.rows[shard].holder = sale->index;
     return OUTCOME_OK;
@@ -343,7 +429,7 @@ static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t
     uint32_t with_units = 0;
 
     for (int i = 0; i < shards; i++)
-        with_units |= (uint32_t)(model_see(sale, i).available > 0) << i;
+        with_units |= (uint32_t)(see(sale, i).available > 0) << i;
     if (with_units == 0)
         return OUTCOME_SOLD_OUT;
     for (int i = 0; i < shards; i++) {
@@ -352,7 +438,7 @@ static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t
         *shard = (first + i) % shards;
         if ((with_units >> *shard & 1U) == 0)
             continue;
-        outcome = model_transaction_win_row(sale, *shard, wait, most_ms, true);
+        outcome = win_for_update(sale, *shard, wait, most_ms, true);
         if (outcome != OUTCOME_SOLD_OUT && !(outcome == OUTCOME_BUSY && wait == ROW_SKIP_LOCKED))
             return outcome;
     }
@@ -363,7 +449,7 @@ static enum outcome read_for_update(struct model_sale *sale, int *shard, enum ro
     const int64_t left_ms =
         order_of(sale)->begun_ms + sale->sale.options->wait_ms - sale->world->state.now_ms;
     const int64_t most_ms = left_ms > SERVER_MS ? SERVER_MS : left_ms > 0 ? left_ms : 1;
-    enum outcome outcome = model_begin_step(sale);
+    enum outcome outcome = begin_step(sale);
 
     if (outcome != OUTCOME_OK)
         return outcome;
@@ -372,12 +458,12 @@ static enum outcome read_for_update(struct model_sale *sale, int *shard, enum ro
     else if (model_has_no_row(sale, *shard))
         return OUTCOME_FAILED;
     else
-        outcome = model_transaction_win_row(sale, *shard, wait, most_ms, false);
+        outcome = win_for_update(sale, *shard, wait, most_ms, false);
     if (outcome == OUTCOME_BUSY)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
     /* Who passes held rows over, or finds no unit, was refused nothing. */
     return outcome == OUTCOME_CONFLICT || (outcome == OUTCOME_BUSY && wait != ROW_SKIP_LOCKED)
-               ? model_fail(sale, outcome)
+               ? database_fail(sale, outcome)
                : outcome;
 }
 
@@ -393,10 +479,194 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
         model_say(sale, "reads the stock for update: %s", outcome_text(outcome));
         return model_answer(sale, outcome, NULL, 0);
     }
-    *row = model_see(sale, shard);
+    *row = see(sale, shard);
     row->unit = row->first_unit + row->available - 1;
     model_say(sale, "reads the stock for update: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
+}
+
+/* ---- writing */
+
+/* The token that the write carries. */
+static int64_t fence_of(const struct store_lock *under) {
+    return under != NULL ? under->fence : 0;
+}
+
+static bool holds(enum guard guard, const struct stock_row *row, const struct stock_row *seen,
+                  int64_t fence) {
+    switch (guard) {
+    case GUARD_ANY:
+        return true;
+    case GUARD_VERSION:
+        return row->version == seen->version;
+    case GUARD_VALUE:
+        return row->available == seen->available;
+    case GUARD_FENCE:
+        return row->fence == seen->fence && row->fence < fence;
+    }
+    return false;
+}
+
+/* The ledger has this order, or will have it with this transaction. */
+static bool database_is_sold(struct model_sale *sale) {
+    return sale->world->state.sold[sale->ledger].is_there ||
+           (is_in_transaction(sale) && txn_of(sale)->wrote != 0);
+}
+
+/* As Postgres does it: the guard is looked at before the row is waited for, and again once it is
+ * had. OK: it can be written. */
+static enum outcome database_win_row(struct model_sale *sale, const struct stock_row *seen,
+                                     enum guard guard, int64_t fence) {
+    struct stock_row now = see(sale, seen->shard);
+    enum outcome outcome;
+
+    if (!note_read(sale, seen->shard))
+        return database_fail(sale, OUTCOME_CONFLICT);
+    if (!holds(guard, &now, seen, fence))
+        return OUTCOME_CONFLICT;
+    if (is_overtaken(sale, seen->shard))
+        return database_fail(sale, OUTCOME_CONFLICT);
+    outcome = model_wait_for_row(sale, seen->shard, SERVER_MS);
+    if (outcome != OUTCOME_OK)
+        return database_fail(sale, outcome);
+    if (is_overtaken(sale, seen->shard))
+        return database_fail(sale, OUTCOME_CONFLICT);
+    now = see(sale, seen->shard);
+    if (!holds(guard, &now, seen, fence))
+        return OUTCOME_CONFLICT;
+    if (!note_write(sale, seen->shard))
+        return database_fail(sale, OUTCOME_CONFLICT);
+    return database_is_sold(sale) ? database_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
+}
+
+static enum outcome write_row(struct model_sale *sale, const struct stock_row *seen,
+                              int64_t fence) {
+    struct model_txn *txn = txn_of(sale);
+    struct model_txn written = {.wrote = (uint8_t)(seen->shard + 1),
+                                .available = (int32_t)seen->available - 1,
+                                .unit = (int32_t)seen->unit,
+                                .fence = (int32_t)fence};
+
+    model_say(sale, "writes %d, and sells unit %d%s", written.available, written.unit,
+              is_in_transaction(sale) ? ", once it is committed" : "");
+    if (!is_in_transaction(sale))
+        return model_sell_unit(sale, seen->shard, &written);
+    txn->wrote = written.wrote;
+    txn->available = written.available;
+    txn->unit = written.unit;
+    txn->fence = written.fence;
+    sale->world->state.rows[seen->shard].holder = sale->index;
+    return OUTCOME_SOLD;
+}
+
+enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, enum guard guard,
+                               const struct store_lock *under) {
+    struct model_sale *sale = model_of(base);
+    const int64_t fence = fence_of(under);
+    enum outcome outcome;
+
+    model_step(sale, STEP_WRITES);
+    outcome = begin_step(sale);
+    if (outcome == OUTCOME_OK && model_has_no_row(sale, seen->shard))
+        outcome = OUTCOME_FAILED;
+    if (outcome == OUTCOME_OK && sale->world->is_lost)
+        return model_lose_write(sale, (struct model_flight){.shard = (uint8_t)seen->shard,
+                                                            .guard = (uint8_t)guard,
+                                                            .available = (int32_t)seen->available,
+                                                            .version = (int32_t)seen->version,
+                                                            .unit = (int32_t)seen->unit,
+                                                            .seen_fence = (int32_t)seen->fence,
+                                                            .fence = (int32_t)fence});
+    if (outcome == OUTCOME_OK)
+        outcome = database_win_row(sale, seen, guard, fence);
+    if (outcome == OUTCOME_OK)
+        outcome = write_row(sale, seen, fence);
+    else
+        model_say(sale, "writes %" PRId64 ": %s", seen->available - 1, outcome_text(outcome));
+    return model_answer(sale, outcome, NULL, 0);
+}
+
+static enum outcome database_take(struct model_sale *sale, int shard) {
+    struct stock_row row = model_row(sale->world, shard);
+    enum outcome outcome;
+
+    if (row.available <= 0)
+        return OUTCOME_SOLD_OUT;
+    outcome = model_wait_for_row(sale, shard, SERVER_MS);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    row = model_row(sale->world, shard);
+    if (row.available <= 0)
+        return OUTCOME_SOLD_OUT;
+    if (database_is_sold(sale))
+        return OUTCOME_REPEATED;
+    row.unit = row.first_unit + row.available - 1; /* wherever a unit came back to */
+    return write_row(sale, &row, 0);
+}
+
+enum outcome model_take_stock(struct sale *base, int shard) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome = OUTCOME_FAILED;
+
+    assert(!is_in_transaction(sale));
+    model_step(sale, STEP_WRITES);
+    if (!model_has_no_row(sale, shard)) {
+        if (sale->world->is_lost)
+            return model_lose_write(
+                sale, (struct model_flight){.shard = (uint8_t)shard, .is_take = true});
+        outcome = database_take(sale, shard);
+    }
+    if (outcome != OUTCOME_SOLD)
+        model_say(sale, "takes a unit: %s", outcome_text(outcome));
+    return model_answer(sale, outcome, NULL, 0);
+}
+
+void model_land_write(struct model_sale *sale, const struct model_flight *flight) {
+    const struct stock_row seen = {.shard = flight->shard,
+                                   .available = flight->available,
+                                   .version = flight->version,
+                                   .unit = flight->unit,
+                                   .fence = flight->seen_fence};
+    const struct model_txn now = *txn_of(sale);
+    enum outcome outcome;
+
+    /* It is no part of what its order has begun since. */
+    if (is_in_transaction(sale))
+        memset(txn_of(sale), 0, sizeof now);
+    if (flight->is_take != 0) {
+        outcome = database_take(sale, flight->shard);
+    } else {
+        outcome = database_win_row(sale, &seen, (enum guard)flight->guard, flight->fence);
+        if (outcome == OUTCOME_OK)
+            outcome = write_row(sale, &seen, flight->fence);
+    }
+    *txn_of(sale) = now;
+    if (outcome == OUTCOME_SOLD)
+        model_note_written(sale->world, flight->shard); /* this one sees it, too */
+    else
+        model_say(sale, "its write arrives: %s", outcome_text(outcome));
+}
+
+enum outcome model_find_sale(struct sale *base, bool *is_found) {
+    struct model_sale *sale = model_of(base);
+
+    model_turn(sale);
+    *is_found = sale->world->state.sold[sale->ledger].is_there;
+    model_say(sale, "looks the order up: %s", *is_found ? "it is sold" : "not there");
+    return model_answer(sale, OUTCOME_OK, is_found, sizeof *is_found);
+}
+
+/* ---- transactions */
+
+enum outcome model_begin_transaction(struct sale *base, enum isolation isolation) {
+    struct model_sale *sale = model_of(base);
+    struct model_txn *txn = txn_of(sale);
+
+    assert(!is_in_transaction(sale));
+    memset(txn, 0, sizeof *txn);
+    txn->state = isolation == SERIALIZABLE ? TXN_SERIALIZABLE : TXN_READ_COMMITTED;
+    txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
+    return model_answer(sale, OUTCOME_OK, NULL, 0);
 }
 
 enum outcome model_commit(struct sale *base) {
@@ -407,16 +677,16 @@ enum outcome model_commit(struct sale *base) {
     assert(is_in_transaction(sale));
     model_step(sale, STEP_SELLS);
     if (model_is_dropped(sale)) {
-        model_transaction_end(sale->world, sale->index, TXN_NONE);
+        database_end(sale->world, sale->index, TXN_NONE);
         return OUTCOME_UNKNOWN;
     }
-    outcome = model_begin_step(sale);
+    outcome = begin_step(sale);
     if (outcome == OUTCOME_OK && txn->wrote != 0) {
-        model_doom_pivots(sale);
+        doom_pivots(sale);
         outcome = model_sell_unit(sale, txn->wrote - 1, txn);
     }
-    model_transaction_end(sale->world, sale->index,
-                          outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
+    database_end(sale->world, sale->index,
+                 outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
     if (outcome == OUTCOME_SOLD)
         model_say(sale, "commits: unit %" PRId64 " is sold", base->unit);
     else
@@ -440,24 +710,6 @@ void model_rollback(struct sale *base) {
         model_turn(sale);
         model_say(sale, "rolls back");
     }
-    model_transaction_end(sale->world, sale->index, TXN_NONE);
+    database_end(sale->world, sale->index, TXN_NONE);
     (void)model_answer(sale, OUTCOME_OK, NULL, 0);
-}
-
-uint64_t model_hash_transactions(const struct model_world *world, uint64_t hash) {
-    const struct model_state *state = &world->state;
-
-    static_assert(sizeof(struct model_txn) == 32, "no padding, which would be hashed");
-    for (int i = 0; i <= world->setup.orders; i++) {
-        struct model_txn txn = state->txns[i];
-
-        if (txn.state == TXN_NONE)
-            continue;
-        txn.idle_ms = model_from_now(world, txn.idle_ms);
-        hash = model_mix(hash + (uint64_t)i + 1, &txn, sizeof txn);
-        if (is_serial(&state->txns[i]))
-            hash = model_mix(hash, state->seen[i],
-                             sizeof **state->seen * (size_t)world->setup.options.shards);
-    }
-    return hash;
 }
