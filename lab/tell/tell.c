@@ -90,12 +90,10 @@ enum replay_end tell_schedule(struct tell *tell, struct model_world *world, stru
     if (tell->has_failed || view_has_failed(view))
         return REPLAY_NO_MEMORY;
     schedule_write(&tell->explored->shortest, tell->id);
-    if (end == REPLAY_ENDED) {
-        tell->anomalies = view_judge(view, world);
-        view_tell(view, world, tell->summary);
-    } else if (end == REPLAY_ENDLESS) {
+    if (end == REPLAY_ENDED)
+        tell->anomalies = view_tell(view, world, tell->summary);
+    else if (end == REPLAY_ENDLESS)
         tell_endless(tell, world);
-    }
     return end;
 }
 

@@ -1,10 +1,53 @@
-/* Judges the ends of schedules. */
-#include "view_internal.h"
+/* The judge's view of a schedule's end: its records and its ledger, and the verdict. */
+#include "view.h"
+
+#include "servers.h"
+#include "verdict.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* All of an end that the judgement depends on; without padding, as it is compared. */
+struct view_order {
+    uint8_t state, outcome, instance, came_after;
+    int32_t unit;
+};
+
+struct view_end {
+    uint8_t has_fault, gave_back;
+    uint8_t none[2];
+    uint32_t returned_count;
+    struct model_unit returned[2 * MODEL_UNITS];
+    int32_t in_count[MODEL_SHARDS]; /* of `available`, that came back */
+    int32_t available[MODEL_SHARDS];
+    struct model_sold sold[MODEL_ORDERS + 1];
+    struct view_order orders[MODEL_ORDERS + 1];
+};
+
+#define VIEW_KNOWN 4096 /* ends; few differ, so they hardly get into each other's way */
+
+struct view_known {
+    struct view_end end;
+    bool is_there;
+    unsigned found;
+};
+
+struct view {
+    struct recorder *recorder;
+    struct ledger ledger;
+    struct ledger_sale sales[MODEL_ORDERS + 1];
+    struct ledger_order orders[MODEL_ORDERS + 1];
+    struct ledger_row rows[MODEL_SHARDS];
+    struct ledger_returned returned[2 * MODEL_UNITS];
+    struct verdict_case judged;
+    struct verdict verdict; /* of the last that was asked */
+    bool has_failed;
+    struct view_known known[VIEW_KNOWN];
+};
 
 static const char *const names[][2] = {
 #define X(id, name, text) {name, text},
@@ -22,6 +65,188 @@ const char *view_meaning(unsigned anomaly) {
     assert(anomaly < VIEW_COUNT);
     return anomaly < ANOMALY_COUNT ? anomaly_text((enum anomaly)anomaly)
                                    : names[anomaly - ANOMALY_COUNT][1];
+}
+
+/* ---- Times. Whoever has been answered stays so: each order's `came_after` is part of that of those
+ * who came later. So the number of its bits is the level at which an order came, and it was answered
+ * just before the lowest level of those that came after it. */
+
+#define LEVEL_NS INT64_C(10000000)
+
+static int64_t view_sent_at(const struct model_order *order) {
+    return LEVEL_NS * (1 + __builtin_popcount(order->came_after));
+}
+
+static int64_t answered_at(const struct model_world *world, int index) {
+    int64_t level_ns = LEVEL_NS * (MODEL_ORDERS + 4);
+
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state != ORDER_TO_COME && (order->came_after >> index & 1U) != 0 &&
+            view_sent_at(order) < level_ns)
+            level_ns = view_sent_at(order);
+    }
+    return level_ns - LEVEL_NS / 2;
+}
+
+/* ---- what was told */
+
+/* Whoever gave a unit back was told busy in the end, as far as the judge can know of it. */
+static enum record_outcome told(const struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+
+    if ((world->state.gave_back >> index & 1U) != 0)
+        return RECORD_BUSY;
+    if (order->state != ORDER_ENDED)
+        return RECORD_UNKNOWN;
+    switch ((enum outcome)order->outcome) {
+    case OUTCOME_SOLD:
+    case OUTCOME_REPEATED:
+        return RECORD_SOLD;
+    case OUTCOME_SOLD_OUT:
+        return RECORD_SOLD_OUT;
+    case OUTCOME_BUSY:
+    case OUTCOME_CONFLICT:
+        return RECORD_BUSY;
+    case OUTCOME_UNKNOWN:
+        return RECORD_UNKNOWN;
+    case OUTCOME_OK:
+    case OUTCOME_FAILED:
+    case OUTCOME_UNKNOWN_PRODUCT:
+    case OUTCOME_BAD_STRATEGY:
+    case OUTCOME_KEY_REUSED:
+        return RECORD_FAILED;
+    }
+    return RECORD_FAILED;
+}
+
+/* A repeat is told of the unit that the ledger has. */
+static int64_t told_unit(const struct model_world *world, int index) {
+    const struct model_sold *sold = &world->state.sold[index];
+
+    if (world->state.orders[index].outcome == OUTCOME_REPEATED)
+        return sold->is_there ? sold->unit : -1;
+    return world->state.orders[index].unit;
+}
+
+static void fill_record(struct view *view, const struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+    struct record *record = &view->recorder->records[view->recorder->ended];
+
+    if (order->state == ORDER_TO_COME)
+        return;
+    *record = (struct record){.planned_ns = view_sent_at(order),
+                              .sent_ns = view_sent_at(order),
+                              .received_ns = answered_at(world, index),
+                              .unit = -1,
+                              .number = (uint32_t)index,
+                              .outcome = told(world, index),
+                              .status = 200,
+                              .instance = (int16_t)order->instance};
+    (void)snprintf(record->key, UUID_TEXT, "%s", world->sales[index].order_id);
+    if (record->outcome == RECORD_SOLD) {
+        record->unit = told_unit(world, index);
+        memcpy(record->order_id, record->key, UUID_TEXT);
+    }
+    view->recorder->ended++;
+}
+
+static void fill_records(struct view *view, const struct model_world *world) {
+    struct recorder *recorder = view->recorder;
+
+    recorder->ended = 0;
+    recorder->instance_count = (size_t)world->setup.instances;
+    for (int i = 0; i < world->setup.instances; i++)
+        (void)snprintf(recorder->instances[i], RECORD_INSTANCE_TEXT, "%s", world->instances[i]);
+    for (int i = 0; i <= world->setup.orders; i++)
+        fill_record(view, world, i);
+    recorder->count = recorder->planned = recorder->answered = recorder->ended;
+}
+
+/* ---- the ledger */
+
+/* order-svc records the order of a sale, or what became of one that it did not hear of; but a
+ * customer who was told no has none. */
+static void fill_order(struct view *view, const struct model_world *world,
+                       const struct ledger_sale *sale, int index) {
+    const enum record_outcome outcome = told(world, index);
+    struct ledger_order *order = &view->orders[view->ledger.order_count];
+
+    if (outcome != RECORD_SOLD && outcome != RECORD_UNKNOWN)
+        return;
+    *order = (struct ledger_order){.unit = sale->unit};
+    memcpy(order->order_id, sale->order_id, UUID_TEXT);
+    memcpy(order->instance, sale->instance, LEDGER_INSTANCE);
+    memcpy(order->at, sale->at, LEDGER_TIME);
+    view->ledger.order_count++;
+}
+
+static bool is_first_of_unit(const struct view *view, int64_t unit) {
+    for (size_t i = 0; i < view->ledger.sale_count; i++)
+        if (view->sales[i].unit == unit)
+            return false;
+    return true;
+}
+
+static void fill_sale(struct view *view, const struct model_world *world, int index) {
+    const struct model_sold *sold = &world->state.sold[index];
+    struct ledger_sale *sale = &view->sales[view->ledger.sale_count];
+
+    if (!sold->is_there)
+        return;
+    *sale = (struct ledger_sale){.unit = sold->unit,
+                                 .shard = sold->shard,
+                                 .fence = sold->fence,
+                                 .remaining = sold->remaining};
+    (void)snprintf(sale->order_id, UUID_TEXT, "%s", world->sales[index].order_id);
+    (void)snprintf(sale->instance, LEDGER_INSTANCE, "%s", world->instances[sold->instance]);
+    (void)snprintf(sale->at, LEDGER_TIME, "2026-01-01T00:00:00.%06dZ", sold->number);
+    view->ledger.units += is_first_of_unit(view, sale->unit);
+    view->ledger.sale_count++;
+    fill_order(view, world, sale, index);
+}
+
+static void fill_ledger(struct view *view, const struct model_world *world,
+                        const struct view_end *end) {
+    struct ledger *ledger = &view->ledger;
+
+    *ledger = (struct ledger){.initial = world->setup.stock,
+                              .row_count = (size_t)world->setup.options.shards,
+                              .sales = view->sales,
+                              .orders = view->orders,
+                              .rows = view->rows};
+    for (int i = 0; i < world->setup.options.shards; i++) {
+        const struct model_row *row = &world->state.rows[i];
+
+        view->rows[i] =
+            (struct ledger_row){.shard = i,
+                                .first_unit = row->first_unit,
+                                .initial = row->initial,
+                                .available = row->available - end->in_count[i],
+                                .returns_to_count = world->setup.options.returns_to_count};
+        ledger->available += view->rows[i].available;
+    }
+    for (size_t i = 0; i < end->returned_count; i++)
+        view->returned[i] = (struct ledger_returned){end->returned[i].shard, end->returned[i].unit};
+    ledger->returned_units = view->returned;
+    ledger->returned_count = end->returned_count;
+    ledger->returned = end->returned_count;
+    for (int i = 0; i <= world->setup.orders; i++)
+        fill_sale(view, world, i);
+    ledger->counted = (int64_t)ledger->sale_count;
+}
+
+static void view_fill(struct view *view, const struct model_world *world,
+                      const struct view_end *end) {
+    fill_records(view, world);
+    fill_ledger(view, world, end);
+    /* No doubt is left: nobody was late, and all schedules together show every race. */
+    view->judged = (struct verdict_case){.ledgers = &view->ledger,
+                                         .items = 1,
+                                         .recorder = view->recorder,
+                                         .is_keyless = end->gave_back != 0,
+                                         .stuck_ns = INT64_MAX / 4};
 }
 
 /* ---- what is known again: all that the judgement depends on */
@@ -76,7 +301,7 @@ static bool is_nonsense(enum outcome outcome) {
     return is_failure(outcome) && outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED;
 }
 
-int64_t view_left(const struct model_world *world) {
+static int64_t left_of(const struct model_world *world) {
     int64_t left = world->state.returned_count;
 
     for (int i = 0; i < world->setup.options.shards; i++)
@@ -104,7 +329,7 @@ static unsigned judge_answers(const struct model_world *world) {
             (is_nonsense(outcome) || (is_failure(outcome) && world->state.faults_made == 0)))
             found |= 1U << VIEW_NO_ANSWER;
     }
-    if (view_left(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
+    if (left_of(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
         found |= 1U << ANOMALY_STUCK;
     return found;
 }
@@ -137,12 +362,6 @@ unsigned view_judge(struct view *view, const struct model_world *world) {
     return known->found;
 }
 
-unsigned view_judge_anew(struct view *view, const struct model_world *world) {
-    const struct view_end end = view_end_of(world);
-
-    return ask_judge(view, world, &end);
-}
-
 bool view_has_failed(const struct view *view) {
     return view->has_failed;
 }
@@ -165,4 +384,100 @@ void view_free(struct view *view) {
         return;
     recorder_free(view->recorder);
     free(view);
+}
+
+/* ---- what is wrong, in the judge's words, about the orders by their letters */
+
+/* The letter of the order with this id, as everywhere in the lab. */
+static char view_letter_of(const struct model_world *world, const char *order_id) {
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (strcmp(world->sales[i].order_id, order_id) == 0)
+            return (char)('A' + i);
+    return '?';
+}
+
+/* Is `at` the judge's name of an operation, and not the article of "A count may only fall"? */
+static bool is_name(const struct counterexample *example, const char *line, const char *at) {
+    return *at >= 'A' && *at < 'A' + (int)example->ops && (at == line || !isalnum(at[-1])) &&
+           !isalnum(at[1]) && strncmp(at, "A count ", 8) != 0;
+}
+
+/* The judge calls its operations A, B and C in each counterexample; here they have their letters.
+ */
+static void say_line(FILE *to, const struct model_world *world,
+                     const struct counterexample *example, const char *line) {
+    for (const char *at = line; *at != '\0'; at++) {
+        char letter = *at;
+
+        if (is_name(example, line, at))
+            letter = view_letter_of(world, example->order_id[*at - 'A']);
+        putc(letter, to);
+    }
+}
+
+static void say_example(FILE *to, const struct model_world *world,
+                        const struct counterexample *example) {
+    bool is_first = true;
+
+    for (size_t i = 0; i < example->lines; i++) {
+        const char *line = example->line[i];
+
+        if (line[0] != '\0' && strncmp(line + 1, " = ", 3) == 0)
+            continue; /* "A = order …": its times are made up */
+        fputs(is_first ? "" : " ", to);
+        say_line(to, world, example, line);
+        is_first = false;
+    }
+}
+
+/* A strategy may answer any number. */
+static const char *view_name_of(uint8_t outcome) {
+    return outcome <= OUTCOME_KEY_REUSED ? outcome_name((enum outcome)outcome) : "nonsense";
+}
+
+static void say_answers(FILE *to, const struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_RUNS)
+            fprintf(to, "%c does not end.", 'A' + i);
+        else if (order->state == ORDER_ENDED && is_failure((enum outcome)order->outcome))
+            fprintf(to, "%c was answered %s%s%s, and nothing had failed.", 'A' + i,
+                    view_name_of(order->outcome),
+                    world->sales[i].sale.message[0] != '\0' ? ": " : "",
+                    world->sales[i].sale.message);
+        else
+            continue;
+        return;
+    }
+}
+
+static void say_stuck(FILE *to, const struct model_world *world) {
+    const struct model_order *last = &world->state.orders[world->setup.orders];
+    const int64_t left = left_of(world);
+
+    fprintf(to, "%" PRId64 " unit%s left, and the last customer, %c, who came alone, ", left,
+            left == 1 ? " is" : "s are", 'A' + world->setup.orders);
+    if (last->state == ORDER_ENDED)
+        fprintf(to, "was told %s.", view_name_of(last->outcome));
+    else
+        fprintf(to, "was not answered.");
+}
+
+unsigned view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]) {
+    const struct view_end end = view_end_of(world);
+    const unsigned found = ask_judge(view, world, &end);
+    FILE *to = fmemopen(text, VIEW_TEXT, "w");
+
+    text[0] = '\0';
+    if (to == NULL)
+        return found;
+    if (view->verdict.counterexamples > 0)
+        say_example(to, world, &view->verdict.counterexample[0]);
+    else if ((found & (1U << ANOMALY_STUCK)) != 0)
+        say_stuck(to, world);
+    else if ((found & (1U << VIEW_NO_ANSWER | 1U << VIEW_ENDLESS)) != 0)
+        say_answers(to, world);
+    (void)fclose(to);
+    return found;
 }

@@ -42,7 +42,8 @@ void view_free(struct view *view); /* or NULL */
 unsigned view_judge(struct view *view, const struct model_world *world);
 /* There was no memory to judge with, and a 0 may be wrong. */
 bool view_has_failed(const struct view *view);
-/* Why, in a sentence or more, with the orders' letters; "" when nothing is wrong. */
-void view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]);
+/* The same, judged anew; and why, in a sentence or more, with the orders' letters, "" when nothing
+ * is wrong. */
+unsigned view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]);
 
 #endif
