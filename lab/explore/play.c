@@ -1,15 +1,16 @@
 /* Orders as fibers. */
 #include "play.h"
 
+#include "explore.h"
 #include "fiber.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static struct {
     struct model_world *world;
     struct fiber_event go[MODEL_ORDERS + 1];
     bool is_begun[MODEL_ORDERS + 1], has_ended[MODEL_ORDERS + 1];
-    int steps[MODEL_ORDERS + 1];
 } play;
 
 static void play_on_turn(struct model_world *world, int index) {
@@ -29,7 +30,6 @@ static void play_drop(int index) {
     if (play.is_begun[index] && !play.has_ended[index])
         fiber_discard(&play.go[index]);
     play.is_begun[index] = play.has_ended[index] = false;
-    play.steps[index] = 0;
 }
 
 void play_end(struct model_world *world) {
@@ -38,19 +38,17 @@ void play_end(struct model_world *world) {
     play.world = NULL;
 }
 
-int play_begin(struct model_world *world) {
+void play_begin(struct model_world *world) {
     if (play.world != NULL)
         play_end(play.world);
     play.world = world;
     world->turn = play_on_turn;
     model_begin(world);
-    return 0;
 }
 
 int play_move(struct model_world *world, struct model_move move) {
     assert(world == play.world);
     if (model_make(world, move)) {
-        play.steps[move.who]++;
         if (play.is_begun[move.who]) {
             fiber_event_set(&play.go[move.who]);
         } else {
@@ -69,6 +67,18 @@ int play_move(struct model_world *world, struct model_move move) {
     return 0;
 }
 
-int play_steps(int index) {
-    return play.steps[index];
+int explore_steps_alone(const struct model_setup *setup) {
+    struct model_world *world = calloc(1, sizeof *world);
+    int err = 0, steps = 0;
+
+    if (world == NULL)
+        return -1;
+    world->setup = *setup;
+    world->setup.orders = 1;
+    play_begin(world);
+    for (; steps < EXPLORE_MOVES && err == 0 && model_is_ready(world, 0); steps++)
+        err = play_move(world, (struct model_move){MOVE_RUN, 0});
+    play_end(world);
+    free(world);
+    return err == 0 ? steps : -1;
 }

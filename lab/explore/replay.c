@@ -198,8 +198,7 @@ enum replay_end explore_replay(struct model_world *world, struct schedule *sched
     world->data = &telling;
     world->say = replay != NULL ? replay_on_say : NULL;
     *at = 0;
-    if (play_begin(world) != 0)
-        return REPLAY_NO_MEMORY;
+    play_begin(world);
     while (end == REPLAY_ENDED && (count = model_moves(world, moves)) > 0) {
         if (*at == schedule->count && *at < EXPLORE_MOVES)
             schedule->moves[schedule->count++] = moves[0];

@@ -2,13 +2,91 @@
 #include "explore.h"
 
 #include "play.h"
-#include "table.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define ASK_EVERY 1024 /* runs */
 #define NOBODY    0xff
+
+/* ---- What is known of states: a table with open addressing, by their hash. */
+
+/* The way from a state to the nearest violation: fewest preemptions and faults, then fewest moves.
+ */
+struct distance {
+    uint16_t cost, moves;
+};
+static const struct distance no_way = {UINT16_MAX, UINT16_MAX};
+
+static bool is_nearer(struct distance a, struct distance b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.moves < b.moves;
+}
+
+struct known {
+    uint64_t key;       /* 0: a free place */
+    uint64_t schedules; /* from here to the end */
+    uint64_t violated;  /* of these */
+    struct distance distance;
+    struct model_move nearest; /* to take; when there is a way */
+};
+
+struct table {
+    struct known *places;
+    size_t count, size;
+};
+
+#define TABLE_LEAST 4096
+
+static struct known *table_place_of(const struct table *table, uint64_t key) {
+    size_t at = (size_t)key & (table->size - 1);
+
+    while (table->places[at].key != 0 && table->places[at].key != key)
+        at = (at + 1) & (table->size - 1);
+    return &table->places[at];
+}
+
+/* NULL: not known. */
+static const struct known *table_find(const struct table *table, uint64_t key) {
+    const struct known *place;
+
+    if (table->size == 0)
+        return NULL;
+    place = table_place_of(table, key);
+    return place->key == key ? place : NULL;
+}
+
+/* While the old places are copied, both are there. */
+static int table_grow(struct table *table, size_t bytes) {
+    struct table larger = {.size = table->size > 0 ? 2 * table->size : TABLE_LEAST};
+
+    if ((larger.size + table->size) * sizeof *larger.places > bytes)
+        return -1;
+    larger.places = calloc(larger.size, sizeof *larger.places);
+    if (larger.places == NULL)
+        return -1;
+    for (size_t i = 0; i < table->size; i++)
+        if (table->places[i].key != 0)
+            *table_place_of(&larger, table->places[i].key) = table->places[i];
+    larger.count = table->count;
+    free(table->places);
+    *table = larger;
+    return 0;
+}
+
+/* Its key is not there yet. 0, or -1 without memory, or when more than `bytes` were needed. */
+static int table_add(struct table *table, const struct known *known, size_t bytes) {
+    struct known *place;
+
+    if (table->count * 4 >= table->size * 3 && table_grow(table, bytes) != 0)
+        return -1;
+    place = table_place_of(table, known->key);
+    assert(place->key == 0);
+    *place = *known;
+    table->count++;
+    return 0;
+}
+
+/* ---- the search */
 
 /* A state with a choice, on the way to where the search is. */
 struct choice {
@@ -168,18 +246,18 @@ static void begin_choice(struct search *search, uint64_t key, const struct model
     choice->at = 0;
     for (size_t i = 0; i < count; i++)
         choice->moves[i] = moves[i];
-    choice->known = (struct known){.key = key, .distance = DISTANCE_NONE};
+    choice->known = (struct known){.key = key, .distance = no_way};
     search->forced = 0;
 }
 
-static int begin_run(struct search *search) {
+static void begin_run(struct search *search) {
     search->schedule.count = 0;
     search->preemptions = search->exploration->preemptions;
     search->last = NOBODY;
     search->forced = 0;
     search->cost = 0;
     search->exploration->runs++;
-    return play_begin(&search->world);
+    play_begin(&search->world);
 }
 
 /* From the beginning to the choice whose next way is taken; what lies between choices is forced. */
@@ -222,7 +300,7 @@ static struct known search_judge(struct search *search) {
         keep_nearest(search);
     return (struct known){.schedules = 1,
                           .violated = found != 0,
-                          .distance = found != 0 ? (struct distance){0, 0} : DISTANCE_NONE};
+                          .distance = found != 0 ? (struct distance){0, 0} : no_way};
 }
 
 /* When all has ended but the last customer, how it came to this is all the same. */
@@ -286,7 +364,8 @@ static int search_all(struct search *search) {
     int more = 1;
 
     while (more == 1) {
-        if (begin_run(search) != 0 || search_make_again(search) != 0)
+        begin_run(search);
+        if (search_make_again(search) != 0)
             return -1;
         switch (search_go_on(search, &found)) {
         case -1:
@@ -309,7 +388,7 @@ static int search_all(struct search *search) {
 
 /* Where the search was stopped, the choices that are not done yet know no less. */
 static int search_add_up(struct search *search) {
-    struct known found = {.distance = DISTANCE_NONE};
+    struct known found = {.distance = no_way};
     uint16_t forced = 0;
 
     while (search->depth > 0) {
@@ -334,8 +413,7 @@ static int find_shortest(struct search *search) {
     struct model_move moves[MODEL_MOVES];
     size_t count;
 
-    if (begin_run(search) != 0)
-        return -1;
+    begin_run(search);
     search->exploration->runs--;
     while ((count = find_moves(search, moves)) > 0) {
         struct model_move move = moves[0];
@@ -353,25 +431,6 @@ static int find_shortest(struct search *search) {
     return 0;
 }
 
-int explore_steps_alone(const struct model_setup *setup) {
-    struct search *search = calloc(1, sizeof *search);
-    int steps = -1, err;
-
-    if (search == NULL)
-        return -1;
-    search->world.setup = *setup;
-    search->world.setup.orders = 1;
-    err = play_begin(&search->world);
-    while (err == 0 && search->schedule.count++ < EXPLORE_MOVES &&
-           model_is_ready(&search->world, 0))
-        err = play_move(&search->world, (struct model_move){MOVE_RUN, 0});
-    if (err == 0)
-        steps = play_steps(0);
-    play_end(&search->world);
-    free(search);
-    return steps;
-}
-
 int explore(struct exploration *exploration) {
     struct search *search = calloc(1, sizeof *search);
     int err = -1;
@@ -380,7 +439,7 @@ int explore(struct exploration *exploration) {
         return -1;
     search->exploration = exploration;
     search->world.setup = exploration->setup;
-    search->nearest = DISTANCE_NONE;
+    search->nearest = no_way;
     exploration->end = EXPLORE_COMPLETE;
     exploration->runs = exploration->schedules = exploration->violated = 0;
     err = search_all(search);
@@ -391,7 +450,7 @@ int explore(struct exploration *exploration) {
         !exploration->is_naive)
         err = find_shortest(search);
     play_end(&search->world);
-    table_free(&search->table);
+    free(search->table.places);
     free(search);
     return err;
 }

@@ -43,7 +43,7 @@ static void begin(int orders, int stock, unsigned faults) {
                                        .instances = 1,
                                        .stock = stock,
                                        .faults = faults};
-    assert_int_equal(play_begin(&world), 0);
+    play_begin(&world);
 }
 
 static bool is_offered(enum model_move_kind kind, int who) {

