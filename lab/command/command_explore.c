@@ -6,7 +6,8 @@
 #include "fiber.h"
 #include "settings.h"
 #include "shell_word.h"
-#include "source.h"
+#include "spec.h"
+#include "student.h"
 #include "tell.h"
 
 #include <assert.h>
@@ -63,29 +64,54 @@ __attribute__((format(printf, 1, 2))) static int command_explore_refuse(const ch
     return EXIT_USAGE;
 }
 
-/* ---- what is explored */
+/* ---- what is explored: a strategy's spec, or a student's file */
 
-/* The faults that the strategy's own table says it survives. */
-static unsigned survived_by(const struct strategy *strategy) {
-    return strategy->survives;
+static int command_explore_fail(const char *message, int code) {
+    fprintf(stderr, "lab explore: %s\n", message);
+    return code;
+}
+
+/* NULL, and `message` says why. */
+static const struct strategy *load_file(const char *path, char message[STUDENT_MESSAGE]) {
+    const struct strategy *strategy = NULL;
+    struct student_file file;
+
+    if (student_build(path, &file) == STUDENT_OK)
+        strategy = student_load(file.object, message);
+    else
+        memcpy(message, file.message, sizeof file.message);
+    student_remove(&file); /* it is loaded; and may end us where nobody removes anything */
+    return strategy;
+}
+
+static int read_spec(const char *name, struct strategy_spec *spec) {
+    const size_t length = strlen(name);
+    const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
+    const struct strategy *strategy = NULL;
+    char text[512], message[STUDENT_MESSAGE];
+
+    (void)snprintf(text, sizeof text, "%s%s%s", is_file ? "exercise" : name,
+                   set.options[0] != '\0' ? "," : "", set.options);
+    if (is_file && (strategy = load_file(name, message)) == NULL)
+        return command_explore_fail(message, EXIT_USAGE);
+    if (is_file ? spec_parse_of(strategy, text, spec, message) != 0
+                : spec_parse(text, spec, message) != 0)
+        return command_explore_fail(message, EXIT_USAGE);
+    return 0;
 }
 
 static int command_explore_read_faults(const struct strategy *strategy, unsigned *faults) {
-    char names[200] = "none, survives";
-    size_t used = strlen(names);
+    char names[MODEL_FAULTS_TEXT];
 
     if (strcmp(set.faults, "survives") == 0) {
-        *faults = survived_by(strategy);
+        *faults = strategy->survives; /* as its own table says */
         return 0;
     }
     if (model_faults_read(set.faults, faults) == 0)
         return 0;
-    for (int i = 0; i < FAULT_COUNT; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, ", %s",
-                                 sale_fault_name((enum sale_fault)i));
-    assert(used < sizeof names);
-    return command_explore_refuse("--faults: one of \"%.60s\" is no fault; there are %s",
-                                  set.faults, names);
+    return command_explore_refuse(
+        "--faults: one of \"%.60s\" is no fault; there are none, survives, %s", set.faults,
+        model_faults_write(SURVIVES_ALL, ", ", names));
 }
 
 static int set_up(const struct strategy_spec *spec, struct exploration *it) {
@@ -212,11 +238,6 @@ static int command_explore_code_of(const struct tell *tell) {
     return it->end == EXPLORE_COMPLETE ? check_steps(it) : EXIT_INCOMPLETE;
 }
 
-static int command_explore_fail(void) {
-    fprintf(stderr, "lab explore: out of memory\n");
-    return EXIT_INTERNAL;
-}
-
 static int command_explore_make_again(struct tell *tell) {
     static struct model_world world;
     size_t at;
@@ -234,7 +255,7 @@ static int command_explore_make_again(struct tell *tell) {
     case REPLAY_NO_MEMORY:
         break;
     }
-    return command_explore_fail();
+    return command_explore_fail("out of memory", EXIT_INTERNAL);
 }
 
 static int command_explore_run(struct tell *tell) {
@@ -246,7 +267,7 @@ static int command_explore_run(struct tell *tell) {
             return command_explore_refuse("--replay: \"%.100s\" is no schedule's id", tell->replay);
         it->schedules = it->runs = 1;
     } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
-        return command_explore_fail();
+        return command_explore_fail("out of memory", EXIT_INTERNAL);
     }
     if (it->shortest.count > 0)
         code = command_explore_make_again(tell);
@@ -284,23 +305,22 @@ static char *command_explore_write_command(int argc, char **argv) {
 
 static int explore_source(const char *name, const char *command) {
     static struct exploration it;
-    struct source source;
+    struct strategy_spec spec;
     struct tell tell = {.spec = name,
                         .options = set.options,
                         .replay = set.replay,
                         .command = command,
                         .explored = &it};
-    int code = source_open(&source, name, set.options);
+    int code = read_spec(name, &spec);
 
+    if (code == 0 && (work.view = view_make()) == NULL)
+        code = command_explore_fail("out of memory", EXIT_INTERNAL);
     if (code == 0)
-        work.view = view_make();
-    if (code == 0)
-        code = work.view == NULL ? command_explore_fail() : set_up(&source.spec, &it);
+        code = set_up(&spec, &it);
     if (code == 0)
         code = command_explore_run(&tell);
     view_free(work.view);
     tell_free(&tell);
-    source_close(&source);
     return code;
 }
 
@@ -310,7 +330,7 @@ int command_explore(int argc, char **argv) {
     int code;
 
     if (command == NULL)
-        return command_explore_fail();
+        return command_explore_fail("out of memory", EXIT_INTERNAL);
     result = settings_read(table, &program, &argc, argv, NULL);
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
     (void)signal(SIGALRM, on_alarm);

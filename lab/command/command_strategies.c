@@ -5,8 +5,8 @@
 #include "json_text.h"
 #include "settings.h"
 #include "strategies.h"
+#include "tell.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 static struct { bool is_json; } set;
@@ -24,29 +24,18 @@ static const struct settings_program program = {
 
 /* ---- as text */
 
-/* "crash, expiry", or `none`. */
-static const char *names_of(unsigned faults, const char *none, char text[80]) {
-    size_t used = 0;
-
-    for (int i = 0; i < FAULT_COUNT; i++)
-        if ((faults >> i & 1U) != 0)
-            used += (size_t)snprintf(text + used, 80 - used, "%s%s", used > 0 ? ", " : "",
-                                     sale_fault_name((enum sale_fault)i));
-    assert(used < 80); /* all names have room */
-    return used > 0 ? text : none;
-}
-
 static int command_strategies_print_text(void) {
-    char survives[80], breaks[80];
+    char survives[MODEL_FAULTS_TEXT], breaks[MODEL_FAULTS_TEXT];
 
     printf("%-16s  %-5s  %-42s  %s\n", "strategy", "right", "survives", "broken by");
     for (size_t i = 0; strategies[i] != NULL; i++) {
         const struct strategy *strategy = strategies[i];
 
+        (void)model_faults_write(strategy->survives, ", ", survives);
+        (void)model_faults_write(SURVIVES_ALL & ~strategy->survives, ", ", breaks);
         if (strategy->is_right)
             printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "yes",
-                   names_of(strategy->survives, "-", survives),
-                   names_of(SURVIVES_ALL & ~strategy->survives, "-", breaks));
+                   survives[0] != '\0' ? survives : "-", breaks[0] != '\0' ? breaks : "-");
         else
             printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "no", "-", "needs no fault");
     }
@@ -55,27 +44,17 @@ static int command_strategies_print_text(void) {
 
 /* ---- as JSON */
 
-static json_t *command_strategies_json_faults(unsigned faults) {
-    json_t *names = json_array();
-
-    for (int i = 0; i < FAULT_COUNT; i++)
-        if ((faults >> i & 1U) != 0)
-            json_text_append(&names, json_text(sale_fault_name((enum sale_fault)i)));
-    return names;
-}
-
 static int command_strategies_print_json(void) {
     json_t *all = json_array();
 
     for (size_t i = 0; strategies[i] != NULL; i++) {
         const struct strategy *strategy = strategies[i];
 
-        json_text_append(
-            &all,
-            JSON_TEXT_OBJECT(
-                {"name", json_text(strategy->name)}, {"right", json_boolean(strategy->is_right)},
-                {"survives", command_strategies_json_faults(strategy->survives)},
-                {"breaks", command_strategies_json_faults(SURVIVES_ALL & ~strategy->survives)}));
+        json_text_append(&all, JSON_TEXT_OBJECT({"name", json_text(strategy->name)},
+                                                {"right", json_boolean(strategy->is_right)},
+                                                {"survives", tell_json_faults(strategy->survives)},
+                                                {"breaks", tell_json_faults(SURVIVES_ALL &
+                                                                            ~strategy->survives)}));
     }
     return json_text_print(all, stdout);
 }

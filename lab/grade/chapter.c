@@ -5,27 +5,14 @@
 #include "model.h"
 
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct reading {
     const char *path;
-    char *why;
+    struct why *why;
 };
-
-__attribute__((format(printf, 2, 3))) static int chapter_refuse(const struct reading *reading,
-                                                                const char *format, ...) {
-    va_list args;
-    int used = snprintf(reading->why, CHAPTER_WHY, "%s: ", reading->path);
-
-    va_start(args, format);
-    if (used > 0 && used < CHAPTER_WHY)
-        (void)vsnprintf(reading->why + used, CHAPTER_WHY - (size_t)used, format, args);
-    va_end(args);
-    return -1;
-}
 
 static int chapter_find_folder(struct chapter *chapter, const char *lab) {
     char start[8];
@@ -49,8 +36,8 @@ static int read_text(const struct reading *reading, const json_t *from, const ch
     const char *value = json_string_value(json_object_get(from, name));
 
     if (value == NULL || strlen(value) >= size)
-        return chapter_refuse(reading, "\"%s\" is to be a text of at most %zu bytes", name,
-                              size - 1);
+        return why_set(reading->why, "%s: \"%s\" is to be a text of at most %zu bytes",
+                       reading->path, name, size - 1);
     strcpy(text, value);
     return 0;
 }
@@ -61,7 +48,8 @@ static int chapter_read_number(const struct reading *reading, const json_t *from
 
     if (!json_is_integer(value) || json_integer_value(value) < least ||
         json_integer_value(value) > most)
-        return chapter_refuse(reading, "\"%s\" is to be a number from %d to %d", name, least, most);
+        return why_set(reading->why, "%s: \"%s\" is to be a number from %d to %d", reading->path,
+                       name, least, most);
     *number = (int)json_integer_value(value);
     return 0;
 }
@@ -81,7 +69,8 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
         chapter_read_number(reading, from, "preemptions", 0, 20, &check->preemptions) != 0)
         return -1;
     if (model_faults_read(faults, &check->faults) != 0)
-        return chapter_refuse(reading, "\"faults\": \"%s\" has one that does not exist", faults);
+        return why_set(reading->why, "%s: \"faults\": \"%s\" has one that does not exist",
+                       reading->path, faults);
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;
     return json_object_get(from, "max_steps") == NULL
@@ -98,17 +87,20 @@ static int chapter_read_all(const struct reading *reading, const json_t *from,
     if (read_text(reading, from, "title", chapter->title, sizeof chapter->title) != 0)
         return -1;
     if (json_array_size(checks) < 1 || json_array_size(checks) > CHAPTER_CHECKS)
-        return chapter_refuse(reading, "\"checks\" is to have 1 to %d", CHAPTER_CHECKS);
+        return why_set(reading->why, "%s: \"checks\" is to have 1 to %d", reading->path,
+                       CHAPTER_CHECKS);
     json_array_foreach (checks, i, check) {
         if (read_check(reading, check, &chapter->checks[i]) != 0)
             return -1;
         points += chapter->checks[i].points;
     }
     chapter->check_count = i;
-    return points == 100 ? 0 : chapter_refuse(reading, "the points add up to %d, not 100", points);
+    return points == 100 ? 0
+                         : why_set(reading->why, "%s: the points add up to %d, not 100",
+                                   reading->path, points);
 }
 
-int chapter_read(struct chapter *chapter, const char *lab, int number, char why[CHAPTER_WHY]) {
+int chapter_read(struct chapter *chapter, const char *lab, int number, struct why *why) {
     char path[CHAPTER_PATH + 16];
     const struct reading reading = {path, why};
     json_error_t error;
@@ -118,11 +110,11 @@ int chapter_read(struct chapter *chapter, const char *lab, int number, char why[
     *chapter = (struct chapter){.number = number};
     (void)snprintf(path, sizeof path, "%s", lab);
     if (chapter_find_folder(chapter, lab) != 0)
-        return chapter_refuse(&reading, "it has no chapter %d", number);
+        return why_set(why, "%s: it has no chapter %d", path, number);
     (void)snprintf(path, sizeof path, "%s/chapter.json", chapter->folder);
     from = json_read_file(path, &error);
     if (from == NULL)
-        return chapter_refuse(&reading, "line %d: %s", error.line, error.text);
+        return why_set(why, "%s: line %d: %s", path, error.line, error.text);
     err = chapter_read_all(&reading, from, chapter);
     json_decref(from);
     return err;

@@ -2,6 +2,8 @@
 #ifndef LAB_CHAPTER_H
 #define LAB_CHAPTER_H
 
+#include "why.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,9 +31,8 @@ struct chapter {
     size_t check_count;
 };
 
-#define CHAPTER_WHY 300
 /* Chapter `number` among the folders in `lab`: 0; or -1, and `why` says what is wrong with it. */
 __attribute__((warn_unused_result)) int chapter_read(struct chapter *chapter, const char *lab,
-                                                     int number, char why[CHAPTER_WHY]);
+                                                     int number, struct why *why);
 
 #endif

@@ -1,11 +1,15 @@
-/* A student's file, checked. */
+/* A student's file, checked, and told. */
 #include "grading.h"
 
+#include "model.h"
+#include "shell_word.h"
 #include "student.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,4 +78,120 @@ int grading_points(const struct grading *grading) {
             points += grading->chapter.checks[i].points;
     assert(points <= 100); /* chapter_read() has added up those of all checks */
     return points;
+}
+
+/* ---- told to people */
+
+static void print_bound(const struct check *check, FILE *to) {
+    char faults[MODEL_FAULTS_TEXT];
+
+    fprintf(to, "--orders %d --instances %d --stock %d --preemptions %d --faults %s", check->orders,
+            check->instances, check->stock, check->preemptions,
+            check->faults == 0 ? "none" : model_faults_write(check->faults, ",", faults));
+    if (check->options[0] != '\0') {
+        fputs(" --options ", to);
+        shell_word_print(check->options, strlen(check->options), to);
+    }
+}
+
+static void print_failure(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+    const struct attempt *attempt = &grading->attempts[i];
+    const struct check *check = &grading->chapter.checks[i];
+
+    fprintf(to, "      %s\n", attempt->summary);
+    if (is_whole && attempt->story[0] != '\0')
+        fprintf(to, "%s", attempt->story);
+    if (attempt->id[0] != '\0') {
+        fputs("      See it: lab explore ", to);
+        shell_word_print(grading->name, strlen(grading->name), to);
+        fputc(' ', to);
+        print_bound(check, to);
+        fprintf(to, " --replay %s\n", attempt->id);
+    }
+    fprintf(to, "      Next: %s\n", check->advice);
+}
+
+/* What it says of one check that was attempted. */
+static void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+    const struct attempt *attempt = &grading->attempts[i];
+    const struct check *check = &grading->chapter.checks[i];
+    const bool holds = attempt->end == ATTEMPT_HOLDS;
+
+    assert(i < grading->attempted);
+    fprintf(to, "  %-6s %3d of %3d  %s", holds ? "holds" : "FAILS", holds ? check->points : 0,
+            check->points, check->name);
+    if (holds)
+        fprintf(to, ": all %" PRId64 " schedules\n", attempt->schedules);
+    else if (attempt->end == ATTEMPT_VIOLATED && attempt->violated > 0)
+        fprintf(to, ": %" PRId64 " of %" PRId64 " schedules fail\n", attempt->violated,
+                attempt->schedules);
+    else
+        fprintf(to, "\n");
+    if (!holds)
+        print_failure(grading, i, to, is_whole);
+}
+
+void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
+    fprintf(to, "Chapter %d, %s: ", grading->chapter.number, grading->chapter.title);
+    shell_word_print(grading->name, strlen(grading->name), to);
+    fputc('\n', to);
+    if (grading->file != GRADING_CHECKED)
+        fprintf(to, "  %s\n", grading->why);
+    for (size_t i = 0; i < grading->attempted; i++)
+        grading_print_check(grading, i, to, is_whole);
+    fprintf(to, "  %d of 100 points\n", grading_points(grading));
+}
+
+/* ---- Gradescope's results.json, as its documentation has it (Autograder specifications, Output
+ * format) */
+
+/* What is told of one check, as a new string. */
+static json_t *output_of(const struct grading *grading, size_t i) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    json_t *string;
+
+    if (to == NULL)
+        return NULL;
+    grading_print_check(grading, i, to, true);
+    string = fclose(to) == 0 ? json_string(text) : NULL;
+    free(text);
+    return string;
+}
+
+static json_t *test_of(const struct grading *grading, size_t i) {
+    const struct check *check = &grading->chapter.checks[i];
+    const struct attempt *attempt = &grading->attempts[i];
+    const bool is_attempted = i < grading->attempted;
+    const bool holds = is_attempted && attempt->end == ATTEMPT_HOLDS;
+    char number[16];
+
+    (void)snprintf(number, sizeof number, "%d.%zu", grading->chapter.number, i + 1);
+    return json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:o*, s:{s:s, s:I, s:s}}", "name", check->name,
+                     "number", number, "score", holds ? check->points : 0, "max_score",
+                     check->points, "status", holds ? "passed" : "failed", "visibility", "visible",
+                     "output", is_attempted ? output_of(grading, i) : json_string(grading->why),
+                     "extra_data", "file", grading->name, "schedules",
+                     (json_int_t)(is_attempted ? attempt->schedules : 0), "replay",
+                     is_attempted ? attempt->id : "");
+}
+
+int gradings_write_json(const struct grading *gradings, size_t count, FILE *to) {
+    json_t *tests = json_array(), *whole;
+    int points = 0, err = tests == NULL;
+
+    for (size_t i = 0; i < count && err == 0; i++) {
+        points += grading_points(&gradings[i]);
+        for (size_t j = 0; j < gradings[i].chapter.check_count && err == 0; j++)
+            err = json_array_append_new(tests, test_of(&gradings[i], j));
+    }
+    whole = json_pack("{s:i, s:s, s:s, s:o}", "score", points, "output_format", "text",
+                      "visibility", "visible", "tests", tests);
+    if (err == 0 && whole != NULL)
+        err = json_dumpf(whole, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF;
+    else
+        errno = ENOMEM;
+    json_decref(whole);
+    return err == 0 && whole != NULL ? 0 : -1;
 }

@@ -33,8 +33,6 @@ int grading_points(const struct grading *grading);
 /* For people: a line for each check; for one that fails its advice, what went wrong and how to see
  * it again. With `is_whole` the schedule, too. */
 void grading_print(const struct grading *grading, FILE *to, bool is_whole);
-/* What it says of one check that was attempted. */
-void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool is_whole);
 /* Gradescope's results.json of several: 0, or -1 with errno. */
 __attribute__((warn_unused_result)) int gradings_write_json(const struct grading *gradings,
                                                             size_t count, FILE *to);

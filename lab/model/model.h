@@ -63,5 +63,8 @@ void model_let_pass(struct model_world *world, int64_t now_ms);
 
 /* "none", or names with commas between: 0, or -1 when one is no fault. */
 __attribute__((warn_unused_result)) int model_faults_read(const char *text, unsigned *faults);
+/* Their names; returns `text`, "" for none. */
+#define MODEL_FAULTS_TEXT 80
+char *model_faults_write(unsigned faults, const char *between, char text[MODEL_FAULTS_TEXT]);
 
 #endif

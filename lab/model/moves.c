@@ -5,6 +5,7 @@
 #include "servers.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- What was sent, and may arrive later or never: a write whose reply is lost, and the last step
@@ -614,4 +615,16 @@ int model_faults_read(const char *text, unsigned *faults) {
         text += length + (text[length] == ',');
     }
     return 0;
+}
+
+char *model_faults_write(unsigned faults, const char *between, char text[MODEL_FAULTS_TEXT]) {
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if ((faults >> i & 1U) != 0)
+            used += (size_t)snprintf(text + used, MODEL_FAULTS_TEXT - used, "%s%s",
+                                     used > 0 ? between : "", sale_fault_name((enum sale_fault)i));
+    assert(used < MODEL_FAULTS_TEXT); /* all names have room */
+    return text;
 }

@@ -193,35 +193,6 @@ static bool gate_is_plain(const char *text) {
     return true;
 }
 
-enum student_end gate_read(struct gate_source *source, const char *path,
-                           struct student_file *file) {
-    int fd;
-    ssize_t size;
-    enum student_end end = open_regular(path, &fd, file);
-
-    if (end != STUDENT_OK)
-        return end;
-    size = read_whole(fd, source->text, sizeof source->text);
-    (void)close(fd);
-    if (size < 0)
-        return gate_refuse(file, "%s: it cannot be read", file->name);
-    if (size > STUDENT_SOURCE)
-        return gate_refuse(file, "%s: it has more than %d bytes", file->name, STUDENT_SOURCE);
-    source->size = (size_t)size;
-    source->text[size] = '\0';
-    if (strlen(source->text) != source->size)
-        return gate_refuse(file, "%s: it is not a text", file->name);
-    if (strncmp(source->text, "\xef\xbb\xbf", 3) == 0)
-        memcpy(source->text, "   ", 3);
-    join_lines(source);
-    if (!gate_is_plain(source->text) || !blank(source->code))
-        return gate_refuse(file,
-                           "%s: write it without R\"(texts)\" and without form feeds, vertical "
-                           "tabs and lone carriage returns",
-                           file->name);
-    return STUDENT_OK;
-}
-
 /* ---- the source: looking through it */
 
 static size_t find_word(const char *code, const char *word) {
@@ -314,12 +285,41 @@ static enum student_end check_directives(const struct gate_source *source,
     return STUDENT_OK;
 }
 
-enum student_end gate_check_source(const struct gate_source *source, struct student_file *file) {
+static enum student_end check_source(const struct gate_source *source, struct student_file *file) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (find_word(source->code, words[i]) != SIZE_MAX)
             return gate_refuse(file, "%s:%d: %s has no place in a strategy", file->name,
                                line_of_word(source, words[i]), words[i]);
     return check_directives(source, file);
+}
+
+enum student_end gate_read(struct gate_source *source, const char *path,
+                           struct student_file *file) {
+    int fd;
+    ssize_t size;
+    enum student_end end = open_regular(path, &fd, file);
+
+    if (end != STUDENT_OK)
+        return end;
+    size = read_whole(fd, source->text, sizeof source->text);
+    (void)close(fd);
+    if (size < 0)
+        return gate_refuse(file, "%s: it cannot be read", file->name);
+    if (size > STUDENT_SOURCE)
+        return gate_refuse(file, "%s: it has more than %d bytes", file->name, STUDENT_SOURCE);
+    source->size = (size_t)size;
+    source->text[size] = '\0';
+    if (strlen(source->text) != source->size)
+        return gate_refuse(file, "%s: it is not a text", file->name);
+    if (strncmp(source->text, "\xef\xbb\xbf", 3) == 0)
+        memcpy(source->text, "   ", 3);
+    join_lines(source);
+    if (!gate_is_plain(source->text) || !blank(source->code))
+        return gate_refuse(file,
+                           "%s: write it without R\"(texts)\" and without form feeds, vertical "
+                           "tabs and lone carriage returns",
+                           file->name);
+    return check_source(source, file);
 }
 
 struct object {

@@ -2,7 +2,7 @@
 #ifndef LAB_GATE_H
 #define LAB_GATE_H
 
-#include "student_file.h"
+#include "student.h"
 
 #include <stddef.h>
 
@@ -16,8 +16,8 @@ struct gate_source {
 /* STUDENT_REFUSED, and file->message says why. */
 __attribute__((format(printf, 2, 3))) enum student_end gate_refuse(struct student_file *file,
                                                                    const char *format, ...);
+/* Read the file at `path`, and look it through. */
 enum student_end gate_read(struct gate_source *source, const char *path, struct student_file *file);
-enum student_end gate_check_source(const struct gate_source *source, struct student_file *file);
 /* The object at `path`, before it is linked. */
 enum student_end gate_check_object(const char *path, const struct gate_source *source,
                                    struct student_file *file);

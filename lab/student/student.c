@@ -229,8 +229,6 @@ static enum student_end student_build_file(const char *path, struct gate_source 
     enum student_end end = gate_read(source, path, file);
 
     if (end == STUDENT_OK)
-        end = gate_check_source(source, file);
-    if (end == STUDENT_OK)
         end = student_make_folder(file);
     if (end == STUDENT_OK)
         end = write_source(source, file);

@@ -62,13 +62,13 @@ static json_t *json_violation(const struct tell *tell) {
                             {"summary", json_text(tell->summary)}, {"steps", json_steps(tell)});
 }
 
-static json_t *page_json_faults(const struct tell *tell) {
-    json_t *faults = json_array();
+json_t *tell_json_faults(unsigned faults) {
+    json_t *names = json_array();
 
     for (int i = 0; i < FAULT_COUNT; i++)
-        if ((tell->explored->setup.faults >> i & 1) != 0)
-            json_text_append(&faults, json_text(sale_fault_name((enum sale_fault)i)));
-    return faults;
+        if ((faults >> i & 1U) != 0)
+            json_text_append(&names, json_text(sale_fault_name((enum sale_fault)i)));
+    return names;
 }
 
 static json_t *json_number(uint64_t number) {
@@ -82,8 +82,8 @@ static json_t *tell_object(const struct tell *tell) {
     return JSON_TEXT_OBJECT(
         {"spec", json_text(tell->spec)}, {"orders", json_integer(it->setup.orders)},
         {"instances", json_integer(it->setup.instances)}, {"stock", json_integer(it->setup.stock)},
-        {"preemptions", json_integer(it->preemptions)}, {"faults", page_json_faults(tell)},
-        {"options", json_text(tell->options)},
+        {"preemptions", json_integer(it->preemptions)},
+        {"faults", tell_json_faults(it->setup.faults)}, {"options", json_text(tell->options)},
         {"complete", json_boolean(it->end == EXPLORE_COMPLETE && tell->replay[0] == '\0')},
         {"schedules", json_number(it->schedules)}, {"runs", json_number(it->runs)},
         {"states", json_number(it->states)}, {"seconds", json_real(tell->seconds)},

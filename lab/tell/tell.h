@@ -6,6 +6,7 @@
 #include "explore.h"
 #include "view.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 #define TELL_ACTION 200
@@ -56,11 +57,11 @@ void tell_text(const struct tell *tell, FILE *to);
 /* One line of it, and what it looks like above the first. */
 void tell_heads(const struct tell *tell, FILE *to, bool is_coloured);
 void tell_line(const struct tell *tell, size_t step, FILE *to, bool is_coloured);
-/* Does this stream take colours? */
-bool tell_is_coloured(FILE *to);
 
 /* One object, to be printed or embedded. 0, or -1 without memory, or when it cannot be written. */
 __attribute__((warn_unused_result)) int tell_json(const struct tell *tell, FILE *to);
+/* The names of faults; NULL without memory. */
+json_t *tell_json_faults(unsigned faults);
 /* A page of one file that loads nothing. The same. */
 __attribute__((warn_unused_result)) int tell_page(const struct tell *tell, FILE *to);
 

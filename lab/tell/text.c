@@ -38,7 +38,7 @@ void tell_names(unsigned anomalies, char text[VIEW_TEXT]) {
     assert(used < VIEW_TEXT);
 }
 
-bool tell_is_coloured(FILE *to) {
+static bool tell_is_coloured(FILE *to) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
     return isatty(fileno(to)) && (refused == NULL || refused[0] == '\0') && terminal != NULL &&
@@ -68,32 +68,22 @@ static void wrap(FILE *to, const char *text, int column, int indent) {
 
 /* ---- what was explored */
 
-static void write_faults(const struct tell *tell, char text[TELL_ACTION]) {
-    size_t used = 0;
-
-    (void)snprintf(text, TELL_ACTION, "no faults");
-    for (int i = 0; i < FAULT_COUNT; i++)
-        if ((tell->explored->setup.faults >> i & 1) != 0)
-            used +=
-                (size_t)snprintf(text + used, TELL_ACTION - used, "%s%s",
-                                 used > 0 ? ", " : "faults: ", sale_fault_name((enum sale_fault)i));
-}
-
 static const char *text_plural(int64_t number) {
     return number == 1 ? "" : "s";
 }
 
 static void text_tell_bound(const struct tell *tell, FILE *to) {
     const struct model_setup *setup = &tell->explored->setup;
-    char faults[TELL_ACTION], text[3 * TELL_ACTION];
+    char faults[MODEL_FAULTS_TEXT], text[3 * TELL_ACTION];
 
-    write_faults(tell, faults);
     (void)snprintf(text, sizeof text,
-                   "%.200s%s%.100s: %d order%s on %d instance%s, stock %d, %d preemption%s, %s",
+                   "%.200s%s%.100s: %d order%s on %d instance%s, stock %d, %d preemption%s, %s%s",
                    tell->spec, tell->options[0] != '\0' ? "," : "", tell->options, setup->orders,
                    text_plural(setup->orders), setup->instances, text_plural(setup->instances),
                    setup->stock, tell->explored->preemptions,
-                   text_plural(tell->explored->preemptions), faults);
+                   text_plural(tell->explored->preemptions),
+                   setup->faults == 0 ? "no faults" : "faults: ",
+                   model_faults_write(setup->faults, ", ", faults));
     utf8_make_printable(text); /* a file may have any name */
     wrap(to, text, 0, 2);
 }
@@ -259,4 +249,34 @@ void tell_text(const struct tell *tell, FILE *to) {
         tell_line(tell, i, to, is_coloured);
     if (tell->replay[0] == '\0')
         fprintf(to, "\nAgain: %s --replay %s\n", tell->command, tell->id);
+}
+
+/* ---- step by step */
+
+/* One step, and those before it above. */
+static void steps_show(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
+    if (is_coloured)
+        fputs("\033[H\033[J", to);
+    tell_heads(tell, to, is_coloured);
+    for (size_t i = 0; i <= at; i++)
+        tell_line(tell, i, to, is_coloured);
+    fprintf(to, "\nstep %zu of %zu; Enter: on, b: back, q: end > ", at + 1, tell->count);
+    fflush(to);
+}
+
+void tell_steps(const struct tell *tell, FILE *from, FILE *to) {
+    const bool is_coloured = tell_is_coloured(to);
+    char *line = NULL;
+    size_t room = 0, at = 0;
+
+    if (tell->count > 0)
+        steps_show(tell, at, to, is_coloured);
+    while (tell->count > 0 && getline(&line, &room, from) >= 0 && line[0] != 'q') {
+        if (line[0] == 'b')
+            at -= at > 0;
+        else if (++at == tell->count)
+            break;
+        steps_show(tell, at, to, is_coloured);
+    }
+    free(line);
 }
