@@ -45,6 +45,17 @@ static struct {
     struct attempt attempt;
 } at;
 
+__attribute__((format(printf, 3, 4))) static void conclude(struct attempt *attempt,
+                                                           enum attempt_end end, const char *format,
+                                                           ...) {
+    va_list args;
+
+    attempt->end = end;
+    va_start(args, format);
+    (void)vsnprintf(attempt->summary, sizeof attempt->summary, format, args);
+    va_end(args);
+}
+
 _Noreturn static void attempt_say(int to) {
     const char *bytes = (const char *)&at.attempt;
     size_t left = sizeof at.attempt;
@@ -91,15 +102,13 @@ static void forget_environment(void) {
 }
 
 _Noreturn static void attempt_fail(int to, const char *what, const char *why) {
-    at.attempt.end = ATTEMPT_BROKEN;
-    (void)snprintf(at.attempt.summary, sizeof at.attempt.summary, "%s: %s", what, why);
+    conclude(&at.attempt, ATTEMPT_BROKEN, "%s: %s", what, why);
     attempt_say(to);
 }
 
 /* The strategy's own texts or numbers are wrong. */
 _Noreturn static void attempt_refuse(int to, const char *why) {
-    at.attempt.end = ATTEMPT_VIOLATED;
-    (void)snprintf(at.attempt.summary, sizeof at.attempt.summary, "%s", why);
+    conclude(&at.attempt, ATTEMPT_VIOLATED, "%s", why);
     attempt_say(to);
 }
 
@@ -130,14 +139,6 @@ static bool is_enough(void *data, const struct exploration *so_far) {
     return so_far->runs >= RUNS;
 }
 
-__attribute__((format(printf, 1, 2))) static void summarise(const char *format, ...) {
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(at.attempt.summary, sizeof at.attempt.summary, format, args);
-    va_end(args);
-}
-
 /* The lines of the schedule, as many as there is room for. */
 static void tell_story(const struct tell *tell) {
     FILE *to = fmemopen(at.attempt.story, sizeof at.attempt.story - 1, "w");
@@ -163,13 +164,14 @@ static void attempt_tell_violation(void) {
         tell_story(&tell);
     }
     if (at.exploration.end == EXPLORE_ENDLESS)
-        summarise("an order does not end: it asks the store again and again");
+        conclude(&at.attempt, ATTEMPT_VIOLATED,
+                 "an order does not end: it asks the store again and again");
     else if (tell.anomalies != 0)
-        summarise("%s", tell.summary);
+        conclude(&at.attempt, ATTEMPT_VIOLATED, "%s", tell.summary);
     else
-        summarise("A customer was turned away, though %s.", at.world.state.faults_made == 0
-                                                                ? "nothing had gone wrong"
-                                                                : "it was another who had died");
+        conclude(&at.attempt, ATTEMPT_VIOLATED, "A customer was turned away, though %s.",
+                 at.world.state.faults_made == 0 ? "nothing had gone wrong"
+                                                 : "it was another who had died");
     tell_free(&tell);
 }
 
@@ -178,18 +180,15 @@ static void attempt_tell_end(void) {
 
     at.attempt.schedules = (int64_t)it->schedules;
     at.attempt.violated = (int64_t)it->violated;
-    if (it->violated > 0 || it->end == EXPLORE_ENDLESS) {
-        at.attempt.end = ATTEMPT_VIOLATED;
+    if (it->violated > 0 || it->end == EXPLORE_ENDLESS)
         attempt_tell_violation();
-    } else if (it->end != EXPLORE_COMPLETE) {
-        at.attempt.end = ATTEMPT_INCOMPLETE;
-        summarise("it has more schedules than could be explored: %" PRIu64 " so far",
-                  it->schedules);
-    } else if (at.check->max_steps > 0 && at.attempt.steps_alone > at.check->max_steps) {
-        at.attempt.end = ATTEMPT_VIOLATED;
-        summarise("an order that is alone asks the store %d times; %d are enough",
-                  at.attempt.steps_alone, at.check->max_steps);
-    }
+    else if (it->end != EXPLORE_COMPLETE)
+        conclude(&at.attempt, ATTEMPT_INCOMPLETE,
+                 "it has more schedules than could be explored: %" PRIu64 " so far", it->schedules);
+    else if (at.check->max_steps > 0 && at.attempt.steps_alone > at.check->max_steps)
+        conclude(&at.attempt, ATTEMPT_VIOLATED,
+                 "an order that is alone asks the store %d times; %d are enough",
+                 at.attempt.steps_alone, at.check->max_steps);
 }
 
 static void explore_it(int to) {
@@ -271,26 +270,22 @@ static void tell_death(struct attempt *attempt, int status) {
     const int with = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const bool loops = WIFEXITED(status) && WEXITSTATUS(status) == LOOPS;
 
-    *attempt = (struct attempt){.end = ATTEMPT_DIED};
-    if (loops || with == SIGXCPU) {
-        attempt->end = ATTEMPT_ENDLESS;
-        (void)snprintf(attempt->summary, sizeof attempt->summary,
-                       "it used up its time: a loop that asks nothing of the store does not end");
-    } else if (with == SIGKILL) {
-        attempt->end = ATTEMPT_BROKEN;
-        (void)snprintf(attempt->summary, sizeof attempt->summary,
-                       "a check was killed: has this machine too little memory?");
-    } else if (with == 0) {
-        (void)snprintf(attempt->summary, sizeof attempt->summary,
-                       "it ended by itself, in the middle of a sale");
-    } else if (with == SIGSYS) {
-        (void)snprintf(attempt->summary, sizeof attempt->summary,
-                       "it made a system call; a strategy acts through the store alone");
-    } else {
-        (void)snprintf(attempt->summary, sizeof attempt->summary,
-                       "it was ended by signal %d (%s): a wild pointer, an array's end?", with,
-                       strsignal(with));
-    }
+    memset(attempt, 0, sizeof *attempt);
+    if (loops || with == SIGXCPU)
+        conclude(attempt, ATTEMPT_ENDLESS,
+                 "it used up its time: a loop that asks nothing of the store does not end");
+    else if (with == SIGKILL)
+        conclude(attempt, ATTEMPT_BROKEN,
+                 "a check was killed: has this machine too little memory?");
+    else if (with == 0)
+        conclude(attempt, ATTEMPT_DIED, "it ended by itself, in the middle of a sale");
+    else if (with == SIGSYS)
+        conclude(attempt, ATTEMPT_DIED,
+                 "it made a system call; a strategy acts through the store alone");
+    else
+        conclude(attempt, ATTEMPT_DIED,
+                 "it was ended by signal %d (%s): a wild pointer, an array's end?", with,
+                 strsignal(with));
 }
 
 void attempt_make_plain(char *text) {
@@ -301,8 +296,8 @@ void attempt_make_plain(char *text) {
 }
 
 static void attempt_broken(struct attempt *attempt, const char *what) {
-    *attempt = (struct attempt){.end = ATTEMPT_BROKEN};
-    (void)snprintf(attempt->summary, sizeof attempt->summary, "%s: %s", what, strerror(errno));
+    memset(attempt, 0, sizeof *attempt);
+    conclude(attempt, ATTEMPT_BROKEN, "%s: %s", what, strerror(errno));
 }
 
 /* A child says bytes: now its texts end, and its numbers are in their ranges. */
@@ -319,12 +314,10 @@ static void make_sane(struct attempt *attempt) {
 
 static void attempt_collect(pid_t child, int from, const volatile bool *is_interrupted,
                             struct attempt *attempt) {
-    size_t have;
-    bool is_late;
-    bool is_reaped;
+    bool is_late, is_reaped;
     int status;
+    const size_t have = attempt_read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
 
-    have = attempt_read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
     if (is_late || *is_interrupted)
         (void)kill(child, SIGKILL);
     is_reaped = TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) >= 0;

@@ -1,6 +1,7 @@
 /* A student's file, checked, and told. */
 #include "grading.h"
 
+#include "json_text.h"
 #include "model.h"
 #include "shell_word.h"
 #include "student.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,30 +168,30 @@ static json_t *test_of(const struct grading *grading, size_t i) {
     char number[16];
 
     (void)snprintf(number, sizeof number, "%d.%zu", grading->chapter.number, i + 1);
-    return json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:o*, s:{s:s, s:I, s:s}}", "name", check->name,
-                     "number", number, "score", holds ? check->points : 0, "max_score",
-                     check->points, "status", holds ? "passed" : "failed", "visibility", "visible",
-                     "output", is_attempted ? output_of(grading, i) : json_string(grading->why),
-                     "extra_data", "file", grading->name, "schedules",
-                     (json_int_t)(is_attempted ? attempt->schedules : 0), "replay",
-                     is_attempted ? attempt->id : "");
+    return JSON_TEXT_OBJECT(
+        {"name", json_text(check->name)}, {"number", json_text(number)},
+        {"score", json_integer(holds ? check->points : 0)},
+        {"max_score", json_integer(check->points)},
+        {"status", json_text(holds ? "passed" : "failed")}, {"visibility", json_text("visible")},
+        {"output", is_attempted ? output_of(grading, i) : json_text(grading->why)},
+        {"extra_data",
+         JSON_TEXT_OBJECT({"file", json_text(grading->name)},
+                          {"schedules", json_integer(is_attempted ? attempt->schedules : 0)},
+                          {"replay", json_text(is_attempted ? attempt->id : "")})});
 }
 
 int gradings_write_json(const struct grading *gradings, size_t count, FILE *to) {
-    json_t *tests = json_array(), *whole;
-    int points = 0, err = tests == NULL;
+    json_t *tests = json_array();
+    int points = 0;
 
-    for (size_t i = 0; i < count && err == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         points += grading_points(&gradings[i]);
-        for (size_t j = 0; j < gradings[i].chapter.check_count && err == 0; j++)
-            err = json_array_append_new(tests, test_of(&gradings[i], j));
+        for (size_t j = 0; j < gradings[i].chapter.check_count; j++)
+            json_text_append(&tests, test_of(&gradings[i], j));
     }
-    whole = json_pack("{s:i, s:s, s:s, s:o}", "score", points, "output_format", "text",
-                      "visibility", "visible", "tests", tests);
-    if (err == 0 && whole != NULL)
-        err = json_dumpf(whole, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF;
-    else
-        errno = ENOMEM;
-    json_decref(whole);
-    return err == 0 && whole != NULL ? 0 : -1;
+    errno = ENOMEM;
+    return json_text_print(JSON_TEXT_OBJECT({"score", json_integer(points)},
+                                            {"output_format", json_text("text")},
+                                            {"visibility", json_text("visible")}, {"tests", tests}),
+                           to);
 }
