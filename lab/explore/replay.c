@@ -42,104 +42,63 @@ static void replay_on_say(struct model_world *world, int index, const char *text
 
 /* ---- what the model says nothing of */
 
-/* What goes wrong is told before what comes of it. */
+/* What goes wrong is told before what comes of it; behind the instance's name, or alone. */
 static void tell_before(struct telling *telling, const struct model_world *world) {
-    const int who = telling->move.who;
-    const char *instance = who < world->setup.instances ? world->instances[who] : "";
-    char text[TEXT] = "";
+    static const char *const of_instance[MOVE_RETURN + 1] = {
+        [MOVE_PAUSE] = "stands still, for longer than any lease",
+        [MOVE_RESUME] = "goes on",
+        [MOVE_CRASH] = "is killed, and starts again"};
+    const int kind = telling->move.kind;
+    char text[TEXT];
 
-    switch ((enum model_move_kind)telling->move.kind) {
-    case MOVE_PAUSE:
-        (void)snprintf(text, sizeof text, "%s stands still, for longer than any lease", instance);
-        break;
-    case MOVE_RESUME:
-        (void)snprintf(text, sizeof text, "%s goes on", instance);
-        break;
-    case MOVE_CRASH:
-        (void)snprintf(text, sizeof text, "%s is killed, and starts again", instance);
-        break;
-    case MOVE_FAILOVER:
-        (void)snprintf(text, sizeof text,
-                       "the keys' server fails; the replica that lags most takes over");
-        break;
-    case MOVE_EXPIRE:
-        (void)snprintf(text, sizeof text, "time passes, and nothing is renewed");
-        break;
-    case MOVE_RUN:
-    case MOVE_LOSE:
-    case MOVE_DROP:
-    case MOVE_LAND:
-    case MOVE_BRING:
-    case MOVE_RETURN:
+    if (kind == MOVE_FAILOVER)
+        replay_tell(telling, world, REPLAY_FAULT,
+                    "the keys' server fails; the replica that lags most takes over");
+    if (kind == MOVE_EXPIRE)
+        replay_tell(telling, world, REPLAY_FAULT, "time passes, and nothing is renewed");
+    if (of_instance[kind] == NULL)
         return;
-    }
+    (void)snprintf(text, sizeof text, "%s %s", world->instances[telling->move.who],
+                   of_instance[kind]);
     replay_tell(telling, world, REPLAY_FAULT, text);
 }
 
 static void tell_silent(struct telling *telling, const struct model_world *world) {
-    const int who = telling->move.who;
+    const int who = telling->move.who, kind = telling->move.kind;
     char text[TEXT];
 
-    switch ((enum model_move_kind)telling->move.kind) {
-    case MOVE_LAND:
+    if (kind == MOVE_LAND) {
         (void)snprintf(text, sizeof text, "what %c had sent takes effect now", 'A' + who);
         replay_tell(telling, world, REPLAY_FAULT, text);
-        break;
-    case MOVE_BRING:
+    } else if (kind == MOVE_BRING) {
         (void)snprintf(text, sizeof text, "%s brings a sale to the ledger", world->instances[who]);
         replay_tell(telling, world, REPLAY_FAULT, text);
-        break;
-    case MOVE_RETURN:
+    } else if (kind == MOVE_RETURN) {
         replay_tell(telling, world, who, "gives its unit back");
-        break;
-    case MOVE_RUN:
-    case MOVE_LOSE:
-    case MOVE_DROP:
+    } else if (kind == MOVE_RUN || kind == MOVE_LOSE || kind == MOVE_DROP) {
         replay_tell(telling, world, who, telling->is_first ? "comes" : "goes on");
-        break;
-    case MOVE_PAUSE:
-    case MOVE_RESUME:
-    case MOVE_CRASH:
-    case MOVE_FAILOVER:
-    case MOVE_EXPIRE:
-        break;
     }
 }
 
 static void write_answer(const struct model_world *world, int index, char text[TEXT]) {
+    static const char *const answers[] = {[OUTCOME_SOLD_OUT] = "sold out",
+                                          [OUTCOME_BUSY] = "busy, try again",
+                                          [OUTCOME_CONFLICT] = "another was faster, try again",
+                                          [OUTCOME_REPEATED] = "this order has its unit already",
+                                          [OUTCOME_UNKNOWN] =
+                                              "nobody knows whether a unit was sold"};
     const struct model_order *order = &world->state.orders[index];
     const char *message = world->sales[index].sale.message;
 
-    switch ((enum outcome)order->outcome) {
-    case OUTCOME_SOLD:
+    if (order->outcome == OUTCOME_SOLD)
         (void)snprintf(text, TEXT, "is told: sold, unit %d is yours", order->unit);
-        return;
-    case OUTCOME_REPEATED:
-        (void)snprintf(text, TEXT, "is told: this order has its unit already");
-        return;
-    case OUTCOME_SOLD_OUT:
-        (void)snprintf(text, TEXT, "is told: sold out");
-        return;
-    case OUTCOME_BUSY:
-        (void)snprintf(text, TEXT, "is told: busy, try again");
-        return;
-    case OUTCOME_CONFLICT:
-        (void)snprintf(text, TEXT, "is told: another was faster, try again");
-        return;
-    case OUTCOME_UNKNOWN:
-        (void)snprintf(text, TEXT, "is told: nobody knows whether a unit was sold");
-        return;
-    case OUTCOME_FAILED:
+    else if (order->outcome == OUTCOME_FAILED)
         (void)snprintf(text, TEXT, "is told: it failed%s%.180s", message[0] != '\0' ? ", " : "",
                        message);
-        return;
-    case OUTCOME_OK:
-    case OUTCOME_UNKNOWN_PRODUCT:
-    case OUTCOME_BAD_STRATEGY:
-    case OUTCOME_KEY_REUSED:
-        break;
-    }
-    (void)snprintf(text, TEXT, "is given an answer that is none: %d", order->outcome);
+    else if (order->outcome < sizeof answers / sizeof *answers && answers[order->outcome] != NULL)
+        (void)snprintf(text, TEXT, "is told: %s", answers[order->outcome]);
+    else
+        (void)snprintf(text, TEXT, "is given an answer that is none: %d", order->outcome);
 }
 
 static void tell_after(struct telling *telling, const struct model_world *world,

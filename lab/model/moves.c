@@ -549,11 +549,11 @@ bool model_make(struct model_world *world, struct model_move move) {
     world->is_dropped = move.kind == MOVE_DROP;
     world->mover = -1;
     switch ((enum model_move_kind)move.kind) {
+    case MOVE_RUN:
     case MOVE_LOSE:
     case MOVE_DROP:
-        made(world, FAULT_LOST_REPLY);
-        /* fall through */
-    case MOVE_RUN:
+        if (move.kind != MOVE_RUN)
+            made(world, FAULT_LOST_REPLY);
         wake(world, move.who);
         world->mover = move.who;
         return true;

@@ -77,10 +77,6 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
  * as PostgreSQL does (Ports and Grittner 2012; predicate.c), whose locks on what was read are
  * coarser at times, so that it refuses more. */
 
-static bool has_read(const struct model_txn *txn, int shard) {
-    return (txn->read >> shard & 1U) != 0;
-}
-
 /* They overlap: neither saw the other committed when it began. */
 static bool overlap(const struct model_txn *a, const struct model_txn *b) {
     return a->state != TXN_COMMITTED ? b->state != TXN_COMMITTED || b->after > a->before
@@ -132,36 +128,22 @@ static bool conflict(struct model_state *state, struct model_txn *reader, struct
     return true;
 }
 
-static bool takes_part(const struct model_txn *txn) {
-    return is_serial(txn) || is_committed(txn);
-}
-
-static bool note_read(struct model_sale *sale, int shard) {
+/* This sale has read the row, or will write it now. False: it has to give up. */
+static bool note_access(struct model_sale *sale, int shard, bool is_write) {
     struct model_state *state = &sale->world->state;
     struct model_txn *me = txn_of(sale);
 
     if (!is_serial(me))
         return true;
-    me->read |= (uint16_t)(1U << shard);
+    if (!is_write)
+        me->read |= (uint16_t)(1U << shard);
     for (size_t i = 0; i <= MODEL_ORDERS; i++) {
         struct model_txn *other = &state->txns[i];
+        const bool is_met = is_write ? (other->read >> shard & 1U) != 0 : other->wrote == shard + 1;
 
-        if (other != me && takes_part(other) && other->wrote == shard + 1 && overlap(me, other) &&
-            !conflict(state, me, other, me))
-            return false;
-    }
-    return true;
-}
-
-static bool note_write(struct model_sale *sale, int shard) {
-    struct model_state *state = &sale->world->state;
-    struct model_txn *me = txn_of(sale);
-
-    for (size_t i = 0; i <= MODEL_ORDERS && is_serial(me); i++) {
-        struct model_txn *other = &state->txns[i];
-
-        if (other != me && takes_part(other) && has_read(other, shard) && overlap(me, other) &&
-            !conflict(state, other, me, me))
+        if (is_met && other != me && (is_serial(other) || is_committed(other)) &&
+            overlap(me, other) &&
+            !conflict(state, is_write ? other : me, is_write ? me : other, me))
             return false;
     }
     return true;
@@ -391,7 +373,7 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
         return model_answer(sale, outcome, NULL, 0);
     if (model_has_no_row(sale, shard))
         return model_answer(sale, OUTCOME_FAILED, NULL, 0);
-    if (!note_read(sale, shard))
+    if (!note_access(sale, shard, false))
         return model_answer(sale, database_fail(sale, OUTCOME_CONFLICT), NULL, 0);
     *row = see(sale, shard);
     database_note_empty(sale, row);
@@ -406,7 +388,7 @@ static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_
     struct model_world *world = sale->world;
     enum outcome outcome;
 
-    if (!note_read(sale, shard) || is_overtaken(sale, shard))
+    if (!note_access(sale, shard, false) || is_overtaken(sale, shard))
         return OUTCOME_CONFLICT;
     if (wait != ROW_WAIT && model_is_held_by_other(world, sale->index, shard))
         return OUTCOME_BUSY;
@@ -487,11 +469,6 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
 
 /* ---- writing */
 
-/* The token that the write carries. */
-static int64_t fence_of(const struct store_lock *under) {
-    return under != NULL ? under->fence : 0;
-}
-
 static bool holds(enum guard guard, const struct stock_row *row, const struct stock_row *seen,
                   int64_t fence) {
     switch (guard) {
@@ -520,7 +497,7 @@ static enum outcome database_win_row(struct model_sale *sale, const struct stock
     struct stock_row now = see(sale, seen->shard);
     enum outcome outcome;
 
-    if (!note_read(sale, seen->shard))
+    if (!note_access(sale, seen->shard, false))
         return database_fail(sale, OUTCOME_CONFLICT);
     if (!holds(guard, &now, seen, fence))
         return OUTCOME_CONFLICT;
@@ -534,7 +511,7 @@ static enum outcome database_win_row(struct model_sale *sale, const struct stock
     now = see(sale, seen->shard);
     if (!holds(guard, &now, seen, fence))
         return OUTCOME_CONFLICT;
-    if (!note_write(sale, seen->shard))
+    if (!note_access(sale, seen->shard, true))
         return database_fail(sale, OUTCOME_CONFLICT);
     return database_is_sold(sale) ? database_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
 }
@@ -562,7 +539,7 @@ static enum outcome write_row(struct model_sale *sale, const struct stock_row *s
 enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under) {
     struct model_sale *sale = model_of(base);
-    const int64_t fence = fence_of(under);
+    const int64_t fence = under != NULL ? under->fence : 0;
     enum outcome outcome;
 
     model_step(sale, STEP_WRITES);

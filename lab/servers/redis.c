@@ -8,31 +8,13 @@
 
 /* ---- keys */
 
-static enum order_step step_of(enum kv_command command) {
-    switch (command) {
-    case KV_GET:
-        return STEP_LOOKS;
-    case KV_SET_ABSENT:
-    case KV_EXPIRE:
-    case KV_DELETE:
-    case KV_DELETE_IF_EQUAL:
-        return STEP_KEYS;
-    }
-    return STEP_LOOKS;
-}
-
-static void say_lifetime(const struct kv_call *call, char text[40]) {
-    text[0] = '\0';
-    if (call->ttl_ms > 0)
-        (void)snprintf(text, 40, ", for %" PRId64 " ms", call->ttl_ms);
-}
-
 static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
-    char lifetime[40];
+    char lifetime[40] = "";
 
     if (sale->world->say == NULL)
         return;
-    say_lifetime(call, lifetime);
+    if (call->ttl_ms > 0)
+        (void)snprintf(lifetime, sizeof lifetime, ", for %" PRId64 " ms", call->ttl_ms);
     switch (call->command) {
     case KV_SET_ABSENT:
         model_say(sale, call->is_yes ? "sets the key %s%s" : "finds the key %s taken", call->key,
@@ -58,7 +40,7 @@ static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
 
 static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
                                  enum outcome outcome) {
-    uint64_t said = 0;
+    uint64_t said;
 
     if (outcome != OUTCOME_OK) {
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "Redis %s",
@@ -66,9 +48,7 @@ static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
         call->reply[0] = '\0'; /* as live */
         return model_answer(sale, outcome, NULL, 0);
     }
-    for (size_t i = 0; i < sizeof call->reply && call->reply[i] != '\0'; i++)
-        said = said * 131 + (unsigned char)call->reply[i];
-    said = said * 2 + call->is_yes;
+    said = model_mix(call->is_yes, call->reply, strnlen(call->reply, sizeof call->reply));
     return model_answer(sale, OUTCOME_OK, &said, sizeof said);
 }
 
@@ -101,7 +81,7 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     static struct keys was; /* it is large for a fiber */
     enum outcome outcome;
 
-    model_step(sale, step_of(call->command));
+    model_step(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS);
     if (model_is_dropped(sale))
         return OUTCOME_UNKNOWN;
     if (model_may_happen(world, FAULT_FAILOVER))
