@@ -1,38 +1,24 @@
 /* The search against one that only tries everything, and schedules made again. */
-#include "explore.h"
 #include "fiber.h"
 #include "play.h"
-#include "spec.h"
 #include "test.h"
+#include "trial.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Who was sold a unit that another has. */
 static unsigned find_twins(void *data, const struct model_world *world) {
-    unsigned twins = 0;
-
-    (void)data;
-    for (int i = 0; i <= world->setup.orders; i++)
-        for (int j = 0; j < i; j++)
-            twins += world->state.sold[i].is_there && world->state.sold[j].is_there &&
-                     world->state.sold[i].unit == world->state.sold[j].unit;
-    return twins > 0;
+    return has_twins(world);
 }
 
 static struct exploration explore_spec(const char *text, int orders, int preemptions,
                                        unsigned faults, bool is_naive) {
-    static struct strategy_spec spec;
-    char message[MESSAGE_BYTES];
-    struct exploration it = {.preemptions = preemptions, .is_naive = is_naive, .judge = find_twins};
+    struct exploration it = {.setup = setup_of(text, orders, 2),
+                             .preemptions = preemptions,
+                             .is_naive = is_naive,
+                             .judge = find_twins};
 
-    assert_int_equal(spec_parse(text, &spec, message), 0);
-    it.setup = (struct model_setup){.strategy = spec.strategy,
-                                    .options = spec.options,
-                                    .orders = orders,
-                                    .instances = 2,
-                                    .stock = 2,
-                                    .faults = faults};
+    it.setup.faults = faults;
     assert_int_equal(explore(&it), 0);
     assert_int_equal(it.end, EXPLORE_COMPLETE);
     return it;
@@ -102,7 +88,7 @@ static void try_all(struct brute *brute, size_t depth, int last, unsigned cost, 
     const int could_go_on = who_could_go_on(&brute->world, last);
 
     if (count == 0) {
-        const unsigned is_violated = find_twins(NULL, &brute->world);
+        const bool is_violated = has_twins(&brute->world);
 
         brute->schedules++;
         brute->violated += is_violated;
@@ -160,14 +146,12 @@ static void on_say(void *data, const struct model_world *world, struct model_mov
                    const char *text) {
     struct lines *lines = data;
 
-    (void)world, (void)move;
     assert_true(lines->count < 64);
     lines->actor[lines->count] = actor;
     (void)snprintf(lines->text[lines->count++], 80, "%s", text);
 }
 
 static void on_made(void *data, const struct model_world *world) {
-    (void)world;
     ((struct lines *)data)->made++;
 }
 
@@ -199,7 +183,7 @@ static void test_an_id_is_the_same_schedule_again(void **state) {
         schedule_write(&schedule, again);
         assert_string_equal(again, id);
         assert_int_equal(lines.made, schedule.count);
-        assert_int_equal(find_twins(NULL, &world), 1);
+        assert_true(has_twins(&world));
     }
 }
 

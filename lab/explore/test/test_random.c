@@ -39,7 +39,6 @@ struct hands {
 };
 
 static enum outcome do_read(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_read_stock(hands->sale, hands->shard, &hands->row);
 }
 
@@ -54,14 +53,12 @@ static enum outcome do_take(struct hands *hands, unsigned argument) {
 }
 
 static enum outcome do_returned(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_take_returned(hands->sale);
 }
 
 static enum outcome do_find(struct hands *hands, unsigned argument) {
     bool is_found;
 
-    (void)argument;
     (void)store_find_sale(hands->sale, &is_found);
     return is_found ? OUTCOME_REPEATED : OUTCOME_OK;
 }
@@ -90,13 +87,11 @@ static enum outcome do_lock_shared(struct hands *hands, unsigned argument) {
 }
 
 static enum outcome do_stamp(struct hands *hands, unsigned argument) {
-    (void)argument;
     hands->stamp = store_stamp(hands->sale, hands->shard);
     return hands->stamp != 0 ? OUTCOME_OK : OUTCOME_BUSY;
 }
 
 static enum outcome do_lock_stamped(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_lock_stamped(hands->sale, hands->shard, hands->stamp, &hands->lock);
 }
 
@@ -134,17 +129,14 @@ static enum outcome do_delete(struct hands *hands, unsigned argument) {
 }
 
 static enum outcome do_open(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_open_data_set(hands->sale, &hands->set);
 }
 
 static enum outcome do_hand_out(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_hand_out(hands->sale, &hands->set, &hands->row);
 }
 
 static enum outcome do_load(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_load_row(hands->sale, &hands->set, &hands->row);
 }
 
@@ -165,18 +157,15 @@ static enum outcome do_write_pending(struct hands *hands, unsigned argument) {
 }
 
 static enum outcome do_deal(struct hands *hands, unsigned argument) {
-    (void)argument;
     hands->shard = store_deal(hands->sale);
     return OUTCOME_OK;
 }
 
 static enum outcome do_pause(struct hands *hands, unsigned argument) {
-    (void)argument;
     return store_pause(hands->sale);
 }
 
 static enum outcome do_work(struct hands *hands, unsigned argument) {
-    (void)argument;
     store_work(hands->sale);
     return hands->last;
 }
@@ -276,7 +265,6 @@ static unsigned judge(void *data, const struct model_world *world) {
     const struct model_state *state = &world->state;
     uint64_t hash = state->gave_back;
 
-    (void)data;
     for (int i = 0; i <= world->setup.orders; i++) {
         const struct model_order *order = &state->orders[i];
         const struct model_sold *sold = &state->sold[i];
@@ -295,7 +283,6 @@ static unsigned judge(void *data, const struct model_world *world) {
 static uint64_t most = MOST;
 
 static bool is_enough(void *data, const struct exploration *so_far) {
-    (void)data;
     return so_far->runs >= most;
 }
 

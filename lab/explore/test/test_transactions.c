@@ -1,44 +1,20 @@
 /* Transactions that meet: who waits for whom, what is seen after the wait, and how it ends. */
-#include "explore.h"
 #include "fiber.h"
+#include "play.h"
 #include "read_then_write.h"
 #include "test.h"
+#include "trial.h"
 
-/* What the orders of a schedule were told, as bits of 1 << enum outcome, in all schedules. */
-static unsigned told[MODEL_ORDERS + 1];
-static bool has_judged_wrong;
-static bool (*is_right)(const struct model_world *world);
-
-static unsigned judge(void *data, const struct model_world *world) {
-    (void)data;
-    for (int i = 0; i <= world->setup.orders; i++)
-        told[i] |= 1U << world->state.orders[i].outcome;
-    has_judged_wrong |= !is_right(world);
-    return 0;
-}
-
-static struct exploration it;
-
-static void explore_setup(struct model_setup setup) {
-    it = (struct exploration){.setup = setup, .preemptions = 3, .judge = judge};
-    has_judged_wrong = false;
-    for (int i = 0; i <= MODEL_ORDERS; i++)
-        told[i] = 0;
-    assert_int_equal(explore(&it), 0);
-    assert_int_equal(it.end, EXPLORE_COMPLETE);
-    fiber_cleanup();
-}
-
-static void explore_all(enum outcome (*sell)(struct sale *sale), int shards, unsigned faults) {
-    const struct strategy strategy = {.name = "trial", .sell = sell};
-
-    explore_setup(
-        (struct model_setup){.strategy = &strategy,
-                             .options = {.shards = shards, .wait_ms = 10000, .ttl_ms = 10000},
-                             .orders = 2,
-                             .instances = 2,
-                             .stock = 4,
-                             .faults = faults});
+/* Two orders for a row or two of four units. */
+static unsigned explore_two(enum outcome (*sell)(struct sale *sale), int shards, unsigned faults,
+                            bool (*is_right)(const struct model_world *world)) {
+    return explore_trial(&(struct trial){.sell = sell,
+                                         .orders = 2,
+                                         .stock = 4,
+                                         .shards = shards,
+                                         .faults = faults,
+                                         .wait_ms = 10000,
+                                         .is_right = is_right});
 }
 
 static bool is_first(const struct sale *sale) {
@@ -47,16 +23,11 @@ static bool is_first(const struct sale *sale) {
 
 /* ---- after the wait */
 
-static bool is_every_unit_sold_once(const struct model_world *world) {
-    const struct model_sold *sold = world->state.sold;
+static bool is_every_sale_counted(const struct model_world *world) {
     int count = 0;
 
-    for (int i = 0; i <= world->setup.orders; i++) {
-        count += sold[i].is_there;
-        for (int j = 0; j < i; j++)
-            if (sold[i].is_there && sold[j].is_there && sold[i].unit == sold[j].unit)
-                return false;
-    }
+    for (int i = 0; i <= world->setup.orders; i++)
+        count += world->state.sold[i].is_there;
     return world->state.rows[0].available == 4 - count;
 }
 
@@ -76,20 +47,15 @@ static enum outcome overwrite(struct sale *sale) {
 }
 
 static void test_who_waited_for_a_row_looks_at_its_guard_again(void **state) {
-    is_right = is_every_unit_sold_once;
-    explore_all(guard_by_version, 1, 0);
-    assert_false(has_judged_wrong);
-    assert_int_equal(told[0], 1U << OUTCOME_SOLD);
-    assert_int_equal(told[1], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
-    explore_all(take_at_once, 1, 0);
-    assert_false(has_judged_wrong);
-    assert_int_equal(told[0] | told[1], 1U << OUTCOME_SOLD);
+    assert_int_equal(explore_two(guard_by_version, 1, 0, is_every_sale_counted), 0);
+    assert_int_equal(trial_told[0], 1U << OUTCOME_SOLD);
+    assert_int_equal(trial_told[1], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
+    assert_int_equal(explore_two(take_at_once, 1, 0, is_every_sale_counted), 0);
+    assert_int_equal(trial_told[0] | trial_told[1], 1U << OUTCOME_SOLD);
 }
 
 static void test_who_has_no_guard_overwrites_what_was_committed_meanwhile(void **state) {
-    is_right = is_every_unit_sold_once;
-    explore_all(overwrite, 1, 0);
-    assert_true(has_judged_wrong);
+    assert_int_not_equal(explore_two(overwrite, 1, 0, is_every_sale_counted), 0);
 }
 
 /* ---- two that wait for each other */
@@ -113,12 +79,10 @@ static bool is_one_sold(const struct model_world *world) {
 }
 
 static void test_of_two_that_wait_for_each_other_one_is_refused(void **state) {
-    is_right = is_one_sold;
-    explore_all(take_both, 2, 0);
-    assert_false(has_judged_wrong);
-    assert_int_equal(told[0], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
-    assert_int_equal(told[1], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
-    assert_int_equal(told[2], 1U << OUTCOME_SOLD);
+    assert_int_equal(explore_two(take_both, 2, 0, is_one_sold), 0);
+    assert_int_equal(trial_told[0], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
+    assert_int_equal(trial_told[1], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
+    assert_int_equal(trial_told[2], 1U << OUTCOME_SOLD);
 }
 
 /* ---- serializable */
@@ -152,13 +116,10 @@ static bool is_one_row_whole(const struct model_world *world) {
 }
 
 static void test_serializable_transactions_do_not_write_what_others_read(void **state) {
-    is_right = is_one_row_whole;
-    explore_all(skew_committed, 2, 0);
-    assert_true(has_judged_wrong);
-    explore_all(skew_serializable, 2, 0);
-    assert_false(has_judged_wrong);
-    assert_true((told[0] & told[1] & 1U << OUTCOME_CONFLICT) != 0);
-    assert_int_equal(told[0] & 1U << OUTCOME_SOLD, 1U << OUTCOME_SOLD);
+    assert_int_not_equal(explore_two(skew_committed, 2, 0, is_one_row_whole), 0);
+    assert_int_equal(explore_two(skew_serializable, 2, 0, is_one_row_whole), 0);
+    assert_true((trial_told[0] & trial_told[1] & 1U << OUTCOME_CONFLICT) != 0);
+    assert_int_equal(trial_told[0] & 1U << OUTCOME_SOLD, 1U << OUTCOME_SOLD);
 }
 
 /* ---- a holder that stands still, or dies */
@@ -168,14 +129,11 @@ static enum outcome keep_row(struct sale *sale) {
 }
 
 static void test_a_holder_that_stands_still_loses_the_row(void **state) {
-    is_right = is_every_unit_sold_once;
-    explore_all(keep_row, 1, 1U << FAULT_PAUSE);
-    assert_false(has_judged_wrong);
-    assert_int_equal(told[2], 1U << OUTCOME_SOLD);
-    assert_true((told[0] & 1U << OUTCOME_BUSY) != 0);
-    explore_all(keep_row, 1, 1U << FAULT_CRASH);
-    assert_false(has_judged_wrong);
-    assert_int_equal(told[2], 1U << OUTCOME_SOLD);
+    assert_int_equal(explore_two(keep_row, 1, 1U << FAULT_PAUSE, is_every_sale_counted), 0);
+    assert_int_equal(trial_told[2], 1U << OUTCOME_SOLD);
+    assert_true((trial_told[0] & 1U << OUTCOME_BUSY) != 0);
+    assert_int_equal(explore_two(keep_row, 1, 1U << FAULT_CRASH, is_every_sale_counted), 0);
+    assert_int_equal(trial_told[2], 1U << OUTCOME_SOLD);
 }
 
 /* ---- units that come back */
@@ -186,34 +144,16 @@ static enum outcome sell_guarded(struct sale *sale) {
     return read_then_write(sale, 0, guard, NULL);
 }
 
-static bool is_no_unit_sold_twice(const struct model_world *world) {
-    const struct model_sold *sold = world->state.sold;
-
-    for (int i = 0; i <= world->setup.orders; i++)
-        for (int j = 0; j < i; j++)
-            if (sold[i].is_there && sold[j].is_there && sold[i].unit == sold[j].unit)
-                return false;
-    return true;
-}
-
 static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
     static const enum guard guards[] = {GUARD_VALUE, GUARD_VERSION};
-    const struct strategy strategy = {.name = "trial", .sell = sell_guarded};
-    struct model_setup setup = {.strategy = &strategy,
-                                .options = {.shards = 1, .wait_ms = 1000, .returns_to_count = true},
-                                .orders = 3,
-                                .instances = 2,
-                                .stock = 2};
+    struct trial trial = {.sell = sell_guarded, .wait_ms = 1000};
 
-    is_right = is_no_unit_sold_twice;
     for (size_t i = 0; i < 2; i++) {
         guard = guards[i];
-        setup.options.returns_to_count = true;
-        explore_setup(setup);
-        assert_int_equal(has_judged_wrong, guard == GUARD_VALUE);
-        setup.options.returns_to_count = false;
-        explore_setup(setup);
-        assert_false(has_judged_wrong);
+        trial.returns_to_count = true;
+        assert_int_equal(explore_trial(&trial) & FLAW_TWIN, guard == GUARD_VALUE ? FLAW_TWIN : 0);
+        trial.returns_to_count = false;
+        assert_int_equal(explore_trial(&trial) & FLAW_TWIN, 0);
     }
 }
 
@@ -222,10 +162,6 @@ static enum outcome hope(struct sale *sale) {
     const enum outcome outcome = lock_row_then_write(sale, 0, ROW_WAIT);
 
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_SOLD : outcome;
-}
-
-static enum outcome do_not_hope(struct sale *sale) {
-    return lock_row_then_write(sale, 0, ROW_WAIT);
 }
 
 static bool has_all_that_was_promised(const struct model_world *world) {
@@ -237,20 +173,58 @@ static bool has_all_that_was_promised(const struct model_world *world) {
 
 /* The reply to a commit is lost, or the commit itself. */
 static void test_a_commit_of_unknown_end_may_have_none(void **state) {
-    static enum outcome (*const sells[])(struct sale *) = {hope, do_not_hope};
+    struct trial trial = {.sell = hope,
+                          .orders = 2,
+                          .faults = 1U << FAULT_LOST_REPLY,
+                          .wait_ms = 1000,
+                          .is_right = has_all_that_was_promised};
 
-    is_right = has_all_that_was_promised;
-    for (size_t i = 0; i < 2; i++) {
-        const struct strategy strategy = {.name = "trial", .sell = sells[i]};
+    assert_int_equal(explore_trial(&trial), FLAW_WRONG);
+    trial.sell = keep_row;
+    assert_int_equal(explore_trial(&trial), 0);
+}
 
-        explore_setup((struct model_setup){.strategy = &strategy,
-                                           .options = {.shards = 1, .wait_ms = 1000},
-                                           .orders = 2,
-                                           .instances = 2,
-                                           .stock = 2,
-                                           .faults = 1U << FAULT_LOST_REPLY});
-        assert_int_equal(has_judged_wrong, sells[i] == hope);
+/* ---- a write whose reply is lost, and which arrives while its order is in a transaction */
+
+/* It goes on as if nothing had been sent. */
+static enum outcome write_and_begin(struct sale *sale) {
+    struct stock_row row;
+    enum outcome outcome = store_read_stock(sale, 0, &row);
+
+    if (outcome == OUTCOME_OK)
+        outcome = store_write_stock(sale, &row, GUARD_VERSION, NULL);
+    if (outcome != OUTCOME_UNKNOWN)
+        return outcome;
+    outcome = store_begin(sale, READ_COMMITTED);
+    for (int i = 0; i < 2 && outcome == OUTCOME_OK; i++)
+        outcome = store_read_stock(sale, 0, &row);
+    return store_end(sale, outcome == OUTCOME_OK ? OUTCOME_BUSY : OUTCOME_FAILED);
+}
+
+/* It is no step of that transaction. */
+static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
+    static const enum model_move_kind moves[] = {MOVE_RUN, MOVE_LOSE, MOVE_RUN, MOVE_LAND};
+    static const struct strategy strategy = {.name = "late", .sell = write_and_begin};
+    static struct model_world world;
+
+    world.setup = (struct model_setup){.strategy = &strategy,
+                                       .options = {.wait_ms = 5000, .ttl_ms = 10000, .shards = 1},
+                                       .orders = 1,
+                                       .instances = 1,
+                                       .stock = 3,
+                                       .faults = 1U << FAULT_LOST_REPLY};
+    play_begin(&world);
+    for (size_t i = 0; i < 4; i++) {
+        if (moves[i] == MOVE_LAND)
+            assert_int_equal(world.state.txns[0].state, TXN_READ_COMMITTED);
+        assert_int_equal(play_move(&world, (struct model_move){(uint8_t)moves[i], 0}), 0);
     }
+    assert_true(world.state.sold[0].is_there);
+    assert_int_equal(world.state.rows[0].available, 2);
+    assert_int_equal(world.state.rows[0].holder, -1);
+    assert_int_equal(world.state.txns[0].state, TXN_READ_COMMITTED);
+    play_end(&world);
+    fiber_cleanup();
 }
 
 int main(void) {
@@ -262,6 +236,7 @@ int main(void) {
         cmocka_unit_test(test_a_holder_that_stands_still_loses_the_row),
         cmocka_unit_test(test_a_value_that_came_back_deceives_and_a_version_does_not),
         cmocka_unit_test(test_a_commit_of_unknown_end_may_have_none),
+        cmocka_unit_test(test_what_arrives_late_is_no_part_of_a_transaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

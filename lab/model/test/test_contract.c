@@ -3,12 +3,8 @@
 #include "seam_contract.h"
 #include "servers.h"
 #include "spec.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

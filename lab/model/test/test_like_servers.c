@@ -433,7 +433,6 @@ static bool run_one(struct run *run, unsigned seed) {
 static void run_next(void *arg) {
     struct run *run = malloc(sizeof *run);
 
-    (void)arg;
     assert_non_null(run);
     all.has_failed = !run_one(run, all.next++);
     free(run);

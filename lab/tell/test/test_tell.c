@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "fiber.h"
-#include "spec.h"
+#include "trial.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -53,19 +53,10 @@ static int tear_down(void **state) {
 }
 
 static void explore_spec(const char *spec, int orders) {
-    static struct strategy_spec parsed;
-    char message[MESSAGE_BYTES];
     size_t at;
 
-    assert_int_equal(spec_parse(spec, &parsed, message), 0);
-    it = (struct exploration){.setup = {.strategy = parsed.strategy,
-                                        .options = parsed.options,
-                                        .orders = orders,
-                                        .instances = 2,
-                                        .stock = 2},
-                              .preemptions = 3,
-                              .judge = judge,
-                              .data = view};
+    it = (struct exploration){
+        .setup = setup_of(spec, orders, 2), .preemptions = 3, .judge = judge, .data = view};
     tell = (struct tell){.spec = spec,
                          .options = "",
                          .replay = "",

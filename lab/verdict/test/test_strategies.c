@@ -1,9 +1,8 @@
 /* Each strategy under every fault: what its table says of it is what the explorer finds. */
-#include "explore.h"
 #include "fiber.h"
-#include "spec.h"
 #include "strategies.h"
 #include "test.h"
+#include "trial.h"
 #include "view.h"
 
 #include <stdio.h>
@@ -14,36 +13,28 @@
 static struct view *view;
 
 static unsigned judge(void *data, const struct model_world *world) {
-    (void)data;
     return view_judge(view, world);
 }
 
 /* Of a wrong one the rest is of no interest. */
 static bool has_seen_enough(void *data, const struct exploration *so_far) {
-    (void)data;
     return so_far->violated > 0;
 }
 
 static int machines; /* 0: one */
 
 static bool is_violated(const char *text, int instances, unsigned faults) {
-    static struct strategy_spec spec;
     static struct exploration it;
-    char message[MESSAGE_BYTES];
 
-    assert_int_equal(spec_parse(text, &spec, message), 0);
     it = (struct exploration){
-        .setup = {.strategy = spec.strategy,
-                  .options = spec.options,
-                  .orders = 3,
-                  .instances = instances,
-                  .machines = machines,
-                  .stock = 2,
-                  .faults = faults},
+        .setup = setup_of(text, 3, 2),
         /* All faults with three, up to 12 s each, are left to `lab explore`. */
         .preemptions = faults == SURVIVES_ALL ? 1 : 3,
         .judge = judge,
         .is_stopped = has_seen_enough};
+    it.setup.instances = instances;
+    it.setup.machines = machines;
+    it.setup.faults = faults;
     view = view_make();
     assert_non_null(view);
     assert_int_equal(explore(&it), 0);

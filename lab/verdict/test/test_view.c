@@ -1,8 +1,7 @@
 /* What the judge says of schedules' ends. */
-#include "explore.h"
 #include "fiber.h"
-#include "spec.h"
 #include "test.h"
+#include "trial.h"
 #include "view.h"
 
 #include <string.h>
@@ -200,16 +199,12 @@ static unsigned judge_both(void *data, const struct model_world *at) {
 }
 
 static uint64_t explore_both(const char *text, int stock) {
-    struct strategy_spec spec;
-    char message[MESSAGE_BYTES];
-    struct exploration it = {.preemptions = 2, .is_naive = true, .judge = judge_both, .data = view};
+    struct exploration it = {.setup = setup_of(text, 3, stock),
+                             .preemptions = 2,
+                             .is_naive = true,
+                             .judge = judge_both,
+                             .data = view};
 
-    assert_int_equal(spec_parse(text, &spec, message), 0);
-    it.setup = (struct model_setup){.strategy = spec.strategy,
-                                    .options = spec.options,
-                                    .orders = 3,
-                                    .instances = 2,
-                                    .stock = stock};
     ends = wrong = 0;
     assert_int_equal(explore(&it), 0);
     assert_int_equal(it.end, EXPLORE_COMPLETE);

@@ -63,7 +63,6 @@ static enum outcome kv(struct sale *sale, struct kv_call *call) {
 
 /* The sale stops before its next step. */
 static enum outcome pass(struct sale *sale, enum fail_point point) {
-    (void)sale;
     hand.locks_taken += point == FAIL_AFTER_LOCK;
     is_at_stop = is_at_stop || (hand.does_stop && hand.stop == point);
     return hand.passes_with[point];

@@ -3,15 +3,10 @@
 #define TEST_BY_HAND_H
 
 #include "model.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SHARDS 4
 

@@ -1,27 +1,37 @@
 #include "trial.h"
 
 #include "fiber.h"
+#include "spec.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include <string.h>
 
 struct exploration trial_result;
+unsigned trial_told[MODEL_ORDERS + 1];
+
+bool has_twins(const struct model_world *world) {
+    const struct model_sold *sold = world->state.sold;
+
+    for (int i = 0; i <= world->setup.orders; i++)
+        for (int j = 0; j < i; j++)
+            if (sold[i].is_there && sold[j].is_there && sold[i].unit == sold[j].unit)
+                return true;
+    return false;
+}
+
+static const struct trial *tried;
 
 static unsigned judge(void *data, const struct model_world *world) {
     const struct model_state *state = &world->state;
-    const int orders = world->setup.orders;
-    unsigned flaws = 0;
+    unsigned flaws = has_twins(world) ? FLAW_TWIN : 0;
 
-    for (int i = 0; i <= orders; i++)
-        for (int j = 0; j < i; j++)
-            if (state->sold[i].is_there && state->sold[j].is_there &&
-                state->sold[i].unit == state->sold[j].unit)
-                flaws |= FLAW_TWIN;
-    if (state->rows[0].available > 0 && state->orders[orders].outcome != OUTCOME_SOLD)
+    if (tried->is_right != NULL)
+        flaws |= tried->is_right(world) ? 0 : FLAW_WRONG;
+    else if (state->rows[0].available > 0 &&
+             state->orders[world->setup.orders].outcome != OUTCOME_SOLD)
         flaws |= FLAW_STUCK;
+    for (int i = 0; i <= world->setup.orders; i++)
+        trial_told[i] |= 1U << state->orders[i].outcome;
     *(unsigned *)data |= flaws;
     return flaws;
 }
@@ -30,17 +40,20 @@ unsigned explore_trial(const struct trial *trial) {
     const struct strategy strategy = {.name = "trial", .sell = trial->sell};
     unsigned flaws = 0;
 
+    tried = trial;
+    memset(trial_told, 0, sizeof trial_told);
     trial_result = (struct exploration){
         .setup = {.strategy = &strategy,
-                  .options = {.shards = 1,
-                              .wait_ms = 5000,
+                  .options = {.shards = trial->shards > 0 ? trial->shards : 1,
+                              .wait_ms = trial->wait_ms > 0 ? trial->wait_ms : 5000,
                               .ttl_ms = trial->ttl_ms > 0 ? trial->ttl_ms : 10000,
                               .work_ms = trial->work_ms,
+                              .returns_to_count = trial->returns_to_count,
                               .replicas = trial->replicas},
                   .orders = trial->orders > 0 ? trial->orders : 3,
                   .instances = trial->instances > 0 ? trial->instances : 2,
                   .machines = trial->machines,
-                  .stock = 2,
+                  .stock = trial->stock > 0 ? trial->stock : 2,
                   .faults = trial->faults},
         .preemptions = 3,
         .is_naive = trial->is_naive,
@@ -52,4 +65,27 @@ unsigned explore_trial(const struct trial *trial) {
     assert_int_equal(flaws != 0, trial_result.violated > 0);
     fiber_cleanup();
     return flaws;
+}
+
+void assert_table_leaves_nothing_out(struct trial trial) {
+    const unsigned flaws = explore_trial(&trial);
+    const struct exploration with_table = trial_result;
+
+    trial.is_naive = true;
+    assert_int_equal(explore_trial(&trial), flaws);
+    assert_true(trial_result.schedules == with_table.schedules);
+    assert_true(trial_result.violated == with_table.violated);
+    assert_true(trial_result.runs > with_table.runs);
+}
+
+struct model_setup setup_of(const char *text, int orders, int stock) {
+    struct strategy_spec spec;
+    char message[MESSAGE_BYTES];
+
+    assert_int_equal(spec_parse(text, &spec, message), 0);
+    return (struct model_setup){.strategy = spec.strategy,
+                                .options = spec.options,
+                                .orders = orders,
+                                .instances = 2,
+                                .stock = stock};
 }
