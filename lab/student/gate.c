@@ -49,11 +49,19 @@ static const char *const callable[] = {
     "snprintf", "sscanf", "__isoc99_sscanf", "__isoc23_sscanf", "__stack_chk_fail",
     "_GLOBAL_OFFSET_TABLE_"};
 
-enum student_end gate_refuse(struct student_file *file, const char *format, ...) {
+/* STUDENT_REFUSED, and the message says where and why; line 0: somewhere. */
+__attribute__((format(printf, 3, 4))) static enum student_end gate_refuse(struct student_file *file,
+                                                                          int line,
+                                                                          const char *format, ...) {
+    const size_t room = sizeof file->message;
+    int used = snprintf(file->message, room, "%s:", file->name);
     va_list args;
 
+    if (line > 0)
+        used += snprintf(file->message + used, room - (size_t)used, "%d:", line);
+    used += snprintf(file->message + used, room - (size_t)used, " ");
     va_start(args, format);
-    (void)vsnprintf(file->message, sizeof file->message, format, args);
+    (void)vsnprintf(file->message + used, room - (size_t)used, format, args);
     va_end(args);
     return STUDENT_REFUSED;
 }
@@ -76,11 +84,11 @@ static enum student_end open_regular(const char *path, int *fd, struct student_f
 
     *fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0)
-        return gate_refuse(file, "%s: %s", file->name,
+        return gate_refuse(file, 0, "%s",
                            errno == ELOOP ? "it is a link; hand in the file" : strerror(errno));
     if (fstat(*fd, &is) != 0 || !S_ISREG(is.st_mode)) {
         (void)close(*fd);
-        return gate_refuse(file, "%s: it is not a file", file->name);
+        return gate_refuse(file, 0, "it is not a file");
     }
     return STUDENT_OK;
 }
@@ -141,17 +149,17 @@ static size_t gate_skip(const char *code, size_t at) {
     return at;
 }
 
+static size_t skip_blanks(const char *code, size_t at) {
+    while (code[at] == ' ' || code[at] == '\t')
+        at++;
+    return at;
+}
+
 static bool is_include(const char *code, size_t at) {
     while (at > 0 && code[at - 1] != '\n')
         at--;
-    while (code[at] == ' ' || code[at] == '\t')
-        at++;
-    if (code[at] != '#')
-        return false;
-    at++;
-    while (code[at] == ' ' || code[at] == '\t')
-        at++;
-    return strncmp(code + at, "include", 7) == 0;
+    at = skip_blanks(code, at);
+    return code[at] == '#' && strncmp(code + skip_blanks(code, at + 1), "include", 7) == 0;
 }
 
 /* R"(...)", which does not end where other texts do. */
@@ -222,12 +230,6 @@ static int line_of_word(const struct gate_source *source, const char *word) {
     return at == SIZE_MAX ? 0 : line_at(source, at);
 }
 
-static size_t skip_blanks(const char *code, size_t at) {
-    while (code[at] == ' ' || code[at] == '\t')
-        at++;
-    return at;
-}
-
 static enum student_end check_include(const struct gate_source *source, size_t at,
                                       struct student_file *file) {
     const char *name = source->code + skip_blanks(source->code, at);
@@ -235,10 +237,10 @@ static enum student_end check_include(const struct gate_source *source, size_t a
 
     if (is_listed(includes, sizeof includes / sizeof *includes, name, length))
         return STUDENT_OK;
-    return gate_refuse(file,
-                       "%s:%d: #include %.*s: a strategy acts through "
+    return gate_refuse(file, line_at(source, at),
+                       "#include %.*s: a strategy acts through "
                        "the store alone; it may include " INCLUDES,
-                       file->name, line_at(source, at), (int)(length < 60 ? length : 60), name);
+                       (int)(length < 60 ? length : 60), name);
 }
 
 static enum student_end check_directive(const struct gate_source *source, size_t at,
@@ -253,8 +255,8 @@ static enum student_end check_directive(const struct gate_source *source, size_t
     if (length == 0 && (code[word] == '\n' || code[word] == '\r'))
         return STUDENT_OK;
     if (!is_listed(directives, sizeof directives / sizeof *directives, code + word, length))
-        return gate_refuse(file, "%s:%d: #%.*s has no place in a strategy", file->name,
-                           line_at(source, at), (int)(length < 40 ? length : 40), code + word);
+        return gate_refuse(file, line_at(source, at), "#%.*s has no place in a strategy",
+                           (int)(length < 40 ? length : 40), code + word);
     return strncmp(code + word, "include", 7) == 0 ? check_include(source, word + 7, file)
                                                    : STUDENT_OK;
 }
@@ -269,10 +271,9 @@ static enum student_end check_directives(const struct gate_source *source,
         enum student_end checked = STUDENT_OK;
 
         if (code[at] == '%' && code[at + 1] == ':')
-            return gate_refuse(file, "%s:%d: write # for %%:", file->name, line_at(source, at));
+            return gate_refuse(file, line_at(source, at), "write # for %%:");
         if (code[at] == '#' && code[at + 1] == '#')
-            return gate_refuse(file, "%s:%d: ## has no place in a strategy", file->name,
-                               line_at(source, at));
+            return gate_refuse(file, line_at(source, at), "## has no place in a strategy");
         if (code[at] == '#' && is_first)
             checked = check_directive(source, at + 1, file);
         if (checked != STUDENT_OK)
@@ -288,8 +289,8 @@ static enum student_end check_directives(const struct gate_source *source,
 static enum student_end check_source(const struct gate_source *source, struct student_file *file) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (find_word(source->code, words[i]) != SIZE_MAX)
-            return gate_refuse(file, "%s:%d: %s has no place in a strategy", file->name,
-                               line_of_word(source, words[i]), words[i]);
+            return gate_refuse(file, line_of_word(source, words[i]),
+                               "%s has no place in a strategy", words[i]);
     return check_directives(source, file);
 }
 
@@ -304,21 +305,20 @@ enum student_end gate_read(struct gate_source *source, const char *path,
     size = read_whole(fd, source->text, sizeof source->text);
     (void)close(fd);
     if (size < 0)
-        return gate_refuse(file, "%s: it cannot be read", file->name);
+        return gate_refuse(file, 0, "it cannot be read");
     if (size > STUDENT_SOURCE)
-        return gate_refuse(file, "%s: it has more than %d bytes", file->name, STUDENT_SOURCE);
+        return gate_refuse(file, 0, "it has more than %d bytes", STUDENT_SOURCE);
     source->size = (size_t)size;
     source->text[size] = '\0';
     if (strlen(source->text) != source->size)
-        return gate_refuse(file, "%s: it is not a text", file->name);
+        return gate_refuse(file, 0, "it is not a text");
     if (strncmp(source->text, "\xef\xbb\xbf", 3) == 0)
         memcpy(source->text, "   ", 3);
     join_lines(source);
     if (!gate_is_plain(source->text) || !blank(source->code))
-        return gate_refuse(file,
-                           "%s: write it without R\"(texts)\" and without form feeds, vertical "
-                           "tabs and lone carriage returns",
-                           file->name);
+        return gate_refuse(file, 0,
+                           "write it without R\"(texts)\" and without form feeds, vertical "
+                           "tabs and lone carriage returns");
     return check_source(source, file);
 }
 
@@ -349,8 +349,7 @@ static const char *text_in(const struct object *object, const Elf64_Shdr *texts,
 }
 
 static enum student_end strange(const struct object *object) {
-    return gate_refuse(object->file, "%s: it compiles to an object that cannot be read",
-                       object->file->name);
+    return gate_refuse(object->file, 0, "it compiles to an object that cannot be read");
 }
 
 /* A static variable of a function is n.0 to one compiler, sell.n to another. */
@@ -368,11 +367,7 @@ static int line_of(const struct gate_source *source, const char *symbol) {
 
 static enum student_end refuse_symbol(const struct object *object, const char *symbol,
                                       const char *why) {
-    const int line = line_of(object->source, symbol);
-
-    return line > 0 ? gate_refuse(object->file, "%s:%d: %.80s: %s", object->file->name, line,
-                                  symbol, why)
-                    : gate_refuse(object->file, "%s: %.80s: %s", object->file->name, symbol, why);
+    return gate_refuse(object->file, line_of(object->source, symbol), "%.80s: %s", symbol, why);
 }
 
 /* ---- the object: sections */
@@ -402,20 +397,12 @@ static enum student_end check_sections(const struct object *object, const Elf64_
         if (name == NULL)
             return strange(object);
         if (does_run(section, name))
-            return gate_refuse(object->file, "%s: it has code that runs when it is loaded",
-                               object->file->name);
+            return gate_refuse(object->file, 0, "it has code that runs when it is loaded");
     }
     return STUDENT_OK;
 }
 
 /* ---- the object: symbols */
-
-static bool is_callable(const char *name) {
-    for (size_t i = 0; i < sizeof callable / sizeof *callable; i++)
-        if (strcmp(callable[i], name) == 0)
-            return true;
-    return false;
-}
 
 static enum student_end check_defined(const struct object *object, const Elf64_Shdr *names,
                                       const Elf64_Sym *symbol, const char *name) {
@@ -446,7 +433,8 @@ static enum student_end check_symbol(const struct object *object, const Elf64_Sh
                                      const Elf64_Sym *symbol, const char *name,
                                      bool *has_strategy) {
     if (symbol->st_shndx == SHN_UNDEF)
-        return name[0] == '\0' || is_callable(name)
+        return name[0] == '\0' ||
+                       is_listed(callable, sizeof callable / sizeof *callable, name, strlen(name))
                    ? STUDENT_OK
                    : refuse_symbol(object, name,
                                    "a strategy may not call this: it acts through the store alone");
@@ -480,9 +468,8 @@ static enum student_end check_nameless(const struct object *object, const Elf64_
         const char *name = text_in(object, names, object->sections[i].sh_name);
 
         if (name != NULL && is_shared_state(&object->sections[i], name))
-            return gate_refuse(object->file,
-                               "%s: it has a variable that sales share behind the store",
-                               object->file->name);
+            return gate_refuse(object->file, 0,
+                               "it has a variable that sales share behind the store");
     }
     return STUDENT_OK;
 }
@@ -509,8 +496,7 @@ static enum student_end check_object(struct object *object) {
     if (end == STUDENT_OK)
         end = check_nameless(object, names);
     if (end == STUDENT_OK && !has_strategy)
-        end = gate_refuse(object->file, "%s: it has no `const struct strategy strategy_exercise`",
-                          object->file->name);
+        end = gate_refuse(object->file, 0, "it has no `const struct strategy strategy_exercise`");
     return end;
 }
 

@@ -13,9 +13,6 @@ struct gate_source {
     size_t size;
 };
 
-/* STUDENT_REFUSED, and file->message says why. */
-__attribute__((format(printf, 2, 3))) enum student_end gate_refuse(struct student_file *file,
-                                                                   const char *format, ...);
 /* Read the file at `path`, and look it through. */
 enum student_end gate_read(struct gate_source *source, const char *path, struct student_file *file);
 /* The object at `path`, before it is linked. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,19 @@
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
 #define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
 
+/* `end`, and the message says why. */
+__attribute__((format(printf, 3, 4))) static enum student_end student_tell(
+    struct student_file *file, enum student_end end, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(file->message, sizeof file->message, format, args);
+    va_end(args);
+    return end;
+}
+
 static enum student_end student_broken(struct student_file *file, const char *what) {
-    (void)gate_refuse(file, "%s: %s", what, strerror(errno));
-    return STUDENT_BROKEN;
+    return student_tell(file, STUDENT_BROKEN, "%s: %s", what, strerror(errno));
 }
 
 static void make_lines_printable(char *text) {
@@ -75,8 +86,8 @@ static enum student_end student_make_folder(struct student_file *file) {
     file->folder[0] = '\0';
     if (!is_noexec(at))
         return student_broken(file, "a temporary folder");
-    (void)gate_refuse(file, "%s is mounted noexec: set TMPDIR to another folder", at);
-    return STUDENT_BROKEN;
+    return student_tell(file, STUDENT_BROKEN, "%s is mounted noexec: set TMPDIR to another folder",
+                        at);
 }
 
 /* Under its own name, so that the compiler's messages have that. */
@@ -139,26 +150,23 @@ static void collect_message(int from, struct student_file *file) {
     file->message[have] = '\0';
 }
 
-static enum student_end no_compiler(struct student_file *file, const char *compiler,
-                                    const char *why) {
-    (void)gate_refuse(file, "%s: %s", compiler, why);
-    return STUDENT_BROKEN;
-}
-
 static enum student_end student_tell_end(struct student_file *file, const char *compiler,
                                          int status) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STUDENT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
-        return no_compiler(file, compiler, "this shell allows it too little: see ulimit -a");
+        return student_tell(file, STUDENT_BROKEN,
+                            "%s: this shell allows it too little: see ulimit -a", compiler);
     if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
-        return no_compiler(file, compiler, "this compiler could not be run; install it, or set CC");
+        return student_tell(file, STUDENT_BROKEN,
+                            "%s: this compiler could not be run; install it, or set CC", compiler);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
-        return no_compiler(file, compiler, "stopped");
+        return student_tell(file, STUDENT_BROKEN, "%s: stopped", compiler);
     /* gcc tells it of the program that it runs, with a request to report a bug */
     if (WIFSIGNALED(status) || file->message[0] == '\0' ||
         strstr(file->message, "signal terminated program") != NULL)
-        return gate_refuse(file, "%s: the compiler did not come to an end with it", file->name);
+        return student_tell(file, STUDENT_REFUSED,
+                            "%s: the compiler did not come to an end with it", file->name);
     return STUDENT_REFUSED;
 }
 
@@ -244,7 +252,8 @@ enum student_end student_build(const char *path, struct student_file *file) {
     *file = (struct student_file){.message = ""};
     if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
         name[0] == '-' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
-        (void)gate_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
+        (void)student_tell(file, STUDENT_REFUSED, "%.200s: a strategy's file is named NAME.c",
+                           name);
         utf8_make_printable(file->message);
         return STUDENT_REFUSED;
     }

@@ -20,46 +20,52 @@ static json_t *json_stock(const struct tell *tell, const struct tell_step *step)
     return stock;
 }
 
+struct names {
+    char actor[8], instance[24];
+};
+
+static struct names names_of(const struct tell_step *step) {
+    struct names names = {{(char)('A' + step->actor)}, ""};
+
+    if (step->actor < 0)
+        (void)strcpy(names.actor, step->actor == REPLAY_CLOCK ? "clock" : "fault");
+    if (step->instance >= 0)
+        (void)snprintf(names.instance, sizeof names.instance, "inventory-%d", step->instance + 1);
+    return names;
+}
+
 /* "reads the stock: 2 left" is an action and its detail. */
 static json_t *json_step(const struct tell *tell, size_t at) {
     const struct tell_step *step = &tell->steps[at];
-    const char *colon = strstr(step->action, ": ");
-    const int length = (int)(colon != NULL ? (size_t)(colon - step->action) : strlen(step->action));
-    char action[TELL_ACTION], instance[24] = "", actor[8];
+    const struct names names = names_of(step);
+    char action[TELL_ACTION], *colon;
 
-    (void)snprintf(action, sizeof action, "%.*s", length, step->action);
-    if (step->instance >= 0)
-        (void)snprintf(instance, sizeof instance, "inventory-%d", step->instance + 1);
-    (void)snprintf(actor, sizeof actor, "%c", 'A' + step->actor);
-    if (step->actor < 0)
-        (void)snprintf(actor, sizeof actor, step->actor == REPLAY_CLOCK ? "clock" : "fault");
+    memcpy(action, step->action, sizeof action);
+    colon = strstr(action, ": ");
+    if (colon != NULL)
+        *colon = '\0';
     return JSON_TEXT_OBJECT({"number", json_integer((json_int_t)at + 1)},
-                            {"actor", json_text(actor)}, {"instance", json_text(instance)},
-                            {"action", json_text(action)},
+                            {"actor", json_text(names.actor)},
+                            {"instance", json_text(names.instance)}, {"action", json_text(action)},
                             {"detail", json_text(colon != NULL ? colon + 2 : "")},
                             {"now_ms", json_integer(step->now_ms)},
                             {"stock", json_stock(tell, step)}, {"sold", json_integer(step->sold)});
 }
 
-static json_t *json_steps(const struct tell *tell) {
-    json_t *steps = json_array();
-
-    for (size_t i = 0; i < tell->count; i++)
-        json_text_append(&steps, json_step(tell, i));
-    return steps;
-}
-
 static json_t *json_violation(const struct tell *tell) {
-    json_t *names;
+    json_t *names, *steps;
 
     if (tell->anomalies == 0)
         return json_null();
     names = json_array();
+    steps = json_array();
     for (unsigned i = 0; i < VIEW_COUNT; i++)
         if ((tell->anomalies >> i & 1) != 0)
             json_text_append(&names, json_text(view_name(i)));
+    for (size_t i = 0; i < tell->count; i++)
+        json_text_append(&steps, json_step(tell, i));
     return JSON_TEXT_OBJECT({"id", json_text(tell->id)}, {"anomalies", names},
-                            {"summary", json_text(tell->summary)}, {"steps", json_steps(tell)});
+                            {"summary", json_text(tell->summary)}, {"steps", steps});
 }
 
 json_t *tell_json_faults(unsigned faults) {
@@ -69,10 +75,6 @@ json_t *tell_json_faults(unsigned faults) {
         if ((faults >> i & 1U) != 0)
             json_text_append(&names, json_text(sale_fault_name((enum sale_fault)i)));
     return names;
-}
-
-static json_t *json_number(uint64_t number) {
-    return json_integer((json_int_t)number);
 }
 
 /* NULL without memory. */
@@ -85,8 +87,9 @@ static json_t *tell_object(const struct tell *tell) {
         {"preemptions", json_integer(it->preemptions)},
         {"faults", tell_json_faults(it->setup.faults)}, {"options", json_text(tell->options)},
         {"complete", json_boolean(it->end == EXPLORE_COMPLETE && tell->replay[0] == '\0')},
-        {"schedules", json_number(it->schedules)}, {"runs", json_number(it->runs)},
-        {"states", json_number(it->states)}, {"seconds", json_real(tell->seconds)},
+        {"schedules", json_integer((json_int_t)it->schedules)},
+        {"runs", json_integer((json_int_t)it->runs)},
+        {"states", json_integer((json_int_t)it->states)}, {"seconds", json_real(tell->seconds)},
         {"violation", json_violation(tell)});
 }
 
@@ -129,30 +132,12 @@ static int put_title(const struct tell *tell, FILE *to) {
     return 0;
 }
 
-static int put_style(const struct tell *tell, FILE *to) {
-    (void)tell;
-    fputs(tell_page_style, to);
-    return 0;
-}
-
-static int put_script(const struct tell *tell, FILE *to) {
-    (void)tell;
-    fputs(tell_page_script, to);
-    return 0;
-}
-
 static void put_row(const struct tell *tell, size_t at, FILE *to) {
     const struct tell_step *step = &tell->steps[at];
+    const struct names names = names_of(step);
 
-    fprintf(to, "<tr><td>%zu<td>%" PRId64 " ms<td>", at + 1, step->now_ms);
-    if (step->actor >= 0)
-        fprintf(to, "%c", 'A' + step->actor);
-    else
-        fputs(step->actor == REPLAY_CLOCK ? "clock" : "fault", to);
-    fputs("<td>", to);
-    if (step->instance >= 0)
-        fprintf(to, "inventory-%d", step->instance + 1);
-    fputs("<td>", to);
+    fprintf(to, "<tr><td>%zu<td>%" PRId64 " ms<td>%s<td>%s<td>", at + 1, step->now_ms, names.actor,
+            names.instance);
     put_html(step->action, to);
     fputs("<td>", to);
     for (int i = 0; i < tell->explored->setup.options.shards; i++)
@@ -196,11 +181,12 @@ static int put_explored(const struct tell *tell, FILE *to) {
 }
 
 static const struct part {
-    const char *mark;
+    const char *mark, *text; /* or NULL, and `put` writes it */
     int (*put)(const struct tell *tell, FILE *to);
-} parts[] = {{"@title@", put_title},  {"@style@", put_style}, {"@title@", put_title},
-             {"@table@", put_table},  {"@again@", put_again}, {"@explored@", put_explored},
-             {"@script@", put_script}};
+} parts[] = {{"@title@", NULL, put_title},        {"@style@", tell_page_style, NULL},
+             {"@title@", NULL, put_title},        {"@table@", NULL, put_table},
+             {"@again@", NULL, put_again},        {"@explored@", NULL, put_explored},
+             {"@script@", tell_page_script, NULL}};
 
 int tell_page(const struct tell *tell, FILE *to) {
     const char *at = tell_page_html;
@@ -210,8 +196,8 @@ int tell_page(const struct tell *tell, FILE *to) {
 
         if (mark == NULL)
             abort();
-        fprintf(to, "%.*s", (int)(mark - at), at);
-        if (parts[i].put(tell, to) != 0)
+        fprintf(to, "%.*s%s", (int)(mark - at), at, parts[i].text != NULL ? parts[i].text : "");
+        if (parts[i].put != NULL && parts[i].put(tell, to) != 0)
             return -1;
         at = mark + strlen(parts[i].mark);
     }
