@@ -159,11 +159,6 @@ static struct {
     double began_s, shown_s;
 } work;
 
-static unsigned command_explore_judge(void *data, const struct model_world *world) {
-    (void)data;
-    return view_judge(work.view, world);
-}
-
 static bool command_explore_is_stopped(void *data, const struct exploration *so_far) {
     const double s = now_s();
     char schedules[TELL_NUMBER], rate[TELL_NUMBER];
@@ -182,7 +177,8 @@ static int explore_all(struct exploration *it, double *seconds) {
     int err;
 
     assert(work.view != NULL && it->setup.strategy != NULL); /* set_up() came first */
-    it->judge = command_explore_judge;
+    it->judge = view_judge;
+    it->data = work.view;
     it->is_stopped = command_explore_is_stopped;
     work.began_s = now_s();
     err = explore(it);

@@ -90,8 +90,7 @@ static int table_add(struct table *table, const struct known *known, size_t byte
 
 /* A state with a choice, on the way to where the search is. */
 struct choice {
-    uint64_t key; /* 0: it is not to be remembered */
-    uint8_t preemptions, last;
+    uint8_t last;
     uint16_t forced; /* moves between the choice before and this */
     uint8_t count, at;
     struct model_move moves[MODEL_MOVES];
@@ -140,13 +139,10 @@ static bool is_preemption(struct model_move move, uint8_t could_go_on) {
     return move.kind == MOVE_RESUME || move.kind == MOVE_LAND || move.kind == MOVE_BRING;
 }
 
-static bool is_fault(struct model_move move) {
-    return !is_run(move) && move.kind != MOVE_RESUME && move.kind != MOVE_BRING;
-}
-
 static uint16_t cost_of(struct model_move move, uint8_t could_go_on) {
-    return (uint16_t)(is_preemption(move, could_go_on) || is_fault(move) ||
-                      move.kind == MOVE_LOSE || move.kind == MOVE_DROP);
+    return (
+        uint16_t)(is_preemption(move, could_go_on) ||
+                  (move.kind != MOVE_RUN && move.kind != MOVE_RESUME && move.kind != MOVE_BRING));
 }
 
 static int search_make(struct search *search, struct model_move move) {
@@ -239,7 +235,6 @@ static void begin_choice(struct search *search, uint64_t key, const struct model
                          size_t count) {
     struct choice *choice = &search->choices[search->depth++];
 
-    choice->key = key;
     choice->last = who_could_go_on(search);
     choice->forced = search->forced;
     choice->count = (uint8_t)count;
@@ -271,7 +266,6 @@ static int search_make_again(struct search *search) {
             const size_t count = find_moves(search, moves);
 
             assert(count == 1);
-            (void)count;
             if (search_make(search, moves[0]) != 0)
                 return -1;
         }

@@ -191,13 +191,6 @@ static void attempt_tell_end(void) {
                  at.attempt.steps_alone, at.check->max_steps);
 }
 
-static void explore_it(int to) {
-    at.attempt.steps_alone = explore_steps_alone(&at.exploration.setup);
-    if (at.attempt.steps_alone < 0 || explore(&at.exploration) != 0 || view_has_failed(at.view))
-        attempt_fail(to, "explore", "out of memory");
-    attempt_tell_end();
-}
-
 static void attempt_set_up(const struct strategy *strategy, int to) {
     char text[sizeof at.check->options + 16], message[MESSAGE_BYTES];
     struct strategy_spec spec;
@@ -239,7 +232,10 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
     attempt_set_up(strategy, to);
     if (seal_for_running() != 0)
         attempt_fail(to, "sandbox", strerror(errno));
-    explore_it(to);
+    at.attempt.steps_alone = explore_steps_alone(&at.exploration.setup);
+    if (at.attempt.steps_alone < 0 || explore(&at.exploration) != 0 || view_has_failed(at.view))
+        attempt_fail(to, "explore", "out of memory");
+    attempt_tell_end();
     attempt_say(to);
 }
 

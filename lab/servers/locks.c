@@ -24,10 +24,6 @@ static uint8_t locks_place_of(const struct model_world *world, int index) {
     return 0;
 }
 
-static bool locks_is_same(const struct store_lock *a, const struct store_lock *b) {
-    return a->kind == b->kind && a->shard == b->shard;
-}
-
 /* ---- lines */
 
 static bool is_same_line(const struct model_world *world, int a, int b) {
@@ -51,7 +47,8 @@ uint8_t model_line_before(const struct model_world *world, int index) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (i != index && orders[i].waits == WAITS_LOCK &&
             (world->state.paused >> orders[i].instance & 1U) == 0 &&
-            locks_is_same(&orders[i].lock, &orders[index].lock) && is_same_line(world, i, index))
+            orders[i].lock.kind == orders[index].lock.kind &&
+            orders[i].lock.shard == orders[index].lock.shard && is_same_line(world, i, index))
             before |= (uint8_t)(1U << i);
     return before;
 }
@@ -330,17 +327,11 @@ enum outcome model_check_write(struct sale *base, enum guard guard,
     return model_answer(sale, OUTCOME_BUSY, NULL, 0);
 }
 
-/* What it sent may land until then. */
-static int64_t landed_ms(const struct model_sale *sale) {
-    const struct model_state *state = &sale->world->state;
-
-    return state->flight.owner == sale->index + 1 ? state->flight.until_ms : state->now_ms;
-}
-
 static void abandon(struct model_sale *sale) {
     struct model_world *world = sale->world;
+    const struct model_flight *flight = &world->state.flight;
     struct model_grant *grant = model_find_grant(world, sale->index);
-    int64_t ends_ms = landed_ms(sale);
+    int64_t ends_ms = flight->owner == sale->index + 1 ? flight->until_ms : world->state.now_ms;
 
     if (grant == NULL)
         return;

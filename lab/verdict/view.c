@@ -295,12 +295,6 @@ static bool is_failure(enum outcome outcome) {
            outcome != OUTCOME_CONFLICT && outcome != OUTCOME_REPEATED;
 }
 
-/* Nonsense is one whatever happened: no strategy answers OK, or what is known before it is asked.
- */
-static bool is_nonsense(enum outcome outcome) {
-    return is_failure(outcome) && outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED;
-}
-
 static int64_t left_of(const struct model_world *world) {
     int64_t left = world->state.returned_count;
 
@@ -325,8 +319,10 @@ static unsigned judge_answers(const struct model_world *world) {
 
         if (order->state == ORDER_RUNS)
             found |= 1U << VIEW_ENDLESS;
-        if (order->state == ORDER_ENDED &&
-            (is_nonsense(outcome) || (is_failure(outcome) && world->state.faults_made == 0)))
+        /* No strategy answers OK, or what is known before it is asked, whatever happened. */
+        if (order->state == ORDER_ENDED && is_failure(outcome) &&
+            (world->state.faults_made == 0 ||
+             (outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED)))
             found |= 1U << VIEW_NO_ANSWER;
     }
     if (left_of(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
@@ -352,7 +348,8 @@ static unsigned ask_judge(struct view *view, const struct model_world *world,
     return found;
 }
 
-unsigned view_judge(struct view *view, const struct model_world *world) {
+unsigned view_judge(void *data, const struct model_world *world) {
+    struct view *view = data;
     const struct view_end end = view_end_of(world);
     struct view_known *known = &view->known[view_place_of(&end)];
 

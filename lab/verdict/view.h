@@ -38,8 +38,9 @@ struct view;
 /* NULL without memory. */
 struct view *view_make(void);
 void view_free(struct view *view); /* or NULL */
-/* The anomalies of a schedule that has ended: bits of 1 << anomaly. */
-unsigned view_judge(struct view *view, const struct model_world *world);
+/* The anomalies of a schedule that has ended: bits of 1 << anomaly. For `judge` of an exploration,
+ * whose data is the view. */
+unsigned view_judge(void *view, const struct model_world *world);
 /* There was no memory to judge with, and a 0 may be wrong. */
 bool view_has_failed(const struct view *view);
 /* The same, judged anew; and why, in a sentence or more, with the orders' letters, "" when nothing

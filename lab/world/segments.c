@@ -52,11 +52,6 @@ static bool has_unit(struct segments *segments) {
     return true;
 }
 
-static void segments_read_note(const struct segment_note *note, struct loaded_unit *taken) {
-    taken->seen = (struct stock_row){
-        .shard = note->shard, .first_unit = note->first, .available = note->before};
-}
-
 enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
                            struct loaded_unit *taken) {
     struct segment *selling = &segments->selling;
@@ -73,7 +68,8 @@ enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
         taken->is_half_sold =
             !segments->is_over && segments->count == 0 && selling->left == selling->units / 2;
     }
-    segments_read_note(note, taken);
+    taken->seen = (struct stock_row){
+        .shard = note->shard, .first_unit = note->first, .available = note->before};
     return OUTCOME_OK;
 }
 

@@ -33,10 +33,6 @@ static const char *written(void) {
     return text;
 }
 
-static unsigned judge(void *data, const struct model_world *at) {
-    return view_judge(data, at);
-}
-
 static int set_up(void **state) {
     view = view_make();
     assert_non_null(view);
@@ -56,7 +52,7 @@ static void explore_spec(const char *spec, int orders) {
     size_t at;
 
     it = (struct exploration){
-        .setup = setup_of(spec, orders, 2), .preemptions = 3, .judge = judge, .data = view};
+        .setup = setup_of(spec, orders, 2), .preemptions = 3, .judge = view_judge, .data = view};
     tell = (struct tell){.spec = spec,
                          .options = "",
                          .replay = "",

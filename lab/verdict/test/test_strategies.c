@@ -10,12 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-static struct view *view;
-
-static unsigned judge(void *data, const struct model_world *world) {
-    return view_judge(view, world);
-}
-
 /* Of a wrong one the rest is of no interest. */
 static bool has_seen_enough(void *data, const struct exploration *so_far) {
     return so_far->violated > 0;
@@ -25,18 +19,19 @@ static int machines; /* 0: one */
 
 static bool is_violated(const char *text, int instances, unsigned faults) {
     static struct exploration it;
+    struct view *view = view_make();
 
+    assert_non_null(view);
     it = (struct exploration){
         .setup = setup_of(text, 3, 2),
         /* All faults with three, up to 12 s each, are left to `lab explore`. */
         .preemptions = faults == SURVIVES_ALL ? 1 : 3,
-        .judge = judge,
-        .is_stopped = has_seen_enough};
+        .judge = view_judge,
+        .is_stopped = has_seen_enough,
+        .data = view};
     it.setup.instances = instances;
     it.setup.machines = machines;
     it.setup.faults = faults;
-    view = view_make();
-    assert_non_null(view);
     assert_int_equal(explore(&it), 0);
     assert_false(view_has_failed(view));
     view_free(view);
