@@ -58,9 +58,6 @@ bool model_is_gone(const struct model_world *world, int index);
 /* Two worlds of equal hash go on alike, but for one chance in 2^64 times the pairs. */
 uint64_t model_hash(const struct model_world *world);
 
-/* Time passes to then, and what stood idle for too long ends. */
-void model_let_pass(struct model_world *world, int64_t now_ms);
-
 /* "none", or names with commas between: 0, or -1 when one is no fault. */
 __attribute__((warn_unused_result)) int model_faults_read(const char *text, unsigned *faults);
 /* Their names; returns `text`, "" for none. */

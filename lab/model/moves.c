@@ -102,8 +102,9 @@ static int64_t next_idle_ms(const struct model_world *world) {
     return next_ms;
 }
 
-/* What ends is nobody's doing: who moved last is woken by it, too. */
-void model_let_pass(struct model_world *world, int64_t now_ms) {
+/* Time passes to then, and what stood idle for too long ends. That is nobody's doing: who moved last
+ * is woken by it, too. */
+static void moves_let_pass(struct model_world *world, int64_t now_ms) {
     const int mover = world->mover;
 
     world->mover = -1;
@@ -130,7 +131,7 @@ static bool pass_time(struct model_world *world) {
     }
     if (next_ms == INT64_MAX)
         return false;
-    model_let_pass(world, next_ms);
+    moves_let_pass(world, next_ms);
     return true;
 }
 
@@ -215,7 +216,7 @@ static void stand_still(struct model_world *world, int instance) {
             model_leave_line(world, i);
     }
     world->state.paused |= (uint8_t)(1U << instance);
-    model_let_pass(world, until_ms + 1);
+    moves_let_pass(world, until_ms + 1);
 }
 
 /* Its waiters come last in the servers' lines: these have not heard of them. */
@@ -495,7 +496,7 @@ static void end_faults(struct model_world *world) {
     world->state.flying = 0;
     memset(&world->state.flight, 0, sizeof world->state.flight);
     while ((next_ms = next_expiry_ms(world)) < MODEL_NEVER)
-        model_let_pass(world, next_ms);
+        moves_let_pass(world, next_ms);
 }
 
 static bool may_bring(const struct model_world *world, int instance, bool may_wait) {
@@ -539,7 +540,7 @@ static void wake(struct model_world *world, int index) {
     if (index == world->setup.orders && order->state == ORDER_TO_COME)
         end_faults(world);
     if (order->wake_ms > world->state.now_ms)
-        model_let_pass(world, order->wake_ms);
+        moves_let_pass(world, order->wake_ms);
     while (!model_is_ready(world, index) && pass_time(world))
         ;
 }
@@ -559,7 +560,7 @@ bool model_make(struct model_world *world, struct model_move move) {
         return true;
     case MOVE_BRING:
         if (model_brings_at(world, move.who) > world->state.now_ms)
-            model_let_pass(world, model_brings_at(world, move.who));
+            moves_let_pass(world, model_brings_at(world, move.who));
         model_bring(world, move.who);
         break;
     case MOVE_RETURN:
@@ -580,7 +581,7 @@ bool model_make(struct model_world *world, struct model_move move) {
         break;
     case MOVE_EXPIRE:
         made(world, FAULT_EXPIRY);
-        model_let_pass(world, next_expiry_ms(world));
+        moves_let_pass(world, next_expiry_ms(world));
         break;
     case MOVE_FAILOVER:
         made(world, FAULT_FAILOVER);

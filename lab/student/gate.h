@@ -2,7 +2,7 @@
 #ifndef LAB_GATE_H
 #define LAB_GATE_H
 
-#include "student.h"
+#include "student_file.h"
 
 #include <stddef.h>
 

@@ -9,24 +9,7 @@
 #define LAB_STUDENT_H
 
 #include "strategy.h"
-
-#include <limits.h>
-
-#define STUDENT_SOURCE  65536 /* bytes at most */
-#define STUDENT_MESSAGE 4096
-
-enum student_end {
-    STUDENT_OK,
-    STUDENT_REFUSED, /* it goes beyond the seam, or does not compile: `message` says where */
-    STUDENT_BROKEN,  /* no compiler, no disk; or stopped: `message` */
-};
-
-struct student_file {
-    char name[NAME_MAX + 1]; /* the file's own, as messages have it */
-    char folder[64];         /* a temporary one of ours, with all that is made */
-    char object[128];        /* the shared object in it, once it is OK */
-    char message[STUDENT_MESSAGE];
-};
+#include "student_file.h"
 
 /* Build the file at `path`. student_remove() in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,

@@ -17,7 +17,7 @@ static int begun;
 static void on_turn(struct model_world *of, int index) {
     if (of->state.orders[index].waits == WAITS_CHANGE && !model_is_ready(of, index)) {
         of->mover = -1;
-        model_let_pass(of, of->state.now_ms + 30);
+        of->state.orders[index].wake_ms = of->state.now_ms + 30;
         model_changed(of);
     }
     assert_true(model_make(of, (struct model_move){MOVE_RUN, (uint8_t)index}));
@@ -72,8 +72,15 @@ static void end_sale(struct sale *sale) {
     world.state.orders[model_of(sale)->index].state = ORDER_ENDED;
 }
 
+/* The last order sleeps so long. */
 static void let_pass(int64_t ms) {
-    model_let_pass(&world, world.state.now_ms + ms);
+    struct model_order *last = &world.state.orders[MODEL_ORDERS];
+    const uint8_t state = last->state;
+
+    last->state = ORDER_RUNS;
+    last->wake_ms = world.state.now_ms + ms;
+    assert_true(model_make(&world, (struct model_move){MOVE_RUN, MODEL_ORDERS}));
+    last->state = state;
     if (model_brings_at(&world, 0) <= world.state.now_ms)
         (void)model_make(&world, (struct model_move){MOVE_BRING, 0});
 }
