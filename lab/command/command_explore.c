@@ -84,7 +84,7 @@ static const struct strategy *load_file(const char *path, char message[STUDENT_M
     return strategy;
 }
 
-static int read_spec(const char *name, struct strategy_spec *spec) {
+static int explore_read_spec(const char *name, struct strategy_spec *spec) {
     const size_t length = strlen(name);
     const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
     const struct strategy *strategy = NULL;
@@ -307,7 +307,7 @@ static int explore_source(const char *name, const char *command) {
                         .replay = set.replay,
                         .command = command,
                         .explored = &it};
-    int code = read_spec(name, &spec);
+    int code = explore_read_spec(name, &spec);
 
     if (code == 0 && (work.view = view_make()) == NULL)
         code = command_explore_fail("out of memory", EXIT_INTERNAL);

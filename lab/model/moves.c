@@ -220,7 +220,7 @@ static void stand_still(struct model_world *world, int instance) {
 }
 
 /* Its waiters come last in the servers' lines: these have not heard of them. */
-static void resume(struct model_world *world, int instance) {
+static void moves_resume(struct model_world *world, int instance) {
     for (int i = 0; i < world->setup.orders; i++) {
         struct model_order *order = &world->state.orders[i];
 
@@ -573,7 +573,7 @@ bool model_make(struct model_world *world, struct model_move move) {
         stand_still(world, move.who);
         break;
     case MOVE_RESUME:
-        resume(world, move.who);
+        moves_resume(world, move.who);
         break;
     case MOVE_CRASH:
         made(world, FAULT_CRASH);

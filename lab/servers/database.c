@@ -253,7 +253,7 @@ static void take_snapshot(struct model_sale *sale) {
     }
 }
 
-static struct stock_row see(struct model_sale *sale, int shard) {
+static struct stock_row database_see(struct model_sale *sale, int shard) {
     const struct model_seen *seen = &sale->world->state.seen[sale->index][shard];
     const struct model_txn *txn = txn_of(sale);
     struct stock_row row = model_row(sale->world, shard);
@@ -375,7 +375,7 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
         return model_answer(sale, OUTCOME_FAILED, NULL, 0);
     if (!note_access(sale, shard, false))
         return model_answer(sale, database_fail(sale, OUTCOME_CONFLICT), NULL, 0);
-    *row = see(sale, shard);
+    *row = database_see(sale, shard);
     database_note_empty(sale, row);
     model_say(sale, "reads the stock: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
@@ -397,7 +397,7 @@ static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_
         return outcome;
     if (is_overtaken(sale, shard))
         return OUTCOME_CONFLICT;
-    if (must_have_units && see(sale, shard).available <= 0)
+    if (must_have_units && database_see(sale, shard).available <= 0)
         return OUTCOME_SOLD_OUT;
     world->state.rows[shard].holder = sale->index;
     return OUTCOME_OK;
@@ -411,7 +411,7 @@ static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t
     uint32_t with_units = 0;
 
     for (int i = 0; i < shards; i++)
-        with_units |= (uint32_t)(see(sale, i).available > 0) << i;
+        with_units |= (uint32_t)(database_see(sale, i).available > 0) << i;
     if (with_units == 0)
         return OUTCOME_SOLD_OUT;
     for (int i = 0; i < shards; i++) {
@@ -461,7 +461,7 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
         model_say(sale, "reads the stock for update: %s", outcome_text(outcome));
         return model_answer(sale, outcome, NULL, 0);
     }
-    *row = see(sale, shard);
+    *row = database_see(sale, shard);
     row->unit = row->first_unit + row->available - 1;
     model_say(sale, "reads the stock for update: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
@@ -494,7 +494,7 @@ static bool database_is_sold(struct model_sale *sale) {
  * had. OK: it can be written. */
 static enum outcome database_win_row(struct model_sale *sale, const struct stock_row *seen,
                                      enum guard guard, int64_t fence) {
-    struct stock_row now = see(sale, seen->shard);
+    struct stock_row now = database_see(sale, seen->shard);
     enum outcome outcome;
 
     if (!note_access(sale, seen->shard, false))
@@ -508,7 +508,7 @@ static enum outcome database_win_row(struct model_sale *sale, const struct stock
         return database_fail(sale, outcome);
     if (is_overtaken(sale, seen->shard))
         return database_fail(sale, OUTCOME_CONFLICT);
-    now = see(sale, seen->shard);
+    now = database_see(sale, seen->shard);
     if (!holds(guard, &now, seen, fence))
         return OUTCOME_CONFLICT;
     if (!note_access(sale, seen->shard, true))

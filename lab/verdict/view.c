@@ -295,7 +295,7 @@ static bool is_failure(enum outcome outcome) {
            outcome != OUTCOME_CONFLICT && outcome != OUTCOME_REPEATED;
 }
 
-static int64_t left_of(const struct model_world *world) {
+static int64_t view_left(const struct model_world *world) {
     int64_t left = world->state.returned_count;
 
     for (int i = 0; i < world->setup.options.shards; i++)
@@ -325,7 +325,7 @@ static unsigned judge_answers(const struct model_world *world) {
              (outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED)))
             found |= 1U << VIEW_NO_ANSWER;
     }
-    if (left_of(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
+    if (view_left(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
         found |= 1U << ANOMALY_STUCK;
     return found;
 }
@@ -451,7 +451,7 @@ static void say_answers(FILE *to, const struct model_world *world) {
 
 static void say_stuck(FILE *to, const struct model_world *world) {
     const struct model_order *last = &world->state.orders[world->setup.orders];
-    const int64_t left = left_of(world);
+    const int64_t left = view_left(world);
 
     fprintf(to, "%" PRId64 " unit%s left, and the last customer, %c, who came alone, ", left,
             left == 1 ? " is" : "s are", 'A' + world->setup.orders);
