@@ -8,9 +8,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,36 +139,26 @@ static int command_grade_check(const char *path) {
 
 #define SCRIPT LAB_SOURCES "/scripts/lab"
 
-_Noreturn static void live_exec(const char *folder, int number) {
-    char chapter[16];
-
-    (void)snprintf(chapter, sizeof chapter, "%d", number);
-    if (setenv("LAB_WORK", folder, 1) == 0)
-        (void)execl(SCRIPT, "lab", "run", chapter, (char *)NULL);
-    fprintf(stderr, "lab grade: --live: %s: %s\n", SCRIPT, strerror(errno));
-    _exit(127);
-}
-
 /* `scripts/lab run` with the file of chapter `number` in `folder`, to our own output. The student's
  * code runs in an inventory-svc of this user, not in the sandbox. False: it could not be run, or
  * was interrupted. */
 static bool live_run(const char *folder, int number) {
-    char path[PATH_MAX];
-    int status;
+    char path[PATH_MAX], chapter[16];
+    char *arguments[] = {(char[]){"lab"}, (char[]){"run"}, chapter, NULL};
+    int status, err;
     pid_t child;
 
-    if (realpath(folder, path) == NULL)
+    (void)snprintf(chapter, sizeof chapter, "%d", number);
+    if (realpath(folder, path) == NULL || setenv("LAB_WORK", path, 1) != 0)
         return false;
     printf("Live, chapter %d (shown, not scored):\n", number);
     (void)fflush(NULL);
-    child = fork();
-    if (child == 0)
-        live_exec(path, number);
-    if (child < 0)
-        return false;
+    err = posix_spawn(&child, SCRIPT, NULL, NULL, arguments, environ);
+    if (err != 0)
+        fprintf(stderr, "lab grade: --live: %s: %s\n", SCRIPT, strerror(err));
     /* Ctrl-C goes to it, too, and it cleans up. */
-    return TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child && WIFEXITED(status) &&
-           WEXITSTATUS(status) < 126;
+    return err == 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child &&
+           WIFEXITED(status) && WEXITSTATUS(status) < 126;
 }
 
 /* ---- grade */

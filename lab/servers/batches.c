@@ -2,7 +2,6 @@
 #include "servers.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,9 +4,7 @@
 #include "utf8.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

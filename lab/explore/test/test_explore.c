@@ -157,20 +157,21 @@ static void on_made(void *data, const struct model_world *world) {
 
 static struct model_world world;
 
-static enum replay_end make(const char *id, struct schedule *schedule, struct lines *lines,
-                            size_t *at) {
-    struct replay replay = {.say = on_say, .made = on_made, .data = lines};
+/* What was made last. */
+static struct schedule schedule;
+static struct lines lines;
+static size_t at;
 
-    memset(lines, 0, sizeof *lines);
-    assert_int_equal(schedule_read(schedule, id), 0);
-    return explore_replay(&world, schedule, &replay, at);
+static enum replay_end make(const char *id) {
+    struct replay replay = {.say = on_say, .made = on_made, .data = &lines};
+
+    memset(&lines, 0, sizeof lines);
+    assert_int_equal(schedule_read(&schedule, id), 0);
+    return explore_replay(&world, &schedule, &replay, &at);
 }
 
 static void test_an_id_is_the_same_schedule_again(void **state) {
-    struct schedule schedule;
     char id[SCHEDULE_TEXT], again[SCHEDULE_TEXT];
-    struct lines lines;
-    size_t at;
 
     for (size_t i = 0; i < SPECS; i++) {
         struct exploration it = explore_spec(specs[i], 2, 3, 0, false);
@@ -179,7 +180,7 @@ static void test_an_id_is_the_same_schedule_again(void **state) {
             continue;
         world.setup = it.setup;
         schedule_write(&it.shortest, id);
-        assert_int_equal(make(id, &schedule, &lines, &at), REPLAY_ENDED);
+        assert_int_equal(make(id), REPLAY_ENDED);
         schedule_write(&schedule, again);
         assert_string_equal(again, id);
         assert_int_equal(lines.made, schedule.count);
@@ -201,12 +202,9 @@ static void test_each_line_is_told_by_its_actor(void **state) {
                     {1, "writes 1, and sells unit 2"},
                     {1, "is told: sold, unit 2 is yours"},
                     {2, "reads the stock: 1 left"}};
-    struct schedule schedule;
-    struct lines lines;
-    size_t at;
 
     world.setup = explore_spec("none,work=2ms", 2, 3, 0, false).setup;
-    assert_int_equal(make("ABABAB", &schedule, &lines, &at), REPLAY_ENDED);
+    assert_int_equal(make("ABABAB"), REPLAY_ENDED);
     assert_int_equal(at, schedule.count);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_int_equal(lines.actor[i], expected[i].actor);
@@ -215,13 +213,10 @@ static void test_each_line_is_told_by_its_actor(void **state) {
 }
 
 static void test_an_id_may_end_early(void **state) {
-    struct schedule schedule;
     char id[SCHEDULE_TEXT];
-    struct lines lines;
-    size_t at;
 
     world.setup = explore_spec("none", 2, 3, 0, false).setup;
-    assert_int_equal(make("B", &schedule, &lines, &at), REPLAY_ENDED);
+    assert_int_equal(make("B"), REPLAY_ENDED);
     schedule_write(&schedule, id);
     assert_int_equal(id[0], 'B');
     assert_int_equal(at, 6);
@@ -229,17 +224,13 @@ static void test_an_id_may_end_early(void **state) {
 }
 
 static void test_an_id_of_other_options_is_refused(void **state) {
-    struct schedule schedule;
-    struct lines lines;
-    size_t at;
-
     world.setup = explore_spec("none", 2, 3, 0, false).setup;
-    assert_int_equal(make("AAA", &schedule, &lines, &at), REPLAY_IMPOSSIBLE);
+    assert_int_equal(make("AAA"), REPLAY_IMPOSSIBLE);
     assert_int_equal(at, 2);
-    assert_int_equal(make("C", &schedule, &lines, &at), REPLAY_IMPOSSIBLE);
+    assert_int_equal(make("C"), REPLAY_IMPOSSIBLE);
     assert_int_equal(at, 0);
-    assert_int_equal(make("AABBCCA", &schedule, &lines, &at), REPLAY_IMPOSSIBLE);
-    assert_int_equal(make("p1", &schedule, &lines, &at), REPLAY_IMPOSSIBLE);
+    assert_int_equal(make("AABBCCA"), REPLAY_IMPOSSIBLE);
+    assert_int_equal(make("p1"), REPLAY_IMPOSSIBLE);
 }
 
 /* ---- ids */
@@ -247,7 +238,6 @@ static void test_an_id_of_other_options_is_refused(void **state) {
 static void test_a_schedule_has_a_text(void **state) {
     static const char *const texts[] = {"", "A", "ABCH", "abch", "p0r0k1x0o0l2w1u0", "Ap1ABr1a"};
     char long_one[SCHEDULE_MOVES + 2];
-    struct schedule schedule;
     char text[SCHEDULE_TEXT];
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -265,7 +255,6 @@ static void test_what_is_no_id_is_refused(void **state) {
     static const char *const texts[] = {
         "?", "I", "i", "A B", "p", "px", "p:", "AA-", "g0", "1", "\n", "\xc3\xa4", "z9", "r"};
     char long_one[SCHEDULE_MOVES + 2];
-    struct schedule schedule;
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(schedule_read(&schedule, texts[i]), -1);
@@ -292,7 +281,6 @@ static void test_an_order_that_does_not_end_is_found(void **state) {
                                        .orders = 1,
                                        .instances = 1,
                                        .stock = 1}};
-    size_t at;
 
     assert_int_equal(explore(&it), 0);
     assert_int_equal(it.end, EXPLORE_ENDLESS);

@@ -11,8 +11,6 @@
 #include "servers.h"
 #include "strategies.h"
 
-#include <inttypes.h>
-
 #define SALES     4
 #define OPS       14
 #define SEQUENCES 500

@@ -3,7 +3,6 @@
 #include "student.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Of a wrong one the rest is of no interest. */
 static bool has_seen_enough(void *data, const struct exploration *so_far) {
