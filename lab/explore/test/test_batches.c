@@ -46,27 +46,11 @@ static void begin(int orders, int stock, unsigned faults) {
     play_begin(&world);
 }
 
-static bool is_offered(enum model_move_kind kind, int who) {
-    struct model_move moves[MODEL_MOVES];
-    const size_t count = model_moves(&world, moves);
-
-    for (size_t i = 0; i < count; i++)
-        if (moves[i].kind == kind && moves[i].who == who)
-            return true;
-    return false;
-}
-
-static void make(enum model_move_kind kind, int who) {
-    assert_true(is_offered(kind, who));
-    assert_int_equal(play_move(&world, (struct model_move){(uint8_t)kind, (uint8_t)who}), 0);
-}
-
 /* The first order's statement is under way, and the others wait for it. */
 static void come(int orders) {
-    for (int i = 0; i < orders; i++)
-        make(MOVE_RUN, i);
+    make_moves(&world, orders == 3 ? "ABC" : "ABCD");
     for (int i = 1; i < orders; i++)
-        assert_false(is_offered(MOVE_RUN, i));
+        assert_false(is_offered(&world, MOVE_RUN, i));
 }
 
 static void assert_told(int index, enum outcome outcome) {
@@ -85,16 +69,15 @@ static int sold_count(void) {
 static void test_the_first_goes_alone_and_who_waits_goes_together(void **state) {
     begin(4, 3, 0);
     come(4);
-    make(MOVE_RUN, 0);
+    make_moves(&world, "A");
     assert_told(0, OUTCOME_SOLD);
     assert_int_equal(sold_count(), 1);
-    make(MOVE_RUN, 1); /* one step sells to two, and has nothing for the third */
+    make_moves(&world, "B"); /* one step sells to two, and has nothing for the third */
     assert_int_equal(sold_count(), 3);
     assert_int_equal(world.state.rows[0].available, 0);
     assert_int_equal(world.state.rows[0].version, 3);
     assert_told(1, OUTCOME_SOLD);
-    make(MOVE_RUN, 2);
-    make(MOVE_RUN, 3);
+    make_moves(&world, "CD");
     assert_told(2, OUTCOME_SOLD);
     assert_told(3, OUTCOME_SOLD_OUT);
     assert_int_equal(world.state.orders[1].unit, 2);
@@ -107,10 +90,7 @@ static void test_an_order_that_is_there_twice_is_sold_once(void **state) {
     world.sales[2].ledger = 1;
     world.sales[3].ledger = 0;
     come(4);
-    make(MOVE_RUN, 0);
-    make(MOVE_RUN, 1);
-    make(MOVE_RUN, 2);
-    make(MOVE_RUN, 3);
+    make_moves(&world, "ABCD");
     assert_told(1, OUTCOME_SOLD);
     assert_told(2, OUTCOME_REPEATED);
     assert_told(3, OUTCOME_REPEATED);
@@ -122,28 +102,21 @@ static void test_an_order_that_is_there_twice_is_sold_once(void **state) {
 static void test_one_lost_reply_leaves_all_of_a_batch_unknown(void **state) {
     begin(3, 3, LOST);
     come(3);
-    make(MOVE_RUN, 0);
-    make(MOVE_LOSE, 1);
+    make_moves(&world, "Ab");
     assert_int_equal(sold_count(), 1);
-    make(MOVE_LAND, 1);
+    make_moves(&world, "l1");
     assert_int_equal(sold_count(), 3);
-    assert_false(is_offered(MOVE_LAND, 1));
-    make(MOVE_RUN, 1); /* each looks itself up */
-    make(MOVE_RUN, 2);
-    make(MOVE_RUN, 2);
+    assert_false(is_offered(&world, MOVE_LAND, 1));
+    make_moves(&world, "BCC"); /* each looks itself up */
     assert_told(1, OUTCOME_REPEATED);
     assert_told(2, OUTCOME_REPEATED);
 }
 
 static void test_what_a_killed_instance_had_sent_lands_as_a_whole(void **state) {
     begin(4, 4, CRASH);
-    for (int i = 0; i < 3; i++)
-        make(MOVE_RUN, i);
-    make(MOVE_RUN, 0);
-    make(MOVE_RUN, 3); /* waits, and was not sent */
-    make(MOVE_CRASH, 0);
+    make_moves(&world, "ABCADk0"); /* D waits, and was not sent */
     assert_int_equal(sold_count(), 1);
-    make(MOVE_LAND, 1);
+    make_moves(&world, "l1");
     assert_int_equal(sold_count(), 3);
     assert_false(world.state.sold[3].is_there);
     for (int i = 1; i < 4; i++)
@@ -155,9 +128,7 @@ static void test_what_a_killed_instance_had_sent_lands_as_a_whole(void **state) 
 static void test_or_nothing_of_it(void **state) {
     begin(3, 3, CRASH);
     come(3);
-    make(MOVE_RUN, 0);
-    make(MOVE_CRASH, 0);
-    make(MOVE_RUN, 3);
+    make_moves(&world, "Ak0D");
     assert_told(3, OUTCOME_SOLD);
     assert_int_equal(sold_count(), 2);
 }
@@ -165,11 +136,7 @@ static void test_or_nothing_of_it(void **state) {
 static void test_who_waited_through_a_pause_is_turned_away(void **state) {
     begin(3, 3, PAUSE);
     come(3);
-    make(MOVE_PAUSE, 0);
-    make(MOVE_RESUME, 0);
-    make(MOVE_RUN, 0);
-    make(MOVE_RUN, 1);
-    make(MOVE_RUN, 2);
+    make_moves(&world, "p0r0ABC");
     assert_told(0, OUTCOME_SOLD);
     assert_told(1, OUTCOME_BUSY);
     assert_told(2, OUTCOME_BUSY);

@@ -203,7 +203,6 @@ static enum outcome write_and_begin(struct sale *sale) {
 
 /* It is no step of that transaction. */
 static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
-    static const enum model_move_kind moves[] = {MOVE_RUN, MOVE_LOSE, MOVE_RUN, MOVE_LAND};
     static const struct strategy strategy = {.name = "late", .sell = write_and_begin};
     static struct model_world world;
 
@@ -214,11 +213,9 @@ static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
                                        .stock = 3,
                                        .faults = 1U << FAULT_LOST_REPLY};
     play_begin(&world);
-    for (size_t i = 0; i < 4; i++) {
-        if (moves[i] == MOVE_LAND)
-            assert_int_equal(world.state.txns[0].state, TXN_READ_COMMITTED);
-        assert_int_equal(play_move(&world, (struct model_move){(uint8_t)moves[i], 0}), 0);
-    }
+    make_moves(&world, "AaA");
+    assert_int_equal(world.state.txns[0].state, TXN_READ_COMMITTED);
+    make_moves(&world, "l0");
     assert_true(world.state.sold[0].is_there);
     assert_int_equal(world.state.rows[0].available, 2);
     assert_int_equal(world.state.rows[0].holder, -1);

@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include "fiber.h"
+#include "play.h"
 #include "spec.h"
 #include "test.h"
 
@@ -76,6 +77,28 @@ void assert_table_leaves_nothing_out(struct trial trial) {
     assert_true(trial_result.schedules == with_table.schedules);
     assert_true(trial_result.violated == with_table.violated);
     assert_true(trial_result.runs > with_table.runs);
+}
+
+bool is_offered(struct model_world *world, enum model_move_kind kind, int who) {
+    struct model_move moves[MODEL_MOVES];
+    const size_t count = model_moves(world, moves);
+
+    for (size_t i = 0; i < count; i++)
+        if (moves[i].kind == kind && moves[i].who == who)
+            return true;
+    return false;
+}
+
+void make_moves(struct model_world *world, const char *id) {
+    struct schedule schedule;
+
+    assert_int_equal(schedule_read(&schedule, id), 0);
+    for (size_t i = 0; i < schedule.count; i++) {
+        const struct model_move move = schedule.moves[i];
+
+        assert_true(is_offered(world, (enum model_move_kind)move.kind, move.who));
+        assert_int_equal(play_move(world, move), 0);
+    }
 }
 
 struct model_setup setup_of(const char *text, int orders, int stock) {

@@ -33,6 +33,11 @@ extern unsigned trial_told[MODEL_ORDERS + 1];
 /* Explores it with and without the table of states: states that are taken for one go on alike. */
 void assert_table_leaves_nothing_out(struct trial trial);
 
+/* The move can be made now. */
+bool is_offered(struct model_world *world, enum model_move_kind kind, int who);
+/* Make the moves of a schedule's id, each of which is offered. */
+void make_moves(struct model_world *world, const char *id);
+
 /* The ledger has a unit twice. */
 bool has_twins(const struct model_world *world);
 /* Orders under a spec, on two instances. */
