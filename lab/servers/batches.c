@@ -225,7 +225,7 @@ enum outcome model_take_in_batch(struct sale *base, int shard) {
 
     assert(!is_in_transaction(sale));
     if (!is_alone(sale->world, sale->index))
-        model_turn(sale);
+        model_step(sale, STEP_LOOKS);
     if (model_has_no_row(sale, shard))
         return model_answer(sale, OUTCOME_FAILED, NULL, 0);
     sender = find_sender(sale->world, order->instance, shard);

@@ -367,7 +367,7 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
     struct model_sale *sale = model_of(base);
     enum outcome outcome;
 
-    model_turn(sale);
+    model_step(sale, STEP_LOOKS);
     outcome = begin_step(sale);
     if (outcome != OUTCOME_OK)
         return model_answer(sale, outcome, NULL, 0);
@@ -455,7 +455,7 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
     enum outcome outcome;
 
     assert(is_in_transaction(sale));
-    model_turn(sale);
+    model_step(sale, STEP_LOOKS);
     outcome = read_for_update(sale, &shard, wait);
     if (outcome != OUTCOME_OK) {
         model_say(sale, "reads the stock for update: %s", outcome_text(outcome));
@@ -627,7 +627,7 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
 enum outcome model_find_sale(struct sale *base, bool *is_found) {
     struct model_sale *sale = model_of(base);
 
-    model_turn(sale);
+    model_step(sale, STEP_LOOKS);
     *is_found = sale->world->state.sold[sale->ledger].is_there;
     model_say(sale, "looks the order up: %s", *is_found ? "it is sold" : "not there");
     return model_answer(sale, OUTCOME_OK, is_found, sizeof *is_found);
@@ -684,7 +684,7 @@ void model_rollback(struct sale *base) {
 
     assert(is_in_transaction(sale));
     if (has_row(sale) || is_serial(txn_of(sale))) {
-        model_turn(sale);
+        model_step(sale, STEP_LOOKS);
         model_say(sale, "rolls back");
     }
     database_end(sale->world, sale->index, TXN_NONE);

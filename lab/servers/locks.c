@@ -1,8 +1,4 @@
-/* Locks, as a sale takes them, looks at them and gives them back.
- *
- * LOCK_PG_ADVISORY_RAW is taken by whoever asks: a pooler gives the session that was used last, all
- * statements are done before the next begins, so all sales have one session; and that may take its
- * own lock as often as it likes. */
+/* Locks, as a sale takes them, looks at them and gives them back. */
 #include "servers.h"
 
 #include <assert.h>
@@ -274,7 +270,7 @@ static uint64_t stamp_of(struct model_sale *sale, int shard) {
 }
 
 static enum outcome locks_look(struct model_sale *sale, struct lock_call *call) {
-    model_turn(sale);
+    model_step(sale, STEP_LOOKS);
     call->stamp = stamp_of(sale, call->shard);
     model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
               (int)call->stamp);

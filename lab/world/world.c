@@ -8,7 +8,8 @@
 
 #define LEASE PLACE_SERVER, LINE_AT_PROCESS, ENDS_WITH_LEASE, true
 
-/* LOCK_PG_ADVISORY_RAW is kept from nobody: see above.
+/* LOCK_PG_ADVISORY_RAW never excludes anyone. A transaction pooler gives every statement the same
+ * session, and a session may take its own lock again.
  *
  * A lease that is handed over within an instance is one that is given back and taken by the next in
  * line there with nothing between: one of the schedules that are explored as it is. Only where the
@@ -90,10 +91,6 @@ void model_step(struct model_sale *sale, enum order_step step) {
         world->turn(world, sale->index);
         order->step = STEP_LOOKS;
     }
-}
-
-void model_turn(struct model_sale *sale) {
-    model_step(sale, STEP_LOOKS);
 }
 
 void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms) {

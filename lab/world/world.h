@@ -264,7 +264,6 @@ static inline bool model_may_happen(const struct model_world *world, enum sale_f
 }
 
 /* Before an effect. The order waits for `waits` until `due_ms`. */
-void model_turn(struct model_sale *sale); /* of a step that looks */
 void model_step(struct model_sale *sale, enum order_step step);
 void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms);
 /* An effect that others can see has happened. */
