@@ -288,8 +288,7 @@ enum outcome model_take_returned(struct sale *base) {
 
     if (!can_come_back(sale->world))
         return OUTCOME_SOLD_OUT;
-    model_step(sale, STEP_SELLS);
-    if (model_is_dropped(sale))
+    if (!model_arrives(sale, STEP_SELLS))
         return OUTCOME_UNKNOWN;
     outcome = take_first_returned(sale);
     if (outcome == OUTCOME_SOLD)

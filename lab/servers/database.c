@@ -652,8 +652,7 @@ enum outcome model_commit(struct sale *base) {
     enum outcome outcome;
 
     assert(is_in_transaction(sale));
-    model_step(sale, STEP_SELLS);
-    if (model_is_dropped(sale)) {
+    if (!model_arrives(sale, STEP_SELLS)) {
         database_end(sale->world, sale->index, TXN_NONE);
         return OUTCOME_UNKNOWN;
     }

@@ -81,8 +81,7 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     static struct keys was; /* it is large for a fiber */
     enum outcome outcome;
 
-    model_step(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS);
-    if (model_is_dropped(sale))
+    if (!model_arrives(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS))
         return OUTCOME_UNKNOWN;
     if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
@@ -124,8 +123,7 @@ static uint64_t hash_of(const char *data_set) {
 
 /* A script is about to run. False: it never arrives. */
 static bool begin_script(struct model_sale *sale) {
-    model_step(sale, STEP_SELLS);
-    if (model_is_dropped(sale))
+    if (!model_arrives(sale, STEP_SELLS))
         return false;
     model_change_keys(sale, &sale->world->keys);
     return true;
@@ -216,8 +214,7 @@ enum outcome model_hand_out(struct sale *base, const struct data_set *set, struc
     const uint64_t hash = hash_of(set->token);
     int shard;
 
-    model_step(sale, STEP_SELLS);
-    if (model_is_dropped(sale))
+    if (!model_arrives(sale, STEP_SELLS))
         return OUTCOME_UNKNOWN;
     shard = find_row(sale->world, hash, set->last);
     if (shard < 0) {
@@ -289,8 +286,7 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
 
     assert(!model_has_no_row(sale, seen->shard));
     if (is_awaited) {
-        model_step(sale, STEP_SELLS);
-        if (model_is_dropped(sale))
+        if (!model_arrives(sale, STEP_SELLS))
             return OUTCOME_UNKNOWN;
         outcome = redis_bring(sale->world, sale->ledger, unit);
         forget_note(sale->world, sale->index, outcome);

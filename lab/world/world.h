@@ -282,9 +282,9 @@ uint64_t model_mix(uint64_t hash, const void *bytes, size_t size);
     7000 /* of a statement and its commit, from its sending: as the live store has it */
 /* It was a write; now it is on its way. UNKNOWN. */
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight);
-/* After model_step(STEP_SELLS): what it asks for never arrives. Then it is UNKNOWN, which is
- * answered here, and has no effect. */
-bool model_is_dropped(struct model_sale *sale);
+/* model_step(). False: what it asks for never arrives. Then it is UNKNOWN, which is answered here,
+ * and has no effect. */
+bool model_arrives(struct model_sale *sale, enum order_step step);
 /* Of a step that took effect: UNKNOWN when its reply is lost. */
 enum outcome model_may_lose(const struct model_sale *sale, enum outcome outcome);
 
