@@ -71,15 +71,16 @@ static int command_explore_fail(const char *message, int code) {
     return code;
 }
 
-/* NULL, and `message` says why. */
-static const struct strategy *load_file(const char *path, char message[STUDENT_MESSAGE]) {
+/* NULL, and stderr has been told why. */
+static const struct strategy *load_file(const char *path) {
     const struct strategy *strategy = NULL;
     struct student_file file;
+    struct why why;
 
-    if (student_build(path, &file) == STUDENT_OK)
-        strategy = student_load(file.object, message);
-    else
-        memcpy(message, file.message, sizeof file.message);
+    if (student_build(path, &file) != STUDENT_OK)
+        (void)command_explore_fail(file.message, EXIT_USAGE);
+    else if ((strategy = student_load(file.object, &why)) == NULL)
+        (void)command_explore_fail(why.text, EXIT_USAGE);
     student_remove(&file); /* it is loaded; and may end us where nobody removes anything */
     return strategy;
 }
@@ -87,13 +88,13 @@ static const struct strategy *load_file(const char *path, char message[STUDENT_M
 static int explore_read_spec(const char *name, struct strategy_spec *spec) {
     const size_t length = strlen(name);
     const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
-    const struct strategy *strategy = NULL;
-    char text[512], message[STUDENT_MESSAGE];
+    const struct strategy *strategy = is_file ? load_file(name) : NULL;
+    char text[512], message[MESSAGE_BYTES];
 
+    if (is_file && strategy == NULL)
+        return EXIT_USAGE;
     (void)snprintf(text, sizeof text, "%s%s%s", is_file ? "exercise" : name,
                    set.options[0] != '\0' ? "," : "", set.options);
-    if (is_file && (strategy = load_file(name, message)) == NULL)
-        return command_explore_fail(message, EXIT_USAGE);
     if (is_file ? spec_parse_of(strategy, text, spec, message) != 0
                 : spec_parse(text, spec, message) != 0)
         return command_explore_fail(message, EXIT_USAGE);

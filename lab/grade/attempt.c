@@ -214,7 +214,7 @@ static void attempt_set_up(const struct strategy *strategy, int to) {
 _Noreturn static void be_child(const char *path, const struct check *check, int to) {
     const struct seal_limits limits = {CPU_S, MEMORY};
     const struct strategy *strategy;
-    char message[STUDENT_MESSAGE];
+    struct why why;
 
     at.check = check;
     at.view = view_make();
@@ -226,9 +226,9 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
     forget_environment();
     if (start_ticks() != 0 || seal_for_loading(&limits, to) != 0)
         attempt_fail(to, "sandbox", strerror(errno));
-    strategy = student_load(path, message);
+    strategy = student_load(path, &why);
     if (strategy == NULL)
-        attempt_refuse(to, message);
+        attempt_refuse(to, why.text);
     attempt_set_up(strategy, to);
     if (seal_for_running() != 0)
         attempt_fail(to, "sandbox", strerror(errno));

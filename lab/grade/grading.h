@@ -4,6 +4,7 @@
 #define LAB_GRADING_H
 
 #include "attempt.h"
+#include "student_file.h"
 
 #include <stdio.h>
 
@@ -15,13 +16,11 @@ enum grading_file {
     GRADING_STOPPED, /* by Ctrl-C */
 };
 
-#define GRADING_WHY 4096
-
 struct grading {
     struct chapter chapter;
     char name[CHAPTER_PATH]; /* of the student's file, as it is told */
     enum grading_file file;
-    char why[GRADING_WHY];
+    char why[STUDENT_MESSAGE];
     struct attempt attempts[CHAPTER_CHECKS];
     size_t attempted;
 };

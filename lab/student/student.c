@@ -287,25 +287,24 @@ static bool is_whole(const struct strategy *strategy) {
            strategy->sell != NULL;
 }
 
-const struct strategy *student_load(const char *object, char message[STUDENT_MESSAGE]) {
+const struct strategy *student_load(const char *object, struct why *why) {
     void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
     const struct strategy *strategy;
 
     if (library == NULL) {
-        (void)snprintf(message, STUDENT_MESSAGE, "%s", dlerror());
+        (void)why_set(why, "%s", dlerror());
         return NULL;
     }
     strategy = dlsym(library, "strategy_exercise");
     if (strategy == NULL || !is_whole(strategy) || strcmp(strategy->name, "exercise") != 0) {
-        (void)snprintf(message, STUDENT_MESSAGE,
-                       "strategy_exercise is to have all its texts and "
-                       ".sell, and .name = \"exercise\"");
+        (void)why_set(why, "strategy_exercise is to have all its texts and "
+                           ".sell, and .name = \"exercise\"");
         return NULL;
     }
     if ((strategy->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || strategy->default_shards < 1 ||
         strategy->default_shards > 1000) {
-        (void)snprintf(message, STUDENT_MESSAGE,
-                       "strategy_exercise: .takes is of TAKES_..., .default_shards from 1 to 1000");
+        (void)why_set(why,
+                      "strategy_exercise: .takes is of TAKES_..., .default_shards from 1 to 1000");
         return NULL;
     }
     return strategy;

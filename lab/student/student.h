@@ -10,6 +10,7 @@
 
 #include "strategy.h"
 #include "student_file.h"
+#include "why.h"
 
 /* Build the file at `path`. student_remove() in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
@@ -17,8 +18,7 @@ __attribute__((warn_unused_result)) enum student_end student_build(const char *p
 /* Remove what was made. */
 void student_remove(struct student_file *file);
 
-/* The strategy of a shared object, which stays loaded; or NULL and a message. Runs nothing of it.
- */
-const struct strategy *student_load(const char *object, char message[STUDENT_MESSAGE]);
+/* The strategy of a shared object, which stays loaded; or NULL, and `why`. Runs nothing of it. */
+const struct strategy *student_load(const char *object, struct why *why);
 
 #endif
