@@ -129,13 +129,6 @@ static bool begin_script(struct model_sale *sale) {
     return true;
 }
 
-static enum outcome end_script(struct model_sale *sale, enum outcome outcome, const void *more,
-                               size_t size) {
-    if (model_may_lose(sale, outcome) == OUTCOME_UNKNOWN)
-        return model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
-    return model_answer(sale, outcome, more, size);
-}
-
 enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
     struct model_sale *sale = model_of(base);
     uint64_t said[2];
@@ -149,7 +142,7 @@ enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
               set->last);
     said[0] = hash_of(set->token);
     said[1] = (uint64_t)set->last;
-    return end_script(sale, OUTCOME_OK, said, sizeof said);
+    return model_answer(sale, model_may_lose(sale, OUTCOME_OK), said, sizeof said);
 }
 
 enum outcome model_load_row(struct sale *base, const struct data_set *set,
@@ -167,36 +160,29 @@ enum outcome model_load_row(struct sale *base, const struct data_set *set,
     else
         model_say(sale, "tells Redis that there is no row to load any more");
     outcome = segments_load(segments, set, row);
-    return end_script(sale, outcome, NULL, 0);
-}
-
-static void redis_tell_taken(struct model_sale *sale, enum outcome outcome,
-                             const struct loaded_unit *taken) {
-    const int64_t unit = taken->seen.first_unit + taken->seen.available - 1;
-
-    if (outcome == OUTCOME_SOLD_OUT)
-        model_say(sale, "finds no unit in Redis, and no row to load");
-    else if (taken->seen.available == 0)
-        model_say(sale, "finds no unit in Redis");
-    else
-        model_say(sale, "takes unit %" PRId64 " in Redis%s", unit,
-                  taken->is_again ? ", which it had taken" : "");
+    return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);
 }
 
 enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
     struct model_sale *sale = model_of(base);
     struct model_world *world = sale->world;
+    const struct stock_row *seen = &taken->seen;
     enum outcome outcome;
 
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
     outcome = segments_take(&world->keys.segments, sale->ledger, world->state.now_ms, taken);
-    redis_tell_taken(sale, outcome, taken);
-    return end_script(sale, outcome,
-                      (const int64_t[]){taken->seen.shard, taken->seen.first_unit,
-                                        taken->seen.available, taken->is_again,
-                                        taken->is_half_sold},
-                      5 * sizeof(int64_t));
+    if (outcome == OUTCOME_SOLD_OUT)
+        model_say(sale, "finds no unit in Redis, and no row to load");
+    else if (seen->available == 0)
+        model_say(sale, "finds no unit in Redis");
+    else
+        model_say(sale, "takes unit %" PRId64 " in Redis%s", seen->first_unit + seen->available - 1,
+                  taken->is_again ? ", which it had taken" : "");
+    return model_answer(sale, model_may_lose(sale, outcome),
+                        (const int64_t[]){seen->shard, seen->first_unit, seen->available,
+                                          taken->is_again, taken->is_half_sold},
+                        5 * sizeof(int64_t));
 }
 
 static int find_row(const struct model_world *world, uint64_t data_set, int after) {
@@ -233,13 +219,6 @@ enum outcome model_hand_out(struct sale *base, const struct data_set *set, struc
 
 /* ---- the way to the ledger */
 
-static const struct model_brought *find_brought(const struct model_state *state, int unit) {
-    for (size_t i = 0; i < state->brought_count; i++)
-        if (state->brought[i].unit == unit)
-            return &state->brought[i];
-    return NULL;
-}
-
 /* What the ledger says of an order that was to have a unit. */
 static enum outcome redis_look(const struct model_state *state, int index, int unit) {
     const struct model_sold *sold = &state->sold[index];
@@ -256,8 +235,9 @@ static enum outcome redis_bring(struct model_world *world, int index, struct mod
     struct model_row *row = &state->rows[unit.shard];
     const struct model_txn written = {.unit = unit.unit, .available = unit.unit - row->first_unit};
 
-    if (find_brought(state, unit.unit) != NULL)
-        return redis_look(state, index, unit.unit);
+    for (size_t i = 0; i < state->brought_count; i++)
+        if (state->brought[i].unit == unit.unit)
+            return redis_look(state, index, unit.unit);
     if (state->brought_count == MODEL_UNITS)
         return OUTCOME_UNKNOWN;
     state->brought[state->brought_count++] = (struct model_brought){unit.unit, (int16_t)index};

@@ -119,6 +119,8 @@ enum outcome model_answer(struct model_sale *sale, enum outcome outcome, const v
     struct model_order *order = order_of(sale);
     const uint64_t said = (uint64_t)outcome;
 
+    if (outcome == OUTCOME_UNKNOWN) /* it is not told more */
+        size = 0;
     order->past = model_mix(model_mix(order->past + 1, &said, sizeof said), more, size);
     return outcome;
 }
