@@ -155,13 +155,6 @@ static bool has_keys(const struct model_world *world, int index) {
     return (world->state.keyed >> index & 1U) != 0;
 }
 
-/* By its holder's count. */
-static int64_t ends_ms(const struct model_world *world) {
-    const int64_t ttl_ms = world->setup.options.ttl_ms;
-
-    return world->state.now_ms + ttl_ms - ttl_ms / 100 - 2;
-}
-
 /* ---- a pause */
 
 /* Something ends meanwhile, of which the order will not know. What it gives back then is not its
@@ -189,7 +182,7 @@ static int64_t end_all(struct model_world *world, int index) {
     if (is_leased(lock) && grant != NULL) {
         if (grant->ends_ms == 0) {
             grant->ends_ms = world->state.now_ms + world->setup.options.ttl_ms;
-            lock->ends_ms = ends_ms(world);
+            lock->ends_ms = model_lease_ends_ms(world);
         }
         until_ms = grant->ends_ms;
     }
@@ -331,7 +324,7 @@ static void fail_over(struct model_world *world, int writes) {
         if (!is_to_forget(world, grant))
             continue;
         if (order->lock.times > 0 && order->lock.kind == grant->kind && order->lock.ends_ms == 0)
-            order->lock.ends_ms = ends_ms(world);
+            order->lock.ends_ms = model_lease_ends_ms(world);
         model_free_grant(world, grant);
     }
 }

@@ -152,8 +152,10 @@ void model_expire_grants(struct model_world *world) {
 #define DRIFT_MS 2    /* and a hundredth of the TTL: as lockkit has it */
 #define NEED_MS  2300 /* of a lease, before a write; as the live store has it */
 
-static const struct lock_traits *traits_of(const struct store_lock *lock) {
-    return &model_locks[lock->kind];
+int64_t model_lease_ends_ms(const struct model_world *world) {
+    const int64_t ttl_ms = world->setup.options.ttl_ms;
+
+    return world->state.now_ms + ttl_ms - ttl_ms / 100 - DRIFT_MS;
 }
 
 static const char *locks_name_of(const struct store_lock *lock) {
@@ -163,7 +165,7 @@ static const char *locks_name_of(const struct store_lock *lock) {
 static int64_t count_fence(struct model_world *world, const struct store_lock *lock) {
     int32_t *fence = &world->state.fences[lock->shard];
 
-    if (!traits_of(lock)->has_fence)
+    if (!model_locks[lock->kind].has_fence)
         return 0;
     if (lock->shard < world->setup.options.shards && world->state.rows[lock->shard].fence > *fence)
         *fence = world->state.rows[lock->shard].fence;
@@ -184,7 +186,7 @@ static enum outcome locks_take(struct model_sale *sale) {
     struct model_world *world = sale->world;
     struct store_lock *lock = &order_of(sale)->lock;
     const int64_t ttl_ms = sale->sale.options->ttl_ms, now_ms = world->state.now_ms;
-    const bool ends = traits_of(lock)->end == ENDS_AT_TTL;
+    const bool ends = model_locks[lock->kind].end == ENDS_AT_TTL;
     const bool is_lost = world->is_lost;
 
     assert(lock->times == 0);
@@ -200,7 +202,7 @@ static enum outcome locks_take(struct model_sale *sale) {
     if (lock->kind == LOCK_STAMPED)
         world->state.stamped[order_of(sale)->instance]++;
     lock->times = 1;
-    lock->ends_ms = ends ? now_ms + ttl_ms - ttl_ms / 100 - DRIFT_MS : 0;
+    lock->ends_ms = ends ? model_lease_ends_ms(world) : 0;
     if (lock->fence != 0)
         model_say(sale, "takes the lock (%s), token %d", locks_name_of(lock), (int)lock->fence);
     else
@@ -213,23 +215,22 @@ static enum outcome win(struct model_sale *sale) {
     struct model_world *world = sale->world;
     struct model_order *order = order_of(sale);
     const int64_t due_ms = order->begun_ms + sale->sale.options->wait_ms;
+    bool is_free = false;
 
     model_step(sale, STEP_LOCKS);
     if (model_is_open(world, sale->index))
         return locks_take(sale);
     order->lock.behind = model_line_before(world, sale->index);
-    while (world->state.now_ms < due_ms) {
+    while (!is_free && world->state.now_ms < due_ms) {
         model_say(sale, "waits for the lock (%s)", locks_name_of(&order->lock));
         model_wait(sale, WAITS_LOCK, due_ms);
         order->waits = WAITS_LOCK; /* it stands in line while it looks */
-        if (model_is_open(world, sale->index)) {
-            order->waits = WAITS_NOT;
-            model_leave_line(world, sale->index);
-            return locks_take(sale);
-        }
+        is_free = model_is_open(world, sale->index);
         order->waits = WAITS_NOT;
     }
     model_leave_line(world, sale->index);
+    if (is_free)
+        return locks_take(sale);
     model_say(sale, "gives up waiting for the lock");
     return locks_refuse(sale, OUTCOME_BUSY, "another sale has it");
 }

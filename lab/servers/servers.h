@@ -93,6 +93,8 @@ void model_leave_line(struct model_world *world, int index);
 /* The order's grant of order->lock; NULL: it is not its own any more. */
 struct model_grant *model_find_grant(struct model_world *world, int index);
 void model_free_grant(struct model_world *world, struct model_grant *grant);
+/* The end of a lease that is won or renewed now, by its holder's count. */
+int64_t model_lease_ends_ms(const struct model_world *world);
 /* Of those that end by themselves, the first; INT64_MAX: none. */
 int64_t model_next_grant_ms(const struct model_world *world);
 void model_expire_grants(struct model_world *world);
