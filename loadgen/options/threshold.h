@@ -8,7 +8,7 @@
  * overtaken (the most others that came before one although they were sent 250 ms later, or more).
  * A value is a number, a duration for times, or a percentage of the requests for outcomes.
  *
- * A limit is one of each round: it is kept when every round keeps it (result_holds()).
+ * A limit is one of each round: it is kept when every round keeps it (summary_make()).
  *
  * While a round is being sent, a limit counts as missed only when nothing that may still come can
  * mend it, so that --abort-on-fail never stops a round that would have passed:

@@ -3,7 +3,7 @@
 #define LOADGEN_SENTENCE_H
 
 #include "options.h"
-#include "result.h"
+#include "summary.h"
 
 #define SENTENCE_TEXT 1024
 

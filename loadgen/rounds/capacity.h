@@ -8,7 +8,7 @@
 #define LOADGEN_CAPACITY_H
 
 #include "options.h"
-#include "result.h"
+#include "summary.h"
 
 #include <stdbool.h>
 

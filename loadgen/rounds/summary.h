@@ -2,20 +2,40 @@
 #ifndef LOADGEN_SUMMARY_H
 #define LOADGEN_SUMMARY_H
 
+#include "expect.h"
 #include "options.h"
-#include "result.h"
 #include "round.h"
+#include "threshold.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define RESULT_ROUNDS 20
+
+struct spread {
+    double median, min, max;
+};
+
+/* What came out for one strategy: all its rounds together, and how far they lie apart. */
+struct result {
+    const struct strategy_item *item;
+    const struct expectation *expectation;
+    size_t count; /* of rounds */
+    const struct round *rounds[RESULT_ROUNDS];
+    /* Histograms and counts added up; no records. Its last_ns and sold_ns are sums of all
+     * rounds'. */
+    struct recorder *total;
+    struct verdict verdict; /* the worst kind; counts added up; the first examples and reasons */
+    struct spread p50_ms, p99_ms, rate; /* over the rounds that had an answer */
+};
+
 /* A threshold held against the result of one strategy. */
 struct threshold_outcome {
     const struct threshold *threshold;
     const struct result *result;
-    double measured;
-    bool holds;
+    double measured; /* by the round that misses it by the most, or comes nearest to it */
+    bool holds;      /* in every round */
 };
 
 struct summary {

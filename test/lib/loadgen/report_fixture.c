@@ -6,7 +6,8 @@
 struct options options;
 struct round rounds[3];
 static struct product product = {.id = "01900000-0000-7000-8000-000000000001"};
-struct result results[3];
+static struct summary made;
+struct result *results;
 struct summary summary;
 
 static void fill_round(struct round *round, size_t i) {
@@ -54,22 +55,17 @@ int report_set_up(void **state) {
     rounds[1].verdict.kind = VERDICT_INCONCLUSIVE;
     rounds[1].verdict.reasons = 1;
     snprintf(rounds[1].verdict.reason[0], VERDICT_TEXT, "the schedule was missed");
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(result_make(&results[i], rounds, 3, i, &options.expectations[i]), 0);
-    summary = (struct summary){.options = &options,
-                               .rounds = rounds,
-                               .round_count = 3,
-                               .results = results,
-                               .count = 3,
-                               .exit_code = 2};
+    assert_int_equal(summary_make(&made, &options, rounds, 3), 0);
+    summary = made;
+    summary.exit_code = 2;
+    results = summary.results;
     return 0;
 }
 
 int report_tear_down(void **state) {
-    for (size_t i = 0; i < 3; i++) {
+    summary_free(&made);
+    for (size_t i = 0; i < 3; i++)
         recorder_free(rounds[i].recorder);
-        result_free(&results[i]);
-    }
     memset(rounds, 0, sizeof rounds);
     return 0;
 }

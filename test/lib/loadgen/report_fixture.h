@@ -20,7 +20,7 @@
 /* Of none, redis and atomic, one round each: VIOLATED, INCONCLUSIVE and VALID. */
 extern struct options options;
 extern struct round rounds[3];
-extern struct result results[3];
+extern struct result *results;
 extern struct summary summary;
 
 int report_set_up(void **state);
