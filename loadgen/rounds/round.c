@@ -1,13 +1,90 @@
-/* What a round owns, and its judgement. */
+/* What a round owns, its judgement, and the instances that each round leaves down. */
 #include "round.h"
 
 #include "overtaken.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int round_judge(struct round *round) {
+/* ---- what failed, and is not known to be up again */
+
+/* From the moment that is written of a failpoint to its act at most: the writing takes time. */
+#define ACTS_NS INT64_C(2000000000)
+
+static size_t down_find(struct down *down, const char *name) {
+    size_t i = 0;
+
+    while (i < down->count && strcmp(down->names[i], name) != 0)
+        i++;
+    if (i < down->count || i == RECORD_INSTANCES)
+        return i;
+    snprintf(down->names[i], sizeof down->names[i], "%s", name);
+    return down->count++;
+}
+
+static void down_set(struct down *down, const char *name, bool is_down) {
+    const size_t i = down_find(down, name);
+
+    if (i < RECORD_INSTANCES)
+        down->is_down[i] = is_down;
+}
+
+bool down_is_all(const struct down *down) {
+    bool is_all = down->count > 0;
+
+    for (size_t i = 0; i < down->count; i++)
+        is_all = is_all && down->is_down[i];
+    return is_all || down->is_server_down;
+}
+
+static bool is_instance(const char *name) {
+    return strncmp(name, "inventory-", strlen("inventory-")) == 0;
+}
+
+/* Whether it answered a request that was sent after this had acted. */
+static bool is_up_after(const struct round *round, const struct event *event) {
+    const struct recorder *recorder = round->recorder;
+
+    for (size_t i = 0; i < recorder->ended; i++) {
+        const struct record *record = &recorder->records[i];
+
+        if (record->instance >= 0 && record->sent_ns > event->at_ns + ACTS_NS &&
+            strcmp(recorder->instances[record->instance], event->who) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_event(struct down *down, const struct round *round, const struct event *event) {
+    const bool is_crash = event->kind == EVENT_FAILPOINT && strcmp(event->detail, "crash") == 0;
+    const bool is_open = event->kind == EVENT_SERVER && event->until_ns == EVENT_OPEN;
+
+    if (is_crash || (is_open && is_instance(event->who)))
+        down_set(down, event->who, !is_up_after(round, event));
+    else if (is_open && strncmp(event->who, "replica", 7) != 0)
+        down->is_server_down = true;
+}
+
+static void down_note(struct down *down, const struct round *round) {
+    const struct recorder *recorder = round->recorder;
+
+    for (size_t i = 0; i < recorder->instance_count; i++)
+        down_set(down, recorder->instances[i], false);
+    down->is_server_down = down->is_server_down && recorder->instance_count == 0;
+    for (size_t i = 0; i < round->events.count; i++)
+        note_event(down, round, &round->events.items[i]);
+    if (!round->is_mended)
+        return;
+    memset(down->is_down, 0, sizeof down->is_down);
+    down->is_server_down = false;
+}
+
+/* ---- judging */
+
+int round_judge(struct round *round, struct down *down) {
+    const bool is_down = down != NULL ? down_is_all(down) : round->is_down;
     struct firings armed = {.count = 0};
     const struct verdict_case judged = {
         .ledgers = round->problem.text[0] == '\0' ? round->ledgers : NULL,
@@ -21,7 +98,7 @@ int round_judge(struct round *round) {
         .is_restless = round->is_restless,
         .are_events_lost = round->are_events_lost,
         .is_keyless = round->is_keyless,
-        .is_down = round->is_down,
+        .is_down = is_down,
         .pairs_wanted = VERDICT_PAIRS,
         .late_ns = round->late_ns,
         .is_aborted = round->is_aborted,
@@ -29,6 +106,7 @@ int round_judge(struct round *round) {
         .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
 
     assert(round->recorder != NULL);
+    round->is_down = is_down;
     round->recorder->overtaken = overtaken_most(round->recorder);
     if (round->recorder->overtaken == OVERTAKEN_NOMEM)
         return -1;
@@ -37,7 +115,11 @@ int round_judge(struct round *round) {
     for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)
         firings_arm(&armed, EVENT_SERVER, round->faults->items[i].text,
                     strlen(round->faults->items[i].text));
-    return verdict_judge(&judged, &round->verdict);
+    if (verdict_judge(&judged, &round->verdict) != 0)
+        return -1;
+    if (down != NULL)
+        down_note(down, round);
+    return 0;
 }
 
 void round_forget(struct round *round) {

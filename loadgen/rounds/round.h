@@ -36,7 +36,7 @@ struct round {
     bool is_aborted;    /* by --abort-on-fail */
     bool is_keyless;    /* sent without keys */
     bool is_mended;     /* after it, all that its faults and failpoints put down was put up again */
-    bool is_down;       /* when it began, each instance or a server was (down.h) */
+    bool is_down;       /* when it began, each instance or a server was (struct down) */
     bool is_left_down;  /* the run ended after it: what failed was not put up again */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless, are_events_lost;
@@ -44,8 +44,21 @@ struct round {
     struct why fault_problem; /* which fault failed, and why, or "" */
 };
 
-/* Judge it from its records and ledgers. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int round_judge(struct round *round);
+/* The servers that failed in earlier rounds and are not known to be up again. Zeroed: nothing is
+ * down. */
+struct down {
+    size_t count;
+    char names[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* instances that sold or crashed */
+    bool is_down[RECORD_INSTANCES];
+    bool is_server_down; /* another server, without which nothing is sold */
+};
+
+/* Each instance that is known is down, or a server without which nothing is sold. */
+bool down_is_all(const struct down *down);
+
+/* Judge it from its records and ledgers. `down` is what earlier rounds of the run left down, and
+ * then what this one does; NULL: nothing, and it is not asked. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int round_judge(struct round *round, struct down *down);
 /* Free the records and the ledgers, and keep the counts, the verdict and the chart. */
 void round_forget(struct round *round);
 void round_free(struct round *round);

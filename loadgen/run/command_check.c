@@ -133,7 +133,7 @@ static int command_check_check(struct history *history, const char *folder, FILE
         complain("loadgen", "%s/history.ndjson has %zu of %zu rounds", folder, history->count,
                  history->options.list.count * (size_t)history->options.repeat);
     for (size_t i = 0; i < history->count; i++)
-        if (down_judge(&down, &history->rounds[i]) != 0)
+        if (round_judge(&history->rounds[i], &down) != 0)
             return run_fail(EXIT_INTERNAL, "out of memory");
     return report_history(history, folder, to);
 }

@@ -39,7 +39,7 @@ static json_t *command_report_draw(struct history *history, const json_t *told) 
     json_t *charts = NULL;
 
     for (size_t i = 0; i < history->count; i++)
-        if (down_judge(&down, &history->rounds[i]) != 0)
+        if (round_judge(&history->rounds[i], &down) != 0)
             return NULL;
     if (summary_make(&judged, &history->options, history->rounds, history->count) == 0)
         charts = draw_results(&judged, told);

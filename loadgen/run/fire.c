@@ -267,7 +267,7 @@ static int fire_judge(struct run *run, struct round *round) {
         round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     }
     round->is_interrupted = run->is_interrupted;
-    if (down_judge(&run->down, round) != 0)
+    if (round_judge(round, &run->down) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
     round->is_left_down = !fire_is_over(run) && faults_left_down(run);

@@ -4,7 +4,6 @@
 #define LOADGEN_RUN_H
 
 #include "audit.h"
-#include "down.h"
 #include "exit_code.h"
 #include "folder.h"
 #include "injector.h"

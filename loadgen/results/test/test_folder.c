@@ -37,7 +37,7 @@ static int set_up_folder(void **state) {
                          .products = &product,
                          .recorder = recorder,
                          .ledgers = &ledger};
-    return round_judge(&one) == 0 ? 0 : -1;
+    return round_judge(&one, NULL) == 0 ? 0 : -1;
 }
 
 static int tear_down_folder(void **state) {

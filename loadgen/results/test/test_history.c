@@ -66,7 +66,7 @@ static void fill_round(void) {
                                  .is_interrupted = true};
     recorder->late_launches = 3;
     recorder->planned = 5;
-    assert_int_equal(round_judge(&written.one), 0);
+    assert_int_equal(round_judge(&written.one, NULL), 0);
 }
 
 static void write_all(const struct history *history) {
@@ -286,7 +286,7 @@ static void test_the_settings_are_read_back(void **state) {
 
 static void test_the_verdict_is_the_same_again(void **state) {
     assert_int_equal(written_again(1)->verdict.kind, written.one.verdict.kind);
-    assert_int_equal(round_judge(&written.history.rounds[0]), 0);
+    assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
     assert_memory_equal(&written.history.rounds[0].verdict, &written.one.verdict,
                         sizeof written.one.verdict);
 }
@@ -312,13 +312,13 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     why_set(&written.one.problem, "the database \"orders\" is gone");
     why_set(&written.one.fault_problem, "no luck");
     written.one.are_events_lost = written.one.is_left_down = true;
-    assert_int_equal(round_judge(&written.one), 0);
+    assert_int_equal(round_judge(&written.one, NULL), 0);
     read = written_again(1);
     assert_null(read->ledgers);
     assert_string_equal(read->problem.text, written.one.problem.text);
     assert_string_equal(read->fault_problem.text, "no luck");
     assert_true(read->are_events_lost && read->is_left_down);
-    assert_int_equal(round_judge(&written.history.rounds[0]), 0);
+    assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
     assert_int_equal(read->verdict.kind, VERDICT_INCONCLUSIVE);
 }
 
@@ -580,7 +580,7 @@ static int load_with(const char *text, const char *at, const char *number) {
     if (rc != 0)
         assert_non_null(strstr(written.why.text, "history.ndjson line "));
     for (size_t i = 0; rc == 0 && i < written.history.count; i++)
-        assert_int_equal(round_judge(&written.history.rounds[i]), 0);
+        assert_int_equal(round_judge(&written.history.rounds[i], NULL), 0);
     history_free(&written.history);
     return rc;
 }

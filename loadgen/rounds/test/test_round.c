@@ -1,5 +1,5 @@
 /* A server that failed in one round is down in later rounds, until it sells or was put up again. */
-#include "down.h"
+#include "round.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void befall(struct round *round, enum event_kind kind, const char *who, c
 
 static bool is_down_in(size_t which) {
     for (size_t i = 0; i <= which; i++)
-        assert_int_equal(down_judge(&down, &rounds[i]), 0);
+        assert_int_equal(round_judge(&rounds[i], &down), 0);
     return rounds[which].is_down;
 }
 
