@@ -10,7 +10,6 @@
 #include "lesson.h"
 #include "runner.h"
 #include "serve.h"
-#include "serve_files.h"
 #include "summary_read.h"
 #include "target.h"
 

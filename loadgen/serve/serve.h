@@ -1,10 +1,13 @@
-/* loadgen serve: the results folders in a browser, read-only. */
+/* loadgen serve: the results folders in a browser, read-only. Nothing else of the disk is served:
+ * known names, in folders with plain names, through no symbolic link. */
 #ifndef LOADGEN_SERVE_H
 #define LOADGEN_SERVE_H
 
 #include "http_server.h"
 #include "options.h"
 
+#include <dirent.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <uv.h>
 
@@ -23,5 +26,15 @@ __attribute__((warn_unused_result)) int serve(uv_loop_t *loop, const struct opti
 const char *serve_root(const struct options *options);
 /* The headers of each answer; `policy` is its Content-Security-Policy. */
 void serve_add_headers(struct http_exchange *exchange, const char *policy);
+
+/* The folders of `root`, the newest first: names that begin with a date before others. 0, or a
+ * negative errno; serve_list_free() them either way. */
+__attribute__((warn_unused_result)) int serve_list(const char *root, struct dirent ***folders,
+                                                   size_t *count);
+void serve_list_free(struct dirent **folders, size_t count);
+
+/* A descriptor to read the file of a run by, and its size; or a negative errno. */
+__attribute__((warn_unused_result)) int serve_open(const char *root, const char *folder,
+                                                   const char *file, size_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* Results folders are found on every file system, and nothing else of it. */
-#include "serve_files.h"
+#include "serve.h"
 #include "test.h"
 
 #include <dlfcn.h>
