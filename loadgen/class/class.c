@@ -151,13 +151,6 @@ static void on_setup(struct http_exchange *exchange, void *data) {
     reply_json(exchange, 200, setup);
 }
 
-static bool has_summary(const char *folder) {
-    size_t size;
-    int fd = serve_open(serve_root(room.options), folder, "summary.json", &size);
-
-    return fd >= 0 && close(fd) == 0;
-}
-
 /* The names of the newest results folders; the page reads their summaries by /runs/. */
 static void on_runs(struct http_exchange *exchange, void *data) {
     struct dirent **folders;
@@ -171,7 +164,7 @@ static void on_runs(struct http_exchange *exchange, void *data) {
     if (serve_list(serve_root(room.options), &folders, &count) != 0)
         count = 0;
     for (size_t i = 0; i < count && json_array_size(names) < RUNS_MAX; i++)
-        if (has_summary(folders[i]->d_name))
+        if (serve_has(serve_root(room.options), folders[i]->d_name, "summary.json"))
             (void)json_array_append_new(names, json_string(folders[i]->d_name));
     serve_list_free(folders, count);
     reply_json(exchange, 200, names);

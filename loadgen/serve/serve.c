@@ -79,8 +79,9 @@ static int open_folder(const char *root, const char *folder) {
     return fd;
 }
 
-/* Without waiting for a writer, should it be a pipe. */
-int serve_open(const char *root, const char *folder, const char *file, size_t *size) {
+/* A descriptor to read it by, and its size; or a negative errno. It waits for no writer, should it be
+ * a pipe. */
+static int serve_open(const char *root, const char *folder, const char *file, size_t *size) {
     int at = open_folder(root, folder);
     struct stat status;
     int fd;
@@ -98,6 +99,13 @@ int serve_open(const char *root, const char *folder, const char *file, size_t *s
     if (fd >= 0)
         *size = (size_t)status.st_size;
     return fd;
+}
+
+bool serve_has(const char *root, const char *folder, const char *file) {
+    size_t size;
+    int fd = serve_open(root, folder, file, &size);
+
+    return fd >= 0 && close(fd) == 0;
 }
 
 /* A file that grows meanwhile is cut where it was. */
@@ -332,18 +340,11 @@ static void print_missed(const json_t *summary, FILE *to) {
     }
 }
 
-static bool has_file(const char *root, const char *folder, const char *name) {
-    size_t size;
-    int fd = serve_open(root, folder, name, &size);
-
-    return fd >= 0 && close(fd) == 0;
-}
-
 /* Folder and file names are plain, so they may stand in a URL as they are. */
 static void print_files(const char *root, const char *folder, FILE *to) {
     fputs("<p class=\"files\">", to);
     for (const struct serve_file *file = serve_files; file->name != NULL; file++)
-        if (has_file(root, folder, file->name))
+        if (serve_has(root, folder, file->name))
             fprintf(to, "<a href=\"/runs/%s/%s\">%s</a> ", folder, file->name, file->name);
     fputs("</p>\n", to);
 }
@@ -363,7 +364,7 @@ static void print_time(const char *time, FILE *to) {
 static void serve_print_title(const char *root, const char *folder, const json_t *summary,
                               FILE *to) {
     const char *name = summary_text(summary, "name");
-    bool has_page = has_file(root, folder, "report.html");
+    bool has_page = serve_has(root, folder, "report.html");
 
     fputs("<h2>", to);
     if (has_page)

@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <uv.h>
@@ -33,8 +34,7 @@ __attribute__((warn_unused_result)) int serve_list(const char *root, struct dire
                                                    size_t *count);
 void serve_list_free(struct dirent **folders, size_t count);
 
-/* A descriptor to read the file of a run by, and its size; or a negative errno. */
-__attribute__((warn_unused_result)) int serve_open(const char *root, const char *folder,
-                                                   const char *file, size_t *size);
+/* Whether this run has this file, which is one of serve's. */
+bool serve_has(const char *root, const char *folder, const char *file);
 
 #endif
