@@ -1,4 +1,4 @@
-/* Sends and judges the rounds, and reports them. */
+/* Sends the rounds under their faults, judges them, and reports them. */
 #include "chart.h"
 #include "clock.h"
 #include "fiber.h"
@@ -10,13 +10,42 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
 #define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
 #define WRITTEN_MS      50   /* between two looks at what is not in the ledger yet */
+#define LOOK_MS         100  /* between two looks at whether the target is up again */
 #define WATCH_MS        250  /* between two looks at the thresholds while a round is sent */
+
+/* ---- before the first round */
+
+static int make_product(struct run *run, const struct round *round, struct product *product) {
+    const struct options *options = run->options;
+    struct why why;
+
+    if (run->attacked.id[0] == '\0' &&
+        auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
+                       options->stock, round->item->spec, product, &why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why.text);
+    return run_settle(target_meet_product(&run->target, product->id, &why), why.text);
+}
+
+int fire_products(struct run *run, struct round *round) {
+    int exit_code = 0;
+
+    assert(round->products == NULL && run->options->items > 0);
+    round->items = (size_t)run->options->items;
+    round->products = calloc(round->items, sizeof *round->products);
+    if (round->products == NULL)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    round->products[0] = run->attacked;
+    for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->no_judge; i++)
+        exit_code = make_product(run, round, &round->products[i]);
+    return exit_code;
+}
 
 /* Each repeat begins with the next strategy, so that none is always the first. */
 static int lay_out_rounds(struct run *run) {
@@ -49,11 +78,111 @@ static int fire_prepare(struct run *run) {
     if (lay_out_rounds(run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
-        exit_code = prepare_products(run, &run->rounds[i]);
+        exit_code = fire_products(run, &run->rounds[i]);
     return exit_code;
 }
 
+/* ---- faults of servers */
+
+/* Have the faults of servers ready for the next round: an exit code. */
+static int faults_open(struct run *run) {
+    const struct options *options = run->options;
+    const struct fault_list *list = &options->fault_list;
+    const bool is_crashing = strstr(run->rounds[run->finished].item->spec, ":crash") != NULL;
+
+    assert(run->injector.steps == NULL); /* faults_close() ended the last round's */
+    run->injector = (struct injector){.act_count = 0};
+    if ((!is_crashing && !fault_list_needs_mending(list)) || options->stack[0] == '\0')
+        return 0;
+    /* What crashes by a failpoint may be of another machine's stack, and is its own affair. */
+    if (injector_open(&run->injector, run->loop, options->stack, list) == 0 || list->count == 0)
+        return 0;
+    return run_fail(EXIT_UNREACHABLE, run->injector.why.text);
+}
+
+/* The schedule of run->finished is settled. */
+static void faults_start(void *data) {
+    struct run *run = data;
+
+    assert(run->sender != NULL);
+    injector_start(&run->injector, run->rounds[run->finished].recorder->start_ns);
+}
+
+static int add_event(struct round *round, const struct injector_act *act) {
+    const int64_t start_ns = round->recorder->start_ns;
+    struct event *event = event_add(&round->events);
+
+    if (event == NULL)
+        return -1;
+    event->kind = EVENT_SERVER;
+    event->at_ns = event->began_ns = act->began_ns - start_ns;
+    event->until_ns = act->until_ns != 0 ? act->until_ns - start_ns : EVENT_OPEN;
+    snprintf(event->who, sizeof event->who, "%s", act->fault->server);
+    snprintf(event->name, sizeof event->name, "%s", fault_verb_name(act->fault->verb));
+    if (act->fault->verb == FAULT_PAUSE)
+        snprintf(event->detail, sizeof event->detail, "%" PRId64 " ms",
+                 act->fault->span_ns / 1000000);
+    return 0;
+}
+
+/* Put up again what is down, and tell the round what became of the faults. 0, or -1 without memory.
+ */
+static int faults_close(struct run *run, struct round *round) {
+    struct injector *injector = &run->injector;
+    int rc = 0;
+
+    if (injector->steps == NULL)
+        return 0;
+    injector_close(injector);
+    round->fault_problem = injector->why;
+    round->is_mended = injector->why.text[0] == '\0';
+    for (size_t i = 0; i < injector->act_count && rc == 0; i++) {
+        const struct injector_act *act = &injector->acts[i];
+
+        if (act->began_ns != 0)
+            rc = add_event(round, act);
+    }
+    event_list_sort(&round->events);
+    return rc;
+}
+
 /* ---- sending */
+
+static struct sender fire_sender(struct run *run) {
+    const struct options *options = run->options;
+
+    return (struct sender){.loop = run->loop,
+                           .host = run->target.host,
+                           .port = run->target.port,
+                           .path = options->path,
+                           .plan = &run->plan,
+                           .timeout_ms = (options->timeout_ns + 999999) / 1000000,
+                           .connections = (unsigned)options->connections,
+                           .max_in_flight = (size_t)options->max_in_flight,
+                           .on_start = faults_start,
+                           .data = run,
+                           .is_keyless = options->keyless};
+}
+
+/* Before there is anything else, for the workers have a copy of what there is. */
+int fire_open(struct run *run) {
+    const struct options *options = run->options;
+    struct sender like;
+
+    if (options->command != COMMAND_FIRE || options->list_strategies)
+        return 0;
+    if (plan_make(&run->plan, &options->shape) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    like = fire_sender(run);
+    if (options->workers == 1 ||
+        workers_open(&run->workers, (size_t)options->workers, &like, !options->no_realtime) == 0)
+        return 0;
+    complain("loadgen", "--workers %d could not be started: %s", (int)options->workers,
+             strerror(errno));
+    workers_close(&run->workers);
+    plan_free(&run->plan);
+    return EXIT_INTERNAL;
+}
 
 void fire_stop(struct run *run) {
     if (run->sender == NULL)
@@ -107,22 +236,6 @@ static int fail_round(struct run *run, const char *why) {
     return run_fail(EXIT_INTERNAL, why);
 }
 
-struct sender fire_sender(struct run *run) {
-    const struct options *options = run->options;
-
-    return (struct sender){.loop = run->loop,
-                           .host = run->target.host,
-                           .port = run->target.port,
-                           .path = options->path,
-                           .plan = &run->plan,
-                           .timeout_ms = (options->timeout_ns + 999999) / 1000000,
-                           .connections = (unsigned)options->connections,
-                           .max_in_flight = (size_t)options->max_in_flight,
-                           .on_start = faults_start,
-                           .data = run,
-                           .is_keyless = options->keyless};
-}
-
 static int send_plan(struct run *run, struct round *round, struct sender *sender) {
     int rc;
 
@@ -169,6 +282,32 @@ static int send_round(struct run *run, struct round *round) {
 static bool fire_is_over(const struct run *run) {
     return run->is_interrupted || run->is_aborted || run->workers.why.text[0] != '\0' ||
            (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
+}
+
+/* It is asked: another may start the services, or an instance may be up that never sold. */
+static bool is_up_in_time(struct run *run, const char *product_id) {
+    const int64_t deadline_ms = clock_now_ms() + run->options->drain_ns / 1000000;
+    struct why why;
+
+    while (target_meet_product(&run->target, product_id, &why) == TARGET_UNREACHABLE) {
+        if (clock_now_ms() >= deadline_ms || run->is_interrupted)
+            return false;
+        fiber_sleep(run->loop, LOOK_MS);
+    }
+    return true;
+}
+
+/* After the round run->finished, with another to come: the target cannot sell in that one, and does
+ * not come up again within --drain. */
+static bool faults_left_down(struct run *run) {
+    static const char told[] =
+        "loadgen: a fault put servers down: waiting for them to come up, as long as --drain says\n";
+    const size_t next = run->finished + 1;
+
+    if (next == run->round_count || run->options->no_judge || !down_is_all(&run->down))
+        return false;
+    live_say(&run->live, told);
+    return !is_up_in_time(run, run->rounds[next].products[0].id);
 }
 
 /* How long a sale under this spec may stand still, waiting for a lock. */

@@ -1,9 +1,10 @@
-/* What the parts of loadgen share: run.c opens and closes, prepare.c makes the products, fire.c
- * sends and judges the rounds, and each command works on results folders. */
+/* What the parts of loadgen share: main.c opens and closes, fire.c makes the products, sends the
+ * rounds and judges them, and past.c works on the results folders of earlier runs. */
 #ifndef LOADGEN_RUN_H
 #define LOADGEN_RUN_H
 
 #include "audit.h"
+#include "complain.h"
 #include "exit_code.h"
 #include "folder.h"
 #include "injector.h"
@@ -47,49 +48,36 @@ struct run {
 };
 
 /* Say why on stderr; returns `exit_code`. */
-int run_fail(int exit_code, const char *why);
+static inline int run_fail(int exit_code, const char *why) {
+    complain("loadgen", "%s", why);
+    return exit_code;
+}
 
-/* What is the same in all rounds, for a plan that stays. */
-struct sender fire_sender(struct run *run);
+/* The exit code for what the target answered. */
+static inline int run_settle(enum target_result result, const char *why) {
+    if (result == TARGET_OK)
+        return 0;
+    return run_fail(result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE, why);
+}
+
+/* All but fire_stop() return an exit code. */
+
+/* Make the plan, and start the workers that are asked for. Before there is anything else, for they
+ * have a copy of what there is. */
+__attribute__((warn_unused_result)) int fire_open(struct run *run);
+/* Make the products of a round, unless one is attacked, and show them to the target. */
+__attribute__((warn_unused_result)) int fire_products(struct run *run, struct round *round);
+/* Run all rounds and report them. */
+__attribute__((warn_unused_result)) int fire(struct run *run);
 /* Send no more, and give up what is not answered in a moment. */
 void fire_stop(struct run *run);
 
-/* Hold the strategies against what the target knows. These return an exit code. */
-__attribute__((warn_unused_result)) int prepare_check(struct run *run);
-/* Find the product that is to be attacked. */
-__attribute__((warn_unused_result)) int prepare_attack(struct run *run);
-/* Make the products of a round, unless one is attacked, and show them to the target. */
-__attribute__((warn_unused_result)) int prepare_products(struct run *run, struct round *round);
-/* Print what the target knows; or make the products of a round, and print their ids. */
-__attribute__((warn_unused_result)) int prepare_list(struct run *run);
-__attribute__((warn_unused_result)) int prepare_create(struct run *run);
-
-/* Have the faults of servers ready for the next round: an exit code. */
-__attribute__((warn_unused_result)) int faults_open(struct run *run);
-/* The schedule of run->finished, a struct run's `data`, is settled. */
-void faults_start(void *data);
-/* Put up again what is down, and tell the round what became of the faults. 0, or -1 without memory.
- */
-__attribute__((warn_unused_result)) int faults_close(struct run *run, struct round *round);
-
-/* After the round run->finished, with another to come: the target cannot sell in that one, and does
- * not come up again within --drain. */
-bool faults_left_down(struct run *run);
-
-/* Run all rounds and report them. */
-__attribute__((warn_unused_result)) int fire(struct run *run);
-
-/* ---- without a target: each prints to `to` and returns an exit code */
-
-/* Judge DIR/history.ndjson again: prints the report, and says where the verdict differs from the
- * one in summary.json. Exit codes as of a run; 2, too, when rounds are missing. */
-__attribute__((warn_unused_result)) int command_check(const struct options *options, FILE *to);
-/* Compare the strategies of two folders. 0; 1 when a verdict became worse. */
-__attribute__((warn_unused_result)) int command_diff(const struct options *options, FILE *to);
-/* Write the page of one or several folders to --output, or DIR/report.html. */
-__attribute__((warn_unused_result)) int command_report(const struct options *options, FILE *to);
-
-/* Do what `options` say on `loop`, print the report to `to`, and return the exit code. */
-__attribute__((warn_unused_result)) int run(uv_loop_t *loop, struct options *options, FILE *to);
+/* Without a target, on results folders; what is printed goes to `to`.
+ *
+ * check: judge DIR/history.ndjson again: print the report, and say where the verdict differs from
+ * the one in summary.json. Exit codes as of a run; 2, too, when rounds are missing.
+ * diff: compare the strategies of two folders. 0; 1 when a verdict became worse.
+ * report: write the page of one or several folders to --output, or DIR/report.html. */
+__attribute__((warn_unused_result)) int past(const struct options *options, FILE *to);
 
 #endif
