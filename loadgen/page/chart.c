@@ -1,7 +1,7 @@
 /* Samples a round for the page: what happened over time, and what the ledgers say. */
 #include "chart.h"
 
-#include "chart_lanes.h"
+#include "chart_ledger.h"
 #include "json_text.h"
 
 #include <assert.h>
@@ -11,7 +11,11 @@
 #define INTERVALS 60   /* of latency, at the most */
 #define RARE      150  /* of an outcome that are kept however many others there are */
 #define WANTED    1300 /* drawn by lot, so that those that come out fit into CHART_POINTS */
-#define CLOCK_US  1000 /* a database time this far outside of its request is told */
+#define EVENTS    40   /* that are drawn, at the most */
+#define SLACK_NS  250000000
+#define SILENT_US 250000
+#define LOOK      5000 /* requests after a gap that are looked at */
+#define BANDS     40   /* of silence, at the most */
 
 /* 1, 2, 5, 10, 20, 50 ... times the least. */
 static int64_t step_for(int64_t span_us, int64_t least_us, int64_t most) {
@@ -287,213 +291,237 @@ static json_t *scatter(const struct chart *chart, json_t *names) {
     return json;
 }
 
-/* ---- the stock as its rows told it, beside the orders that were confirmed */
+/* ---- events: failpoints that fired, and servers that were down */
 
-/* A sale or an order. */
-struct change {
-    int64_t at_us;                  /* they are sorted by it */
-    const struct ledger_sale *sale; /* NULL for an order */
-    const struct ledger_row *row;   /* that it was sold from, or NULL when there is none */
-    int64_t *left;                  /* in that row at the time */
-};
+/* That of a server may silence any instance. */
+static bool explains(const struct event *event, const char *instance) {
+    return event_is_standstill(event) &&
+           (event->kind == EVENT_SERVER || instance == NULL || strcmp(event->who, instance) == 0);
+}
 
-/* What is drawn: the product that was oversold the most, for in a sum the units of others hide it;
- * or all of them. */
-struct drawn {
-    const struct round *round;
-    size_t first, end; /* places in the round's ledgers */
-    int64_t initial;
-    size_t change_count, row_count; /* as much as there is room for */
-    struct change *changes;
-    int64_t *left; /* in each stock row */
-};
+static bool is_known(const struct chart *chart, const char *instance, int64_t from_us,
+                     int64_t to_us) {
+    const struct event_list *events = &chart->round->events;
 
-static void chart_choose(struct drawn *drawn) {
-    const struct round *round = drawn->round;
-    int64_t most = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event *event = &events->items[i];
 
-    drawn->end = round->items;
-    for (size_t i = 0; i < round->items; i++) {
-        int64_t beyond = (int64_t)round->ledgers[i].order_count - round->ledgers[i].initial;
-
-        if (beyond > most) {
-            most = beyond;
-            drawn->first = i;
-            drawn->end = i + 1;
-        }
+        if (explains(event, instance) && from_us * CHART_US >= event->at_ns - SLACK_NS &&
+            (event->until_ns == EVENT_OPEN || to_us * CHART_US <= event->until_ns + SLACK_NS))
+            return true;
     }
-    for (size_t i = drawn->first; i < drawn->end; i++) {
-        drawn->initial += round->ledgers[i].initial;
-        drawn->change_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
-        drawn->row_count += round->ledgers[i].row_count;
-    }
+    return false;
 }
 
-/* `left` has what is left in each row of the ledger. */
-static struct change change_of(const struct round *round, const struct ledger *ledger,
-                               const struct ledger_sale *sale, int64_t *left) {
-    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
-
-    for (size_t r = 0; r < ledger->row_count && change.row == NULL; r++)
-        if (ledger->rows[r].shard == sale->shard) {
-            change.row = &ledger->rows[r];
-            change.left = &left[r];
-        }
-    return change;
+static int64_t event_end_us(const struct chart *chart, const struct event *event) {
+    if (!event_is_standstill(event))
+        return event->at_ns / CHART_US;
+    return event->until_ns == EVENT_OPEN ? chart->end_us : event->until_ns / CHART_US;
 }
 
-static void collect_changes(struct drawn *drawn) {
-    size_t count = 0;
-    int64_t *left = drawn->left;
+static json_t *event_json(const struct chart *chart, const struct event *event) {
+    char text[EVENT_TEXT];
+    json_t *json = json_array();
 
-    for (size_t i = drawn->first; i < drawn->end; i++) {
-        const struct ledger *ledger = &drawn->round->ledgers[i];
-
-        for (size_t r = 0; r < ledger->row_count; r++)
-            left[r] = ledger->rows[r].initial;
-        for (size_t s = 0; s < ledger->sale_count; s++)
-            drawn->changes[count++] = change_of(drawn->round, ledger, &ledger->sales[s], left);
-        for (size_t o = 0; o < ledger->order_count; o++)
-            drawn->changes[count++] =
-                (struct change){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
-        left += ledger->row_count;
-    }
-    assert(count == drawn->change_count && left == drawn->left + drawn->row_count);
-    qsort(drawn->changes, count, sizeof *drawn->changes, chart_by_number);
-}
-
-struct counts {
-    int64_t stock, sold, orders;
-};
-
-/* A unit that had come back is sold without its row, and tells 0. */
-static void count_change(struct counts *counts, const struct change *change) {
-    const struct ledger_sale *sale = change->sale;
-
-    counts->sold += sale != NULL;
-    counts->orders += sale == NULL;
-    if (change->row == NULL || (sale->remaining == 0 && change->row->available > 0))
-        return;
-    counts->stock += sale->remaining - *change->left;
-    *change->left = sale->remaining;
-}
-
-/* The numbers of each step; NULL without memory. */
-struct lines {
-    json_t *t, *stock, *sold, *orders;
-};
-
-static void chart_append(struct lines *lines, int64_t at_us, const struct counts *counts) {
-    json_text_append(&lines->t, json_integer(at_us));
-    json_text_append(&lines->stock, json_integer(counts->stock));
-    json_text_append(&lines->sold, json_integer(counts->sold));
-    json_text_append(&lines->orders, json_integer(counts->orders));
-}
-
-/* When the orders became more than the units, and what the stock row said then. */
-struct oversell {
-    int64_t at_us; /* -1: never */
-    int64_t left;
-};
-
-/* The lines go on while requests are due or the ledgers change: a late answer adds nothing. */
-static int64_t last_step_us(const struct chart *chart, const struct drawn *drawn) {
-    int64_t last_us = drawn->change_count > 0 ? drawn->changes[drawn->change_count - 1].at_us : 0;
-
-    last_us = last_us > chart->planned_us ? last_us : chart->planned_us;
-    return last_us < chart->end_us ? last_us : chart->end_us;
-}
-
-static struct oversell draw_steps(const struct chart *chart, const struct drawn *drawn,
-                                  struct lines *lines) {
-    struct counts counts = {.stock = drawn->initial};
-    struct oversell oversell = {.at_us = -1};
-    const struct change *change = drawn->changes, *end = change + drawn->change_count;
-    int64_t end_us = last_step_us(chart, drawn);
-
-    for (int64_t step = 0; step < CHART_STEPS; step++) {
-        int64_t at_us = end_us * step / (CHART_STEPS - 1);
-        bool is_last = step == CHART_STEPS - 1;
-
-        for (; change < end && (change->at_us <= at_us || is_last); change++) {
-            count_change(&counts, change);
-            if (oversell.at_us < 0 && counts.orders > drawn->initial)
-                oversell = (struct oversell){change->at_us, counts.stock};
-        }
-        chart_append(lines, at_us, &counts);
-    }
-    return oversell;
-}
-
-/* How many database times lie outside of the request that made them. */
-static json_t *clock_check(const struct chart *chart) {
-    json_int_t sales = 0, outside = 0;
-
-    for (size_t i = 0; i < chart->count; i++) {
-        const struct record *record = &chart->records[i];
-        const struct ledger_sale *sale;
-        int64_t at_us;
-
-        if (record->outcome != RECORD_SOLD || record->is_repeat)
-            continue;
-        sale = chart_sale(chart->round, record->item, chart_order_id(record));
-        if (sale == NULL)
-            continue;
-        at_us = chart_ledger_us(chart->round, sale->at);
-        sales++;
-        outside += at_us < record->sent_ns / CHART_US - CLOCK_US ||
-                   at_us > record->received_ns / CHART_US + CLOCK_US;
-    }
-    return json_pack("{s:I, s:I}", "sales", sales, "outside", outside);
-}
-
-static json_t *chart_number_or_null(int64_t number) {
-    return number >= 0 ? json_integer(number) : json_null();
-}
-
-/* The lines, and when the stock was oversold. NULL without memory. */
-static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
-                          struct oversell *oversell) {
-    struct lines lines = {json_array(), json_array(), json_array(), json_array()};
-    json_t *json = NULL;
-
-    drawn->changes = calloc(drawn->change_count + 1, sizeof *drawn->changes);
-    drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
-    if (drawn->changes != NULL && drawn->left != NULL) {
-        collect_changes(drawn);
-        *oversell = draw_steps(chart, drawn, &lines);
-        json = json_object();
-    }
-    json_text_set(&json, "t", lines.t);
-    json_text_set(&json, "stock", lines.stock);
-    json_text_set(&json, "sold", lines.sold);
-    json_text_set(&json, "orders", lines.orders);
-    free(drawn->changes);
-    free(drawn->left);
+    event_text(event, text);
+    json_text_append(&json, json_text(event->who));
+    json_text_append(&json, json_integer(event->at_ns / CHART_US));
+    json_text_append(&json, json_integer(event_end_us(chart, event)));
+    json_text_append(&json, json_text(text));
     return json;
 }
 
-static void set_stock(const struct chart *chart, json_t **json) {
-    const struct round *round = chart->round;
-    struct oversell oversell = {.at_us = -1};
-    struct drawn drawn = {.round = round};
-    bool is_one_of_many;
-    json_t *lines;
+/* How often something failed on purpose. */
+static size_t chart_event_count(const struct chart *chart) {
+    const struct event_list *events = &chart->round->events;
+    size_t count = 0;
 
-    if (round->ledgers == NULL) {
-        json_text_set(json, "stock", json_null());
-        return;
+    for (size_t i = 0; i < events->count; i++)
+        count += events->items[i].kind != EVENT_LOCK;
+    return count;
+}
+
+/* Of many, some of all times. */
+static json_t *chart_events(const struct chart *chart) {
+    const struct event_list *events = &chart->round->events;
+    const size_t step = chart_event_count(chart) / EVENTS + 1;
+    json_t *json = json_array();
+    size_t place = 0;
+
+    for (size_t i = 0; i < events->count; i++)
+        if (events->items[i].kind != EVENT_LOCK && place++ % step == 0)
+            json_text_append(&json, event_json(chart, &events->items[i]));
+    return json;
+}
+
+/* ---- silence: an instance answered nothing though requests were in flight */
+
+struct span {
+    int64_t ended_us, sent_us; /* they are sorted by the first */
+};
+
+/* The answers of one instance, by the time of the answer, and what was never answered. */
+struct answers {
+    int instance; /* -1: of all */
+    size_t count, lost_count;
+    struct span *spans, *lost;
+};
+
+struct band {
+    int instance;
+    int64_t from_us, to_us;
+    size_t waiting;
+};
+
+struct bands {
+    size_t count;
+    struct band items[BANDS];
+};
+
+static bool chart_is_lost(const struct record *record) {
+    return record->instance < 0 && record->sent_ns > 0 &&
+           (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
+}
+
+static void collect_answers(const struct chart *chart, int instance, struct answers *answers) {
+    answers->instance = instance;
+    answers->count = answers->lost_count = 0;
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
+        struct span span = {chart_end_us(record), record->sent_ns / CHART_US};
+
+        if (chart_is_lost(record))
+            answers->lost[answers->lost_count++] = span;
+        else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
+            answers->spans[answers->count++] = span;
     }
-    chart_choose(&drawn);
-    is_one_of_many = drawn.end - drawn.first < round->items;
-    lines = chart_draw(chart, &drawn, &oversell);
-    json_text_set(json, "oversold_us", chart_number_or_null(oversell.at_us));
-    json_text_set(json, "oversold_left", json_integer(oversell.left));
-    json_text_set(json, "stock", lines);
-    json_text_set(json, "initial", json_integer(drawn.initial));
-    json_text_set(json, "product",
-                  chart_number_or_null(is_one_of_many ? (int64_t)drawn.first : -1));
-    json_text_set(json, "clock", clock_check(chart));
+    qsort(answers->spans, answers->count, sizeof *answers->spans, chart_by_number);
+}
+
+/* Count a request that was in flight for long enough in from .. to. */
+static void count_waiting(struct band *band, int64_t from_us, int64_t to_us, struct span span) {
+    int64_t begin = span.sent_us > from_us ? span.sent_us : from_us;
+    int64_t end = span.ended_us < to_us ? span.ended_us : to_us;
+
+    if (end - begin <= SILENT_US)
+        return;
+    if (band->waiting++ == 0 || begin < band->from_us)
+        band->from_us = begin;
+}
+
+static bool is_covered(const struct bands *bands, const struct band *band) {
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance < 0 && band->from_us > bands->items[i].from_us - SILENT_US &&
+            band->to_us < bands->items[i].to_us + SILENT_US)
+            return true;
+    return false;
+}
+
+static void add_band(struct bands *bands, const struct band *band) {
+    if (band->waiting > 0 && bands->count < BANDS && !is_covered(bands, band))
+        bands->items[bands->count++] = *band;
+}
+
+/* While one instance stands still, the others may have nothing to answer. */
+static bool is_of_one(const struct bands *bands, const struct band *all) {
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance >= 0 && all->from_us >= bands->items[i].from_us - SILENT_US &&
+            all->to_us <= bands->items[i].to_us + SILENT_US)
+            return true;
+    return false;
+}
+
+static void drop_explained(struct bands *bands) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance >= 0 || !is_of_one(bands, &bands->items[i]))
+            bands->items[kept++] = bands->items[i];
+    bands->count = kept;
+}
+
+/* Nothing came between answers `i - 1` and `i`. */
+static void look_at_gap(const struct answers *answers, size_t i, struct bands *bands) {
+    int64_t from_us = i > 0 ? answers->spans[i - 1].ended_us : 0;
+    struct band band = {.instance = answers->instance, .to_us = answers->spans[i].ended_us};
+
+    for (size_t j = i; j < answers->count && j < i + LOOK; j++)
+        count_waiting(&band, from_us, band.to_us, answers->spans[j]);
+    for (size_t j = 0; i > 0 && j < answers->lost_count; j++)
+        count_waiting(&band, from_us, band.to_us, answers->lost[j]);
+    add_band(bands, &band);
+}
+
+/* Nothing came after the last answer, and requests were lost. `last_us` is the last answer of any
+ * instance. */
+static void look_at_end(const struct answers *answers, int64_t last_us, struct bands *bands) {
+    int64_t from_us = answers->spans[answers->count - 1].ended_us;
+    struct band band = {.instance = answers->instance, .to_us = last_us};
+
+    for (size_t j = 0; j < answers->lost_count; j++)
+        count_waiting(&band, from_us, last_us, answers->lost[j]);
+    add_band(bands, &band);
+}
+
+static void look_at_instance(const struct chart *chart, struct answers *answers, int instance,
+                             int64_t last_us, struct bands *bands) {
+    collect_answers(chart, instance, answers);
+    if (answers->count == 0)
+        return;
+    for (size_t i = 0; i < answers->count && bands->count < BANDS; i++)
+        if (answers->spans[i].ended_us - (i > 0 ? answers->spans[i - 1].ended_us : 0) > SILENT_US)
+            look_at_gap(answers, i, bands);
+    if (instance >= 0)
+        look_at_end(answers, last_us, bands);
+}
+
+static int64_t last_answer(const struct chart *chart) {
+    int64_t last_us = 0;
+
+    for (size_t i = 0; i < chart->count; i++)
+        if (chart->records[i].instance >= 0 && chart_end_us(&chart->records[i]) > last_us)
+            last_us = chart_end_us(&chart->records[i]);
+    return last_us;
+}
+
+static json_t *band_json(const struct band *band) {
+    return json_pack("[i, I, I, I]", band->instance, (json_int_t)band->from_us,
+                     (json_int_t)band->to_us, (json_int_t)band->waiting);
+}
+
+/* An instance that stands still on purpose is drawn as such. */
+static void drop_known(const struct chart *chart, struct bands *bands) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bands->count; i++) {
+        const struct band *band = &bands->items[i];
+        const char *instance =
+            band->instance >= 0 ? chart->round->recorder->instances[band->instance] : NULL;
+
+        if (!is_known(chart, instance, band->from_us, band->to_us))
+            bands->items[kept++] = *band;
+    }
+    bands->count = kept;
+}
+
+static json_t *chart_faults(const struct chart *chart) {
+    struct answers answers = {.spans = calloc(chart->count + 1, sizeof(struct span)),
+                              .lost = calloc(chart->count + 1, sizeof(struct span))};
+    int instances = (int)chart->round->recorder->instance_count;
+    bool has_room = answers.spans != NULL && answers.lost != NULL;
+    json_t *json = has_room ? json_array() : NULL;
+    int64_t last_us = last_answer(chart);
+    struct bands bands = {.count = 0};
+
+    for (int i = -1; i < instances && has_room; i++)
+        look_at_instance(chart, &answers, i, last_us, &bands);
+    drop_explained(&bands);
+    drop_known(chart, &bands);
+    for (size_t i = 0; i < bands.count; i++)
+        json_text_append(&json, band_json(&bands.items[i]));
+    free(answers.spans);
+    free(answers.lost);
+    return json;
 }
 
 /* ---- all of it */
@@ -548,7 +576,7 @@ json_t *chart_make(const struct round *round) {
     json_text_set(&json, "scatter", scatter(&chart, names));
     json_text_set(&json, "latency", latency(&chart));
     json_text_set(&json, "examples", chart_examples(&chart));
-    set_stock(&chart, &json);
+    chart_set_stock(&chart, &json);
     json_decref(names);
     json_decref(chart.instances);
     return json;

@@ -31,7 +31,6 @@
 #include <jansson.h>
 
 #define CHART_POINTS 1500 /* in a scatter, at the most */
-#define CHART_STEPS  400  /* of a line over time */
 
 /* From a judged round that still has its records and ledgers. A new reference, or NULL without
  * memory. */

@@ -153,7 +153,7 @@ static int check_history(struct history *history, const char *folder, FILE *to) 
     return report_history(history, folder, to);
 }
 
-static int command_check(const struct options *options, FILE *to) {
+static int past_check(const struct options *options, FILE *to) {
     const char *folder = options->arguments[0];
     struct history history;
     struct why why;
@@ -240,7 +240,7 @@ static int compare_sides(const struct options *options, const struct side *a, co
     return exit_code;
 }
 
-static int command_diff(const struct options *options, FILE *to) {
+static int past_diff(const struct options *options, FILE *to) {
     struct side a = {NULL, NULL, NULL}, b = {NULL, NULL, NULL};
     int exit_code = open_side(&a, options->arguments[0]);
 
@@ -332,7 +332,7 @@ static int past_write_page(const struct options *options, const struct page_run 
     return EXIT_AS_EXPECTED;
 }
 
-static int command_report(const struct options *options, FILE *to) {
+static int past_report(const struct options *options, FILE *to) {
     size_t count = (size_t)options->argument_count;
     struct page_run *runs = calloc(count + 1, sizeof *runs);
     int exit_code = runs != NULL ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, "out of memory");
@@ -356,7 +356,6 @@ static int command_report(const struct options *options, FILE *to) {
 
 int past(const struct options *options, FILE *to) {
     if (options->command == COMMAND_CHECK)
-        return command_check(options, to);
-    return options->command == COMMAND_DIFF ? command_diff(options, to)
-                                            : command_report(options, to);
+        return past_check(options, to);
+    return options->command == COMMAND_DIFF ? past_diff(options, to) : past_report(options, to);
 }

@@ -2,7 +2,7 @@
 #include "verdict_fixture.h"
 
 #include "chart.h"
-#include "chart_lanes.h"
+#include "chart_ledger.h"
 #include "fault.h"
 #include "page.h"
 

@@ -1,0 +1,422 @@
+/* Draws the stock as its rows told it, and the requests around each counterexample. */
+#include "chart_ledger.h"
+
+#include "json_text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOCK_US 1000 /* a database time this far outside of its request is told */
+#define FAR_NS   (INT64_C(1) << 46)
+
+/* A ledger's time on the round's clock; -1 when it cannot be read. */
+static int64_t chart_ledger_us(const struct round *round, const char *at) {
+    int64_t us = ledger_time_us(at);
+
+    return us < 0 ? -1 : us + round->ledger_skew_us - round->started_us;
+}
+
+/* The order that a request is about. */
+static const char *chart_order_id(const struct record *record) {
+    return record->order_id[0] != '\0' ? record->order_id : record->key;
+}
+
+/* The ledger row of an order, or NULL. */
+static const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
+                                            const char *order_id) {
+    if (round->ledgers == NULL || item >= round->items)
+        return NULL;
+    return ledger_find_sale(&round->ledgers[item], order_id);
+}
+
+int chart_by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- the stock as its rows told it, beside the orders that were confirmed */
+
+/* A sale or an order. */
+struct change {
+    int64_t at_us;                  /* they are sorted by it */
+    const struct ledger_sale *sale; /* NULL for an order */
+    const struct ledger_row *row;   /* that it was sold from, or NULL when there is none */
+    int64_t *left;                  /* in that row at the time */
+};
+
+/* What is drawn: the product that was oversold the most, for in a sum the units of others hide it;
+ * or all of them. */
+struct drawn {
+    const struct round *round;
+    size_t first, end; /* places in the round's ledgers */
+    int64_t initial;
+    size_t change_count, row_count; /* as much as there is room for */
+    struct change *changes;
+    int64_t *left; /* in each stock row */
+};
+
+static void chart_choose(struct drawn *drawn) {
+    const struct round *round = drawn->round;
+    int64_t most = 0;
+
+    drawn->end = round->items;
+    for (size_t i = 0; i < round->items; i++) {
+        int64_t beyond = (int64_t)round->ledgers[i].order_count - round->ledgers[i].initial;
+
+        if (beyond > most) {
+            most = beyond;
+            drawn->first = i;
+            drawn->end = i + 1;
+        }
+    }
+    for (size_t i = drawn->first; i < drawn->end; i++) {
+        drawn->initial += round->ledgers[i].initial;
+        drawn->change_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
+        drawn->row_count += round->ledgers[i].row_count;
+    }
+}
+
+/* `left` has what is left in each row of the ledger. */
+static struct change change_of(const struct round *round, const struct ledger *ledger,
+                               const struct ledger_sale *sale, int64_t *left) {
+    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
+
+    for (size_t r = 0; r < ledger->row_count && change.row == NULL; r++)
+        if (ledger->rows[r].shard == sale->shard) {
+            change.row = &ledger->rows[r];
+            change.left = &left[r];
+        }
+    return change;
+}
+
+static void collect_changes(struct drawn *drawn) {
+    size_t count = 0;
+    int64_t *left = drawn->left;
+
+    for (size_t i = drawn->first; i < drawn->end; i++) {
+        const struct ledger *ledger = &drawn->round->ledgers[i];
+
+        for (size_t r = 0; r < ledger->row_count; r++)
+            left[r] = ledger->rows[r].initial;
+        for (size_t s = 0; s < ledger->sale_count; s++)
+            drawn->changes[count++] = change_of(drawn->round, ledger, &ledger->sales[s], left);
+        for (size_t o = 0; o < ledger->order_count; o++)
+            drawn->changes[count++] =
+                (struct change){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
+        left += ledger->row_count;
+    }
+    assert(count == drawn->change_count && left == drawn->left + drawn->row_count);
+    qsort(drawn->changes, count, sizeof *drawn->changes, chart_by_number);
+}
+
+struct counts {
+    int64_t stock, sold, orders;
+};
+
+/* A unit that had come back is sold without its row, and tells 0. */
+static void count_change(struct counts *counts, const struct change *change) {
+    const struct ledger_sale *sale = change->sale;
+
+    counts->sold += sale != NULL;
+    counts->orders += sale == NULL;
+    if (change->row == NULL || (sale->remaining == 0 && change->row->available > 0))
+        return;
+    counts->stock += sale->remaining - *change->left;
+    *change->left = sale->remaining;
+}
+
+/* The numbers of each step; NULL without memory. */
+struct lines {
+    json_t *t, *stock, *sold, *orders;
+};
+
+static void chart_append(struct lines *lines, int64_t at_us, const struct counts *counts) {
+    json_text_append(&lines->t, json_integer(at_us));
+    json_text_append(&lines->stock, json_integer(counts->stock));
+    json_text_append(&lines->sold, json_integer(counts->sold));
+    json_text_append(&lines->orders, json_integer(counts->orders));
+}
+
+/* When the orders became more than the units, and what the stock row said then. */
+struct oversell {
+    int64_t at_us; /* -1: never */
+    int64_t left;
+};
+
+/* The lines go on while requests are due or the ledgers change: a late answer adds nothing. */
+static int64_t last_step_us(const struct chart *chart, const struct drawn *drawn) {
+    int64_t last_us = drawn->change_count > 0 ? drawn->changes[drawn->change_count - 1].at_us : 0;
+
+    last_us = last_us > chart->planned_us ? last_us : chart->planned_us;
+    return last_us < chart->end_us ? last_us : chart->end_us;
+}
+
+static struct oversell draw_steps(const struct chart *chart, const struct drawn *drawn,
+                                  struct lines *lines) {
+    struct counts counts = {.stock = drawn->initial};
+    struct oversell oversell = {.at_us = -1};
+    const struct change *change = drawn->changes, *end = change + drawn->change_count;
+    int64_t end_us = last_step_us(chart, drawn);
+
+    for (int64_t step = 0; step < CHART_STEPS; step++) {
+        int64_t at_us = end_us * step / (CHART_STEPS - 1);
+        bool is_last = step == CHART_STEPS - 1;
+
+        for (; change < end && (change->at_us <= at_us || is_last); change++) {
+            count_change(&counts, change);
+            if (oversell.at_us < 0 && counts.orders > drawn->initial)
+                oversell = (struct oversell){change->at_us, counts.stock};
+        }
+        chart_append(lines, at_us, &counts);
+    }
+    return oversell;
+}
+
+/* How many database times lie outside of the request that made them. */
+static json_t *clock_check(const struct chart *chart) {
+    json_int_t sales = 0, outside = 0;
+
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
+        const struct ledger_sale *sale;
+        int64_t at_us;
+
+        if (record->outcome != RECORD_SOLD || record->is_repeat)
+            continue;
+        sale = chart_sale(chart->round, record->item, chart_order_id(record));
+        if (sale == NULL)
+            continue;
+        at_us = chart_ledger_us(chart->round, sale->at);
+        sales++;
+        outside += at_us < record->sent_ns / CHART_US - CLOCK_US ||
+                   at_us > record->received_ns / CHART_US + CLOCK_US;
+    }
+    return json_pack("{s:I, s:I}", "sales", sales, "outside", outside);
+}
+
+static json_t *chart_number_or_null(int64_t number) {
+    return number >= 0 ? json_integer(number) : json_null();
+}
+
+/* The lines, and when the stock was oversold. NULL without memory. */
+static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
+                          struct oversell *oversell) {
+    struct lines lines = {json_array(), json_array(), json_array(), json_array()};
+    json_t *json = NULL;
+
+    drawn->changes = calloc(drawn->change_count + 1, sizeof *drawn->changes);
+    drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
+    if (drawn->changes != NULL && drawn->left != NULL) {
+        collect_changes(drawn);
+        *oversell = draw_steps(chart, drawn, &lines);
+        json = json_object();
+    }
+    json_text_set(&json, "t", lines.t);
+    json_text_set(&json, "stock", lines.stock);
+    json_text_set(&json, "sold", lines.sold);
+    json_text_set(&json, "orders", lines.orders);
+    free(drawn->changes);
+    free(drawn->left);
+    return json;
+}
+
+void chart_set_stock(const struct chart *chart, json_t **json) {
+    const struct round *round = chart->round;
+    struct oversell oversell = {.at_us = -1};
+    struct drawn drawn = {.round = round};
+    bool is_one_of_many;
+    json_t *lines;
+
+    if (round->ledgers == NULL) {
+        json_text_set(json, "stock", json_null());
+        return;
+    }
+    chart_choose(&drawn);
+    is_one_of_many = drawn.end - drawn.first < round->items;
+    lines = chart_draw(chart, &drawn, &oversell);
+    json_text_set(json, "oversold_us", chart_number_or_null(oversell.at_us));
+    json_text_set(json, "oversold_left", json_integer(oversell.left));
+    json_text_set(json, "stock", lines);
+    json_text_set(json, "initial", json_integer(drawn.initial));
+    json_text_set(json, "product",
+                  chart_number_or_null(is_one_of_many ? (int64_t)drawn.first : -1));
+    json_text_set(json, "clock", clock_check(chart));
+}
+
+/* ---- the requests around each counterexample */
+
+/* The place of the instance of this name; added when it is new. -1 for "". */
+static int instance_place(struct chart *chart, const char *name) {
+    size_t i;
+    json_t *known;
+
+    if (name[0] == '\0')
+        return -1;
+    json_array_foreach (chart->instances, i, known)
+        if (strcmp(json_string_value(known), name) == 0)
+            return (int)i;
+    return json_array_append_new(chart->instances, json_string(name)) == 0 ? (int)i : -1;
+}
+
+/* The operations of a counterexample, and where they are in time. */
+struct proof {
+    const struct counterexample *example;
+    int64_t at_ns[COUNTEREXAMPLE_OPS]; /* -1 when not known */
+    bool has_request[COUNTEREXAMPLE_OPS];
+};
+
+/* 1, 2, 3 for A, B, C; else 0. */
+static int mark_of(const struct counterexample *example, const struct record *record) {
+    for (size_t i = 0; i < example->ops; i++)
+        if (strcmp(chart_order_id(record), example->order_id[i]) == 0)
+            return (int)i + 1;
+    return 0;
+}
+
+static void locate(const struct chart *chart, struct proof *proof) {
+    const struct counterexample *example = proof->example;
+
+    for (size_t i = 0; i < example->ops; i++) {
+        const struct ledger_sale *sale =
+            chart_sale(chart->round, example->item, example->order_id[i]);
+        int64_t us = sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1;
+
+        proof->at_ns[i] = us >= 0 ? us * CHART_US : -1;
+    }
+    for (size_t i = 0; i < chart->count; i++) {
+        int mark =
+            chart->records[i].item == example->item ? mark_of(example, &chart->records[i]) : 0;
+
+        if (mark > 0 && !proof->has_request[mark - 1]) {
+            proof->has_request[mark - 1] = true;
+            proof->at_ns[mark - 1] = chart->records[i].sent_ns;
+        }
+    }
+}
+
+static int64_t distance(const struct proof *proof, const struct record *record) {
+    int64_t least = FAR_NS;
+
+    if (record->item != proof->example->item || record->sent_ns <= 0)
+        return FAR_NS;
+    for (size_t i = 0; i < proof->example->ops; i++)
+        if (proof->at_ns[i] >= 0 && llabs(record->sent_ns - proof->at_ns[i]) < least)
+            least = llabs(record->sent_ns - proof->at_ns[i]);
+    return least;
+}
+
+static json_t *request_json(struct chart *chart, const struct record *record, int mark) {
+    const char *id = chart_order_id(record);
+    const struct ledger_sale *sale = chart_sale(chart->round, record->item, id);
+    int64_t unit = sale != NULL ? sale->unit : record->unit;
+    int instance = record->instance;
+
+    if (instance < 0 && sale != NULL)
+        instance = instance_place(chart, sale->instance);
+    return json_pack("[s, i, i, I, I, i, I, I]", id, mark, instance,
+                     (json_int_t)(record->sent_ns / CHART_US), (json_int_t)chart_end_us(record),
+                     chart->place[record->outcome], (json_int_t)unit,
+                     (json_int_t)(sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1));
+}
+
+/* A named row of the ledger that no request of this run is about. */
+static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i) {
+    const struct ledger_sale *sale =
+        chart_sale(chart->round, proof->example->item, proof->example->order_id[i]);
+
+    if (sale == NULL)
+        return NULL;
+    return json_pack("[s, i, i, i, i, i, I, I]", sale->order_id, (int)i + 1,
+                     instance_place(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
+                     (json_int_t)chart_ledger_us(chart->round, sale->at));
+}
+
+/* A request, and a time by which it is sorted: how far it is away, then when it was sent. */
+struct near {
+    int64_t ns;
+    const struct record *record;
+};
+
+/* The nearest first, as many as are kept: no more than CHART_OPS, and of those that are equally far
+ * away all or none. */
+static size_t find_near(const struct chart *chart, const struct proof *proof, struct near *near) {
+    size_t found = 0, kept;
+
+    for (size_t i = 0; i < chart->count; i++) {
+        int64_t away = distance(proof, &chart->records[i]);
+
+        if (away < FAR_NS)
+            near[found++] = (struct near){away, &chart->records[i]};
+    }
+    qsort(near, found, sizeof *near, chart_by_number);
+    kept = found < CHART_OPS ? found : CHART_OPS;
+    while (kept > 0 && kept < found && near[kept - 1].ns == near[kept].ns)
+        kept--;
+    return kept;
+}
+
+static json_t *ops_json(struct chart *chart, const struct proof *proof) {
+    struct near *near = calloc(chart->count + 1, sizeof *near);
+    size_t count = near != NULL ? find_near(chart, proof, near) : 0;
+    json_t *ops = near != NULL ? json_array() : NULL;
+
+    for (size_t i = 0; i < count; i++)
+        near[i].ns = near[i].record->sent_ns;
+    if (count > 0)
+        qsort(near, count, sizeof *near, chart_by_number);
+    for (size_t i = 0; i < count; i++)
+        json_text_append(
+            &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
+    for (size_t i = 0; i < proof->example->ops; i++)
+        if (!proof->has_request[i])
+            json_text_append(&ops, row_json(chart, proof, i));
+    free(near);
+    return ops;
+}
+
+/* Of a counterexample, with the place of its order among A, B and C. */
+static json_t *example_events(const struct chart *chart, const struct counterexample *example) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < example->events; i++) {
+        const struct counterexample_event *event = &example->event[i];
+        const int64_t until_us =
+            event->until_ns != EVENT_OPEN ? event->until_ns / CHART_US : chart->end_us;
+
+        json_text_append(&json, json_pack("[i, I, I, s, s]",
+                                          event->letter != '\0' ? event->letter - 'A' + 1 : 0,
+                                          (json_int_t)(event->at_ns / CHART_US),
+                                          (json_int_t)until_us, event->who, event->text));
+    }
+    return json;
+}
+
+static json_t *example_json(struct chart *chart, const struct counterexample *example) {
+    struct proof proof = {.example = example};
+    json_t *json = json_object();
+    json_int_t of = 0;
+
+    locate(chart, &proof);
+    for (size_t i = 0; i < chart->count; i++)
+        of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
+    json_text_set(&json, "anomaly", json_string(anomaly_name(example->anomaly)));
+    json_text_set(&json, "lines",
+                  json_text_array(example->line[0], sizeof example->line[0], example->lines));
+    json_text_set(&json, "item", json_integer(example->item));
+    json_text_set(&json, "shard", json_integer(example->shard));
+    json_text_set(&json, "of", json_integer(of));
+    json_text_set(&json, "ops", ops_json(chart, &proof));
+    json_text_set(&json, "events", example_events(chart, example));
+    return json;
+}
+
+json_t *chart_examples(struct chart *chart) {
+    const struct verdict *verdict = &chart->round->verdict;
+    json_t *examples = json_array();
+
+    for (size_t i = 0; i < verdict->counterexamples && chart->round->ledgers != NULL; i++)
+        json_text_append(&examples, example_json(chart, &verdict->counterexample[i]));
+    return examples;
+}
