@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define CLAIM_STEPS     6
 #define CLAIM_VARIABLES 4
@@ -37,5 +38,13 @@ extern const size_t claim_count;
 
 /* By its id, or NULL. */
 const struct claim *claim_find(const char *id);
+
+/* All of them: "json" prints all that the table says, "markdown" docs/claims.md, "text" id, source
+ * and sentence. 0, or -1 when it could not be written. */
+__attribute__((warn_unused_result)) int claim_list(const char *format, FILE *to);
+/* The commands of a step, as one types them in a checkout, with as many backslashes as `width`
+ * wants: that of the stack, unless it is there, and that of the run. */
+void claim_print_commands(const struct claim_step *step, bool has_stack, size_t indent,
+                          size_t width, FILE *to);
 
 #endif

@@ -1,13 +1,10 @@
 /* Shows claims: starts the stack, runs loadgen, and reads what it found. */
 #include "claims.h"
 
-#include "child.h"
 #include "claim.h"
-#include "claim_text.h"
 #include "clock.h"
 #include "complain.h"
 #include "duration.h"
-#include "evidence.h"
 #include "exit_code.h"
 #include "interrupts.h"
 #include "shell_word.h"
@@ -25,11 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WORDS_MAX  96
-#define WORDS_TEXT 4096
-#define PATH_SIZE  1024
-#define TAIL       2000 /* bytes of the log to show */
-#define LABEL      9    /* columns for "failure" */
+#define WORDS_MAX   96
+#define WORDS_TEXT  4096
+#define PATH_SIZE   1024
+#define TAIL        2000 /* bytes of the log to show */
+#define LINE        1600
+#define NOT_STARTED 127 /* as of a shell */
 
 struct lab {
     uv_loop_t *loop;
@@ -39,21 +37,196 @@ struct lab {
     int log;                         /* what the programs said */
     off_t said;                      /* where the last of them began */
     const struct claim_stack *stack; /* that runs, or NULL */
-    struct child child;
+    uv_process_t child;              /* while is_running */
+    bool is_running;
+    int exit_code; /* of the last child: 128 + the signal that ended it */
     bool is_interrupted, is_ending;
     struct interrupts interrupts;
 };
 
+/* ---- evidence */
+
+/* "OVERSELL 12, TWIN 80", each with its count. */
+static void list_anomalies(const json_t *strategy, char *text, size_t size) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+    size_t used = strlen(text);
+
+    for (size_t i = 0; i < json_array_size(anomalies) && used < size; i++) {
+        const json_t *one = json_array_get(anomalies, i);
+
+        used += (size_t)snprintf(text + used, size - used, "%s %s %lld", i > 0 ? "," : "",
+                                 summary_text(one, "name"),
+                                 (long long)json_integer_value(json_object_get(one, "count")));
+    }
+}
+
+static void list_reasons(const json_t *strategy, char *text, size_t size) {
+    const json_t *reasons = json_object_get(strategy, "inconclusive_because");
+    size_t used = strlen(text);
+
+    for (size_t i = 0; i < json_array_size(reasons) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "; %s",
+                                 json_string_value(json_array_get(reasons, i)));
+}
+
+static void evidence_print_verdict(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+    const json_t *expected = json_object_get(strategy, "as_expected");
+    char text[LINE];
+
+    snprintf(text, sizeof text, "%s", summary_text(strategy, "verdict"));
+    list_anomalies(strategy, text, sizeof text);
+    if (json_is_false(expected))
+        snprintf(text + strlen(text), sizeof text - strlen(text), " (expected: %s)",
+                 summary_text(strategy, "expected"));
+    if (!json_is_true(expected))
+        list_reasons(strategy, text, sizeof text);
+    snprintf(text + strlen(text), sizeof text - strlen(text), ": %s",
+             summary_text(strategy, "sentence"));
+    table_print_indented(text, indent, indent + 2, width, to);
+}
+
+static void print_threshold(const json_t *threshold, size_t indent, FILE *to) {
+    fprintf(to, "%*s%s %s: ", (int)indent, "", summary_text(threshold, "text"),
+            json_is_true(json_object_get(threshold, "holds")) ? "holds" : "MISSED");
+    fprintf(to, "%.6g\n", json_number_value(json_object_get(threshold, "measured")));
+}
+
+static const json_t *counterexample(const json_t *strategy, size_t i) {
+    return json_array_get(json_object_get(strategy, "counterexamples"), i);
+}
+
+/* The chain of a lock that was freed by another is worth more than the first of the others. */
+static const json_t *best_counterexample(const json_t *strategy) {
+    for (size_t i = 0; counterexample(strategy, i) != NULL; i++)
+        if (json_is_true(json_object_get(counterexample(strategy, i), "has_chain")))
+            return counterexample(strategy, i);
+    return counterexample(strategy, 0);
+}
+
+static void evidence_print_counterexample(const json_t *strategy, size_t indent, size_t width,
+                                          FILE *to) {
+    const json_t *lines = json_object_get(best_counterexample(strategy), "lines");
+
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        table_print_indented(json_string_value(json_array_get(lines, i)), indent, indent + 2, width,
+                             to);
+}
+
+static long long in_time(const json_t *firing) {
+    return (long long)json_integer_value(json_object_get(firing, "in_time"));
+}
+
+/* "after-read:delay=1s@1 struck at 0.017 s: inventory-1" */
+static void print_firing(const json_t *firing, size_t indent, size_t width, FILE *to) {
+    const json_t *first = json_object_get(firing, "first");
+    const char *armed = summary_text(firing, "armed"), *who = summary_text(first, "who");
+    const double at_s = json_number_value(json_object_get(first, "at_ms")) / 1e3;
+    char text[LINE];
+
+    if (in_time(firing) == 0)
+        snprintf(text, sizeof text, "%s did not strike before the end of the sale", armed);
+    else if (in_time(firing) == 1)
+        snprintf(text, sizeof text, "%s struck at %.3f s: %s", armed, at_s, who);
+    else
+        snprintf(text, sizeof text, "%s struck %lld times, first at %.3f s: %s", armed,
+                 in_time(firing), at_s, who);
+    table_print_indented(text, indent, indent + 2, width, to);
+}
+
+static void evidence_print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+    const json_t *firings = json_object_get(strategy, "firings");
+
+    for (size_t i = 0; i < json_array_size(firings); i++)
+        print_firing(json_array_get(firings, i), indent, width, to);
+}
+
+/* The verdict of each strategy, whether it is what the claim says, the best counterexample, what
+ * failed on purpose, and the thresholds. */
+static void evidence_print(const json_t *summary, size_t indent, size_t width, FILE *to) {
+    const json_t *thresholds = json_object_get(summary, "thresholds");
+
+    for (size_t i = 0; summary_strategy(summary, i) != NULL; i++) {
+        evidence_print_verdict(summary_strategy(summary, i), indent, width, to);
+        evidence_print_counterexample(summary_strategy(summary, i), indent + 2, width, to);
+        evidence_print_firings(summary_strategy(summary, i), indent, width, to);
+    }
+    for (size_t i = 0; i < json_array_size(thresholds); i++)
+        print_threshold(json_array_get(thresholds, i), indent, to);
+}
+
+/* Each fault that was armed struck before the last unit was sold. */
+static bool evidence_has_struck(const json_t *summary) {
+    const json_t *strategy;
+
+    for (size_t i = 0; (strategy = summary_strategy(summary, i)) != NULL; i++) {
+        const json_t *firings = json_object_get(strategy, "firings");
+
+        for (size_t j = 0; j < json_array_size(firings); j++)
+            if (in_time(json_array_get(firings, j)) == 0)
+                return false;
+    }
+    return true;
+}
+
+/* With the one that freed it, there are three orders. */
+static bool is_chain(const json_t *example) {
+    return json_is_true(json_object_get(example, "has_chain")) &&
+           json_array_size(json_object_get(example, "order_ids")) > 2;
+}
+
+/* A counterexample tells who freed whose lock. */
+static bool evidence_has_chain(const json_t *summary) {
+    const json_t *strategy;
+
+    for (size_t i = 0; (strategy = summary_strategy(summary, i)) != NULL; i++)
+        for (size_t j = 0; counterexample(strategy, j) != NULL; j++)
+            if (is_chain(counterexample(strategy, j)))
+                return true;
+    return false;
+}
+
 /* ---- programs */
 
 /* Splits `text` at spaces into `words` from `count` on; it is cut up. */
-static size_t split(char *text, char **words, size_t count) {
+static void claims_split(char *text, char **words, size_t count) {
     assert(count > 0 && count < WORDS_MAX); /* the program stands before them */
     for (char *word = strsep(&text, " "); word != NULL; word = strsep(&text, " "))
         if (word[0] != '\0' && count + 1 < WORDS_MAX)
             words[count++] = word;
     words[count] = NULL;
-    return count;
+}
+
+static void claims_on_exit(uv_process_t *process, int64_t status, int signal) {
+    struct lab *lab = process->data;
+
+    assert(lab->is_running);
+    lab->is_running = false;
+    lab->exit_code = signal != 0 ? 128 + signal : (int)status;
+    uv_close((uv_handle_t *)process, NULL);
+}
+
+/* Run a program with both its outputs to the log until it has ended. It is in a session of its own,
+ * so that a Ctrl-C for us is not for it, too. Its exit code. */
+static int run_program(struct lab *lab, char **words) {
+    uv_stdio_container_t streams[] = {{.flags = UV_IGNORE},
+                                      {.flags = UV_INHERIT_FD, .data.fd = lab->log},
+                                      {.flags = UV_INHERIT_FD, .data.fd = lab->log}};
+    const uv_process_options_t options = {.exit_cb = claims_on_exit,
+                                          .file = words[0],
+                                          .args = words,
+                                          .flags = UV_PROCESS_DETACHED,
+                                          .stdio_count = 3,
+                                          .stdio = streams};
+
+    assert(!lab->is_running);
+    lab->exit_code = NOT_STARTED;
+    lab->child.data = lab;
+    lab->is_running = uv_spawn(lab->loop, &lab->child, &options) == 0;
+    if (!lab->is_running)
+        uv_close((uv_handle_t *)&lab->child, NULL);
+    (void)uv_run(lab->loop, UV_RUN_DEFAULT);
+    assert(!lab->is_running); /* its handle keeps the loop alive */
+    return lab->exit_code;
 }
 
 /* Runs SCRIPTS/NAME with `arguments`, a space between two; none of them has a space. */
@@ -67,9 +240,9 @@ __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, con
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    split(text, words, 1);
+    claims_split(text, words, 1);
     lab->said = lseek(lab->log, 0, SEEK_END);
-    return child_run(&lab->child, lab->loop, words, lab->log);
+    return run_program(lab, words);
 }
 
 /* The end of what the last program said. */
@@ -157,8 +330,7 @@ static int show_step(struct lab *lab, const struct claim *claim, const struct cl
     if (exit_code != 0)
         return exit_code;
     fprintf(lab->to, "%s\n", step->label);
-    claim_print_stack(step->stack, 2, width, lab->to);
-    claim_print_run(step, 2, width, lab->to);
+    claim_print_commands(step, false, 2, width, lab->to);
     (void)fflush(lab->to);
     summary = run_step(lab, claim, step, &exit_code);
     if (summary == NULL)
@@ -228,8 +400,8 @@ static void claims_on_signal(void *data, int number) {
 
     (void)number;
     lab->is_interrupted = true;
-    if (!lab->is_ending)
-        child_kill(&lab->child, SIGINT);
+    if (lab->is_running && !lab->is_ending)
+        (void)uv_process_kill(&lab->child, SIGINT);
 }
 
 static int claims_fail(const char *what) {
@@ -315,16 +487,6 @@ static int claims_show_all(struct lab *lab) {
 
 /* ---- the command */
 
-static int claims_list(const struct options *options, FILE *to) {
-    if (strcmp(options->output_format, "json") == 0)
-        return claim_list_json(to) == 0 ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
-    if (strcmp(options->output_format, "markdown") == 0)
-        claim_list_markdown(to);
-    else
-        claim_list(to);
-    return fflush(to) == 0 && !ferror(to) ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
-}
-
 static int claims_check(const struct options *options) {
     if (options->argument_count > 0 && strcmp(options->output_format, "text") != 0) {
         fprintf(stderr, "loadgen: claims: --output-format is for the list alone\n");
@@ -347,7 +509,7 @@ int claims_show(uv_loop_t *loop, const struct options *options, FILE *to) {
     if (exit_code != 0)
         return exit_code;
     if (options->argument_count == 0)
-        return claims_list(options, to);
+        return claim_list(options->output_format, to) == 0 ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
     exit_code = claims_show_all(&lab);
     if (lab.log >= 0)
         (void)close(lab.log);

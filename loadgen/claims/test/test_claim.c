@@ -1,6 +1,5 @@
 /* The table of claims: loadgen takes each of its runs, and it is printed as one can type it. */
 #include "claim.h"
-#include "claim_text.h"
 #include "options.h"
 #include "test.h"
 
@@ -58,8 +57,7 @@ static char *print_run(const struct claim_step *step, size_t width) {
     FILE *to = open_memstream(&text, &size);
 
     assert_non_null(to);
-    claim_print_stack(step->stack, 2, width, to);
-    claim_print_run(step, 2, width, to);
+    claim_print_commands(step, false, 2, width, to);
     assert_int_equal(fclose(to), 0);
     return text;
 }
