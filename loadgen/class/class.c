@@ -1,13 +1,11 @@
 /* The class's page: what may be asked, the one program that runs, and who watches it. */
 #include "class.h"
 
-#include "board.h"
 #include "exit_code.h"
 #include "fiber.h"
 #include "guard.h"
 #include "interrupts.h"
 #include "json_read.h"
-#include "lesson.h"
 #include "runner.h"
 #include "serve.h"
 #include "summary_read.h"
@@ -42,10 +40,8 @@ static struct {
     const struct options *options;
     FILE *to;
     char folder[PATH_MAX]; /* of this program, and of lab */
-    char token[GUARD_TOKEN];
-    struct lesson lesson; /* that runs, or did */
+    struct guard guard;
     struct runner runner;
-    struct board board;
     unsigned watchers;
     struct interrupts interrupts;
     bool is_ending, is_drained;
@@ -53,26 +49,24 @@ static struct {
 
 /* ---- who may ask */
 
+static bool is_let_in(struct http_exchange *exchange, bool is_change) {
+    const struct guard_headers headers = {.host = http_header(exchange, "Host"),
+                                          .origin = http_header(exchange, "Origin"),
+                                          .token = http_header(exchange, "X-Class-Token")};
+    const struct guard_refusal *refusal = guard_look(&room.guard, &headers, is_change);
+
+    if (refusal != NULL)
+        http_reply_error(exchange, refusal->status, refusal->code, "%s", refusal->message);
+    return refusal == NULL;
+}
+
 static bool is_welcome(struct http_exchange *exchange) {
-    if (guard_host(http_header(exchange, "Host"), room.options->listen))
-        return true;
-    http_reply_error(exchange, 421, "foreign_host",
-                     "ask by localhost, a loopback address, or the address of --listen");
-    return false;
+    return is_let_in(exchange, false);
 }
 
 /* For what changes anything. */
 static bool is_trusted(struct http_exchange *exchange) {
-    if (!is_welcome(exchange))
-        return false;
-    if (!guard_origin(http_header(exchange, "Origin"), http_header(exchange, "Host")))
-        http_reply_error(exchange, 403, "foreign_origin", "only this page may ask");
-    else if (!guard_token(http_header(exchange, "X-Class-Token"), room.token))
-        http_reply_error(exchange, 403, "wrong_token",
-                         "open the address that loadgen printed: its token changes at each start");
-    else
-        return true;
-    return false;
+    return is_let_in(exchange, true);
 }
 
 static void reply_json(struct http_exchange *exchange, int status, json_t *json) {
@@ -177,7 +171,7 @@ static void on_explored(struct http_exchange *exchange, void *data) {
     (void)data;
     if (!is_welcome(exchange))
         return;
-    if (!room.runner.is_running && room.lesson.kind == LESSON_EXPLORE &&
+    if (!room.runner.is_running && room.runner.kind == LESSON_EXPLORE &&
         room.runner.said.length > 0)
         json = json_read(room.runner.said.bytes, room.runner.said.length, NULL);
     if (json_is_object(json)) {
@@ -190,35 +184,8 @@ static void on_explored(struct http_exchange *exchange, void *data) {
 
 /* ---- the program that runs */
 
-static void on_json(const char *line, size_t length) {
-    board_progress(&room.board, line, length);
-}
-
-/* The results folder of a run, by the summary that it printed; false when there is none. */
-static bool class_find_folder(char folder[NAME_MAX + 1]) {
-    struct why why;
-    const struct buffer *said = &room.runner.said;
-    json_t *summary = said->length > 0 ? summary_parse(said->bytes, said->length, &why) : NULL;
-    const char *path = summary_text(summary, "folder"), *name = strrchr(path, '/');
-
-    snprintf(folder, NAME_MAX + 1, "%s", name != NULL ? name + 1 : path);
-    json_decref(summary);
-    return folder[0] != '\0';
-}
-
 static void class_on_end(void) {
-    const struct runner *runner = &room.runner;
-    char folder[NAME_MAX + 1] = "";
-    const bool has_folder = room.lesson.kind == LESSON_RUN && class_find_folder(folder);
-    const struct board_end end = {.exit_code = runner->exit_code,
-                                  .signal = runner->signal,
-                                  .was_stopped = runner->is_stopping,
-                                  .folder = has_folder ? folder : NULL,
-                                  .said = runner->is_too_much ? "it wrote more than 8 MiB"
-                                                              : runner->tail};
-
-    assert(!runner->is_running);
-    board_end(&room.board, &end);
+    assert(!room.runner.is_running);
     if (room.is_drained)
         interrupts_close(&room.interrupts);
 }
@@ -229,46 +196,33 @@ static bool is_free(struct http_exchange *exchange) {
         http_reply_error(exchange, 503, "ending", "this server is ending");
     else if (room.runner.is_running)
         http_reply_error(exchange, 409, "busy", "%s of %s is going on: wait for it, or press Stop",
-                         room.lesson.kind == LESSON_RUN ? "a run" : "an exploration",
-                         room.lesson.title);
+                         room.runner.kind == LESSON_RUN ? "a run" : "an exploration",
+                         summary_text(room.runner.shown, "title"));
     else
         return true;
     return false;
 }
 
-static void class_start(struct http_exchange *exchange, const struct lesson *lesson) {
-    static const char *const programs[] = {
-        [LESSON_RUN] = "/proc/self/exe", [LESSON_EXPLORE] = "lab"};
-    static const char *const kinds[] = {[LESSON_RUN] = "run", [LESSON_EXPLORE] = "explore"};
-    char path[PATH_MAX];
+static void class_start(struct http_exchange *exchange, struct lesson *lesson) {
+    char path[PATH_MAX] = "/proc/self/exe";
     int rc;
 
-    path_of(programs[lesson->kind], path);
-    room.lesson = *lesson;
-    for (size_t i = 0; i < lesson->count; i++) { /* into the copy */
-        assert(lesson->words[i] >= lesson->text &&
-               lesson->words[i] < lesson->text + sizeof lesson->text);
-        room.lesson.words[i] = room.lesson.text + (lesson->words[i] - lesson->text);
-    }
-    rc = runner_start(&room.runner, room.loop,
-                      lesson->kind == LESSON_RUN ? programs[LESSON_RUN] : path, room.lesson.words);
-    if (rc != 0) {
+    if (lesson->kind == LESSON_EXPLORE)
+        path_of("lab", path);
+    rc = runner_start(&room.runner, path, lesson);
+    if (rc != 0)
         http_reply_error(exchange, 500, "not_started", "%s could not be started: %s",
-                         room.lesson.words[0], uv_strerror(rc));
-        return;
-    }
-    board_begin(&room.board, kinds[lesson->kind], lesson->title);
-    reply_json(exchange, 202, json_pack("{s:s}", "title", lesson->title));
+                         lesson->words[0], uv_strerror(rc));
+    else
+        reply_json(exchange, 202, json_pack("{s:s}", "title", lesson->title));
 }
 
-/* `read` makes a lesson of what was asked for. */
 static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     const struct lesson_place place = {
         .program = "loadgen", .target = room.options->target, .results = serve_root(room.options)};
     struct lesson lesson;
     struct why why;
     json_t *asked, *strategies;
-    int rc;
 
     if (!is_trusted(exchange) || !is_free(exchange))
         return;
@@ -276,16 +230,12 @@ static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     if (asked == NULL)
         return;
     strategies = fetch_strategies(&why);
-    if (strategies == NULL) {
+    if (strategies == NULL)
         http_reply_error(exchange, 503, "no_target", "%s", why.text);
-    } else {
-        rc = kind == LESSON_RUN ? lesson_read_run(asked, strategies, &place, &lesson, why.text)
-                                : lesson_read_exploration(asked, strategies, &lesson, why.text);
-        if (rc != 0)
-            http_reply_error(exchange, 422, "refused", "%s", why.text);
-        else if (is_free(exchange)) /* still */
-            class_start(exchange, &lesson);
-    }
+    else if (lesson_read(kind, asked, strategies, &place, &lesson, &why) != 0)
+        http_reply_error(exchange, 422, "refused", "%s", why.text);
+    else if (is_free(exchange)) /* still */
+        class_start(exchange, &lesson);
     json_decref(strategies);
     json_decref(asked);
 }
@@ -304,10 +254,7 @@ static void on_stop(struct http_exchange *exchange, void *data) {
     (void)data;
     if (!is_trusted(exchange))
         return;
-    if (room.runner.is_running) {
-        runner_stop(&room.runner);
-        board_stopping(&room.board);
-    }
+    runner_stop(&room.runner);
     reply_json(exchange, 202, json_pack("{s:b}", "is_running", room.runner.is_running));
 }
 
@@ -319,11 +266,11 @@ static void class_follow(struct http_exchange *exchange) {
     bool is_there = true;
 
     while (is_there && !room.is_ending) {
-        if (seen != room.board.version) {
+        if (seen != room.runner.version) {
             size_t length;
-            char *event = board_event(&room.board, &length);
+            char *event = runner_event(&room.runner, &length);
 
-            seen = room.board.version;
+            seen = room.runner.version;
             quiet_ms = 0;
             is_there = event != NULL && http_reply_part(exchange, event, length);
             free(event);
@@ -358,7 +305,7 @@ static void class_on_events(struct http_exchange *exchange, void *data) {
 
 /* The page's token is in its URL's fragment, which no browser sends. */
 static void class_on_listening(const char *origin) {
-    fprintf(room.to, "the page for the class: %s/class#%s\n", origin, room.token);
+    fprintf(room.to, "the page for the class: %s/class#%s\n", origin, room.guard.token);
     (void)fflush(room.to);
 }
 
@@ -419,20 +366,16 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     room.loop = loop;
     room.options = options;
     room.to = to;
-    room.runner.on_json = on_json;
-    room.runner.on_end = class_on_end;
-    room.runner.grace_ms = GRACE_MS;
-    if (find_own_folder() != 0 || guard_make_token(room.token) != 0) {
+    if (find_own_folder() != 0 || guard_init(&room.guard, options->listen) != 0) {
         fprintf(stderr, "loadgen: no random bytes, or no /proc\n");
         return EXIT_INTERNAL;
     }
     (void)mkdir(serve_root(options), 0777); /* its first run is to come */
-    board_clear(&room.board);
+    runner_init(&room.runner, loop, class_on_end, GRACE_MS);
     interrupts_watch(&room.interrupts, loop, class_on_signal, NULL);
     exit_code = serve(loop, options, to, &more);
     interrupts_close(&room.interrupts); /* when nothing was served */
     (void)uv_run(loop, UV_RUN_DEFAULT);
     runner_free(&room.runner);
-    board_free(&room.board);
     return exit_code;
 }

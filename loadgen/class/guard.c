@@ -40,7 +40,7 @@ static bool is_loopback(const char *address) {
            (inet_pton(AF_INET, address, bytes) == 1 && bytes[0] == 127);
 }
 
-bool guard_host(const char *host, const char *listen) {
+static bool guard_is_host(const char *host, const char *listen) {
     char text[HOST_BYTES];
     const char *address;
 
@@ -50,29 +50,48 @@ bool guard_host(const char *host, const char *listen) {
     return address != NULL && (is_loopback(address) || is_same_address(address, listen));
 }
 
-bool guard_origin(const char *origin, const char *host) {
+/* It is http:// and that very Host. */
+static bool guard_is_origin(const char *origin, const char *host) {
     static const char scheme[] = "http://";
 
     return origin != NULL && host != NULL && strncmp(origin, scheme, strlen(scheme)) == 0 &&
            strcasecmp(origin + strlen(scheme), host) == 0;
 }
 
-bool guard_token(const char *given, const char *token) {
+/* Takes as long whatever was given. */
+static bool guard_is_token(const char *given, const char *token) {
     const size_t length = given != NULL ? strlen(given) : 0;
     volatile unsigned char differs = length != GUARD_TOKEN - 1;
 
-    assert(strlen(token) == GUARD_TOKEN - 1); /* guard_make_token() made it */
+    assert(strlen(token) == GUARD_TOKEN - 1); /* guard_init() made it */
     for (size_t i = 0; i < GUARD_TOKEN - 1; i++)
         differs |= (unsigned char)(token[i] ^ (i < length ? given[i] : 0));
     return differs == 0;
 }
 
-int guard_make_token(char token[GUARD_TOKEN]) {
+int guard_init(struct guard *guard, const char *listen) {
     unsigned char bytes[GUARD_TOKEN / 2];
 
+    guard->listen = listen;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return -1;
     for (size_t i = 0; i < sizeof bytes; i++)
-        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+        (void)snprintf(guard->token + 2 * i, 3, "%02x", bytes[i]);
     return 0;
+}
+
+const struct guard_refusal *guard_look(const struct guard *guard, const struct guard_headers *asked,
+                                       bool is_change) {
+    static const struct guard_refusal
+        foreign_host = {421, "foreign_host",
+                        "ask by localhost, a loopback address, or the address of --listen"},
+        foreign_origin = {403, "foreign_origin", "only this page may ask"},
+        wrong_token = {403, "wrong_token",
+                       "open the address that loadgen printed: its token changes at each start"};
+
+    if (!guard_is_host(asked->host, guard->listen))
+        return &foreign_host;
+    if (is_change && !guard_is_origin(asked->origin, asked->host))
+        return &foreign_origin;
+    return is_change && !guard_is_token(asked->token, guard->token) ? &wrong_token : NULL;
 }

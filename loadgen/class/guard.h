@@ -6,14 +6,26 @@
 
 #define GUARD_TOKEN 33 /* 128 random bits in hexadecimal, and the NUL */
 
-/* Whether the Host of a request (or NULL) is localhost, a loopback address, or the address `listen`
- * itself; with any port. */
-bool guard_host(const char *host, const char *listen);
-/* Whether the Origin (or NULL) is http:// and that very Host. */
-bool guard_origin(const char *origin, const char *host);
-/* Whether what was given (or NULL) is the token; takes as long whatever was given. */
-bool guard_token(const char *given, const char *token);
-/* 0, or -1 when the system gives no random bytes. */
-__attribute__((warn_unused_result)) int guard_make_token(char token[GUARD_TOKEN]);
+struct guard {
+    const char *listen; /* the address of the server */
+    char token[GUARD_TOKEN];
+};
+
+/* Of a request, or NULL. */
+struct guard_headers {
+    const char *host, *origin, *token;
+};
+
+struct guard_refusal {
+    int status;
+    const char *code, *message;
+};
+
+/* Makes the token. 0, or -1 when the system gives no random bytes. */
+__attribute__((warn_unused_result)) int guard_init(struct guard *guard, const char *listen);
+/* NULL: welcome. The Host is localhost, a loopback address, or the server's own, with any port. For
+ * what changes anything, the Origin is that very Host, too, and the token is the guard's. */
+const struct guard_refusal *guard_look(const struct guard *guard, const struct guard_headers *asked,
+                                       bool is_change);
 
 #endif

@@ -77,16 +77,6 @@ static const struct run_fault {
 };
 #define RUN_FAULTS (sizeof run_faults / sizeof run_faults[0])
 
-__attribute__((format(printf, 2, 3))) static int lesson_refuse(char why[LESSON_WHY],
-                                                               const char *format, ...) {
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(why, LESSON_WHY, format, args);
-    va_end(args);
-    return -1;
-}
-
 static json_t *numbers_json(const struct number *numbers, size_t count) {
     json_t *json = json_object();
 
@@ -113,14 +103,14 @@ json_t *lesson_setup(void) {
 /* ---- reading */
 
 static int read_numbers(const json_t *asked, const struct number *numbers, size_t count,
-                        int64_t *values, char why[LESSON_WHY]) {
+                        int64_t *values, struct why *why) {
     for (size_t i = 0; i < count; i++) {
         const json_t *value = json_object_get(asked, numbers[i].key);
 
         values[i] = json_integer_value(value);
         if (!json_is_integer(value) || values[i] < numbers[i].least || values[i] > numbers[i].most)
-            return lesson_refuse(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
-                                 numbers[i].key, numbers[i].least, numbers[i].most);
+            return why_set(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
+                           numbers[i].key, numbers[i].least, numbers[i].most);
     }
     return 0;
 }
@@ -146,8 +136,9 @@ static const struct run_fault *find_fault(const json_t *name) {
     return NULL;
 }
 
-/* ---- arguments; what does not fit is told once, by is_cut() */
+/* ---- arguments */
 
+/* One that does not fit leaves `used` at the end: lesson_read() tells. */
 __attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *lesson,
                                                              const char *format, ...) {
     size_t room = sizeof lesson->text - lesson->used;
@@ -176,34 +167,24 @@ static void add_text(struct lesson *lesson, const char *flag, const char *value)
     lesson_add(lesson, "%s", value);
 }
 
-static int lesson_finish(struct lesson *lesson, char why[LESSON_WHY]) {
-    if (lesson->used >= sizeof lesson->text)
-        return lesson_refuse(why, "the arguments are too long");
-    assert(lesson->count > 0 && lesson->words[0] == lesson->text);
-    lesson->words[lesson->count] = NULL;
-    return 0;
-}
-
+/* Into the title, with commas between. */
 static int lesson_read_strategies(const json_t *asked, const json_t *strategies,
-                                  struct lesson *lesson, char list[sizeof lesson->title],
-                                  char why[LESSON_WHY]) {
+                                  struct lesson *lesson, struct why *why) {
     const json_t *names = json_object_get(asked, "strategies");
     const size_t count = json_array_size(names), size = sizeof lesson->title;
     size_t used = 0;
 
     if (count < 1 || count > STRATEGIES_MOST)
-        return lesson_refuse(why, "choose 1 to %d strategies", STRATEGIES_MOST);
+        return why_set(why, "choose 1 to %d strategies", STRATEGIES_MOST);
     for (size_t i = 0; i < count; i++) {
         const char *name = lesson_find_strategy(strategies, json_array_get(names, i));
 
         if (name == NULL)
-            return lesson_refuse(why, "\"strategies\" has a name that the target does not know");
+            return why_set(why, "\"strategies\" has a name that the target does not know");
         if (used + strlen(name) + 3 > size)
-            return lesson_refuse(why, "the names are too long");
-        (void)snprintf(list + used, size - used, "%s%s", i > 0 ? "," : "", name);
-        used += strlen(list + used);
+            return why_set(why, "the names are too long");
+        used += (size_t)snprintf(lesson->title + used, size - used, "%s%s", i > 0 ? "," : "", name);
     }
-    snprintf(lesson->title, size, "%s", list);
     return 0;
 }
 
@@ -222,23 +203,21 @@ static void add_fault(struct lesson *lesson, const struct run_fault *fault, int6
         add_text(lesson, "--wait", fault->wait);
 }
 
-int lesson_read_run(const json_t *asked, const json_t *strategies, const struct lesson_place *place,
-                    struct lesson *lesson, char why[LESSON_WHY]) {
+static int lesson_read_run(const json_t *asked, const json_t *strategies,
+                           const struct lesson_place *place, struct lesson *lesson,
+                           struct why *why) {
     const struct run_fault *fault = find_fault(json_object_get(asked, "fault"));
-    char list[sizeof lesson->title];
     int64_t values[RUN_NUMBERS];
 
-    *lesson = (struct lesson){.kind = LESSON_RUN};
     if (read_numbers(asked, run_numbers, RUN_NUMBERS, values, why) != 0 ||
-        lesson_read_strategies(asked, strategies, lesson, list, why) != 0)
+        lesson_read_strategies(asked, strategies, lesson, why) != 0)
         return -1;
     if (fault == NULL)
-        return lesson_refuse(why, "\"fault\" is none of the page's");
+        return why_set(why, "\"fault\" is none of the page's");
     if (values[REQUESTS] > values[RATE] * DEMAND_MOST_S)
-        return lesson_refuse(why, "so many requests at this rate take more than %d s",
-                             DEMAND_MOST_S);
+        return why_set(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
     lesson_add(lesson, "%s", place->program);
-    add_text(lesson, "--strategy", list);
+    add_text(lesson, "--strategy", lesson->title);
     add_number(lesson, "--rate", values[RATE]);
     add_number(lesson, "--requests", values[REQUESTS]);
     add_number(lesson, "--stock", values[STOCK]);
@@ -252,10 +231,10 @@ int lesson_read_run(const json_t *asked, const json_t *strategies, const struct 
     add_text(lesson, "--name", fault == run_faults ? "class" : fault->name);
     lesson_add(lesson, "--json-progress");
     add_text(lesson, "--output-format", "json");
-    return lesson_finish(lesson, why);
+    return 0;
 }
 
-static int lesson_read_faults(const json_t *asked, char list[128], char why[LESSON_WHY]) {
+static int lesson_read_faults(const json_t *asked, char list[128], struct why *why) {
     const json_t *names = json_object_get(asked, "faults");
     size_t found = 0;
 
@@ -272,23 +251,21 @@ static int lesson_read_faults(const json_t *asked, char list[128], char why[LESS
             break;
         }
     if (!json_is_array(names) || found != json_array_size(names))
-        return lesson_refuse(why,
-                             "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
+        return why_set(why, "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
     return 0;
 }
 
-int lesson_read_exploration(const json_t *asked, const json_t *strategies, struct lesson *lesson,
-                            char why[LESSON_WHY]) {
+static int lesson_read_exploration(const json_t *asked, const json_t *strategies,
+                                   struct lesson *lesson, struct why *why) {
     const char *strategy = lesson_find_strategy(strategies, json_object_get(asked, "strategy"));
     int64_t values[EXPLORE_NUMBERS];
     char faults[128];
 
-    *lesson = (struct lesson){.kind = LESSON_EXPLORE};
     if (read_numbers(asked, explore_numbers, EXPLORE_NUMBERS, values, why) != 0 ||
         lesson_read_faults(asked, faults, why) != 0)
         return -1;
     if (strategy == NULL)
-        return lesson_refuse(why, "\"strategy\" is none that the target knows");
+        return why_set(why, "\"strategy\" is none that the target knows");
     snprintf(lesson->title, sizeof lesson->title, "%s", strategy);
     lesson_add(lesson, "lab");
     add_text(lesson, "explore", strategy);
@@ -298,5 +275,18 @@ int lesson_read_exploration(const json_t *asked, const json_t *strategies, struc
     add_number(lesson, "--stock", values[UNITS]);
     add_number(lesson, "--preemptions", values[PREEMPTIONS]);
     add_text(lesson, "--faults", faults[0] != '\0' ? faults : "none");
-    return lesson_finish(lesson, why);
+    return 0;
+}
+
+int lesson_read(enum lesson_kind kind, const json_t *asked, const json_t *strategies,
+                const struct lesson_place *place, struct lesson *lesson, struct why *why) {
+    int rc;
+
+    *lesson = (struct lesson){.kind = kind};
+    rc = kind == LESSON_RUN ? lesson_read_run(asked, strategies, place, lesson, why)
+                            : lesson_read_exploration(asked, strategies, lesson, why);
+    if (rc == 0 && lesson->used >= sizeof lesson->text)
+        return why_set(why, "the arguments are too long");
+    assert(rc != 0 || (lesson->count > 0 && lesson->words[lesson->count] == NULL));
+    return rc;
 }

@@ -3,12 +3,13 @@
 #ifndef LOADGEN_LESSON_H
 #define LOADGEN_LESSON_H
 
+#include "why.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define LESSON_WHY   256
 #define LESSON_WORDS 48
 
 enum lesson_kind { LESSON_RUN, LESSON_EXPLORE };
@@ -35,14 +36,9 @@ __attribute__((warn_unused_result)) json_t *lesson_setup(void);
 /* `asked` is {"strategies":["none",...],"rate","requests","stock","work_ms","fault"}, or of an
  * exploration {"strategy","orders","instances","stock","preemptions","faults":[...]}, whose names
  * are to be in `strategies`, the target's own table. 0; or -1, and `why` says what is wrong. */
-__attribute__((warn_unused_result)) int lesson_read_run(const json_t *asked,
-                                                        const json_t *strategies,
-                                                        const struct lesson_place *place,
-                                                        struct lesson *lesson,
-                                                        char why[LESSON_WHY]);
-__attribute__((warn_unused_result)) int lesson_read_exploration(const json_t *asked,
-                                                                const json_t *strategies,
-                                                                struct lesson *lesson,
-                                                                char why[LESSON_WHY]);
+__attribute__((warn_unused_result)) int lesson_read(enum lesson_kind kind, const json_t *asked,
+                                                    const json_t *strategies,
+                                                    const struct lesson_place *place,
+                                                    struct lesson *lesson, struct why *why);
 
 #endif

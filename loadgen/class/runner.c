@@ -1,9 +1,94 @@
-/* Starts a program, reads both its outputs, and sees to its end. */
+/* Starts a program, reads both its outputs, sees to its end, and keeps what is shown of it. */
 #include "runner.h"
 
+#include "json_read.h"
+#include "json_text.h"
+#include "summary_read.h"
+
 #include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- what is shown */
+
+static void runner_put(struct runner *runner, const char *key, json_t *value) {
+    (void)json_object_set_new(runner->shown, key, value);
+}
+
+static json_t *runner_shown(const struct runner *runner, const char *key) {
+    return json_incref(json_object_get(runner->shown, key));
+}
+
+/* `doing` and `title` are stolen. */
+static void show_anew(struct runner *runner, json_t *doing, json_t *title) {
+    json_decref(runner->shown);
+    runner->shown =
+        JSON_TEXT_OBJECT({"doing", doing}, {"title", title}, {"is_stopping", json_false()},
+                         {"live", json_null()}, {"rounds", json_array()}, {"ended", json_null()});
+    runner->version++;
+}
+
+/* A line of --json-progress; what is none is not shown. */
+static void show_progress(struct runner *runner, const char *line, size_t length) {
+    json_t *json = json_read(line, length, NULL);
+
+    if (!json_is_string(json_object_get(json, "strategy"))) {
+        json_decref(json);
+        return;
+    }
+    if (json_object_get(json, "verdict") != NULL)
+        (void)json_array_append(json_object_get(runner->shown, "rounds"), json);
+    runner_put(runner, "live", json);
+    runner->version++;
+}
+
+/* The name of a run's results folder, by the summary that it printed; or null. */
+static json_t *runner_folder(const struct runner *runner) {
+    struct why why;
+    json_t *summary = runner->kind == LESSON_RUN && runner->said.length > 0
+                          ? summary_parse(runner->said.bytes, runner->said.length, &why)
+                          : NULL;
+    const char *path = summary_text(summary, "folder"), *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    json_t *folder = name[0] != '\0' ? json_text(name) : json_null();
+
+    json_decref(summary);
+    return folder;
+}
+
+static void show_end(struct runner *runner) {
+    json_t *ended = JSON_TEXT_OBJECT(
+        {"kind", runner_shown(runner, "doing")}, {"title", runner_shown(runner, "title")},
+        {"exit_code", json_integer(runner->exit_code)}, {"signal", json_integer(runner->signal)},
+        {"was_stopped", json_boolean(runner->is_stopping)}, {"folder", runner_folder(runner)},
+        {"said", json_text(runner->is_too_much ? "it wrote more than 8 MiB" : runner->tail)});
+
+    runner_put(runner, "ended", ended);
+    runner_put(runner, "doing", json_null());
+    runner_put(runner, "is_stopping", json_false());
+    runner->version++;
+}
+
+/* Compact JSON has no line break, so it is one line of data. */
+char *runner_event(const struct runner *runner, size_t *length) {
+    char *json = json_dumps(runner->shown, JSON_COMPACT), *event = NULL;
+    int printed = -1;
+
+    assert(runner->version > 0); /* runner_init() came first */
+    assert(json == NULL || strchr(json, '\n') == NULL);
+    if (json != NULL)
+        printed =
+            asprintf(&event, "id: %" PRIu64 "\nevent: board\ndata: %s\n\n", runner->version, json);
+    free(json);
+    *length = printed > 0 ? (size_t)printed : 0;
+    return printed > 0 ? event : NULL;
+}
+
+/* ---- its end */
 
 static void runner_on_closed(uv_handle_t *handle) {
     struct runner *runner = handle->data;
@@ -14,8 +99,10 @@ static void runner_on_closed(uv_handle_t *handle) {
     assert(runner->has_exited); /* the process's handle is closed, too */
     runner->is_running = false;
     buffer_reset(&runner->line);
-    if (runner->has_started)
-        runner->on_end();
+    if (!runner->has_started)
+        return;
+    show_end(runner);
+    runner->on_end();
 }
 
 static void runner_close_handle(uv_handle_t *handle) {
@@ -40,6 +127,8 @@ void runner_stop(struct runner *runner) {
     if (!runner->is_running || runner->has_exited || runner->is_stopping)
         return;
     runner->is_stopping = true;
+    runner_put(runner, "is_stopping", json_true());
+    runner->version++;
     (void)uv_timer_start(&runner->grace, on_grace_over, runner->grace_ms, 0);
     signal_group(runner, SIGINT);
 }
@@ -95,7 +184,7 @@ static void runner_keep(struct runner *runner, const char *line, size_t length) 
 
 static void runner_take_line(struct runner *runner, const char *line, size_t length) {
     if (length > 0 && line[0] == '{')
-        runner->on_json(line, length);
+        show_progress(runner, line, length);
     else if (length > 0)
         runner_keep(runner, line, length);
 }
@@ -127,12 +216,17 @@ static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
         runner_close_handle((uv_handle_t *)stream);
 }
 
-/* ---- */
+/* ---- its start */
 
-static void open_handles(struct runner *runner, uv_loop_t *loop) {
-    (void)uv_pipe_init(loop, &runner->output, 0);
-    (void)uv_pipe_init(loop, &runner->errors, 0);
-    (void)uv_timer_init(loop, &runner->grace);
+void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void), uint64_t grace_ms) {
+    *runner = (struct runner){.loop = loop, .on_end = on_end, .grace_ms = grace_ms};
+    show_anew(runner, json_null(), json_null());
+}
+
+static void open_handles(struct runner *runner) {
+    (void)uv_pipe_init(runner->loop, &runner->output, 0);
+    (void)uv_pipe_init(runner->loop, &runner->errors, 0);
+    (void)uv_timer_init(runner->loop, &runner->grace);
     runner->output.data = runner->errors.data = runner->grace.data = runner->process.data = runner;
     runner->open = 4;
     runner->is_running = true;
@@ -142,7 +236,8 @@ static void open_handles(struct runner *runner, uv_loop_t *loop) {
     buffer_reset(&runner->said);
 }
 
-int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char **words) {
+int runner_start(struct runner *runner, const char *path, struct lesson *lesson) {
+    static const char *const kinds[] = {[LESSON_RUN] = "run", [LESSON_EXPLORE] = "explore"};
     uv_stdio_container_t streams[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&runner->output},
@@ -150,15 +245,16 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
          .data.stream = (uv_stream_t *)&runner->errors}};
     const uv_process_options_t options = {.exit_cb = runner_on_exit,
                                           .file = path,
-                                          .args = words,
+                                          .args = lesson->words,
                                           .flags = UV_PROCESS_DETACHED, /* its own group */
                                           .stdio_count = 3,
                                           .stdio = streams};
     int rc;
 
     assert(!runner->is_running && runner->open == 0);
-    open_handles(runner, loop);
-    rc = uv_spawn(loop, &runner->process, &options);
+    open_handles(runner);
+    runner->kind = lesson->kind;
+    rc = uv_spawn(runner->loop, &runner->process, &options);
     runner->has_started = rc == 0;
     if (rc != 0) {
         runner->has_exited = true;
@@ -168,6 +264,7 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
         runner_close_handle((uv_handle_t *)&runner->grace);
         return rc;
     }
+    show_anew(runner, json_string(kinds[lesson->kind]), json_text(lesson->title));
     (void)uv_read_start((uv_stream_t *)&runner->output, runner_on_room, on_output);
     (void)uv_read_start((uv_stream_t *)&runner->errors, runner_on_room, on_errors);
     return 0;
@@ -177,4 +274,5 @@ void runner_free(struct runner *runner) {
     assert(!runner->is_running);
     buffer_free(&runner->said);
     buffer_free(&runner->line);
+    json_decref(runner->shown);
 }

@@ -1,10 +1,20 @@
-/* The one program that the page has started: in a process group of its own, so that all of it can
- * be ended, and read line by line. */
+/* The one program that the page has started, and what the page shows of it.
+ *
+ * The program is in a process group of its own, so that all of it can be ended, and is read line by
+ * line. What is shown is one JSON object that every reader gets whole when it has changed: whoever
+ * reads slowly misses what was in between, and nothing is kept for it.
+ *
+ * {"doing":"run"|"explore"|null,"title","is_stopping","live":{...}|null,"rounds":[{...}],
+ *  "ended":null|{"kind","title","exit_code","signal","was_stopped","folder":"..."|null,"said"}}
+ * `live` and `rounds` are lines of --json-progress: the last of the round that runs, and the last
+ * of each that has ended. Without memory the reader misses some of it. */
 #ifndef LOADGEN_RUNNER_H
 #define LOADGEN_RUNNER_H
 
 #include "buffer.h"
+#include "lesson.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,10 +25,12 @@
 #define RUNNER_TAIL       1600
 
 struct runner {
+    uv_loop_t *loop;
     uv_process_t process;
     uv_pipe_t output, errors;
     uv_timer_t grace;
     unsigned open;          /* of these */
+    enum lesson_kind kind;  /* of what runs, or did */
     bool is_running;        /* until all of them are closed */
     bool has_started;       /* else there was never a process */
     bool has_exited;        /* the process is no more */
@@ -30,22 +42,24 @@ struct runner {
     char read[16 * 1024];
     int64_t exit_code;
     int signal; /* that ended it, or 0 */
-    /* A line that begins with {; and: all is over, runner_start() may be called again. */
-    void (*on_json)(const char *line, size_t length);
-    void (*on_end)(void);
-    uint64_t grace_ms; /* from SIGINT to SIGKILL; this and the above are the owner's to set */
+    json_t *shown;
+    uint64_t version;     /* of `shown`: 1 and more */
+    void (*on_end)(void); /* all is over, runner_start() may be called again */
+    uint64_t grace_ms;    /* from SIGINT to SIGKILL */
 };
 
-/* Start `path` with `words`, NULL-terminated, the first being its name. Only when it is not
- * running. 0, and then on_end() is called once, later, on the loop; or a negative libuv code, and
- * then it is not. */
-__attribute__((warn_unused_result)) int runner_start(struct runner *runner, uv_loop_t *loop,
-                                                     const char *path, char **words);
+void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void), uint64_t grace_ms);
+/* Start `path` with the lesson's words. Only when it is not running. 0, and then on_end() is called
+ * once, later, on the loop; or a negative libuv code, and then it is not. */
+__attribute__((warn_unused_result)) int runner_start(struct runner *runner, const char *path,
+                                                     struct lesson *lesson);
 /* Ask it to end by SIGINT, and after grace_ms make it. Any number of times. */
 void runner_stop(struct runner *runner);
 /* SIGKILL, for all of its group. */
 void runner_kill(struct runner *runner);
-/* Free what was said. Only when it is not running. */
+/* What is shown, as a server-sent event; free() it. NULL without memory. */
+__attribute__((warn_unused_result)) char *runner_event(const struct runner *runner, size_t *length);
+/* Only when it is not running. */
 void runner_free(struct runner *runner);
 
 #endif

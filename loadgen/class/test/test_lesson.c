@@ -13,7 +13,7 @@
 static const struct lesson_place place = {"loadgen", "http://127.0.0.1:8000", "results"};
 static json_t *table;
 static struct lesson lesson;
-static char why[LESSON_WHY];
+static struct why why;
 
 static int set_up(void **state) {
     table = json_pack("[{s:s},{s:s},{s:s},{s:i}]", "name", "none", "name", "redis", "name",
@@ -31,9 +31,8 @@ static int read_text(enum lesson_kind kind, const char *text) {
     int rc;
 
     assert_non_null(asked);
-    why[0] = '\0';
-    rc = kind == LESSON_RUN ? lesson_read_run(asked, table, &place, &lesson, why)
-                            : lesson_read_exploration(asked, table, &lesson, why);
+    why.text[0] = '\0';
+    rc = lesson_read(kind, asked, table, &place, &lesson, &why);
     json_decref(asked);
     return rc;
 }
@@ -51,8 +50,8 @@ static void expect_words(const char *expected) {
 static void expect_refused(enum lesson_kind kind, const char *text, const char *reason) {
     if (read_text(kind, text) == 0)
         fail_msg("taken: %s", text);
-    if (strstr(why, reason) == NULL)
-        fail_msg("%s: \"%s\", not \"%s\"", text, why, reason);
+    if (strstr(why.text, reason) == NULL)
+        fail_msg("%s: \"%s\", not \"%s\"", text, why.text, reason);
 }
 
 static void test_a_run_becomes_arguments(void **state) {
@@ -152,8 +151,8 @@ static void test_what_does_not_fit_is_refused(void **state) {
     json_t *asked = json_loads(RUN, 0, NULL);
 
     memset(path, 'x', sizeof path - 1);
-    assert_int_equal(lesson_read_run(asked, table, &far, &lesson, why), -1);
-    assert_non_null(strstr(why, "too long"));
+    assert_int_equal(lesson_read(LESSON_RUN, asked, table, &far, &lesson, &why), -1);
+    assert_non_null(strstr(why.text, "too long"));
     json_decref(asked);
 }
 

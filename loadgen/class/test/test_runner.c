@@ -1,4 +1,5 @@
-/* The program that the page starts: what it says, how it ends, and that nothing of it stays. */
+/* The program that the page starts: what it says, how it ends, that nothing of it stays, and what is
+ * shown of it: one event whatever is in it. */
 #include "runner.h"
 #include "test.h"
 
@@ -11,22 +12,17 @@
 
 static uv_loop_t loop;
 static struct runner runner;
-static char lines[512];
 static unsigned ends;
-
-static void on_json(const char *line, size_t length) {
-    (void)snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%.*s;", (int)length, line);
-}
 
 static void on_end(void) {
     ends++;
 }
 
 static int set_up(void **state) {
-    runner = (struct runner){.on_json = on_json, .on_end = on_end, .grace_ms = 100};
-    lines[0] = '\0';
     ends = 0;
-    return uv_loop_init(&loop);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    runner_init(&runner, &loop, on_end, 100);
+    return runner.shown == NULL;
 }
 
 static int tear_down(void **state) {
@@ -34,12 +30,18 @@ static int tear_down(void **state) {
     return uv_loop_close(&loop);
 }
 
-static void start(const char *script) {
-    char text[512], shell[] = "sh", flag[] = "-c", *words[] = {shell, flag, text, NULL};
+static void start_titled(enum lesson_kind kind, const char *title, const char *script) {
+    char text[512], shell[] = "sh", flag[] = "-c";
+    struct lesson lesson = {.kind = kind, .words = {shell, flag, text}};
 
     (void)snprintf(text, sizeof text, "%s", script);
-    assert_int_equal(runner_start(&runner, &loop, "/bin/sh", words), 0);
+    (void)snprintf(lesson.title, sizeof lesson.title, "%s", title);
+    assert_int_equal(runner_start(&runner, "/bin/sh", &lesson), 0);
     assert_true(runner.is_running);
+}
+
+static void start(const char *script) {
+    start_titled(LESSON_RUN, "a", script);
 }
 
 static void end(void) {
@@ -48,12 +50,23 @@ static void end(void) {
     assert_false(runner.is_running);
 }
 
+static void expect_shown(const char *expected) {
+    char *text = json_dumps(runner.shown, JSON_COMPACT);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
 static void test_lines_of_json_and_other_words_are_told_apart(void **state) {
-    start("printf '{\"a\":1}\\nloadgen: hm\\n\\n{\"b\"' >&2; sleep 0.05; printf ':2}\\nlast' >&2; "
-          "echo out; exit 3");
+    start("printf '{\"strategy\":\"a\"}\\nloadgen: hm\\n\\n{\"strategy\"' >&2; sleep 0.05; "
+          "printf ':\"b\"}\\nlast' >&2; echo out; exit 3");
     end();
-    assert_string_equal(lines, "{\"a\":1};{\"b\":2};");
-    assert_string_equal(runner.tail, "loadgen: hm\nlast\n");
+    expect_shown(
+        "{\"doing\":null,\"title\":\"a\",\"is_stopping\":false,\"live\":{\"strategy\":\"b\"},"
+        "\"rounds\":[],\"ended\":{\"kind\":\"run\",\"title\":\"a\",\"exit_code\":3,"
+        "\"signal\":0,\"was_stopped\":false,\"folder\":null,"
+        "\"said\":\"loadgen: hm\\nlast\\n\"}}");
+    assert_int_equal(runner.version, 5); /* with both lines of JSON */
     assert_int_equal(runner.said.length, 4);
     assert_memory_equal(runner.said.bytes, "out\n", 4);
     assert_int_equal(runner.exit_code, 3);
@@ -109,14 +122,70 @@ static void test_what_it_leaves_behind_ends_with_it(void **state) {
 }
 
 static void test_what_cannot_be_started_is_told(void **state) {
-    char name[] = "nothing", *words[] = {name, NULL};
+    char name[] = "nothing";
+    struct lesson lesson = {.words = {name}};
 
-    assert_int_equal(runner_start(&runner, &loop, "/nowhere/nothing", words), UV_ENOENT);
+    assert_int_equal(runner_start(&runner, "/nowhere/nothing", &lesson), UV_ENOENT);
     runner_stop(&runner);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_false(runner.is_running);
     assert_int_equal(ends, 0);
     start("exit 0"); /* and then another */
+    end();
+}
+
+/* ---- what is shown */
+
+static void test_an_event_is_one_line_of_data(void **state) {
+    size_t length;
+    char *event;
+
+    start_titled(LESSON_RUN, "no\n\ndata: evil\r", "exit 0");
+    event = runner_event(&runner, &length);
+    assert_string_equal(event, "id: 2\nevent: board\ndata: {\"doing\":\"run\",\"title\":"
+                               "\"no\\n\\ndata: evil\\r\",\"is_stopping\":false,\"live\":null,"
+                               "\"rounds\":[],\"ended\":null}\n\n");
+    assert_int_equal(length, strlen(event));
+    free(event);
+    end();
+}
+
+static void test_rounds_stay_and_the_newest_line_is_live(void **state) {
+    start_titled(LESSON_RUN, "a,b",
+                 "printf '{\"strategy\":\"a\",\"sold\":1}\\n"
+                 "{\"strategy\":\"a\",\"sold\":2,\"verdict\":\"VALID\"}\\n"
+                 "{\"strategy\":\"b\",\"sold\":3}\\n' >&2; sleep 60");
+    WAIT_FOR(&loop, runner.version == 5);
+    expect_shown("{\"doing\":\"run\",\"title\":\"a,b\",\"is_stopping\":false,"
+                 "\"live\":{\"strategy\":\"b\",\"sold\":3},"
+                 "\"rounds\":[{\"strategy\":\"a\",\"sold\":2,\"verdict\":\"VALID\"}],"
+                 "\"ended\":null}");
+    runner_kill(&runner);
+    end();
+}
+
+static void test_what_is_no_progress_is_not_shown(void **state) {
+    start("printf '{\\n{}\\n{\"strategy\":7}\\nnext\\n' >&2; sleep 60");
+    WAIT_FOR(&loop, runner.tail[0] != '\0');
+    assert_int_equal(runner.version, 2);
+    runner_kill(&runner);
+    end();
+}
+
+static void test_the_end_is_told_and_the_next_begins_anew(void **state) {
+    start("trap 'echo why >&2; exit 1' INT; echo '{\"strategies\":[],\"folder\":\"results/x\"}'; "
+          "while :; do sleep 0.01; done");
+    WAIT_FOR(&loop, runner.said.length > 0);
+    runner_stop(&runner);
+    assert_true(json_is_true(json_object_get(runner.shown, "is_stopping")));
+    end();
+    expect_shown(
+        "{\"doing\":null,\"title\":\"a\",\"is_stopping\":false,\"live\":null,\"rounds\":[],"
+        "\"ended\":{\"kind\":\"run\",\"title\":\"a\",\"exit_code\":1,\"signal\":0,"
+        "\"was_stopped\":true,\"folder\":\"x\",\"said\":\"why\\n\"}}");
+    ends = 0;
+    start_titled(LESSON_EXPLORE, "b", "exit 0");
+    assert_true(json_is_null(json_object_get(runner.shown, "ended")));
     end();
 }
 
@@ -132,6 +201,10 @@ int main(void) {
         TEST(test_nothing_of_its_group_stays),
         TEST(test_what_it_leaves_behind_ends_with_it),
         TEST(test_what_cannot_be_started_is_told),
+        TEST(test_an_event_is_one_line_of_data),
+        TEST(test_rounds_stay_and_the_newest_line_is_live),
+        TEST(test_what_is_no_progress_is_not_shown),
+        TEST(test_the_end_is_told_and_the_next_begins_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
