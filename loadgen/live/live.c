@@ -113,8 +113,8 @@ static void live_look(struct live *live, struct live_snapshot *snapshot) {
     take_sample(live, snapshot);
 }
 
-static void say_json(struct live *live, const struct live_snapshot *snapshot, const char *verdict) {
-    char *line = live_json(snapshot, verdict);
+static void say_json(struct live *live, const struct live_snapshot *snapshot) {
+    char *line = live_json(snapshot);
 
     if (line != NULL)
         screen_say(&live->screen, line);
@@ -133,7 +133,7 @@ static void live_on_tick(uv_timer_t *timer) {
     if (!screen_is_ready(&live->screen))
         return;
     if (live->mode == LIVE_JSON) {
-        say_json(live, &snapshot, NULL);
+        say_json(live, &snapshot);
         return;
     }
     if (live->mode == LIVE_PLAIN) {
@@ -232,9 +232,11 @@ void live_end(struct live *live, const char *verdict, enum live_tone tone) {
 
     if (!live->is_running)
         return;
+    live->round.verdict = verdict;
+    live->round.tone = tone;
     live_look(live, &snapshot);
     if (live->mode == LIVE_JSON) {
-        say_json(live, &snapshot, verdict);
+        say_json(live, &snapshot);
         live_fall_silent(live, "");
         return;
     }
@@ -242,7 +244,7 @@ void live_end(struct live *live, const char *verdict, enum live_tone tone) {
         style = live->style;
         screen_size(&live->screen, &style.columns, &style.rows);
     }
-    live_draw_end(&snapshot, verdict, tone, &style, &frame);
+    live_draw(&snapshot, &style, &frame);
     (void)snprintf(text, sizeof text, "%s\n", frame.text);
     live_fall_silent(live, text);
 }

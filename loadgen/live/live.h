@@ -9,7 +9,6 @@
 
 #include "http_client.h"
 #include "live_draw.h"
-#include "live_json.h"
 #include "record.h"
 #include "screen.h"
 

@@ -1,12 +1,15 @@
-/* Lays the live view out: what does not fit in a line is left out, the most telling part first. */
+/* Lays the live view out: what does not fit in a line is left out, the most telling part first. And
+ * writes a snapshot for programs. */
 #include "live_draw.h"
 
 #include "duration.h"
+#include "json_text.h"
 #include "table.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS     80  /* of a terminal that does not say it */
@@ -272,52 +275,50 @@ static void draw_lock(struct pen *pen, const struct live_snapshot *snapshot) {
                                          sizeof name));
 }
 
-static struct pen live_draw_begin(const struct live_style *style, struct live_frame *frame) {
-    unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
+/* One line that stays when the round has ended. */
+static void draw_end(struct pen *pen, const struct live_snapshot *snapshot) {
+    static const enum colour tones[] = {
+        [LIVE_OPEN] = YELLOW, [LIVE_GOOD] = GREEN, [LIVE_BAD] = RED};
+    char name[96], place[64] = "", duration[DURATION_TEXT];
+    bool is_narrow = pen->columns < NARROW;
+    unsigned others;
 
-    frame->lines = 0;
-    frame->length = 0;
-    frame->text[0] = '\0';
-    /* A character in the last column would make some terminals wrap. */
-    return (struct pen){.frame = frame,
-                        .style = style,
-                        .columns = (columns < COLUMNS_MAX ? columns : COLUMNS_MAX) - 1};
+    if (!begin_line(pen, NULL))
+        return;
+    if (snapshot->rounds > 1 && !is_narrow)
+        (void)snprintf(place, sizeof place, "  %zu/%zu", snapshot->round, snapshot->rounds);
+    others = columns_of(place) + columns_of(snapshot->verdict) + 2;
+    (void)put_format(pen, BOLD, is_narrow ? "%s" : "%-8s",
+                     live_draw_clean(snapshot->name,
+                                     others < pen->columns ? pen->columns - others : pen->columns,
+                                     name, sizeof name));
+    (void)put_format(pen, PLAIN, "%s  ", place);
+    (void)live_draw_put(pen, tones[snapshot->tone], snapshot->verdict);
+    put_sold(pen, "  sold ", snapshot);
+    (void)put_format(pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
+    put_others(pen, snapshot);
 }
 
 void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
                struct live_frame *frame) {
-    struct pen pen = live_draw_begin(style, frame);
+    unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
+    /* A character in the last column would make some terminals wrap. */
+    struct pen pen = {.frame = frame,
+                      .style = style,
+                      .columns = (columns < COLUMNS_MAX ? columns : COLUMNS_MAX) - 1};
 
+    frame->lines = 0;
+    frame->length = 0;
+    frame->text[0] = '\0';
+    if (snapshot->verdict != NULL) {
+        draw_end(&pen, snapshot);
+        return;
+    }
     draw_title(&pen, snapshot);
     draw_stock(&pen, snapshot);
     draw_sold(&pen, snapshot);
     draw_rate(&pen, snapshot);
     draw_lock(&pen, snapshot);
-}
-
-void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, enum live_tone tone,
-                   const struct live_style *style, struct live_frame *frame) {
-    static const enum colour tones[] = {
-        [LIVE_OPEN] = YELLOW, [LIVE_GOOD] = GREEN, [LIVE_BAD] = RED};
-    struct pen pen = live_draw_begin(style, frame);
-    char name[96], place[64] = "", duration[DURATION_TEXT];
-    bool is_narrow = pen.columns < NARROW;
-    unsigned others;
-
-    if (!begin_line(&pen, NULL))
-        return;
-    if (snapshot->rounds > 1 && !is_narrow)
-        (void)snprintf(place, sizeof place, "  %zu/%zu", snapshot->round, snapshot->rounds);
-    others = columns_of(place) + columns_of(verdict) + 2;
-    (void)put_format(&pen, BOLD, is_narrow ? "%s" : "%-8s",
-                     live_draw_clean(snapshot->name,
-                                     others < pen.columns ? pen.columns - others : pen.columns,
-                                     name, sizeof name));
-    (void)put_format(&pen, PLAIN, "%s  ", place);
-    (void)live_draw_put(&pen, tones[tone], verdict);
-    put_sold(&pen, "  sold ", snapshot);
-    (void)put_format(&pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
-    put_others(&pen, snapshot);
 }
 
 const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size) {
@@ -338,4 +339,57 @@ const char *live_line(const struct live_snapshot *snapshot, char *text, size_t s
                    stock_text(snapshot, "/", stock, sizeof stock), warning, snapshot->in_flight,
                    p99_text(snapshot, duration), phases[snapshot->phase]);
     return text;
+}
+
+/* ---- for programs */
+
+static json_t *number_or_null(int64_t number) {
+    return number < 0 ? json_null() : json_integer(number);
+}
+
+static json_t *outcomes_json(const struct live_snapshot *snapshot) {
+    json_t *json = json_object();
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        json_text_set(&json, record_outcome_name((enum record_outcome)i),
+                      json_integer((json_int_t)snapshot->outcomes[i]));
+    return json;
+}
+
+static json_t *snapshot_json(const struct live_snapshot *snapshot) {
+    static const char *const phases[] = {
+        [LIVE_SENDING] = "sending", [LIVE_WAITING] = "waiting", [LIVE_JUDGING] = "judging"};
+
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(snapshot->name)},
+        {"round", json_integer((json_int_t)snapshot->round)},
+        {"rounds", json_integer((json_int_t)snapshot->rounds)},
+        {"phase", json_string(phases[snapshot->phase])},
+        {"elapsed_ms", json_ms((double)snapshot->elapsed_ns)},
+        {"span_ms", json_ms((double)snapshot->span_ns)},
+        {"sold", json_integer((json_int_t)snapshot->sold)},
+        {"stock", number_or_null(snapshot->stock)}, {"left", number_or_null(snapshot->left)},
+        {"in_flight", json_integer((json_int_t)snapshot->in_flight)},
+        {"offered", json_real(snapshot->offered)}, {"achieved", json_real(snapshot->achieved)},
+        {"p99_ms", snapshot->p99_ns < 0 ? json_null() : json_ms((double)snapshot->p99_ns)},
+        {"outcomes", outcomes_json(snapshot)});
+}
+
+char *live_json(const struct live_snapshot *snapshot) {
+    json_t *json = snapshot_json(snapshot);
+    char *text, *line = NULL;
+
+    if (snapshot->has_holder)
+        json_text_set(&json, "holder",
+                      snapshot->holder != NULL ? json_text(snapshot->holder) : json_null());
+    if (snapshot->verdict != NULL) {
+        json_text_set(&json, "verdict", json_text(snapshot->verdict));
+        json_text_set(&json, "is_left_down", json_boolean(snapshot->is_left_down));
+    }
+    text = json_dumps(json, JSON_COMPACT);
+    if (text != NULL && asprintf(&line, "%s\n", text) < 0)
+        line = NULL;
+    free(text);
+    json_decref(json);
+    return line;
 }

@@ -1,4 +1,5 @@
-/* What the live view shows, as text: a few lines for a terminal, or one line for anything else.
+/* What the live view shows, as text: a few lines for a terminal, one line for anything else, or a line
+ * of JSON for programs.
  *
  * Pure: it knows nothing of terminals but their width, and moves no cursor. */
 #ifndef LOADGEN_LIVE_DRAW_H
@@ -16,6 +17,8 @@ enum live_phase {
     LIVE_JUDGING, /* the ledger becomes quiet, is read and judged */
 };
 
+enum live_tone { LIVE_OPEN, LIVE_GOOD, LIVE_BAD };
+
 /* A round at one moment. */
 struct live_snapshot {
     const char *name;       /* the strategy */
@@ -27,12 +30,14 @@ struct live_snapshot {
     double offered, achieved; /* requests due and answers, per second, lately */
     int64_t p99_ns;           /* of the response time so far; -1: no answer yet */
     size_t outcomes[RECORD_OUTCOME_COUNT];
-    size_t sold;        /* units that customers were promised */
-    int64_t stock;      /* of all products; -1: not known */
-    int64_t left;       /* as the target last said; -1: not known */
-    bool has_holder;    /* the target names who holds the lock */
-    const char *holder; /* NULL: nobody, when it was last asked */
-    bool is_left_down;  /* at its end: servers are down, and no round follows */
+    size_t sold;         /* units that customers were promised */
+    int64_t stock;       /* of all products; -1: not known */
+    int64_t left;        /* as the target last said; -1: not known */
+    bool has_holder;     /* the target names who holds the lock */
+    const char *holder;  /* NULL: nobody, when it was last asked */
+    const char *verdict; /* what was judged of it; NULL: it has not ended */
+    enum live_tone tone; /* of that */
+    bool is_left_down;   /* at its end: servers are down, and no round follows */
 };
 
 struct live_style {
@@ -51,16 +56,18 @@ struct live_frame {
     char text[LIVE_TEXT]; /* lines with \n between them; colours are its only escape sequences */
 };
 
-/* Each line is narrower than the terminal, and all of them are fewer than its rows. */
+/* Each line is narrower than the terminal, and all of them are fewer than its rows. Of a round that
+ * has ended it is one line, which stays: what was judged of it, and its figures. */
 void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
                struct live_frame *frame);
 
-enum live_tone { LIVE_OPEN, LIVE_GOOD, LIVE_BAD };
-/* One line that stays when the round has ended: what was judged of it, and its figures. */
-void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, enum live_tone tone,
-                   const struct live_style *style, struct live_frame *frame);
-
 /* One line, without its \n, for files and plain terminals; returns `text`. */
 const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size);
+
+/* {"strategy","round","rounds","phase","elapsed_ms","span_ms","sold","stock","left","in_flight",
+ * "offered","achieved","p99_ms","outcomes":{...},"holder","verdict","is_left_down"}, null for what
+ * is not known; `holder` only where the target names one, `verdict` and whether the run ends for
+ * servers that are down only at the end. With its \n; free() it. NULL without memory. */
+__attribute__((warn_unused_result)) char *live_json(const struct live_snapshot *snapshot);
 
 #endif

@@ -1,8 +1,10 @@
-/* The live view as text: what it says, how wide it is, and when it is red. */
+/* The live view as text: what it says, how wide it is, and when it is red; and as JSON. */
 #include "live_draw.h"
 #include "test.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
@@ -265,7 +267,9 @@ static void test_a_plain_line_tells_it_all(void **state) {
 }
 
 static void draw_end(const char *verdict, enum live_tone tone) {
-    live_draw_end(&snapshot, verdict, tone, &style, &frame);
+    snapshot.verdict = verdict;
+    snapshot.tone = tone;
+    draw();
     assert_int_equal(frame.lines, 1);
 }
 
@@ -300,29 +304,109 @@ static void test_a_line_that_is_too_long_is_cut(void **state) {
     assert_int_equal(strlen(live_line(&snapshot, line, sizeof line)), sizeof line - 1);
 }
 
+/* ---- for programs */
+
+static json_t *json;
+
+static int json_set_up(void **state) {
+    snapshot = (struct live_snapshot){.name = "redis",
+                                      .round = 1,
+                                      .rounds = 2,
+                                      .phase = LIVE_WAITING,
+                                      .elapsed_ns = 1500000000,
+                                      .span_ns = 1000000000,
+                                      .in_flight = 3,
+                                      .p99_ns = -1,
+                                      .outcomes = {[RECORD_SOLD] = 7, [RECORD_SOLD_OUT] = 2},
+                                      .sold = 6,
+                                      .stock = 5,
+                                      .left = -1};
+    return 0;
+}
+
+static int json_tear_down(void **state) {
+    json_decref(json);
+    json = NULL;
+    return 0;
+}
+
+static void print(const char *verdict) {
+    char *line;
+
+    snapshot.verdict = verdict;
+    line = live_json(&snapshot);
+    assert_non_null(line);
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    json = json_loads(line, 0, NULL);
+    assert_true(json_is_object(json));
+    free(line);
+}
+
+static void test_a_line_tells_the_round(void **state) {
+    print(NULL);
+    assert_string_equal(json_string_value(json_object_get(json, "strategy")), "redis");
+    assert_string_equal(json_string_value(json_object_get(json, "phase")), "waiting");
+    assert_int_equal(json_integer_value(json_object_get(json, "sold")), 6);
+    assert_int_equal(json_integer_value(json_object_get(json, "stock")), 5);
+    assert_true(json_number_value(json_object_get(json, "elapsed_ms")) == 1500);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(json, "outcomes"), "sold_out")), 2);
+}
+
+static void test_what_is_not_known_is_null(void **state) {
+    print(NULL);
+    assert_true(json_is_null(json_object_get(json, "left")));
+    assert_true(json_is_null(json_object_get(json, "p99_ms")));
+    assert_null(json_object_get(json, "holder"));
+    assert_null(json_object_get(json, "verdict"));
+}
+
+static void test_a_lock_that_nobody_holds_is_no_lock_without_a_name(void **state) {
+    snapshot.has_holder = snapshot.is_left_down = true;
+    print("VALID");
+    assert_true(json_is_true(json_object_get(json, "is_left_down")));
+    assert_true(json_is_null(json_object_get(json, "holder")));
+    assert_string_equal(json_string_value(json_object_get(json, "verdict")), "VALID");
+}
+
+static void test_names_stay_on_their_line(void **state) {
+    snapshot.name = "a\n{\"b\":\xff}";
+    snapshot.has_holder = true;
+    snapshot.holder = "inventory-\r\n1";
+    print(NULL);
+    assert_string_equal(json_string_value(json_object_get(json, "holder")), "inventory-\r\n1");
+}
+
+#define DRAWN(name) cmocka_unit_test_setup(name, set_up)
+#define JSON(name)  cmocka_unit_test_setup_teardown(name, json_set_up, json_tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_a_frame_tells_the_round, set_up),
-        cmocka_unit_test_setup(test_a_single_round_is_not_counted, set_up),
-        cmocka_unit_test_setup(test_phases_are_told_apart, set_up),
-        cmocka_unit_test_setup(test_each_width_keeps_its_lines_within_it, set_up),
-        cmocka_unit_test_setup(test_forty_columns_keep_what_matters, set_up),
-        cmocka_unit_test_setup(test_a_very_narrow_terminal_has_numbers_for_labels, set_up),
-        cmocka_unit_test_setup(test_a_stock_that_is_not_known_is_not_shown, set_up),
-        cmocka_unit_test_setup(test_numbers_of_any_size_are_drawn, set_up),
-        cmocka_unit_test_setup(test_a_low_terminal_gets_fewer_lines, set_up),
-        cmocka_unit_test_setup(test_the_sold_counter_is_red_past_the_stock, set_up),
-        cmocka_unit_test_setup(test_without_colour_an_oversell_is_told_in_words, set_up),
-        cmocka_unit_test_setup(test_the_target_knows_better_what_is_left, set_up),
-        cmocka_unit_test_setup(test_the_bar_is_empty_only_when_sold_out, set_up),
-        cmocka_unit_test_setup(test_the_bar_is_yellow_when_little_is_left, set_up),
-        cmocka_unit_test_setup(test_only_outcomes_that_occurred_are_listed, set_up),
-        cmocka_unit_test_setup(test_the_holder_of_the_lock_is_named, set_up),
-        cmocka_unit_test_setup(test_names_cannot_command_the_terminal, set_up),
-        cmocka_unit_test_setup(test_a_plain_line_tells_it_all, set_up),
-        cmocka_unit_test_setup(test_a_line_stays_of_a_round, set_up),
-        cmocka_unit_test_setup(test_the_line_that_stays_fits_any_width, set_up),
-        cmocka_unit_test_setup(test_a_line_that_is_too_long_is_cut, set_up),
+        DRAWN(test_a_frame_tells_the_round),
+        DRAWN(test_a_single_round_is_not_counted),
+        DRAWN(test_phases_are_told_apart),
+        DRAWN(test_each_width_keeps_its_lines_within_it),
+        DRAWN(test_forty_columns_keep_what_matters),
+        DRAWN(test_a_very_narrow_terminal_has_numbers_for_labels),
+        DRAWN(test_a_stock_that_is_not_known_is_not_shown),
+        DRAWN(test_numbers_of_any_size_are_drawn),
+        DRAWN(test_a_low_terminal_gets_fewer_lines),
+        DRAWN(test_the_sold_counter_is_red_past_the_stock),
+        DRAWN(test_without_colour_an_oversell_is_told_in_words),
+        DRAWN(test_the_target_knows_better_what_is_left),
+        DRAWN(test_the_bar_is_empty_only_when_sold_out),
+        DRAWN(test_the_bar_is_yellow_when_little_is_left),
+        DRAWN(test_only_outcomes_that_occurred_are_listed),
+        DRAWN(test_the_holder_of_the_lock_is_named),
+        DRAWN(test_names_cannot_command_the_terminal),
+        DRAWN(test_a_plain_line_tells_it_all),
+        DRAWN(test_a_line_stays_of_a_round),
+        DRAWN(test_the_line_that_stays_fits_any_width),
+        DRAWN(test_a_line_that_is_too_long_is_cut),
+        JSON(test_a_line_tells_the_round),
+        JSON(test_what_is_not_known_is_null),
+        JSON(test_a_lock_that_nobody_holds_is_no_lock_without_a_name),
+        JSON(test_names_stay_on_their_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
