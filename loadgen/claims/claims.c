@@ -26,7 +26,7 @@
 #define WORDS_TEXT  4096
 #define PATH_SIZE   1024
 #define TAIL        2000 /* bytes of the log to show */
-#define LINE        1600
+#define INDENT      2
 #define NOT_STARTED 127 /* as of a shell */
 
 struct lab {
@@ -44,145 +44,94 @@ struct lab {
     struct interrupts interrupts;
 };
 
-/* ---- evidence */
+/* ---- what a run has shown, from its summary.json */
 
-/* "OVERSELL 12, TWIN 80", each with its count. */
-static void list_anomalies(const json_t *strategy, char *text, size_t size) {
+struct evidence {
+    bool has_struck; /* each fault that was armed, before the last unit was sold */
+    bool has_chain;  /* a counterexample tells who freed whose lock */
+};
+
+/* "VIOLATED OVERSELL 12, TWIN 80 (expected: VALID): sold ..." */
+static void print_verdict(const json_t *strategy, FILE *to) {
+    const json_t *expected = json_object_get(strategy, "as_expected"), *one;
     const json_t *anomalies = json_object_get(strategy, "anomalies");
-    size_t used = strlen(text);
-
-    for (size_t i = 0; i < json_array_size(anomalies) && used < size; i++) {
-        const json_t *one = json_array_get(anomalies, i);
-
-        used += (size_t)snprintf(text + used, size - used, "%s %s %lld", i > 0 ? "," : "",
-                                 summary_text(one, "name"),
-                                 (long long)json_integer_value(json_object_get(one, "count")));
-    }
-}
-
-static void list_reasons(const json_t *strategy, char *text, size_t size) {
     const json_t *reasons = json_object_get(strategy, "inconclusive_because");
-    size_t used = strlen(text);
+    char *text = NULL;
+    size_t size, i;
+    FILE *line = open_memstream(&text, &size);
 
-    for (size_t i = 0; i < json_array_size(reasons) && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "; %s",
-                                 json_string_value(json_array_get(reasons, i)));
-}
-
-static void evidence_print_verdict(const json_t *strategy, size_t indent, size_t width, FILE *to) {
-    const json_t *expected = json_object_get(strategy, "as_expected");
-    char text[LINE];
-
-    snprintf(text, sizeof text, "%s", summary_text(strategy, "verdict"));
-    list_anomalies(strategy, text, sizeof text);
+    if (line == NULL)
+        return;
+    fputs(summary_text(strategy, "verdict"), line);
+    json_array_foreach (anomalies, i, one)
+        fprintf(line, "%s %s %lld", i > 0 ? "," : "", summary_text(one, "name"),
+                (long long)json_integer_value(json_object_get(one, "count")));
     if (json_is_false(expected))
-        snprintf(text + strlen(text), sizeof text - strlen(text), " (expected: %s)",
-                 summary_text(strategy, "expected"));
-    if (!json_is_true(expected))
-        list_reasons(strategy, text, sizeof text);
-    snprintf(text + strlen(text), sizeof text - strlen(text), ": %s",
-             summary_text(strategy, "sentence"));
-    table_print_indented(text, indent, indent + 2, width, to);
+        fprintf(line, " (expected: %s)", summary_text(strategy, "expected"));
+    json_array_foreach (reasons, i, one)
+        if (!json_is_true(expected))
+            fprintf(line, "; %s", json_string_value(one));
+    if (fclose(line) == 0)
+        table_say(to, INDENT, "%s: %s", text, summary_text(strategy, "sentence"));
+    free(text);
 }
 
-static void print_threshold(const json_t *threshold, size_t indent, FILE *to) {
-    fprintf(to, "%*s%s %s: ", (int)indent, "", summary_text(threshold, "text"),
-            json_is_true(json_object_get(threshold, "holds")) ? "holds" : "MISSED");
-    fprintf(to, "%.6g\n", json_number_value(json_object_get(threshold, "measured")));
-}
+/* The first chain of a lock that was freed by another, else the first of all. */
+static void print_counterexample(const json_t *strategy, struct evidence *evidence, FILE *to) {
+    const json_t *examples = json_object_get(strategy, "counterexamples"), *best = NULL, *line;
+    bool has_chain = false;
+    size_t i;
 
-static const json_t *counterexample(const json_t *strategy, size_t i) {
-    return json_array_get(json_object_get(strategy, "counterexamples"), i);
-}
+    for (i = json_array_size(examples); i-- > 0;) {
+        const json_t *example = json_array_get(examples, i);
+        const bool is_chain = json_is_true(json_object_get(example, "has_chain"));
 
-/* The chain of a lock that was freed by another is worth more than the first of the others. */
-static const json_t *best_counterexample(const json_t *strategy) {
-    for (size_t i = 0; counterexample(strategy, i) != NULL; i++)
-        if (json_is_true(json_object_get(counterexample(strategy, i), "has_chain")))
-            return counterexample(strategy, i);
-    return counterexample(strategy, 0);
-}
-
-static void evidence_print_counterexample(const json_t *strategy, size_t indent, size_t width,
-                                          FILE *to) {
-    const json_t *lines = json_object_get(best_counterexample(strategy), "lines");
-
-    for (size_t i = 0; i < json_array_size(lines); i++)
-        table_print_indented(json_string_value(json_array_get(lines, i)), indent, indent + 2, width,
-                             to);
-}
-
-static long long in_time(const json_t *firing) {
-    return (long long)json_integer_value(json_object_get(firing, "in_time"));
+        if (is_chain || !has_chain)
+            best = example;
+        has_chain = has_chain || is_chain;
+        /* With the one that freed it, there are three orders. */
+        if (is_chain && json_array_size(json_object_get(example, "order_ids")) > 2)
+            evidence->has_chain = true;
+    }
+    json_array_foreach (json_object_get(best, "lines"), i, line)
+        table_say(to, INDENT + 2, "%s", json_string_value(line));
 }
 
 /* "after-read:delay=1s@1 struck at 0.017 s: inventory-1" */
-static void print_firing(const json_t *firing, size_t indent, size_t width, FILE *to) {
+static void print_firing(const json_t *firing, struct evidence *evidence, FILE *to) {
     const json_t *first = json_object_get(firing, "first");
     const char *armed = summary_text(firing, "armed"), *who = summary_text(first, "who");
     const double at_s = json_number_value(json_object_get(first, "at_ms")) / 1e3;
-    char text[LINE];
+    const json_int_t count = json_integer_value(json_object_get(firing, "in_time"));
 
-    if (in_time(firing) == 0)
-        snprintf(text, sizeof text, "%s did not strike before the end of the sale", armed);
-    else if (in_time(firing) == 1)
-        snprintf(text, sizeof text, "%s struck at %.3f s: %s", armed, at_s, who);
+    if (count == 0)
+        table_say(to, INDENT, "%s did not strike before the end of the sale", armed);
+    else if (count == 1)
+        table_say(to, INDENT, "%s struck at %.3f s: %s", armed, at_s, who);
     else
-        snprintf(text, sizeof text, "%s struck %lld times, first at %.3f s: %s", armed,
-                 in_time(firing), at_s, who);
-    table_print_indented(text, indent, indent + 2, width, to);
-}
-
-static void evidence_print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
-    const json_t *firings = json_object_get(strategy, "firings");
-
-    for (size_t i = 0; i < json_array_size(firings); i++)
-        print_firing(json_array_get(firings, i), indent, width, to);
+        table_say(to, INDENT, "%s struck %lld times, first at %.3f s: %s", armed, (long long)count,
+                  at_s, who);
+    evidence->has_struck = evidence->has_struck && count > 0;
 }
 
 /* The verdict of each strategy, whether it is what the claim says, the best counterexample, what
  * failed on purpose, and the thresholds. */
-static void evidence_print(const json_t *summary, size_t indent, size_t width, FILE *to) {
-    const json_t *thresholds = json_object_get(summary, "thresholds");
+static struct evidence print_evidence(const json_t *summary, FILE *to) {
+    struct evidence evidence = {.has_struck = true};
+    const json_t *strategy, *one;
+    size_t i, j;
 
-    for (size_t i = 0; summary_strategy(summary, i) != NULL; i++) {
-        evidence_print_verdict(summary_strategy(summary, i), indent, width, to);
-        evidence_print_counterexample(summary_strategy(summary, i), indent + 2, width, to);
-        evidence_print_firings(summary_strategy(summary, i), indent, width, to);
+    json_array_foreach (json_object_get(summary, "strategies"), i, strategy) {
+        print_verdict(strategy, to);
+        print_counterexample(strategy, &evidence, to);
+        json_array_foreach (json_object_get(strategy, "firings"), j, one)
+            print_firing(one, &evidence, to);
     }
-    for (size_t i = 0; i < json_array_size(thresholds); i++)
-        print_threshold(json_array_get(thresholds, i), indent, to);
-}
-
-/* Each fault that was armed struck before the last unit was sold. */
-static bool evidence_has_struck(const json_t *summary) {
-    const json_t *strategy;
-
-    for (size_t i = 0; (strategy = summary_strategy(summary, i)) != NULL; i++) {
-        const json_t *firings = json_object_get(strategy, "firings");
-
-        for (size_t j = 0; j < json_array_size(firings); j++)
-            if (in_time(json_array_get(firings, j)) == 0)
-                return false;
-    }
-    return true;
-}
-
-/* With the one that freed it, there are three orders. */
-static bool is_chain(const json_t *example) {
-    return json_is_true(json_object_get(example, "has_chain")) &&
-           json_array_size(json_object_get(example, "order_ids")) > 2;
-}
-
-/* A counterexample tells who freed whose lock. */
-static bool evidence_has_chain(const json_t *summary) {
-    const json_t *strategy;
-
-    for (size_t i = 0; (strategy = summary_strategy(summary, i)) != NULL; i++)
-        for (size_t j = 0; counterexample(strategy, j) != NULL; j++)
-            if (is_chain(counterexample(strategy, j)))
-                return true;
-    return false;
+    json_array_foreach (json_object_get(summary, "thresholds"), i, one)
+        fprintf(to, "%*s%s %s: %.6g\n", INDENT, "", summary_text(one, "text"),
+                json_is_true(json_object_get(one, "holds")) ? "holds" : "MISSED",
+                json_number_value(json_object_get(one, "measured")));
+    return evidence;
 }
 
 /* ---- programs */
@@ -309,37 +258,30 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
     return summary;
 }
 
-/* The verdicts and thresholds are as they should be. */
-static int hold_evidence(struct lab *lab, const struct claim_step *step, const json_t *summary) {
-    const char *missing = NULL;
-
-    if (!evidence_has_struck(summary))
-        missing = "a fault did not strike before the last unit was sold";
-    else if (step->has_chain && !evidence_has_chain(summary))
-        missing = "no counterexample tells who freed whose lock";
-    if (missing != NULL)
-        fprintf(lab->to, "  %s\n", missing);
-    return missing == NULL ? EXIT_AS_EXPECTED : EXIT_UNEXPECTED;
-}
-
 static int show_step(struct lab *lab, const struct claim *claim, const struct claim_step *step) {
-    const size_t width = table_columns(lab->to);
     int exit_code = lab->stack == step->stack ? 0 : start_stack(lab, step->stack);
+    const char *missing = NULL;
+    struct evidence evidence;
     json_t *summary;
 
     if (exit_code != 0)
         return exit_code;
     fprintf(lab->to, "%s\n", step->label);
-    claim_print_commands(step, false, 2, width, lab->to);
+    claim_print_commands(step, false, INDENT, table_columns(lab->to), lab->to);
     (void)fflush(lab->to);
     summary = run_step(lab, claim, step, &exit_code);
     if (summary == NULL)
         return exit_code != 0 ? exit_code : EXIT_INTERNAL;
-    evidence_print(summary, 2, width, lab->to);
-    if (exit_code == 0)
-        exit_code = hold_evidence(lab, step, summary);
+    evidence = print_evidence(summary, lab->to);
     json_decref(summary);
-    return exit_code;
+    if (!evidence.has_struck)
+        missing = "a fault did not strike before the last unit was sold";
+    else if (step->has_chain && !evidence.has_chain)
+        missing = "no counterexample tells who freed whose lock";
+    if (exit_code != 0 || missing == NULL) /* the verdicts and thresholds are as they should be */
+        return exit_code;
+    fprintf(lab->to, "  %s\n", missing);
+    return EXIT_UNEXPECTED;
 }
 
 static int show_claim(struct lab *lab, const struct claim *claim) {
