@@ -9,56 +9,63 @@
 static struct strategy_item item = {.spec = "redis,ttl=2s,fail=after-read:pause=4s@100,work=2ms,"
                                             "fail=before-write:error"};
 static struct round drawn;
+static json_t *chart;
 
-static json_t *draw(void) {
-    json_t *chart;
-
-    drawn = (struct round){.item = &item,
-                           .items = 1,
-                           .recorder = recorder,
-                           .ledgers = &ledger,
-                           .verdict = verdict,
-                           .started_us = ledger_time_us("2026-11-21T10:01:02.000000Z")};
+static void draw(void) {
+    drawn.recorder = recorder;
+    drawn.verdict = verdict;
+    json_decref(chart);
     chart = chart_make(&drawn);
     assert_non_null(chart);
-    return chart;
 }
 
-static const json_t *part(const json_t *json, const char *a, const char *b) {
-    return json_object_get(json_object_get(json, a), b);
+static int set_up(void **state) {
+    drawn = (struct round){.item = &item,
+                           .items = 1,
+                           .ledgers = &ledger,
+                           .started_us = ledger_time_us("2026-11-21T10:01:02.000000Z")};
+    return verdict_set_up(state);
+}
+
+static int tear_down(void **state) {
+    json_decref(chart);
+    chart = NULL;
+    return verdict_tear_down(state);
+}
+
+static const json_t *part(const char *a, const char *b) {
+    return json_object_get(json_object_get(chart, a), b);
 }
 
 static json_int_t last_of(const json_t *line) {
     return json_integer_value(json_array_get(line, json_array_size(line) - 1));
 }
 
-static void test_stock_falls_as_orders_rise(void **state) {
-    json_t *chart;
+static json_int_t number(const char *key) {
+    return json_integer_value(json_object_get(chart, key));
+}
 
+static void test_stock_falls_as_orders_rise(void **state) {
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
     ledger.rows = &(struct ledger_row){.first_unit = 1, .initial = 10, .available = 7};
     ledger.row_count = 1;
-    chart = draw();
-    assert_int_equal(last_of(part(chart, "stock", "stock")), 7);
-    assert_int_equal(last_of(part(chart, "stock", "orders")), 3);
-    assert_int_equal(last_of(part(chart, "stock", "sold")), 3);
-    assert_int_equal(json_array_size(part(chart, "stock", "t")), CHART_STEPS);
+    draw();
+    assert_int_equal(last_of(part("stock", "stock")), 7);
+    assert_int_equal(last_of(part("stock", "orders")), 3);
+    assert_int_equal(last_of(part("stock", "sold")), 3);
+    assert_int_equal(json_array_size(part("stock", "t")), CHART_STEPS);
     assert_true(json_is_null(json_object_get(chart, "oversold_us")));
-    json_decref(chart);
 }
 
 static void test_oversell_is_where_orders_pass_the_stock(void **state) {
-    json_t *chart;
-
     ledger.initial = 2;
     for (int i = 0; i < 3; i++)
         sell(1);
     for (int i = 0; i < 3; i++)
         snprintf(orders[i].at, sizeof orders[i].at, "2026-11-21T10:01:02.00%c000Z", '1' + i);
-    chart = draw();
-    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_us")), 3000);
-    json_decref(chart);
+    draw();
+    assert_int_equal(number("oversold_us"), 3000);
 }
 
 /* A hundred units of the others would hide that the second product was sold twice. */
@@ -76,58 +83,46 @@ static void test_oversold_product_is_drawn_alone(void **state) {
                                  .sale_count = 2,
                                  .orders = bought,
                                  .order_count = 2}};
-    json_t *chart;
 
-    json_decref(draw());
     drawn.ledgers = ledgers;
     drawn.items = 2;
-    chart = chart_make(&drawn);
-    assert_non_null(chart);
-    assert_int_equal(json_integer_value(json_object_get(chart, "product")), 1);
-    assert_int_equal(json_integer_value(json_object_get(chart, "initial")), 1);
-    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_us")), 2000);
-    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_left")), 1);
-    assert_int_equal(last_of(part(chart, "stock", "orders")), 2);
-    json_decref(chart);
+    draw();
+    assert_int_equal(number("product"), 1);
+    assert_int_equal(number("initial"), 1);
+    assert_int_equal(number("oversold_us"), 2000);
+    assert_int_equal(number("oversold_left"), 1);
+    assert_int_equal(last_of(part("stock", "orders")), 2);
 }
 
-static json_int_t measured(const json_t *chart) {
+static json_int_t measured(void) {
     json_int_t count = 0;
     const json_t *row;
     size_t i;
 
-    json_array_foreach (part(chart, "latency", "rows"), i, row)
+    json_array_foreach (part("latency", "rows"), i, row)
         count += json_integer_value(json_array_get(row, 0));
     return count;
 }
 
 static void test_request_that_was_not_sent_has_no_response_time(void **state) {
-    json_t *chart;
-
     sell(1);
     request(RECORD_UNREACHED)->received_ns = 5 * MS;
-    chart = draw();
-    assert_int_equal(measured(chart), 1);
-    assert_int_equal(json_integer_value(part(chart, "scatter", "of")), 2);
-    json_decref(chart);
+    draw();
+    assert_int_equal(measured(), 1);
+    assert_int_equal(json_integer_value(part("scatter", "of")), 2);
 }
 
 /* As a history may tell it that was written by another hand. */
 static void test_answer_before_its_planned_time_is_drawn(void **state) {
-    json_t *chart;
-
     sell(1)->planned_ns = 3600 * 1000 * MS;
-    chart = draw();
-    assert_int_equal(measured(chart), 1);
-    assert_int_equal(json_integer_value(json_object_get(chart, "end_us")), 3600000000);
-    json_decref(chart);
+    draw();
+    assert_int_equal(measured(), 1);
+    assert_int_equal(number("end_us"), 3600000000);
 }
 
 /* One answer of three came after 6 s: what is drawn by planned time, and the lines of the stock, do
  * not wait for it. */
 static void test_axis_ends_where_its_data_ends(void **state) {
-    json_t *chart;
-
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
     recorder->records[0].received_ns = 6000 * MS;
@@ -135,64 +130,55 @@ static void test_axis_ends_where_its_data_ends(void **state) {
         memcpy(orders[i].at, "2026-11-21T10:01:02.800000Z", sizeof "2026-11-21T10:01:02.800000Z");
         memcpy(sales[i].at, orders[i].at, sizeof sales[i].at);
     }
-    chart = draw();
-    assert_int_equal(json_integer_value(json_object_get(chart, "end_us")), 6000000);
-    assert_int_equal(json_integer_value(json_object_get(chart, "planned_us")), 2000);
-    assert_int_equal(json_array_size(part(chart, "latency", "rows")), 1);
-    assert_int_equal(last_of(part(chart, "stock", "t")), 800000);
-    json_decref(chart);
+    draw();
+    assert_int_equal(number("end_us"), 6000000);
+    assert_int_equal(number("planned_us"), 2000);
+    assert_int_equal(json_array_size(part("latency", "rows")), 1);
+    assert_int_equal(last_of(part("stock", "t")), 800000);
 }
 
 static void test_ledger_times_are_moved_by_the_skew(void **state) {
-    json_t *chart;
-
     sell(1);
-    chart = draw(); /* sold at .123456, and the request ran for the first 3 ms */
-    assert_int_equal(json_integer_value(part(chart, "clock", "outside")), 1);
-    json_decref(chart);
+    draw(); /* sold at .123456, and the request ran for the first 3 ms */
+    assert_int_equal(json_integer_value(part("clock", "outside")), 1);
     drawn.ledger_skew_us = -122000;
-    chart = chart_make(&drawn);
-    assert_int_equal(json_integer_value(part(chart, "clock", "sales")), 1);
-    assert_int_equal(json_integer_value(part(chart, "clock", "outside")), 0);
-    json_decref(chart);
+    draw();
+    assert_int_equal(json_integer_value(part("clock", "sales")), 1);
+    assert_int_equal(json_integer_value(part("clock", "outside")), 0);
 }
 
 static void test_failpoints_are_named(void **state) {
-    json_t *chart;
-
     sell(1);
-    chart = draw();
+    draw();
     assert_string_equal(json_string_value(json_object_get(chart, "fail")),
                         "after-read:pause=4s@100, before-write:error");
-    json_decref(chart);
-}
-
-/* Instance 0 answers every millisecond but in the 300 ms after number 50; instance 1 always. */
-static void test_silent_instance_is_a_fault(void **state) {
-    const json_t *faults, *band;
-    json_t *chart;
-
-    (void)recorder_instance(recorder, "inventory-1");
-    (void)recorder_instance(recorder, "inventory-2");
-    for (int i = 0; i < 200; i++) {
-        struct record *record = sell(i + 1);
-
-        record->instance = (int16_t)(i % 2);
-        if (i % 2 == 0 && i >= 50)
-            record->received_ns += 300 * MS;
-    }
-    chart = draw();
-    faults = json_object_get(chart, "faults");
-    assert_int_equal(json_array_size(faults), 1);
-    band = json_array_get(faults, 0);
-    assert_int_equal(json_integer_value(json_array_get(band, 0)), 0);
-    assert_in_range(json_integer_value(json_array_get(band, 1)), 48000, 51500);
-    assert_int_equal(json_integer_value(json_array_get(band, 2)), 353000);
-    json_decref(chart);
 }
 
 static json_int_t number_in(const json_t *rows, size_t row, size_t place) {
     return json_integer_value(json_array_get(json_array_get(rows, row), place));
+}
+
+/* 200 units, by two instances in turns. */
+static void sell_by_two(void) {
+    (void)recorder_instance(recorder, "inventory-1");
+    (void)recorder_instance(recorder, "inventory-2");
+    for (int i = 0; i < 200; i++)
+        sell(i + 1)->instance = (int16_t)(i % 2);
+}
+
+/* Instance 0 answers every millisecond but in the 300 ms after number 50; instance 1 always. */
+static void test_silent_instance_is_a_fault(void **state) {
+    const json_t *faults;
+
+    sell_by_two();
+    for (int i = 50; i < 200; i += 2)
+        recorder->records[i].received_ns += 300 * MS;
+    draw();
+    faults = json_object_get(chart, "faults");
+    assert_int_equal(json_array_size(faults), 1);
+    assert_int_equal(number_in(faults, 0, 0), 0);
+    assert_in_range(number_in(faults, 0, 1), 48000, 51500);
+    assert_int_equal(number_in(faults, 0, 2), 353000);
 }
 
 /* The same silence, which is known; results of locks are for counterexamples alone. */
@@ -216,71 +202,53 @@ static void test_what_failed_on_purpose_is_not_inferred(void **state) {
                               .who = "redis",
                               .name = "kill"}};
     const json_t *known;
-    json_t *chart;
 
     test_silent_instance_is_a_fault(state);
     drawn.events = (struct event_list){1, events};
-    chart = chart_make(&drawn);
+    draw();
     assert_int_equal(json_array_size(json_object_get(chart, "faults")), 1);
-    json_decref(chart);
     drawn.events.count = 4;
-    chart = chart_make(&drawn);
+    draw();
     assert_int_equal(json_array_size(json_object_get(chart, "faults")), 0);
     known = json_object_get(chart, "events");
     assert_int_equal(json_array_size(known), 3);
-    assert_int_equal(json_integer_value(json_object_get(chart, "event_count")), 3);
+    assert_int_equal(number("event_count"), 3);
     assert_int_equal(number_in(known, 0, 1), 40000);
     assert_int_equal(number_in(known, 0, 2), 40000);
     assert_int_equal(number_in(known, 1, 2), 350000);
-    assert_int_equal(number_in(known, 2, 2), json_integer_value(json_object_get(chart, "end_us")));
+    assert_int_equal(number_in(known, 2, 2), number("end_us"));
     assert_string_equal(json_string_value(json_array_get(json_array_get(known, 2), 3)),
                         "redis kill");
-    json_decref(chart);
 }
 
 static void test_of_many_events_some_of_all_times_are_drawn(void **state) {
     struct event events[800];
     const json_t *known;
-    json_t *chart;
 
     sell(1);
-    json_decref(draw());
     for (int i = 0; i < 800; i++)
         events[i] = (struct event){.at_ns = i * MS, .kind = EVENT_FAILPOINT};
     drawn.events = (struct event_list){800, events};
-    chart = chart_make(&drawn);
+    draw();
     known = json_object_get(chart, "events");
     assert_in_range(json_array_size(known), 20, 40);
     assert_in_range(number_in(known, json_array_size(known) - 1, 1), 770000, 799000);
-    assert_int_equal(json_integer_value(json_object_get(chart, "event_count")), 800);
-    json_decref(chart);
+    assert_int_equal(number("event_count"), 800);
 }
 
 /* Instance 0 stops for a second, and instance 1 with it but for an answer in between. */
 static void test_fault_of_one_instance_is_not_told_of_all(void **state) {
-    json_t *chart;
-
-    (void)recorder_instance(recorder, "inventory-1");
-    (void)recorder_instance(recorder, "inventory-2");
-    for (int i = 0; i < 200; i++) {
-        struct record *record = sell(i + 1);
-
-        record->instance = (int16_t)(i % 2);
-        if (i >= 50)
-            record->received_ns += (i == 51 ? 500 : 1000) * MS;
-    }
-    chart = draw();
+    sell_by_two();
+    for (int i = 50; i < 200; i++)
+        recorder->records[i].received_ns += (i == 51 ? 500 : 1000) * MS;
+    draw();
     assert_int_equal(json_array_size(json_object_get(chart, "faults")), 1);
-    assert_int_equal(
-        json_integer_value(json_array_get(json_array_get(json_object_get(chart, "faults"), 0), 0)),
-        0);
-    json_decref(chart);
+    assert_int_equal(number_in(json_object_get(chart, "faults"), 0, 0), 0);
 }
 
 static void test_rare_outcomes_and_outliers_are_kept(void **state) {
     const size_t count = 20000;
     struct record *record;
-    json_t *chart;
     size_t i, rare = 0, slow = 0;
     const json_t *point;
 
@@ -295,23 +263,22 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
         record->sent_ns = record->planned_ns + 1000;
         record->received_ns = record->planned_ns + (n == 12345 ? 900 : 2) * MS;
     }
-    chart = draw();
-    assert_in_range(json_array_size(part(chart, "scatter", "points")), 500, CHART_POINTS);
-    json_array_foreach (part(chart, "scatter", "points"), i, point) {
+    draw();
+    assert_in_range(json_array_size(part("scatter", "points")), 500, CHART_POINTS);
+    json_array_foreach (part("scatter", "points"), i, point) {
         rare += json_integer_value(json_array_get(point, 2)) == 1;
         slow += json_integer_value(json_array_get(point, 1)) == 900000;
     }
     assert_int_equal(rare, 5);
     assert_int_equal(slow, 1);
-    assert_int_equal(json_integer_value(part(chart, "scatter", "of")), count);
-    json_decref(chart);
+    assert_int_equal(json_integer_value(part("scatter", "of")), count);
 }
 
 /* Two sales of unit 9, among 400 others: the picture has both, and no more than it may. */
 static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     const json_t *example, *op;
     size_t i, named = 0;
-    json_t *chart, *ops;
+    json_t *ops;
 
     for (int n = 0; n < 402; n++)
         sell(n == 200 || n == 203 ? 9 : n + 10);
@@ -320,7 +287,7 @@ static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     verdict.counterexample[0].ops = 2;
     memcpy(verdict.counterexample[0].order_id[0], ids[200], UUID_TEXT);
     memcpy(verdict.counterexample[0].order_id[1], ids[203], UUID_TEXT);
-    chart = draw();
+    draw();
     example = json_array_get(json_object_get(chart, "examples"), 0);
     ops = json_object_get(example, "ops");
     assert_in_range(json_array_size(ops), 150, CHART_OPS);
@@ -333,28 +300,21 @@ static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     }
     assert_int_equal(named, 2);
     assert_in_range(json_array_size(ops), 2, 6);
-    json_decref(chart);
 }
 
 static void test_round_without_anything_is_drawn(void **state) {
-    json_t *chart;
-
+    draw();
+    assert_int_equal(json_array_size(part("scatter", "points")), 0);
     drawn.ledgers = NULL;
-    chart = draw();
-    assert_int_equal(json_array_size(part(chart, "scatter", "points")), 0);
-    drawn.ledgers = NULL;
-    json_decref(chart);
-    chart = chart_make(&drawn);
-    assert_non_null(chart);
+    draw();
     assert_true(json_is_null(json_object_get(chart, "stock")));
-    json_decref(chart);
 }
 
 static void draw_if_possible(void *arg) {
-    json_t *chart = chart_make(&drawn);
+    json_t *made = chart_make(&drawn);
 
-    *(int *)arg += chart == NULL;
-    json_decref(chart);
+    *(int *)arg += made == NULL;
+    json_decref(made);
 }
 
 static void test_chart_is_whole_or_not_there(void **state) {
@@ -362,7 +322,7 @@ static void test_chart_is_whole_or_not_there(void **state) {
 
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
-    json_decref(draw());
+    draw();
     fault_each_allocation(draw_if_possible, &undrawn);
     assert_true(undrawn >= 5); /* faults, outcomes, points, latencies, ledgers */
 }
@@ -395,26 +355,28 @@ static void test_page_spells_what_would_end_its_script(void **state) {
     json_decref(run.summary);
 }
 
+#define DRAWN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        JUDGED(test_stock_falls_as_orders_rise),
-        JUDGED(test_oversell_is_where_orders_pass_the_stock),
-        JUDGED(test_oversold_product_is_drawn_alone),
-        JUDGED(test_axis_ends_where_its_data_ends),
-        JUDGED(test_request_that_was_not_sent_has_no_response_time),
-        JUDGED(test_answer_before_its_planned_time_is_drawn),
-        JUDGED(test_ledger_times_are_moved_by_the_skew),
-        JUDGED(test_failpoints_are_named),
-        JUDGED(test_silent_instance_is_a_fault),
-        JUDGED(test_what_failed_on_purpose_is_not_inferred),
-        JUDGED(test_of_many_events_some_of_all_times_are_drawn),
-        JUDGED(test_fault_of_one_instance_is_not_told_of_all),
-        JUDGED(test_rare_outcomes_and_outliers_are_kept),
-        JUDGED(test_counterexample_is_drawn_with_its_neighbours),
-        JUDGED(test_round_without_anything_is_drawn),
-        JUDGED(test_chart_is_whole_or_not_there),
-        JUDGED(test_violating_round_is_drawn_else_the_first),
-        JUDGED(test_page_spells_what_would_end_its_script),
+        DRAWN(test_stock_falls_as_orders_rise),
+        DRAWN(test_oversell_is_where_orders_pass_the_stock),
+        DRAWN(test_oversold_product_is_drawn_alone),
+        DRAWN(test_axis_ends_where_its_data_ends),
+        DRAWN(test_request_that_was_not_sent_has_no_response_time),
+        DRAWN(test_answer_before_its_planned_time_is_drawn),
+        DRAWN(test_ledger_times_are_moved_by_the_skew),
+        DRAWN(test_failpoints_are_named),
+        DRAWN(test_silent_instance_is_a_fault),
+        DRAWN(test_what_failed_on_purpose_is_not_inferred),
+        DRAWN(test_of_many_events_some_of_all_times_are_drawn),
+        DRAWN(test_fault_of_one_instance_is_not_told_of_all),
+        DRAWN(test_rare_outcomes_and_outliers_are_kept),
+        DRAWN(test_counterexample_is_drawn_with_its_neighbours),
+        DRAWN(test_round_without_anything_is_drawn),
+        DRAWN(test_chart_is_whole_or_not_there),
+        DRAWN(test_violating_round_is_drawn_else_the_first),
+        DRAWN(test_page_spells_what_would_end_its_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
