@@ -205,20 +205,19 @@ static void test_a_file_is_no_terminal(void **state) {
     (void)close(null);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_frame_is_drawn_over_the_last_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_words_take_the_place_of_the_view, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_forgotten_view_is_drawn_anew, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_narrower_terminal_has_wrapped_the_lines, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_stopped_terminal_stops_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_flush_gives_up_on_a_stopped_terminal, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_terminal_that_is_gone_is_no_error, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_full_pipe_stops_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_is_no_terminal, set_up, tear_down),
+        TEST(test_a_frame_is_drawn_over_the_last_one),
+        TEST(test_words_take_the_place_of_the_view),
+        TEST(test_a_forgotten_view_is_drawn_anew),
+        TEST(test_a_narrower_terminal_has_wrapped_the_lines),
+        TEST(test_a_stopped_terminal_stops_nobody),
+        TEST(test_a_flush_gives_up_on_a_stopped_terminal),
+        TEST(test_a_terminal_that_is_gone_is_no_error),
+        TEST(test_a_full_pipe_stops_nobody),
+        TEST(test_a_file_is_no_terminal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

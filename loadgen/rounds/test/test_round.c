@@ -119,21 +119,18 @@ static void test_a_replica_that_did_not_come_up_stops_nothing(void **state) {
     assert_false(is_down_in(1));
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_crashed_is_down_in_each_later_round, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_an_instance_that_sells_is_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_instance_that_answers_after_its_crash_is_up, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_an_answer_while_the_crash_is_written_down_is_no_sign_of_life, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_instance_that_is_up_is_enough, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_was_put_up_again_is_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_a_server_that_did_not_come_up_is_down_until_something_is_sold, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_replica_that_did_not_come_up_stops_nothing, set_up,
-                                        tear_down),
+        TEST(test_what_crashed_is_down_in_each_later_round),
+        TEST(test_an_instance_that_sells_is_up),
+        TEST(test_an_instance_that_answers_after_its_crash_is_up),
+        TEST(test_an_answer_while_the_crash_is_written_down_is_no_sign_of_life),
+        TEST(test_one_instance_that_is_up_is_enough),
+        TEST(test_what_was_put_up_again_is_up),
+        TEST(test_a_server_that_did_not_come_up_is_down_until_something_is_sold),
+        TEST(test_a_replica_that_did_not_come_up_stops_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,37 +286,26 @@ static void test_a_round_without_an_answer_has_no_part_in_the_spread(void **stat
 
 /* ---- thresholds */
 
-static bool holds(const char *text, double *measured) {
-    struct why why;
-
-    assert_int_equal(threshold_parse(text, &options.threshold_list, &why), 0);
-    make(8);
-    *measured = summary.outcomes[0].measured;
-    return summary.outcomes[0].holds;
-}
-
 static void test_every_round_has_to_keep_a_threshold(void **state) {
     static const size_t sold[ROUNDS] = {100, 90, 100, 110};
-    double measured;
+    static const struct {
+        const char *text;
+        bool holds;
+        double measured;
+    } cases[] = {{"sold>=90", true, 90},   {"sold>=91", false, 90},  {"sold<=110", true, 110},
+                 {"sold<105", false, 110}, {"sold==110", false, 90}, {"sold==90", false, 110},
+                 {"sold!=98", true, 100},  {"sold!=90", false, 90}};
+    struct why why;
 
     for (size_t i = 0; i < ROUNDS; i++)
         round_of(i)->recorder->by_outcome[RECORD_SOLD] = sold[i];
-    assert_true(holds("sold>=90", &measured));
-    assert_float_equal(measured, 90, 0);
-    assert_false(holds("sold>=91", &measured));
-    assert_float_equal(measured, 90, 0);
-    assert_true(holds("sold<=110", &measured));
-    assert_float_equal(measured, 110, 0);
-    assert_false(holds("sold<105", &measured));
-    assert_float_equal(measured, 110, 0);
-    assert_false(holds("sold==110", &measured));
-    assert_float_equal(measured, 90, 0);
-    assert_false(holds("sold==90", &measured));
-    assert_float_equal(measured, 110, 0);
-    assert_true(holds("sold!=98", &measured));
-    assert_float_equal(measured, 100, 0);
-    assert_false(holds("sold!=90", &measured));
-    assert_float_equal(measured, 90, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(threshold_parse(cases[i].text, &options.threshold_list, &why), 0);
+        make(8);
+        if (summary.outcomes[0].holds != cases[i].holds)
+            fail_msg("%s", cases[i].text);
+        assert_float_equal(summary.outcomes[0].measured, cases[i].measured, 0);
+    }
 }
 
 /* ---- the exit code */
