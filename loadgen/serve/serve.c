@@ -79,8 +79,8 @@ static int open_folder(const char *root, const char *folder) {
     return fd;
 }
 
-/* A descriptor to read it by, and its size; or a negative errno. It waits for no writer, should it be
- * a pipe. */
+/* A descriptor to read it by, and its size; or a negative errno. Without waiting for a writer,
+ * should it be a pipe. */
 static int serve_open(const char *root, const char *folder, const char *file, size_t *size) {
     int at = open_folder(root, folder);
     struct stat status;
@@ -126,7 +126,8 @@ static int serve_read_all(int fd, char *bytes, size_t size, size_t *length) {
     return 0;
 }
 
-/* All of it, NUL-terminated; free() it. 0, or a negative errno: -EFBIG for more than `most` bytes. */
+/* All of it, NUL-terminated; free() it. 0, or a negative errno: -EFBIG for more than `most` bytes.
+ */
 static int serve_read(const char *root, const char *folder, const char *file, size_t most,
                       char **bytes, size_t *length) {
     size_t size;

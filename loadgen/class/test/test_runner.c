@@ -1,5 +1,5 @@
-/* The program that the page starts: what it says, how it ends, that nothing of it stays, and what is
- * shown of it: one event whatever is in it. */
+/* The program that the page starts: what it says, how it ends, that nothing of it stays, and what
+ * is shown of it: one event whatever is in it. */
 #include "runner.h"
 #include "test.h"
 
