@@ -54,23 +54,18 @@ static void prepare_append(char line[LINE], const char *word) {
         (void)snprintf(line + used, LINE - used, " %s", word);
 }
 
-static bool prepare_has_option(const json_t *strategy, const char *option) {
-    size_t i;
-    json_t *other;
+static bool all_have_option(const json_t *strategies, const json_t *option) {
+    size_t i, j;
+    json_t *strategy, *other;
 
-    json_array_foreach (json_object_get(strategy, "options"), i, other)
-        if (strcmp(json_string_value(other) != NULL ? json_string_value(other) : "?", option) == 0)
-            return true;
-    return false;
-}
+    json_array_foreach (strategies, i, strategy) {
+        bool has_it = false;
 
-static bool all_have_option(const json_t *strategies, const char *option) {
-    size_t i;
-    json_t *strategy;
-
-    json_array_foreach (strategies, i, strategy)
-        if (!prepare_has_option(strategy, option))
+        json_array_foreach (json_object_get(strategy, "options"), j, other)
+            has_it = has_it || json_equal(other, option);
+        if (!has_it)
             return false;
+    }
     return true;
 }
 
@@ -82,8 +77,7 @@ static bool append_options(char line[LINE], const json_t *strategies, const json
     json_t *option;
 
     json_array_foreach (json_object_get(strategy, "options"), i, option)
-        if (json_is_string(option) &&
-            all_have_option(strategies, json_string_value(option)) == is_common) {
+        if (json_is_string(option) && all_have_option(strategies, option) == is_common) {
             prepare_append(line, json_string_value(option));
             has_any = true;
         }
