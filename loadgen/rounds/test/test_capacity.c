@@ -36,7 +36,11 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* 800 orders that took this lock, by two instances. */
+static void make(void) {
+    capacity_make(&result, &options, &capacity);
+}
+
+/* 800 orders that took this lock, by two instances; and what follows from them. */
 static void fill(enum record_lock lock, double hold_ms, double wait_ms, double last_ms) {
     total->costed = 800;
     total->by_outcome[RECORD_SOLD] = 800;
@@ -53,11 +57,11 @@ static void fill(enum record_lock lock, double hold_ms, double wait_ms, double l
         histogram_record(&total->hold, (int64_t)(hold_ms * (double)MS));
         histogram_record(&total->wait, (int64_t)(wait_ms * (double)MS));
     }
+    make();
 }
 
 static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
     fill(RECORD_LOCK_REDIS, 3, 800, 2600);
-    capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.bound, CAPACITY_LOCK);
     assert_int_equal(capacity.lanes, 1);
     assert_true(is_near(capacity.hold_ms, 3, 1e-6));
@@ -78,7 +82,6 @@ static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
 
 static void test_a_slow_handover_is_told(void **state) {
     fill(RECORD_LOCK_REDIS, 3, 800, 4000);
-    capacity_make(&result, &options, &capacity);
     assert_true(capacity.is_handover_slow);
     assert_true(is_near(capacity.reached, 0.6, 0.001));
     assert_true(is_near(capacity.handover_ms, 2, 0.001)); /* 200 turns a second, 3 ms held */
@@ -91,7 +94,6 @@ static void test_a_slow_handover_is_told(void **state) {
 /* The holds alone would let all through, and yet there was a queue. */
 static void test_a_handover_that_makes_a_queue_is_told(void **state) {
     fill(RECORD_LOCK_REDIS, 1, 300, 1500);
-    capacity_make(&result, &options, &capacity);
     assert_true(capacity.utilization < 1);
     assert_true(is_near(capacity.backlog, 0, 1e-6));
     assert_true(capacity.is_handover_slow);
@@ -100,7 +102,7 @@ static void test_a_handover_that_makes_a_queue_is_told(void **state) {
 static void test_an_offer_below_the_ceiling_leaves_none(void **state) {
     fill(RECORD_LOCK_REDIS, 3, 0.5, 1005);
     total->shards = 10;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_int_equal(capacity.lanes, 10);
     assert_true(is_near(capacity.busiest, 0.1, 1e-9));
     assert_true(is_near(capacity.ceiling, 3333, 1));
@@ -111,14 +113,12 @@ static void test_an_offer_below_the_ceiling_leaves_none(void **state) {
 
 static void test_an_offer_just_below_the_ceiling_is_told_to_wait_in_bursts(void **state) {
     fill(RECORD_LOCK_REDIS, 1, 0.5, 1005);
-    capacity_make(&result, &options, &capacity);
     assert_false(capacity.is_handover_slow);
     assert_non_null(strstr(capacity.sentence, "no queue that lasts, but 80 % busy"));
 }
 
 static void test_a_process_lock_has_a_lane_in_each_instance(void **state) {
     fill(RECORD_LOCK_LOCAL, 3, 100, 1300);
-    capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.lanes, 2);
     assert_true(is_near(capacity.ceiling, 666.7, 0.1));
     assert_non_null(strstr(capacity.sentence, "each of its 2 locks"));
@@ -128,11 +128,11 @@ static void test_products_have_locks_of_their_own(void **state) {
     fill(RECORD_LOCK_REDIS, 3, 1, 1000);
     options.shape.count = 1500;
     lap.items = options.shape.items = 4;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_int_equal(capacity.lanes, 4);
     assert_true(is_near(capacity.ceiling, 4 * 333.3, 1));
     options.shape.zipf = 1; /* 1 : 1/2 : 1/3 : 1/4 */
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_true(is_near(capacity.busiest, 0.48, 1e-6));
     assert_true(is_near(capacity.ceiling, 4 * 333.3, 1)); /* the others go on */
     assert_true(is_near(capacity.utilization, 1500 * 0.48 * 0.003, 0.001));
@@ -145,18 +145,17 @@ static void test_a_ramp_queues_only_where_it_is_above_the_ceiling(void **state) 
     options.shape.stages[0] = (struct plan_stage){2000 * MS, 0, 800};
     options.shape.stages[1] = (struct plan_stage){2000 * MS, 100, 100};
     options.shape.count = 1000;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_true(is_near(capacity.offered, 250, 1e-6));
     assert_true(is_near(capacity.backlog, 200, 1)); /* the triangle above 400 */
     options.shape.count = 2000;                     /* --requests: twice as dense */
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_true(is_near(capacity.backlog, 900, 2)); /* 1.5 s, up to 1,200 above */
 }
 
 static void test_without_a_lock_only_the_row_is_told(void **state) {
     strcpy(item.given, "atomic");
     fill(RECORD_LOCK_UNTOLD, 0, 0, 1000);
-    capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.bound, CAPACITY_ROW);
     assert_true(is_near(capacity.commit_p50_ms, 1, 0.01));
     assert_true(is_near(capacity.sold, 800, 1e-6));
@@ -165,20 +164,20 @@ static void test_without_a_lock_only_the_row_is_told(void **state) {
     assert_non_null(strstr(capacity.sentence, "orders meet at the stock row"));
     assert_non_null(strstr(capacity.sentence, "1.0 ms (p50)"));
     total->redis = 800;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_non_null(strstr(capacity.sentence, "orders meet in Redis; what sold one took 1.0 ms"));
 }
 
 static void test_replies_that_told_nothing_explain_nothing(void **state) {
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
     assert_string_equal(capacity.sentence, "");
     total->costed = 5; /* refusals, and nobody ever held the lock */
     total->locks[RECORD_LOCK_REDIS] = 5;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
     result.count = 0;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
 }
 
@@ -192,13 +191,12 @@ static void refuse(size_t count, double hold_ms) {
 /* The stock ends after 300 of 800: the others hold the lock for a fifth of the time. */
 static void test_only_holds_that_sold_make_the_ceiling(void **state) {
     fill(RECORD_LOCK_REDIS, 2.5, 400, 1000);
-    capacity_make(&result, &options, &capacity);
     assert_true(is_near(capacity.ceiling, 800, 0.1)); /* as many as were measured */
     total->sold_ns = 2000 * MS;
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_true(is_near(capacity.ceiling, 400, 0.1));
     refuse(500, 0.5);
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_true(is_near(capacity.hold_ms, 2.5, 1e-6));
     assert_true(is_near(capacity.unsold_hold_ms, 0.5, 1e-6));
     assert_true(is_near(capacity.ceiling, 400, 0.1));
@@ -210,7 +208,7 @@ static void test_the_queue_is_shorter_where_the_stock_ends(void **state) {
     total->hold.count = 300; /* the mean stays */
     total->hold.sum = 300 * 2.5 * (double)MS;
     refuse(500, 0.5);
-    capacity_make(&result, &options, &capacity);
+    make();
     /* 300 are served by 750 ms, when 600 have come; from then on 2,000 a second leave. */
     assert_true(is_near(capacity.backlog, 300, 3));
     assert_true(is_near(capacity.backlog_s, 0.75, 0.01));
@@ -221,7 +219,6 @@ static void test_the_queue_is_shorter_where_the_stock_ends(void **state) {
 /* An expired lease, or one who was stopped in his hold: the mean is of no use. */
 static void test_no_ceiling_is_told_that_was_passed(void **state) {
     fill(RECORD_LOCK_REDIS, 20, 5000, 8000); /* 50 a second, and 100 were sold */
-    capacity_make(&result, &options, &capacity);
     assert_true(capacity.is_overlapping);
     assert_true(capacity.ceiling >= capacity.turns);
     assert_null(strstr(capacity.sentence, "at most"));
@@ -236,7 +233,7 @@ static void test_a_long_wait_without_a_queue_is_told(void **state) {
     total->shards = 10;
     for (size_t i = 0; i < 760; i++)
         histogram_record(&total->wait, MS / 10); /* half of them do not wait */
-    capacity_make(&result, &options, &capacity);
+    make();
     assert_null(strstr(capacity.sentence, "no queue"));
     assert_non_null(strstr(capacity.sentence, "nobody would wait long for that alone, but some "
                                               "did; measured 800/s while it sold, p99 wait 1.8"));
@@ -297,7 +294,7 @@ static void test_no_sentence_contradicts_what_was_measured(void **state) {
         (void)tear_down(state);
         (void)set_up(state);
         fill_at_random();
-        capacity_make(&result, &options, &capacity);
+        make();
         assert_int_equal(capacity.bound, CAPACITY_LOCK);
         assert_true_to_what_was_measured(n);
     }
@@ -332,7 +329,7 @@ static void test_the_longest_wait_is_that_of_a_line(void **state) {
         total->hold.sum = (double)buyers * hold_ms * (double)MS;
         if (buyers < 800)
             refuse(800 - buyers, unsold_ms);
-        capacity_make(&result, &options, &capacity);
+        make();
         if (!is_near(capacity.longest_wait, expected, 0.01 + 0.02 * expected))
             fail_msg("%zu buyers, %.2f ms, %.2f ms: %.3f s, and it is %.3f s", buyers, hold_ms,
                      unsold_ms, capacity.longest_wait, expected);

@@ -1,12 +1,7 @@
 /* Fills the options by hand. */
 #include "options_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 void options_fill(struct options *options, const char *strategies, const char *expect) {
     static char empty[] = "", poisson[] = "poisson", uniform[] = "uniform", none[] = "0",

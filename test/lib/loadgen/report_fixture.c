@@ -105,12 +105,15 @@ void cost(struct recorder *total) {
     total->locks[RECORD_LOCK_REDIS] = 100;
 }
 
-void assert_says(const char *expected) {
-    char *text = printed(report_print);
-
-    if (strstr(text, expected) == NULL)
-        fail_msg("not said: %s\n%s", expected, text);
+/* What the report prints says it, or else not. */
+static void assert_said(char *text, const char *words, bool is_said) {
+    if ((strstr(text, words) != NULL) != is_said)
+        fail_msg("%s: %s\n%s", is_said ? "not said" : "said", words, text);
     free(text);
+}
+
+void assert_says(const char *expected) {
+    assert_said(printed(report_print), expected, true);
 }
 
 void assert_tells(const char *expected) {
@@ -123,15 +126,9 @@ void assert_tells(const char *expected) {
             *to++ = is_space ? ' ' : *at;
     }
     *to = '\0';
-    if (strstr(text, expected) == NULL)
-        fail_msg("not told: %s\n%s", expected, text);
-    free(text);
+    assert_said(text, expected, true);
 }
 
 void assert_silent_on(const char *word) {
-    char *text = printed(report_print);
-
-    if (strstr(text, word) != NULL)
-        fail_msg("said: %s\n%s", word, text);
-    free(text);
+    assert_said(printed(report_print), word, false);
 }

@@ -4,16 +4,11 @@
 
 #include "report.h"
 #include "table.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
