@@ -194,28 +194,8 @@ static uint64_t chance(const struct chart *chart, enum record_outcome outcome) {
     return ((share > RARE ? share : RARE) << 32) / count;
 }
 
-static size_t draw_lots(const struct chart *chart, struct lot *lots, size_t room) {
-    uint64_t chances[RECORD_OUTCOME_COUNT];
-    size_t count = 0;
-
-    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
-        chances[i] = chance(chart, (enum record_outcome)i);
-    for (size_t i = 0; i < chart->count && count < room; i++) {
-        const struct record *record = &chart->records[i];
-        uint32_t order = chart_hash(record->number);
-
-        if (is_timed(record) && order < chances[record->outcome])
-            lots[count++] = (struct lot){order / 2 + 1, record};
-    }
-    return count;
-}
-
-/* The slowest of each interval comes before all others. */
-static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
-    int64_t step_us = step_for(chart->planned_us, 10000, INTERVALS);
-    const struct record *slowest[INTERVALS + 1] = {NULL};
-    size_t count = 0;
-
+static void find_slowest(const struct chart *chart, int64_t step_us,
+                         const struct record *slowest[INTERVALS + 1]) {
     for (size_t i = 0; i < chart->count; i++) {
         const struct record *record = &chart->records[i], **at;
 
@@ -226,20 +206,33 @@ static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
         if (*at == NULL || latency_us(record) > latency_us(*at))
             *at = record;
     }
+}
+
+/* The slowest of each interval comes before all others. */
+static size_t draw_lots(const struct chart *chart, struct lot *lots, size_t room) {
+    const int64_t step_us = step_for(chart->planned_us, 10000, INTERVALS);
+    const struct record *slowest[INTERVALS + 1] = {NULL};
+    uint64_t chances[RECORD_OUTCOME_COUNT];
+    size_t count = 0;
+
+    find_slowest(chart, step_us, slowest);
     for (size_t i = 0; i <= INTERVALS; i++)
         if (slowest[i] != NULL)
             lots[count++] = (struct lot){0, slowest[i]};
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        chances[i] = chance(chart, (enum record_outcome)i);
+    for (size_t i = 0; i < chart->count && count < room; i++) {
+        const struct record *record = &chart->records[i];
+        uint32_t order = chart_hash(record->number);
+
+        if (is_timed(record) && order < chances[record->outcome] &&
+            slowest[interval_of(record, step_us)] != record)
+            lots[count++] = (struct lot){order / 2 + 1, record};
+    }
     return count;
 }
 
-static int by_record(const void *a, const void *b) {
-    const struct lot *x = a, *y = b;
-
-    if (x->record != y->record)
-        return x->record < y->record ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
-
+/* The most important first. */
 static int chart_by_order(const void *a, const void *b) {
     const struct lot *x = a, *y = b;
 
@@ -248,29 +241,14 @@ static int chart_by_order(const void *a, const void *b) {
     return (x->record > y->record) - (x->record < y->record);
 }
 
-/* Each record once, the most important first. */
-static size_t chart_settle(struct lot *lots, size_t count) {
-    size_t kept = 0;
-
-    qsort(lots, count, sizeof *lots, by_record);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || lots[i].record != lots[i - 1].record)
-            lots[kept++] = lots[i];
-    qsort(lots, kept, sizeof *lots, chart_by_order);
-    return kept < CHART_POINTS ? kept : CHART_POINTS;
-}
-
 static json_t *points_json(const struct chart *chart) {
     struct lot *lots = calloc(2 * CHART_POINTS, sizeof *lots);
     json_t *points = lots != NULL ? json_array() : NULL;
-    size_t count = 0;
+    size_t count = lots != NULL ? draw_lots(chart, lots, 2 * CHART_POINTS) : 0;
 
-    if (lots != NULL) {
-        count = draw_slowest(chart, lots);
-        count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
-        count = chart_settle(lots, count);
-    }
-    for (size_t i = 0; i < count; i++)
+    if (count > 0)
+        qsort(lots, count, sizeof *lots, chart_by_order);
+    for (size_t i = 0; i < count && i < CHART_POINTS; i++)
         json_text_append(&points,
                          json_pack("[I, I, i]", (json_int_t)(lots[i].record->planned_ns / CHART_US),
                                    (json_int_t)latency_us(lots[i].record),

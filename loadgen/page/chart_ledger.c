@@ -127,17 +127,9 @@ static void count_change(struct counts *counts, const struct change *change) {
     *change->left = sale->remaining;
 }
 
-/* The numbers of each step; NULL without memory. */
-struct lines {
-    json_t *t, *stock, *sold, *orders;
-};
-
-static void chart_append(struct lines *lines, int64_t at_us, const struct counts *counts) {
-    json_text_append(&lines->t, json_integer(at_us));
-    json_text_append(&lines->stock, json_integer(counts->stock));
-    json_text_append(&lines->sold, json_integer(counts->sold));
-    json_text_append(&lines->orders, json_integer(counts->orders));
-}
+/* The numbers of each step; each line is NULL without memory. */
+enum { LINE_T, LINE_STOCK, LINE_SOLD, LINE_ORDERS, LINES };
+static const char *const line_names[LINES] = {"t", "stock", "sold", "orders"};
 
 /* When the orders became more than the units, and what the stock row said then. */
 struct oversell {
@@ -154,7 +146,7 @@ static int64_t last_step_us(const struct chart *chart, const struct drawn *drawn
 }
 
 static struct oversell draw_steps(const struct chart *chart, const struct drawn *drawn,
-                                  struct lines *lines) {
+                                  json_t *lines[LINES]) {
     struct counts counts = {.stock = drawn->initial};
     struct oversell oversell = {.at_us = -1};
     const struct change *change = drawn->changes, *end = change + drawn->change_count;
@@ -169,7 +161,10 @@ static struct oversell draw_steps(const struct chart *chart, const struct drawn 
             if (oversell.at_us < 0 && counts.orders > drawn->initial)
                 oversell = (struct oversell){change->at_us, counts.stock};
         }
-        chart_append(lines, at_us, &counts);
+        json_text_append(&lines[LINE_T], json_integer(at_us));
+        json_text_append(&lines[LINE_STOCK], json_integer(counts.stock));
+        json_text_append(&lines[LINE_SOLD], json_integer(counts.sold));
+        json_text_append(&lines[LINE_ORDERS], json_integer(counts.orders));
     }
     return oversell;
 }
@@ -203,20 +198,18 @@ static json_t *chart_number_or_null(int64_t number) {
 /* The lines, and when the stock was oversold. NULL without memory. */
 static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
                           struct oversell *oversell) {
-    struct lines lines = {json_array(), json_array(), json_array(), json_array()};
+    json_t *lines[LINES] = {json_array(), json_array(), json_array(), json_array()};
     json_t *json = NULL;
 
     drawn->changes = calloc(drawn->change_count + 1, sizeof *drawn->changes);
     drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
     if (drawn->changes != NULL && drawn->left != NULL) {
         collect_changes(drawn);
-        *oversell = draw_steps(chart, drawn, &lines);
+        *oversell = draw_steps(chart, drawn, lines);
         json = json_object();
     }
-    json_text_set(&json, "t", lines.t);
-    json_text_set(&json, "stock", lines.stock);
-    json_text_set(&json, "sold", lines.sold);
-    json_text_set(&json, "orders", lines.orders);
+    for (size_t i = 0; i < LINES; i++)
+        json_text_set(&json, line_names[i], lines[i]);
     free(drawn->changes);
     free(drawn->left);
     return json;
