@@ -409,15 +409,6 @@ static bool is_of_one(const struct bands *bands, const struct band *all) {
     return false;
 }
 
-static void drop_explained(struct bands *bands) {
-    size_t kept = 0;
-
-    for (size_t i = 0; i < bands->count; i++)
-        if (bands->items[i].instance >= 0 || !is_of_one(bands, &bands->items[i]))
-            bands->items[kept++] = bands->items[i];
-    bands->count = kept;
-}
-
 /* Nothing came between answers `i - 1` and `i`. */
 static void look_at_gap(const struct answers *answers, size_t i, struct bands *bands) {
     int64_t from_us = i > 0 ? answers->spans[i - 1].ended_us : 0;
@@ -467,8 +458,8 @@ static json_t *band_json(const struct band *band) {
                      (json_int_t)band->to_us, (json_int_t)band->waiting);
 }
 
-/* An instance that stands still on purpose is drawn as such. */
-static void drop_known(const struct chart *chart, struct bands *bands) {
+/* What one instance explains, and what stands still on purpose, which is drawn as such. */
+static void drop_explained(const struct chart *chart, struct bands *bands) {
     size_t kept = 0;
 
     for (size_t i = 0; i < bands->count; i++) {
@@ -476,7 +467,9 @@ static void drop_known(const struct chart *chart, struct bands *bands) {
         const char *instance =
             band->instance >= 0 ? chart->round->recorder->instances[band->instance] : NULL;
 
-        if (!is_known(chart, instance, band->from_us, band->to_us))
+        /* Those of all instances come first, so none of one is gone yet. */
+        if ((instance != NULL || !is_of_one(bands, band)) &&
+            !is_known(chart, instance, band->from_us, band->to_us))
             bands->items[kept++] = *band;
     }
     bands->count = kept;
@@ -493,8 +486,7 @@ static json_t *chart_faults(const struct chart *chart) {
 
     for (int i = -1; i < instances && has_room; i++)
         look_at_instance(chart, &answers, i, last_us, &bands);
-    drop_explained(&bands);
-    drop_known(chart, &bands);
+    drop_explained(chart, &bands);
     for (size_t i = 0; i < bands.count; i++)
         json_text_append(&json, band_json(&bands.items[i]));
     free(answers.spans);

@@ -11,22 +11,6 @@
 
 /* ---- counts and histograms */
 
-static void result_add_cost(struct recorder *total, const struct recorder *round) {
-    histogram_add(&total->wait, &round->wait);
-    histogram_add(&total->hold, &round->hold);
-    total->unsold_hold_ns += round->unsold_hold_ns;
-    total->unsold_holds += round->unsold_holds;
-    histogram_add(&total->commit, &round->commit);
-    total->postgres += round->postgres;
-    total->redis += round->redis;
-    total->retries += round->retries;
-    total->costed += round->costed;
-    for (size_t i = 0; i < RECORD_LOCK_COUNT; i++)
-        total->locks[i] += round->locks[i];
-    if (round->shards > total->shards)
-        total->shards = round->shards;
-}
-
 /* The times of the last reply and sale add up, too: so that the rates of the total are the means
  * over the time that all rounds took. */
 static void add_recorder(struct recorder *total, const struct recorder *round) {
@@ -47,7 +31,19 @@ static void add_recorder(struct recorder *total, const struct recorder *round) {
     histogram_add(&total->latency, &round->latency);
     histogram_add(&total->service, &round->service);
     histogram_add(&total->lateness, &round->lateness);
-    result_add_cost(total, round);
+    histogram_add(&total->wait, &round->wait);
+    histogram_add(&total->hold, &round->hold);
+    total->unsold_hold_ns += round->unsold_hold_ns;
+    total->unsold_holds += round->unsold_holds;
+    histogram_add(&total->commit, &round->commit);
+    total->postgres += round->postgres;
+    total->redis += round->redis;
+    total->retries += round->retries;
+    total->costed += round->costed;
+    for (size_t i = 0; i < RECORD_LOCK_COUNT; i++)
+        total->locks[i] += round->locks[i];
+    if (round->shards > total->shards)
+        total->shards = round->shards;
     for (size_t i = 0; i < round->instance_count; i++)
         (void)recorder_instance(total, round->instances[i]);
 }

@@ -108,46 +108,27 @@ bool serve_has(const char *root, const char *folder, const char *file) {
     return fd >= 0 && close(fd) == 0;
 }
 
-/* A file that grows meanwhile is cut where it was. */
-static int serve_read_all(int fd, char *bytes, size_t size, size_t *length) {
-    *length = 0;
-    while (*length < size) {
-        ssize_t part = read(fd, bytes + *length, size - *length);
-
-        if (part < 0 && errno == EINTR)
-            continue;
-        if (part < 0)
-            return -errno;
-        if (part == 0)
-            break;
-        *length += (size_t)part;
-    }
-    bytes[*length] = '\0';
-    return 0;
-}
-
-/* All of it, NUL-terminated; free() it. 0, or a negative errno: -EFBIG for more than `most` bytes.
- */
+/* All of it, NUL-terminated; free() it. A file that grows meanwhile is cut where it was. 0, or a
+ * negative errno: -EFBIG for more than `most` bytes. */
 static int serve_read(const char *root, const char *folder, const char *file, size_t most,
                       char **bytes, size_t *length) {
     size_t size;
     int fd = serve_open(root, folder, file, &size);
-    int rc = fd;
+    FILE *from = fd >= 0 ? fdopen(fd, "r") : NULL;
+    int rc = 0;
 
     *bytes = NULL;
-    if (fd < 0)
-        return rc;
+    if (from == NULL && fd >= 0)
+        (void)close(fd);
+    if (from == NULL)
+        return fd < 0 ? fd : -ENOMEM;
     if (size > most)
         rc = -EFBIG;
-    else if ((*bytes = malloc(size + 1)) == NULL)
+    else if ((*bytes = calloc(1, size + 1)) == NULL)
         rc = -ENOMEM;
-    else
-        rc = serve_read_all(fd, *bytes, size, length);
-    if (rc != 0) {
-        free(*bytes);
-        *bytes = NULL;
-    }
-    (void)close(fd);
+    else if ((*length = fread(*bytes, 1, size, from)) < size && ferror(from))
+        rc = -EIO;
+    (void)fclose(from);
     return rc;
 }
 
