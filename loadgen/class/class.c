@@ -254,7 +254,7 @@ static void on_stop(struct http_exchange *exchange, void *data) {
     (void)data;
     if (!is_trusted(exchange))
         return;
-    runner_stop(&room.runner);
+    runner_stop(&room.runner, GRACE_MS);
     reply_json(exchange, 202, json_pack("{s:b}", "is_running", room.runner.is_running));
 }
 
@@ -316,17 +316,15 @@ static void class_on_signal(void *data, int number) {
     (void)data;
     if (!is_for_server)
         (void)uv_kill(uv_os_getpid(), SIGTERM);
-    else if (room.is_ending)
-        runner_kill(&room.runner);
     else
-        runner_stop(&room.runner);
+        runner_stop(&room.runner, room.is_ending ? 0 : GRACE_MS);
     room.is_ending = room.is_ending || is_for_server;
 }
 
 /* The program that runs keeps the loop alive until it has ended. */
 static void class_on_drained(void) {
     room.is_ending = room.is_drained = true;
-    runner_stop(&room.runner);
+    runner_stop(&room.runner, GRACE_MS);
     if (!room.runner.is_running)
         interrupts_close(&room.interrupts);
 }
@@ -371,7 +369,7 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
         return EXIT_INTERNAL;
     }
     (void)mkdir(serve_root(options), 0777); /* its first run is to come */
-    runner_init(&room.runner, loop, class_on_end, GRACE_MS);
+    runner_init(&room.runner, loop, class_on_end);
     interrupts_watch(&room.interrupts, loop, class_on_signal, NULL);
     exit_code = serve(loop, options, to, &more);
     interrupts_close(&room.interrupts); /* when nothing was served */

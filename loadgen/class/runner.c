@@ -115,22 +115,22 @@ static void signal_group(const struct runner *runner, int number) {
         (void)uv_kill(-runner->process.pid, number);
 }
 
-void runner_kill(struct runner *runner) {
-    signal_group(runner, SIGKILL);
-}
-
 static void on_grace_over(uv_timer_t *timer) {
-    runner_kill(timer->data);
+    signal_group(timer->data, SIGKILL);
 }
 
-void runner_stop(struct runner *runner) {
-    if (!runner->is_running || runner->has_exited || runner->is_stopping)
+void runner_stop(struct runner *runner, uint64_t grace_ms) {
+    if (!runner->is_running || runner->has_exited)
         return;
-    runner->is_stopping = true;
-    runner_put(runner, "is_stopping", json_true());
-    runner->version++;
-    (void)uv_timer_start(&runner->grace, on_grace_over, runner->grace_ms, 0);
-    signal_group(runner, SIGINT);
+    if (!runner->is_stopping) {
+        runner->is_stopping = true;
+        runner_put(runner, "is_stopping", json_true());
+        runner->version++;
+        (void)uv_timer_start(&runner->grace, on_grace_over, grace_ms, 0);
+        signal_group(runner, SIGINT);
+    }
+    if (grace_ms == 0)
+        signal_group(runner, SIGKILL);
 }
 
 /* What it has left behind in its group dies with it, so both pipes end. */
@@ -165,7 +165,7 @@ static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
     if (runner->said.length + (size_t)length > RUNNER_OUTPUT_MAX ||
         (length > 0 && !buffer_append(&runner->said, buf->base, (size_t)length))) {
         runner->is_too_much = true;
-        runner_kill(runner);
+        signal_group(runner, SIGKILL);
     }
 }
 
@@ -218,8 +218,8 @@ static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
 
 /* ---- its start */
 
-void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void), uint64_t grace_ms) {
-    *runner = (struct runner){.loop = loop, .on_end = on_end, .grace_ms = grace_ms};
+void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void)) {
+    *runner = (struct runner){.loop = loop, .on_end = on_end};
     show_anew(runner, json_null(), json_null());
 }
 

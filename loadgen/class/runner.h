@@ -45,18 +45,16 @@ struct runner {
     json_t *shown;
     uint64_t version;     /* of `shown`: 1 and more */
     void (*on_end)(void); /* all is over, runner_start() may be called again */
-    uint64_t grace_ms;    /* from SIGINT to SIGKILL */
 };
 
-void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void), uint64_t grace_ms);
+void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void));
 /* Start `path` with the lesson's words. Only when it is not running. 0, and then on_end() is called
  * once, later, on the loop; or a negative libuv code, and then it is not. */
 __attribute__((warn_unused_result)) int runner_start(struct runner *runner, const char *path,
                                                      struct lesson *lesson);
-/* Ask it to end by SIGINT, and after grace_ms make it. Any number of times. */
-void runner_stop(struct runner *runner);
-/* SIGKILL, for all of its group. */
-void runner_kill(struct runner *runner);
+/* Ask it to end by SIGINT, and after `grace_ms` make it, by SIGKILL for all of its group. Any number
+ * of times: only the first sets the time, but 0 makes it now. */
+void runner_stop(struct runner *runner, uint64_t grace_ms);
 /* What is shown, as a server-sent event; free() it. NULL without memory. */
 __attribute__((warn_unused_result)) char *runner_event(const struct runner *runner, size_t *length);
 /* Only when it is not running. */

@@ -361,6 +361,12 @@ static bool chart_is_lost(const struct record *record) {
            (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
 }
 
+static int by_end(const void *a, const void *b) {
+    const struct span *x = a, *y = b;
+
+    return (x->ended_us > y->ended_us) - (x->ended_us < y->ended_us);
+}
+
 static void collect_answers(const struct chart *chart, int instance, struct answers *answers) {
     answers->instance = instance;
     answers->count = answers->lost_count = 0;
@@ -373,7 +379,7 @@ static void collect_answers(const struct chart *chart, int instance, struct answ
         else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
             answers->spans[answers->count++] = span;
     }
-    qsort(answers->spans, answers->count, sizeof *answers->spans, chart_by_number);
+    qsort(answers->spans, answers->count, sizeof *answers->spans, by_end);
 }
 
 /* Count a request that was in flight for long enough in from .. to. */

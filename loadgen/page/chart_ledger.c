@@ -30,7 +30,8 @@ static const struct ledger_sale *chart_sale(const struct round *round, uint32_t 
     return ledger_find_sale(&round->ledgers[item], order_id);
 }
 
-int chart_by_number(const void *a, const void *b) {
+/* For qsort(), of what begins with an int64_t. */
+static int chart_by_number(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);

@@ -32,7 +32,4 @@ void chart_set_stock(const struct chart *chart, json_t **json);
 /* A new reference, or NULL without memory. */
 json_t *chart_examples(struct chart *chart);
 
-/* For qsort(), of what is or begins with an int64_t. */
-int chart_by_number(const void *a, const void *b);
-
 #endif

@@ -21,7 +21,7 @@ static void on_end(void) {
 static int set_up(void **state) {
     ends = 0;
     assert_int_equal(uv_loop_init(&loop), 0);
-    runner_init(&runner, &loop, on_end, 100);
+    runner_init(&runner, &loop, on_end);
     return runner.shown == NULL;
 }
 
@@ -95,11 +95,10 @@ static void test_too_much_output_ends_it(void **state) {
 }
 
 static void test_it_is_asked_to_end_first(void **state) {
-    runner.grace_ms = 20000;
     start("trap 'echo judged >&2; exit 130' INT; echo ready >&2; while :; do sleep 0.01; done");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
-    runner_stop(&runner);
-    runner_stop(&runner);
+    runner_stop(&runner, 20000);
+    runner_stop(&runner, 100);
     end();
     assert_true(runner.is_stopping);
     assert_int_equal(runner.exit_code, 130);
@@ -110,7 +109,7 @@ static void test_it_is_asked_to_end_first(void **state) {
 static void test_nothing_of_its_group_stays(void **state) {
     start("trap '' INT; (trap '' INT; sleep 60) & echo ready >&2; wait");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
-    runner_stop(&runner);
+    runner_stop(&runner, 100);
     end();
     assert_int_equal(runner.signal, SIGKILL);
 }
@@ -126,7 +125,7 @@ static void test_what_cannot_be_started_is_told(void **state) {
     struct lesson lesson = {.words = {name}};
 
     assert_int_equal(runner_start(&runner, "/nowhere/nothing", &lesson), UV_ENOENT);
-    runner_stop(&runner);
+    runner_stop(&runner, 100);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_false(runner.is_running);
     assert_int_equal(ends, 0);
@@ -160,7 +159,7 @@ static void test_rounds_stay_and_the_newest_line_is_live(void **state) {
                  "\"live\":{\"strategy\":\"b\",\"sold\":3},"
                  "\"rounds\":[{\"strategy\":\"a\",\"sold\":2,\"verdict\":\"VALID\"}],"
                  "\"ended\":null}");
-    runner_kill(&runner);
+    runner_stop(&runner, 0);
     end();
 }
 
@@ -168,7 +167,7 @@ static void test_what_is_no_progress_is_not_shown(void **state) {
     start("printf '{\\n{}\\n{\"strategy\":7}\\nnext\\n' >&2; sleep 60");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
     assert_int_equal(runner.version, 2);
-    runner_kill(&runner);
+    runner_stop(&runner, 0);
     end();
 }
 
@@ -176,7 +175,7 @@ static void test_the_end_is_told_and_the_next_begins_anew(void **state) {
     start("trap 'echo why >&2; exit 1' INT; echo '{\"strategies\":[],\"folder\":\"results/x\"}'; "
           "while :; do sleep 0.01; done");
     WAIT_FOR(&loop, runner.said.length > 0);
-    runner_stop(&runner);
+    runner_stop(&runner, 20000);
     assert_true(json_is_true(json_object_get(runner.shown, "is_stopping")));
     end();
     expect_shown(
