@@ -394,7 +394,7 @@ static void print_stack(const struct claim_stack *stack, size_t indent, size_t w
     put_flags(&line, stack->arguments);
 }
 
-static void print_run(const struct claim_step *step, size_t indent, size_t width, FILE *to) {
+static void claim_print_run(const struct claim_step *step, size_t indent, size_t width, FILE *to) {
     struct line line = {to, indent, width, 0};
 
     claim_text_put(&line, "scripts/loadgen");
@@ -405,7 +405,7 @@ void claim_print_commands(const struct claim_step *step, bool has_stack, size_t 
                           size_t width, FILE *to) {
     if (!has_stack)
         print_stack(step->stack, indent, width, to);
-    print_run(step, indent, width, to);
+    claim_print_run(step, indent, width, to);
 }
 
 /* ---- the list */

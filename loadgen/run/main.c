@@ -266,7 +266,7 @@ static void conduct(void *arg) {
     interrupts_close(&run->interrupts);
 }
 
-static void run_on_signal(void *data, int number) {
+static void loadgen_on_signal(void *data, int number) {
     static const char told[] =
         "loadgen: interrupted: judging what there is; once more to stop at once\n";
     struct run *run = data;
@@ -304,14 +304,14 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     live_init(&run.live, loop, live_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
-    interrupts_watch(&run.interrupts, loop, run_on_signal, &run);
+    interrupts_watch(&run.interrupts, loop, loadgen_on_signal, &run);
     if (fiber_start(conduct, &run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     (void)uv_run(loop, UV_RUN_DEFAULT);
     return run.exit_code;
 }
 
-static int run(uv_loop_t *loop, struct options *options, FILE *to) {
+static int obey(uv_loop_t *loop, struct options *options, FILE *to) {
     switch (options->command) {
     case COMMAND_CHECK:
     case COMMAND_DIFF:
@@ -346,7 +346,7 @@ static int run_to(struct options *options, FILE *to) {
         complain("loadgen", "no event loop can be made: %s", uv_strerror(exit_code));
         return EXIT_INTERNAL;
     }
-    exit_code = run(&loop, options, to);
+    exit_code = obey(&loop, options, to);
     fiber_cleanup();
     (void)uv_loop_close(&loop);
     return exit_code;

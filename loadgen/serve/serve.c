@@ -366,7 +366,7 @@ static void serve_print_title(const char *root, const char *folder, const json_t
     fputs("</p>\n", to);
 }
 
-static void print_run(const char *root, const char *folder, FILE *to) {
+static void serve_print_run(const char *root, const char *folder, FILE *to) {
     struct why why;
     json_t *summary = serve_load(root, folder, &why);
     const char *command = summary_text(summary, "command");
@@ -416,7 +416,7 @@ static int print_list(const char *root, size_t from, FILE *to) {
     if (from > count)
         from = count;
     for (size_t i = from; i < count && i < from + RUNS_A_PAGE; i++)
-        print_run(root, folders[i]->d_name, to);
+        serve_print_run(root, folders[i]->d_name, to);
     serve_print_others(from, count, to);
     fputs("</body>\n</html>\n", to);
     serve_list_free(folders, count);
