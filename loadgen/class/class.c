@@ -39,7 +39,7 @@ static struct {
     uv_loop_t *loop;
     const struct options *options;
     FILE *to;
-    char folder[PATH_MAX]; /* of this program, and of lab */
+    char lab[PATH_MAX]; /* the program, beside this one */
     struct guard guard;
     struct runner runner;
     unsigned watchers;
@@ -75,11 +75,6 @@ static void reply_json(struct http_exchange *exchange, int status, json_t *json)
 }
 
 /* ---- what is there */
-
-static void path_of(const char *program, char path[PATH_MAX]) {
-    if (snprintf(path, PATH_MAX, "%s/%s", room.folder, program) >= PATH_MAX)
-        path[0] = '\0';
-}
 
 static void class_reply_text(struct http_exchange *exchange, const char *content_type,
                              const char *text) {
@@ -129,7 +124,6 @@ static json_t *fetch_strategies(struct why *why) {
 
 static void on_setup(struct http_exchange *exchange, void *data) {
     struct why why = {""};
-    char lab[PATH_MAX];
     json_t *setup, *strategies;
 
     (void)data;
@@ -137,8 +131,7 @@ static void on_setup(struct http_exchange *exchange, void *data) {
         return;
     strategies = fetch_strategies(&why);
     setup = lesson_setup();
-    path_of("lab", lab);
-    (void)json_object_set_new(setup, "has_lab", json_boolean(access(lab, X_OK) == 0));
+    (void)json_object_set_new(setup, "has_lab", json_boolean(access(room.lab, X_OK) == 0));
     (void)json_object_set_new(setup, "problem",
                               strategies == NULL ? json_string(why.text) : json_null());
     (void)json_object_set_new(setup, "strategies", strategies != NULL ? strategies : json_array());
@@ -204,12 +197,9 @@ static bool is_free(struct http_exchange *exchange) {
 }
 
 static void class_start(struct http_exchange *exchange, struct lesson *lesson) {
-    char path[PATH_MAX] = "/proc/self/exe";
-    int rc;
+    const char *path = lesson->kind == LESSON_RUN ? "/proc/self/exe" : room.lab;
+    int rc = runner_start(&room.runner, path, lesson);
 
-    if (lesson->kind == LESSON_EXPLORE)
-        path_of("lab", path);
-    rc = runner_start(&room.runner, path, lesson);
     if (rc != 0)
         http_reply_error(exchange, 500, "not_started", "%s could not be started: %s",
                          lesson->words[0], uv_strerror(rc));
@@ -218,8 +208,8 @@ static void class_start(struct http_exchange *exchange, struct lesson *lesson) {
 }
 
 static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
-    const struct lesson_place place = {
-        .program = "loadgen", .target = room.options->target, .results = serve_root(room.options)};
+    const struct lesson_place place = {.target = room.options->target,
+                                       .results = serve_root(room.options)};
     struct lesson lesson;
     struct why why;
     json_t *asked, *strategies;
@@ -329,17 +319,17 @@ static void class_on_drained(void) {
         interrupts_close(&room.interrupts);
 }
 
-static int find_own_folder(void) {
-    ssize_t length = readlink("/proc/self/exe", room.folder, sizeof room.folder - 1);
+static int find_lab(void) {
+    ssize_t length = readlink("/proc/self/exe", room.lab, sizeof room.lab - strlen("lab") - 1);
     char *name;
 
     if (length <= 0)
         return -1;
-    room.folder[length] = '\0';
-    name = strrchr(room.folder, '/');
+    room.lab[length] = '\0';
+    name = strrchr(room.lab, '/');
     if (name == NULL)
         return -1;
-    *name = '\0';
+    strcpy(name, "/lab");
     return 0;
 }
 
@@ -364,7 +354,7 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     room.loop = loop;
     room.options = options;
     room.to = to;
-    if (find_own_folder() != 0 || guard_init(&room.guard, options->listen) != 0) {
+    if (find_lab() != 0 || guard_init(&room.guard, options->listen) != 0) {
         fprintf(stderr, "loadgen: no random bytes, or no /proc\n");
         return EXIT_INTERNAL;
     }

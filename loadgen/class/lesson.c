@@ -216,7 +216,7 @@ static int lesson_read_run(const json_t *asked, const json_t *strategies,
         return why_set(why, "\"fault\" is none of the page's");
     if (values[REQUESTS] > values[RATE] * DEMAND_MOST_S)
         return why_set(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
-    lesson_add(lesson, "%s", place->program);
+    lesson_add(lesson, "loadgen");
     add_text(lesson, "--strategy", lesson->title);
     add_number(lesson, "--rate", values[RATE]);
     add_number(lesson, "--requests", values[REQUESTS]);

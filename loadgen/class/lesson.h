@@ -25,7 +25,7 @@ struct lesson {
 
 /* Where a run goes. */
 struct lesson_place {
-    const char *program, *target, *results;
+    const char *target, *results;
 };
 
 /* What can be asked for: {"run":{"rate":[least,most,usual],...},"explore":{...},

@@ -72,12 +72,9 @@ static json_t *outcome_rows(const struct chart *chart, int64_t step_us) {
 /* A bar for each second, or each 100 ms of a short round. */
 static json_t *chart_outcomes(const struct chart *chart, json_t *names) {
     int64_t step_us = chart->end_us <= 12000000 ? 100000 : step_for(chart->end_us, 1000000, 400);
-    json_t *json = json_object();
 
-    json_text_set(&json, "step_us", json_integer(step_us));
-    json_text_set(&json, "rows", outcome_rows(chart, step_us));
-    json_text_set(&json, "names", json_incref(names));
-    return json;
+    return JSON_TEXT_OBJECT({"step_us", json_integer(step_us)},
+                            {"rows", outcome_rows(chart, step_us)}, {"names", json_incref(names)});
 }
 
 static bool is_timed(const struct record *record) {
@@ -162,11 +159,9 @@ static int64_t interval_us(const struct chart *chart) {
 
 static json_t *latency(const struct chart *chart) {
     int64_t step_us = interval_us(chart);
-    json_t *json = json_object();
 
-    json_text_set(&json, "step_us", json_integer(step_us));
-    json_text_set(&json, "rows", latency_rows(chart, step_us));
-    return json;
+    return JSON_TEXT_OBJECT({"step_us", json_integer(step_us)},
+                            {"rows", latency_rows(chart, step_us)});
 }
 
 /* ---- single requests, as points */
@@ -258,15 +253,12 @@ static json_t *points_json(const struct chart *chart) {
 }
 
 static json_t *scatter(const struct chart *chart, json_t *names) {
-    json_t *json = json_object();
     json_int_t timed = 0;
 
     for (size_t i = 0; i < chart->count; i++)
         timed += is_timed(&chart->records[i]);
-    json_text_set(&json, "of", json_integer(timed));
-    json_text_set(&json, "points", points_json(chart));
-    json_text_set(&json, "names", json_incref(names));
-    return json;
+    return JSON_TEXT_OBJECT({"of", json_integer(timed)}, {"points", points_json(chart)},
+                            {"names", json_incref(names)});
 }
 
 /* ---- events: failpoints that fired, and servers that were down */

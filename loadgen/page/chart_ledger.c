@@ -389,21 +389,17 @@ static json_t *example_events(const struct chart *chart, const struct counterexa
 
 static json_t *example_json(struct chart *chart, const struct counterexample *example) {
     struct proof proof = {.example = example};
-    json_t *json = json_object();
     json_int_t of = 0;
 
     locate(chart, &proof);
     for (size_t i = 0; i < chart->count; i++)
         of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
-    json_text_set(&json, "anomaly", json_string(anomaly_name(example->anomaly)));
-    json_text_set(&json, "lines",
-                  json_text_array(example->line[0], sizeof example->line[0], example->lines));
-    json_text_set(&json, "item", json_integer(example->item));
-    json_text_set(&json, "shard", json_integer(example->shard));
-    json_text_set(&json, "of", json_integer(of));
-    json_text_set(&json, "ops", ops_json(chart, &proof));
-    json_text_set(&json, "events", example_events(chart, example));
-    return json;
+    return JSON_TEXT_OBJECT(
+        {"anomaly", json_string(anomaly_name(example->anomaly))},
+        {"lines", json_text_array(example->line[0], sizeof example->line[0], example->lines)},
+        {"item", json_integer(example->item)}, {"shard", json_integer(example->shard)},
+        {"of", json_integer(of)}, {"ops", ops_json(chart, &proof)},
+        {"events", example_events(chart, example)});
 }
 
 json_t *chart_examples(struct chart *chart) {

@@ -10,7 +10,7 @@
 #define RUN      "{\"strategies\":[\"none\",\"redis\"]," RUN_REST "\"none\"}"
 #define BOUND    "\"orders\":3,\"instances\":2,\"stock\":1,\"preemptions\":0"
 
-static const struct lesson_place place = {"loadgen", "http://127.0.0.1:8000", "results"};
+static const struct lesson_place place = {"http://127.0.0.1:8000", "results"};
 static json_t *table;
 static struct lesson lesson;
 static struct why why;
@@ -141,7 +141,7 @@ static void test_all_else_is_refused_with_a_reason(void **state) {
 
 static void test_what_does_not_fit_is_refused(void **state) {
     static char path[5000];
-    const struct lesson_place far = {"loadgen", "http://127.0.0.1:8000", path};
+    const struct lesson_place far = {"http://127.0.0.1:8000", path};
     json_t *asked = json_loads(RUN, 0, NULL);
 
     memset(path, 'x', sizeof path - 1);
