@@ -323,7 +323,7 @@ struct line {
     size_t indent, width, column; /* column 0: nothing is printed yet */
 };
 
-static void claim_text_put(struct line *line, const char *words) {
+static void claim_put(struct line *line, const char *words) {
     size_t length = strlen(words);
 
     if (line->column == 0) {
@@ -358,7 +358,7 @@ static const char *put_flag(struct line *line, const char *at) {
         at += *at == ' ';
     } while (*at != '\0' && *at != '-');
     if (fclose(to) == 0)
-        claim_text_put(line, words);
+        claim_put(line, words);
     free(words);
     return at;
 }
@@ -381,7 +381,7 @@ static void put_variable(struct line *line, const char *variable) {
     fwrite(variable, 1, name, to);
     shell_word_print(variable + name, strlen(variable + name), to);
     if (fclose(to) == 0)
-        claim_text_put(line, text);
+        claim_put(line, text);
     free(text);
 }
 
@@ -390,14 +390,14 @@ static void print_stack(const struct claim_stack *stack, size_t indent, size_t w
 
     for (size_t i = 0; i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
         put_variable(&line, stack->variables[i]);
-    claim_text_put(&line, "scripts/stack up");
+    claim_put(&line, "scripts/stack up");
     put_flags(&line, stack->arguments);
 }
 
 static void claim_print_run(const struct claim_step *step, size_t indent, size_t width, FILE *to) {
     struct line line = {to, indent, width, 0};
 
-    claim_text_put(&line, "scripts/loadgen");
+    claim_put(&line, "scripts/loadgen");
     put_flags(&line, step->run);
 }
 

@@ -113,40 +113,44 @@ static void live_look(struct live *live, struct live_snapshot *snapshot) {
     take_sample(live, snapshot);
 }
 
-static void say_json(struct live *live, const struct live_snapshot *snapshot) {
-    char *line = live_json(snapshot);
+/* Of a round that has ended a line stays. */
+static void live_write(struct live *live, const struct live_snapshot *snapshot) {
+    struct live_frame frame;
+    char text[sizeof frame.text + 1], *json;
 
-    if (line != NULL)
-        screen_say(&live->screen, line);
-    free(line);
+    if (live->mode == LIVE_JSON) {
+        json = live_json(snapshot);
+        if (json != NULL)
+            screen_say(&live->screen, json);
+        free(json);
+        return;
+    }
+    if (live->mode == LIVE_VIEW)
+        screen_size(&live->screen, &live->style.columns, &live->style.rows);
+    if (live->mode == LIVE_VIEW || snapshot->verdict != NULL)
+        live_draw(snapshot, &live->style, &frame);
+    else
+        (void)live_line(snapshot, frame.text, sizeof frame.text);
+    if (live->mode == LIVE_VIEW && snapshot->verdict == NULL) {
+        if (is_resumed)
+            live->screen.lines = 0;
+        is_resumed = 0;
+        screen_show(&live->screen, &frame);
+    } else {
+        (void)snprintf(text, sizeof text, "%s\n", frame.text);
+        screen_say(&live->screen, text);
+    }
 }
 
 static void live_on_tick(uv_timer_t *timer) {
     struct live *live = timer->data;
     struct live_snapshot snapshot;
-    struct live_frame frame;
-    char line[512], text[sizeof line + 1];
 
     live_look(live, &snapshot);
     if (live->mode != LIVE_PLAIN)
         live_ask(live);
-    if (!screen_is_ready(&live->screen))
-        return;
-    if (live->mode == LIVE_JSON) {
-        say_json(live, &snapshot);
-        return;
-    }
-    if (live->mode == LIVE_PLAIN) {
-        (void)snprintf(text, sizeof text, "%s\n", live_line(&snapshot, line, sizeof line));
-        screen_say(&live->screen, text);
-        return;
-    }
-    if (is_resumed)
-        live->screen.lines = 0;
-    is_resumed = 0;
-    screen_size(&live->screen, &live->style.columns, &live->style.rows);
-    live_draw(&snapshot, &live->style, &frame);
-    screen_show(&live->screen, &frame);
+    if (screen_is_ready(&live->screen))
+        live_write(live, &snapshot);
 }
 
 static bool live_is_set(const char *variable) {
@@ -176,8 +180,10 @@ void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted) {
     *live = (struct live){.mode = wanted};
     if (wanted == LIVE_VIEW && (is_dumb() || !isatty(STDERR_FILENO)))
         live->mode = LIVE_PLAIN;
-    live->style.is_coloured = !live_is_set("NO_COLOR");
-    live->style.is_utf8 = is_utf8();
+    live->style = (struct live_style){.columns = PLAIN_COLUMNS};
+    if (live->mode == LIVE_VIEW)
+        live->style =
+            (struct live_style){.is_coloured = !live_is_set("NO_COLOR"), .is_utf8 = is_utf8()};
     screen_open(&live->screen);
     (void)uv_timer_init(loop, &live->timer);
     live->timer.data = live;
@@ -211,42 +217,26 @@ void live_start(struct live *live, const struct live_snapshot *round,
     }
 }
 
-static void live_fall_silent(struct live *live, const char *last_words) {
+void live_stop(struct live *live) {
+    if (!live->is_running)
+        return;
     live->is_running = false;
     (void)uv_timer_stop(&live->timer);
     live->is_current = false; /* a question may be open */
-    screen_say(&live->screen, last_words);
+    screen_say(&live->screen, "");
     screen_flush(&live->screen, WIPE_MS);
 }
 
-void live_stop(struct live *live) {
-    if (live->is_running)
-        live_fall_silent(live, "");
-}
-
 void live_end(struct live *live, const char *verdict, enum live_tone tone) {
-    struct live_style style = {.columns = PLAIN_COLUMNS};
     struct live_snapshot snapshot;
-    struct live_frame frame;
-    char text[sizeof frame.text + 1];
 
     if (!live->is_running)
         return;
     live->round.verdict = verdict;
     live->round.tone = tone;
     live_look(live, &snapshot);
-    if (live->mode == LIVE_JSON) {
-        say_json(live, &snapshot);
-        live_fall_silent(live, "");
-        return;
-    }
-    if (live->mode == LIVE_VIEW) {
-        style = live->style;
-        screen_size(&live->screen, &style.columns, &style.rows);
-    }
-    live_draw(&snapshot, &style, &frame);
-    (void)snprintf(text, sizeof text, "%s\n", frame.text);
-    live_fall_silent(live, text);
+    live_write(live, &snapshot);
+    live_stop(live);
 }
 
 /* A terminal has echoed ^C where the cursor is: in the view, or else on a line that ends here. */
