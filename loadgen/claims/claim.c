@@ -385,27 +385,19 @@ static void put_variable(struct line *line, const char *variable) {
     free(text);
 }
 
-static void print_stack(const struct claim_stack *stack, size_t indent, size_t width, FILE *to) {
-    struct line line = {to, indent, width, 0};
-
-    for (size_t i = 0; i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
-        put_variable(&line, stack->variables[i]);
-    claim_put(&line, "scripts/stack up");
-    put_flags(&line, stack->arguments);
-}
-
-static void claim_print_run(const struct claim_step *step, size_t indent, size_t width, FILE *to) {
-    struct line line = {to, indent, width, 0};
-
-    claim_put(&line, "scripts/loadgen");
-    put_flags(&line, step->run);
-}
-
 void claim_print_commands(const struct claim_step *step, bool has_stack, size_t indent,
                           size_t width, FILE *to) {
-    if (!has_stack)
-        print_stack(step->stack, indent, width, to);
-    claim_print_run(step, indent, width, to);
+    struct line up = {to, indent, width, 0}, run = up;
+    const struct claim_stack *stack = step->stack;
+
+    for (size_t i = 0; !has_stack && i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
+        put_variable(&up, stack->variables[i]);
+    if (!has_stack) {
+        claim_put(&up, "scripts/stack up");
+        put_flags(&up, stack->arguments);
+    }
+    claim_put(&run, "scripts/loadgen");
+    put_flags(&run, step->run);
 }
 
 /* ---- the list */

@@ -136,15 +136,6 @@ static struct evidence print_evidence(const json_t *summary, FILE *to) {
 
 /* ---- programs */
 
-/* Splits `text` at spaces into `words` from `count` on; it is cut up. */
-static void claims_split(char *text, char **words, size_t count) {
-    assert(count > 0 && count < WORDS_MAX); /* the program stands before them */
-    for (char *word = strsep(&text, " "); word != NULL; word = strsep(&text, " "))
-        if (word[0] != '\0' && count + 1 < WORDS_MAX)
-            words[count++] = word;
-    words[count] = NULL;
-}
-
 static void claims_on_exit(uv_process_t *process, int64_t status, int signal) {
     struct lab *lab = process->data;
 
@@ -181,7 +172,9 @@ static int run_program(struct lab *lab, char **words) {
 /* Runs SCRIPTS/NAME with `arguments`, a space between two; none of them has a space. */
 __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, const char *name,
                                                             const char *format, ...) {
-    char program[PATH_SIZE + 16], text[WORDS_TEXT], *words[WORDS_MAX] = {program};
+    char program[PATH_SIZE + 16], text[WORDS_TEXT], *rest = text, *word;
+    char *words[WORDS_MAX] = {program};
+    size_t count = 1;
     va_list arguments;
 
     assert(lab->log >= 0 && lab->scripts[0] != '\0'); /* open_home() came first */
@@ -189,7 +182,9 @@ __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, con
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    claims_split(text, words, 1);
+    while ((word = strsep(&rest, " ")) != NULL)
+        if (word[0] != '\0' && count + 1 < WORDS_MAX)
+            words[count++] = word;
     lab->said = lseek(lab->log, 0, SEEK_END);
     return run_program(lab, words);
 }
