@@ -42,8 +42,8 @@ const struct claim *claim_find(const char *id);
 /* All of them: "json" prints all that the table says, "markdown" docs/claims.md, "text" id, source
  * and sentence. 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int claim_list(const char *format, FILE *to);
-/* The commands of a step, as one types them in a checkout, with as many backslashes as `width`
- * wants: that of the stack, unless it is there, and that of the run. */
+/* The commands of a step, as one types them in a checkout: that of the stack, unless `has_stack`,
+ * and that of the run. Lines longer than `width` are broken by backslashes. */
 void claim_print_commands(const struct claim_step *step, bool has_stack, size_t indent,
                           size_t width, FILE *to);
 

@@ -23,8 +23,8 @@ struct guard_refusal {
 
 /* Makes the token. 0, or -1 when the system gives no random bytes. */
 __attribute__((warn_unused_result)) int guard_init(struct guard *guard, const char *listen);
-/* NULL: welcome. The Host is localhost, a loopback address, or the server's own, with any port. For
- * what changes anything, the Origin is that very Host, too, and the token is the guard's. */
+/* NULL: welcome. The Host is localhost, a loopback address, or the server's own, with any port. A
+ * request that changes anything also has that Host as its Origin, and the guard's token. */
 const struct guard_refusal *guard_look(const struct guard *guard, const struct guard_headers *asked,
                                        bool is_change);
 

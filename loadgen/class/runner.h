@@ -1,8 +1,8 @@
 /* The one program that the page has started, and what the page shows of it.
  *
  * The program is in a process group of its own, so that all of it can be ended, and is read line by
- * line. What is shown is one JSON object that every reader gets whole when it has changed: whoever
- * reads slowly misses what was in between, and nothing is kept for it.
+ * line. What is shown is one JSON object. Every reader gets it whole when it has changed; a slow
+ * one misses what was in between, and nothing is kept for it.
  *
  * {"doing":"run"|"explore"|null,"title","is_stopping","live":{...}|null,"rounds":[{...}],
  *  "ended":null|{"kind","title","exit_code","signal","was_stopped","folder":"..."|null,"said"}}
@@ -52,8 +52,8 @@ void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void));
  * once, later, on the loop; or a negative libuv code, and then it is not. */
 __attribute__((warn_unused_result)) int runner_start(struct runner *runner, const char *path,
                                                      struct lesson *lesson);
-/* Ask it to end by SIGINT, and after `grace_ms` make it, by SIGKILL for all of its group. Any number
- * of times: only the first sets the time, but 0 makes it now. */
+/* Ask the program to end by SIGINT, and kill all of its group after `grace_ms`; 0 kills it now. It
+ * may be called again, but only the first call sets the time. */
 void runner_stop(struct runner *runner, uint64_t grace_ms);
 /* What is shown, as a server-sent event; free() it. NULL without memory. */
 __attribute__((warn_unused_result)) char *runner_event(const struct runner *runner, size_t *length);

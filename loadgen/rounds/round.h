@@ -56,8 +56,9 @@ struct down {
 /* Each instance that is known is down, or a server without which nothing is sold. */
 bool down_is_all(const struct down *down);
 
-/* Judge it from its records and ledgers. `down` is what earlier rounds of the run left down, and
- * then what this one does; NULL: nothing, and it is not asked. 0, or -1 without memory. */
+/* Judge it from its records and ledgers. `down` has what earlier rounds of the run left down, and
+ * then what this one leaves; without it (NULL) the round's own is_down counts. 0, or -1 without
+ * memory. */
 __attribute__((warn_unused_result)) int round_judge(struct round *round, struct down *down);
 /* Free the records and the ledgers, and keep the counts, the verdict and the chart. */
 void round_forget(struct round *round);

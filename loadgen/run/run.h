@@ -62,8 +62,8 @@ static inline int run_settle(enum target_result result, const char *why) {
 
 /* All but fire_stop() return an exit code. */
 
-/* Make the plan, and start the workers that are asked for. Before there is anything else, for they
- * have a copy of what there is. */
+/* Make the plan, and start the workers that are asked for. It comes first: a worker has a copy of
+ * all that is there. */
 __attribute__((warn_unused_result)) int fire_open(struct run *run);
 /* Make the products of a round, unless one is attacked, and show them to the target. */
 __attribute__((warn_unused_result)) int fire_products(struct run *run, struct round *round);

@@ -34,7 +34,7 @@ __attribute__((warn_unused_result)) int serve_list(const char *root, struct dire
                                                    size_t *count);
 void serve_list_free(struct dirent **folders, size_t count);
 
-/* Whether this run has this file, which is one of serve's. */
+/* Whether the run in `folder` has this file; serve knows its name. */
 bool serve_has(const char *root, const char *folder, const char *file);
 
 #endif
