@@ -19,10 +19,6 @@ static void runner_put(struct runner *runner, const char *key, json_t *value) {
     (void)json_object_set_new(runner->shown, key, value);
 }
 
-static json_t *runner_shown(const struct runner *runner, const char *key) {
-    return json_incref(json_object_get(runner->shown, key));
-}
-
 /* `doing` and `title` are stolen. */
 static void show_anew(struct runner *runner, json_t *doing, json_t *title) {
     json_decref(runner->shown);
@@ -61,8 +57,10 @@ static json_t *runner_folder(const struct runner *runner) {
 }
 
 static void show_end(struct runner *runner) {
+    json_t *kind = json_object_get(runner->shown, "doing");
+    json_t *title = json_object_get(runner->shown, "title");
     json_t *ended = JSON_TEXT_OBJECT(
-        {"kind", runner_shown(runner, "doing")}, {"title", runner_shown(runner, "title")},
+        {"kind", json_incref(kind)}, {"title", json_incref(title)},
         {"exit_code", json_integer(runner->exit_code)}, {"signal", json_integer(runner->signal)},
         {"was_stopped", json_boolean(runner->is_stopping)}, {"folder", runner_folder(runner)},
         {"said", json_text(runner->is_too_much ? "it wrote more than 8 MiB" : runner->tail)});

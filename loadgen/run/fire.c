@@ -52,10 +52,10 @@ static int lay_out_rounds(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     size_t repeats = (size_t)run->options->repeat, place = 0;
 
-    run->round_count = list->count * repeats;
-    run->rounds = calloc(run->round_count, sizeof *run->rounds);
+    run->rounds = calloc(list->count * repeats, sizeof *run->rounds);
     if (run->rounds == NULL)
         return -1;
+    run->round_count = list->count * repeats;
     for (size_t repeat = 0; repeat < repeats; repeat++)
         for (size_t i = 0; i < list->count; i++) {
             size_t strategy = (repeat + i) % list->count;
@@ -70,16 +70,6 @@ static int lay_out_rounds(struct run *run) {
         }
     assert(place == run->round_count);
     return 0;
-}
-
-static int fire_prepare(struct run *run) {
-    int exit_code = 0;
-
-    if (lay_out_rounds(run) != 0)
-        return run_fail(EXIT_INTERNAL, "out of memory");
-    for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
-        exit_code = fire_products(run, &run->rounds[i]);
-    return exit_code;
 }
 
 /* ---- faults of servers */
@@ -502,8 +492,10 @@ int fire(struct run *run) {
 
     if (folder_open(&run->folder, run->options, started_us, &why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why.text);
-    else
-        exit_code = fire_prepare(run);
+    else if (lay_out_rounds(run) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, "out of memory");
+    for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
+        exit_code = fire_products(run, &run->rounds[i]);
     for (size_t i = 0; i < run->round_count && exit_code == 0 && !fire_is_over(run); i++)
         exit_code = run_round(run, &run->rounds[i]);
     if (run->finished > 0)
