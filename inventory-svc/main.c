@@ -74,7 +74,7 @@ static char lock_dir[PATH_MAX];
 static char *db_url; /* of --db, for lockkit; to the end */
 static struct store store = {.instance = name};
 
-static int main_is_ready(void *data, char *why, size_t size) {
+static int main_is_ready(void *data, struct why *why) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
     char reason[PG_MESSAGE_BYTES];
@@ -84,10 +84,8 @@ static int main_is_ready(void *data, char *why, size_t size) {
     (void)data;
     if (has_db && has_redis)
         return 0;
-    (void)snprintf(why, size, "%s%s%s%s", has_db ? "" : "the inventory database ",
-                   has_db ? "" : reason, has_db || has_redis ? "" : "; ",
-                   has_redis ? "" : "Redis cannot be reached");
-    return -1;
+    return why_set(why, "%s%s%s%s", has_db ? "" : "the inventory database ", has_db ? "" : reason,
+                   has_db || has_redis ? "" : "; ", has_redis ? "" : "Redis cannot be reached");
 }
 
 static int name_lock_dir(void) {

@@ -9,7 +9,6 @@
 #include "service.h"
 #include "settle.h"
 
-#include <stdio.h>
 #include <sysexits.h>
 
 #define LOOK_UP_MS 2000
@@ -50,17 +49,15 @@ static struct order_svc svc;
 static struct settle settle;
 static struct instances instances;
 
-static int main_is_ready(void *data, char *why, size_t size) {
+static int main_is_ready(void *data, struct why *why) {
     char reason[PG_MESSAGE_BYTES];
 
     (void)data;
     if (!order_can_insert(svc.pool, clock_now_ms() + READY_MS, reason))
-        (void)snprintf(why, size, "the orders database %s", reason);
-    else if (!inventory_is_up(svc.inventory))
-        (void)snprintf(why, size, "no inventory instance can be reached");
-    else
-        return 0;
-    return -1;
+        return why_set(why, "the orders database %s", reason);
+    if (!inventory_is_up(svc.inventory))
+        return why_set(why, "no inventory instance can be reached");
+    return 0;
 }
 
 static int main_check(void) {

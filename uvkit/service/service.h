@@ -15,6 +15,7 @@
 #include "http_server.h"
 #include "pg.h"
 #include "settings.h"
+#include "why.h"
 
 /* The settings that every service has. */
 struct service_settings {
@@ -50,7 +51,7 @@ struct service {
     void *data;                      /* for handlers and the callbacks below */
     /* Runs in a fiber for GET /readyz: 0 when the service can do its work, else -1 and `why` says
      * what is missing, in a line. Or NULL. */
-    int (*is_ready)(void *data, char *why, size_t size);
+    int (*is_ready)(void *data, struct why *why);
     /* Runs once when it listens, on this port; or NULL. */
     void (*on_listening)(void *data, int port);
     /* Runs once when it has drained, or could not serve: close what keeps the loop alive, which may

@@ -1,17 +1,229 @@
 /* Settings: defaults, then the environment, then the flags go into the table's values. */
-#include "complain.h"
-#include "settings_internal.h"
+#include "settings.h"
 
-#include "utf8.h"
+#include "complain.h"
+#include "number.h"
+#include "why.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define COLUMNS        80
 #define NAME_MAX_BYTES 64
+#define VARIABLE_BYTES 128
+
+/* True when the value is an owned char *. */
+static bool settings_is_text(const struct setting *setting) {
+    return setting->type == SETTING_TEXT || setting->type == SETTING_LIST ||
+           setting->type == SETTING_SECRET;
+}
+
+/* The environment variable of a setting: PREFIX_NAME. */
+static void settings_variable(const struct setting *setting, const char *prefix,
+                              char name[VARIABLE_BYTES]) {
+    const int length = snprintf(name, VARIABLE_BYTES, "%s_%s", prefix, setting->name);
+
+    assert(length > 0 && length < VARIABLE_BYTES);
+    (void)length;
+    for (char *at = name; *at != '\0'; at++)
+        *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
+}
+
+/* ---- From a text to a value; -1 and `why` says what is accepted instead */
+
+static int settings_parse_number(enum setting_type type, const char *text, int64_t *value) {
+    return type == SETTING_INT ? number_read_int(text, value) : number_read_duration(text, value);
+}
+
+static bool settings_is_in_range(const struct setting *setting, int64_t value) {
+    const char *dots = setting->range != NULL ? strstr(setting->range, "..") : NULL;
+    int64_t least, most;
+    char first[32];
+
+    if (dots == NULL)
+        return true;
+    (void)snprintf(first, sizeof first, "%.*s", (int)(dots - setting->range), setting->range);
+    return settings_parse_number(setting->type, first, &least) == 0 &&
+           settings_parse_number(setting->type, dots + 2, &most) == 0 && value >= least &&
+           value <= most;
+}
+
+static int set_text(const struct setting *setting, const char *text, struct why *why) {
+    bool may_be_empty = setting->default_text == NULL || setting->default_text[0] == '\0';
+    char **value = setting->value;
+    char *copy;
+
+    if (text[0] == '\0' && !may_be_empty)
+        return why_set(why, "must not be empty");
+    copy = strdup(text);
+    if (copy == NULL)
+        return why_set(why, "out of memory");
+    free(*value);
+    *value = copy;
+    return 0;
+}
+
+static int settings_append(const struct setting *setting, const char *text, struct why *why) {
+    const char *old = *(char **)setting->value;
+    const char *newline = old[0] != '\0' && text[0] != '\0' ? "\n" : "";
+    char *both = NULL;
+    int rc;
+
+    assert(setting->type == SETTING_LIST);
+    if (asprintf(&both, "%s%s%s", old, newline, text) < 0)
+        return why_set(why, "out of memory");
+    rc = set_text(setting, both, why);
+    free(both);
+    return rc;
+}
+
+static int settings_set_number(const struct setting *setting, const char *text, struct why *why) {
+    const char *accepted = setting->type == SETTING_INT ? "a whole number, such as 8 or 20k"
+                                                        : "a duration, such as 250ms, 1.5s or 2m";
+    const char *range = setting->range != NULL ? setting->range : "";
+    int64_t number;
+
+    if (settings_parse_number(setting->type, text, &number) != 0)
+        return why_set(why, "\"%.80s\" is not %s%s%s", text, accepted,
+                       range[0] != '\0' ? ", in " : "", range);
+    if (!settings_is_in_range(setting, number))
+        return why_set(why, "\"%.80s\" is out of range: %s is accepted", text, range);
+    *(int64_t *)setting->value = number;
+    return 0;
+}
+
+static int set_flag(const struct setting *setting, const char *text, struct why *why) {
+    bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+
+    if (!is_true && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
+        return why_set(why, "\"%.80s\" is neither true nor false", text);
+    *(bool *)setting->value = is_true;
+    return 0;
+}
+
+static int settings_set(const struct setting *setting, const char *text, struct why *why) {
+    static int (*const setters[])(const struct setting *, const char *,
+                                  struct why *) = {[SETTING_TEXT] = set_text,
+                                                   [SETTING_LIST] = set_text,
+                                                   [SETTING_SECRET] = set_text,
+                                                   [SETTING_INT] = settings_set_number,
+                                                   [SETTING_DURATION] = settings_set_number,
+                                                   [SETTING_FLAG] = set_flag};
+
+    return setters[setting->type](setting, text, why);
+}
+
+/* ---- --help: what the program is, how it is called, and what each setting does */
+
+/* The first column: how the setting is given. A secret has no flag. */
+static int format_usage(const struct setting *setting, const char *prefix, char *text,
+                        size_t size) {
+    static const char *const placeholders[] = {[SETTING_TEXT] = " TEXT",
+                                               [SETTING_LIST] = " TEXT",
+                                               [SETTING_INT] = " N",
+                                               [SETTING_DURATION] = " DURATION",
+                                               [SETTING_FLAG] = ""};
+    char variable[VARIABLE_BYTES];
+    char letter[8] = "    ";
+
+    if (setting->type == SETTING_SECRET) {
+        settings_variable(setting, prefix, variable);
+        return snprintf(text, size, "    %s=SECRET", variable);
+    }
+    if (setting->letter != 0)
+        (void)snprintf(letter, sizeof letter, "-%c, ", setting->letter);
+    return snprintf(text, size, "%s--%s%s", letter, setting->name, placeholders[setting->type]);
+}
+
+static int widest_usage(const struct setting *table, const char *prefix) {
+    static const struct setting version = {.name = "version", .type = SETTING_FLAG};
+    char text[256];
+    int widest = format_usage(&version, prefix, text, sizeof text);
+
+    for (; table->name != NULL; table++) {
+        int width = format_usage(table, prefix, text, sizeof text);
+
+        if (table->help != NULL && width > widest)
+            widest = width;
+    }
+    return widest;
+}
+
+/* The words of one line up to COLUMNS, the rest of them indented below; `column` is that of the
+ * first. */
+static void print_wrapped(const char *text, size_t length, size_t column, size_t indent) {
+    const char *end = text + length;
+    bool is_first = true;
+
+    while (text < end) {
+        size_t word = strcspn(text, " \n");
+
+        if (!is_first && column + 1 + word > COLUMNS) {
+            (void)printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            (void)putchar(' ');
+            column++;
+        }
+        (void)printf("%.*s", (int)word, text);
+        column += word;
+        is_first = false;
+        text += word + 1;
+    }
+    (void)putchar('\n');
+}
+
+/* Line by line, so that a list stays one. */
+static void print_about(const char *text) {
+    for (;;) {
+        size_t length = strcspn(text, "\n");
+
+        print_wrapped(text, length, 0, 0);
+        if (text[length] == '\0')
+            return;
+        text += length + 1;
+    }
+}
+
+static void print_setting(const struct setting *setting, const char *prefix, int width) {
+    const char *shown = setting->default_text, *range = setting->range;
+    char usage[256], variable[VARIABLE_BYTES], text[1024];
+    const size_t indent = (size_t)width + 4;
+
+    (void)format_usage(setting, prefix, usage, sizeof usage);
+    settings_variable(setting, prefix, variable);
+    if (shown == NULL || shown[0] == '\0')
+        shown = setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
+    if (setting->type == SETTING_SECRET)
+        (void)snprintf(text, sizeof text, "%s [only from the environment]", setting->help);
+    else
+        (void)snprintf(text, sizeof text, "%s [default %s%s%s; %s]", setting->help, shown,
+                       range != NULL ? "; " : "", range != NULL ? range : "", variable);
+    (void)printf("  %-*s  ", width, usage);
+    print_wrapped(text, strlen(text), indent, indent);
+}
+
+static void settings_help(const struct setting *table, const char *name,
+                          const struct settings_program *program) {
+    const char *rest = program->rest;
+    int width = widest_usage(table, program->prefix);
+
+    print_about(program->about);
+    (void)printf("usage: %s [settings]%s%s\n\n", name, rest != NULL ? " " : "",
+                 rest != NULL ? rest : "");
+    for (; table->name != NULL; table++)
+        if (table->help != NULL)
+            print_setting(table, program->prefix, width);
+    (void)printf("  %-*s  %s\n", width, "    --help", "print this and exit");
+    (void)printf("  %-*s  %s\n", width, "    --version", "print what it was built from, and exit");
+}
+
+/* ---- The environment and the arguments */
 
 struct reader {
     const struct setting *table;
@@ -19,9 +231,9 @@ struct reader {
     struct settings_given given;
     int argc;
     char **argv;
-    int at;        /* the argument that is read */
-    int kept;      /* arguments moved to the front, argv[0] among them */
-    char why[256]; /* of the last error */
+    int at;         /* the argument that is read */
+    int kept;       /* arguments moved to the front, argv[0] among them */
+    struct why why; /* of the last error */
 };
 
 /* Tell on stderr, in a line, what is wrong. */
@@ -84,7 +296,7 @@ static enum settings_result refuse_unknown(const struct reader *reader, const ch
 
 static enum settings_result refuse_secret(const struct reader *reader,
                                           const struct setting *setting) {
-    char variable[SETTINGS_VARIABLE_BYTES];
+    char variable[VARIABLE_BYTES];
 
     settings_variable(setting, reader->prefix, variable);
     return settings_refuse(reader,
@@ -120,8 +332,7 @@ static int set_or_add(struct reader *reader, const struct setting *setting, cons
     bool is_further = setting->type == SETTING_LIST && (reader->given.by_flag & bit) != 0;
 
     reader->given.by_flag |= bit;
-    return (is_further ? settings_append : settings_set)(setting, text, reader->why,
-                                                         sizeof reader->why);
+    return (is_further ? settings_append : settings_set)(setting, text, &reader->why);
 }
 
 /* Give a setting the value that a flag has: `text`, or the next argument when it is NULL. */
@@ -140,7 +351,7 @@ static enum settings_result set_by_flag(struct reader *reader, const struct sett
         reader->at++;
     }
     if (set_or_add(reader, setting, text) != 0)
-        return settings_refuse(reader, "--%s: %s", setting->name, reader->why);
+        return settings_refuse(reader, "--%s: %s", setting->name, reader->why.text);
     return SETTINGS_OK;
 }
 
@@ -196,13 +407,13 @@ static enum settings_result read_default(struct reader *reader, const struct set
 
     if (text == NULL)
         text = settings_is_text(setting) ? "" : "0";
-    if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
-        return settings_refuse(reader, "the default of --%s: %s", setting->name, reader->why);
+    if (settings_set(setting, text, &reader->why) != 0)
+        return settings_refuse(reader, "the default of --%s: %s", setting->name, reader->why.text);
     return SETTINGS_OK;
 }
 
 static enum settings_result read_environment(struct reader *reader, const struct setting *setting) {
-    char variable[SETTINGS_VARIABLE_BYTES];
+    char variable[VARIABLE_BYTES];
     const char *text;
 
     settings_variable(setting, reader->prefix, variable);
@@ -212,8 +423,8 @@ static enum settings_result read_environment(struct reader *reader, const struct
     if (setting->type == SETTING_SECRET && text[0] == '\0')
         return settings_refuse(reader, "%s is set but empty", variable);
     reader->given.by_environment |= settings_bit_of(reader, setting);
-    if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
-        return settings_refuse(reader, "%s: %s", variable, reader->why);
+    if (settings_set(setting, text, &reader->why) != 0)
+        return settings_refuse(reader, "%s: %s", variable, reader->why.text);
     return SETTINGS_OK;
 }
 

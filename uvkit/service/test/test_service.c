@@ -33,14 +33,13 @@ struct fixture {
     uv_loop_t *serving; /* in the child */
 };
 
-static int is_ready(void *data, char *why, size_t size) {
+static int is_ready(void *data, struct why *why) {
     struct fixture *fixture = data;
     char byte;
 
     if (read(fixture->gate[0], &byte, 1) == 1)
         return 0;
-    (void)snprintf(why, size, "no \"database\"");
-    return -1;
+    return why_set(why, "no \"database\"");
 }
 
 static void on_drained(void *data) {
