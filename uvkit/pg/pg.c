@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_CONNECTIONS        8
-#define DEFAULT_QUEUE              1024
-#define DEFAULT_CONNECT_TIMEOUT_MS 2000
-#define DEFAULT_IN_FLIGHT          16
-#define DEFAULT_ANSWER_MS          200
-#define DEFAULT_STALL_MS           20
+#define DEFAULT_CONNECTIONS            8
+#define DEFAULT_QUEUE                  1024
+#define DEFAULT_CONNECT_TIMEOUT_MS     2000
+#define DEFAULT_IN_FLIGHT              16
+#define DEFAULT_ANSWER_MS              200
+#define DEFAULT_STALL_MS               20
+
+#define VERSION_OF_TRANSACTION_TIMEOUT 170000
 
 /* The connection string may say otherwise. Whether a database is read only it alone says. */
 #define DEFAULTS                                                                                   \
@@ -36,30 +38,6 @@
 
 static void on_pool_due(uv_timer_t *timer);
 static void pool_maybe_closed(struct pg_pool *pool);
-
-bool pg_pool_is_up(const struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->size; i++)
-        if (pg_conn_is_open(&pool->conns[i]))
-            return true;
-    return false;
-}
-
-void pg_pool_tell_down(struct pg_pool *pool, const char *why) {
-    char quoted[320];
-
-    pg_first_line(pool->error, sizeof(pool->error), why);
-    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
-        return;
-    pool->is_told_down = true;
-    log_warn("postgres is down", "pool=%s error=%s", pool->name,
-             log_quote(quoted, sizeof(quoted), pool->error));
-}
-
-void pg_pool_tell_up(struct pg_pool *pool) {
-    if (pool->is_told_down)
-        log_info("postgres is up", "pool=%s", pool->name);
-    pool->is_told_down = false;
-}
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
     int64_t delay_ms = due_ms - (int64_t)uv_now(pool->loop);
@@ -128,13 +106,6 @@ static void pool_end_late(struct pg_pool *pool, struct pg_query *query) {
     pg_pool_end(pool, query, PG_NOT_SENT, why);
 }
 
-static struct pg_conn *pool_find_idle(struct pg_pool *pool) {
-    for (unsigned i = pool->pipelines; i < pool->size; i++)
-        if (pool->conns[i].state == PG_CONN_IDLE && !pool->conns[i].is_held)
-            return &pool->conns[i];
-    return NULL;
-}
-
 static void pool_serve(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
 
@@ -150,37 +121,12 @@ static void pool_serve(struct pg_conn *conn, struct pg_query *query) {
     }
 }
 
-/* The one in pipeline mode with the fewest in flight, and room for more; or NULL. */
-static struct pg_conn *pool_find_pipeline(struct pg_pool *pool) {
-    struct pg_conn *found = NULL;
-
-    for (unsigned i = 0; i < pool->pipelines; i++) {
-        struct pg_conn *conn = &pool->conns[i];
-
-        if (pg_conn_has_room(conn) && (found == NULL || conn->slot_count < found->slot_count))
-            found = conn;
-    }
-    return found;
-}
-
-/* No query goes where it would have to stand behind one that takes long. */
-static bool are_pipelines_stalled(const struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->pipelines; i++)
-        if (!pg_conn_is_stalled(&pool->conns[i]))
-            return false;
-    return true;
-}
-
 static void pool_dispatch_pipelined(struct pg_pool *pool) {
     struct pg_query *query;
     struct pg_conn *conn;
 
-    while ((query = TAILQ_FIRST(&pool->pipelined)) != NULL) {
-        conn = pool_find_pipeline(pool);
-        if (conn == NULL && are_pipelines_stalled(pool))
-            conn = pool_find_idle(pool);
-        if (conn == NULL)
-            return;
+    while ((query = TAILQ_FIRST(&pool->pipelined)) != NULL &&
+           (conn = pg_conn_find(pool, true)) != NULL) {
         pool_dequeue(pool, query);
         pool_serve(conn, query);
     }
@@ -209,7 +155,7 @@ static void pool_dispatch(struct pg_pool *pool) {
     struct pg_query *query;
     struct pg_conn *conn;
 
-    while ((conn = pool_find_idle(pool)) != NULL && (query = pool_find_next(pool)) != NULL) {
+    while ((conn = pg_conn_find(pool, false)) != NULL && (query = pool_find_next(pool)) != NULL) {
         pool_dequeue(pool, query);
         pool_serve(conn, query);
     }
@@ -252,6 +198,19 @@ static void on_pool_due(uv_timer_t *timer) {
     pool_expire_queue(pool, &pool->queue, now_ms);
     pool_expire_queue(pool, &pool->pipelined, now_ms);
     on_pool_turn(pool);
+}
+
+/* An older server refuses a session with an option that it does not know. */
+static void set_up_session(struct pg_link *link, const PGresult *result) {
+    const struct pg_pool *pool = link->links->data;
+
+    if (result != NULL && pg_is_error(result))
+        pg_link_refuse(link, pg_error_text(result));
+    else if (result == NULL && !pool->is_pooled &&
+             PQserverVersion(link->pg) >= VERSION_OF_TRANSACTION_TIMEOUT)
+        pg_link_run(link, "SET transaction_timeout = 0", 0, NULL);
+    else
+        pg_link_settled(link);
 }
 
 static void pool_free(struct pg_pool *pool) {
@@ -300,7 +259,7 @@ static int pool_make_links(struct pg_pool *pool, const struct pg_pool_options *o
         .name = pool->name,
         .timeout_ms = options->connect_timeout_ms != 0 ? (int64_t)options->connect_timeout_ms
                                                        : DEFAULT_CONNECT_TIMEOUT_MS,
-        .set_up = pg_conn_set_up,
+        .set_up = set_up_session,
         .on_turn = on_pool_turn,
         .data = pool,
     };
@@ -389,7 +348,7 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     for (unsigned i = 0; i < pool->size; i++) {
         const struct pg_conn *conn = &pool->conns[i];
 
-        stats->connections += pg_conn_is_open(conn);
+        stats->connections += conn->state >= PG_CONN_IDLE;
         stats->idle += conn->state == PG_CONN_IDLE && !conn->is_held;
     }
 }

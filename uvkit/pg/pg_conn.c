@@ -29,16 +29,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAUSE_FIRST_MS                 50
-#define PAUSE_MOST_MS                  2000
+#define PAUSE_FIRST_MS             50
+#define PAUSE_MOST_MS              2000
 
-#define VERSION_OF_TRANSACTION_TIMEOUT 170000
+#define SQLSTATE_NO_SUCH_STATEMENT "26000"
+#define SQLSTATE_CANCELLED         "57014"
 
-#define SQLSTATE_NO_SUCH_STATEMENT     "26000"
-#define SQLSTATE_CANCELLED             "57014"
-
-bool pg_conn_is_open(const struct pg_conn *conn) {
+static bool conn_is_open(const struct pg_conn *conn) {
     return conn->state >= PG_CONN_IDLE;
+}
+
+bool pg_pool_is_up(const struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++)
+        if (conn_is_open(&pool->conns[i]))
+            return true;
+    return false;
 }
 
 /* ---- The statements that its session has prepared */
@@ -204,6 +209,24 @@ static void slots_abandon(struct pg_conn *conn, const char *why) {
     conn->slot_count = 0;
 }
 
+/* A connection has ended, or has opened: logged once when none is open any more, or one is again. */
+static void pool_tell_down(struct pg_pool *pool, const char *why) {
+    char quoted[320];
+
+    pg_first_line(pool->error, sizeof(pool->error), why);
+    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
+        return;
+    pool->is_told_down = true;
+    log_warn("postgres is down", "pool=%s error=%s", pool->name,
+             log_quote(quoted, sizeof(quoted), pool->error));
+}
+
+static void pool_tell_up(struct pg_pool *pool) {
+    if (pool->is_told_down)
+        log_info("postgres is up", "pool=%s", pool->name);
+    pool->is_told_down = false;
+}
+
 /* Its link ends; open another one after a pause, unless it is held or the pool closes. */
 static void conn_end_session(struct pg_conn *conn, const char *why) {
     struct pg_pool *pool = conn->pool;
@@ -222,7 +245,7 @@ static void conn_end_session(struct pg_conn *conn, const char *why) {
         due_ms =
             clock_now_ms() + (int64_t)backoff_ms(conn->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
     conn_become_down(conn, due_ms);
-    pg_pool_tell_down(pool, reason);
+    pool_tell_down(pool, reason);
 }
 
 static void on_conn_end(void *conn, enum pg_link_end end, const char *why) {
@@ -343,13 +366,49 @@ static void conn_finish(struct pg_conn *conn, PGresult *result) {
 
 /* ---- Pipeline mode */
 
-bool pg_conn_is_stalled(const struct pg_conn *conn) {
-    return !pg_conn_is_open(conn) || conn->is_cancelled || conn->is_stalled || conn->is_stale;
+/* Nothing is sent to it for now, because it is down, or its first query takes long. */
+static bool slots_are_stalled(const struct pg_conn *conn) {
+    return !conn_is_open(conn) || conn->is_cancelled || conn->is_stalled || conn->is_stale;
 }
 
-bool pg_conn_has_room(const struct pg_conn *conn) {
-    return conn->slot_count < conn->pool->in_flight && !pg_conn_is_stalled(conn) &&
+static bool slots_have_room(const struct pg_conn *conn) {
+    return conn->slot_count < conn->pool->in_flight && !slots_are_stalled(conn) &&
            conn->link->watch != NULL; /* without one it fails in the next turn */
+}
+
+/* The one in pipeline mode with the fewest in flight, and room for more; or NULL. */
+static struct pg_conn *find_pipeline(struct pg_pool *pool) {
+    struct pg_conn *found = NULL;
+
+    for (unsigned i = 0; i < pool->pipelines; i++) {
+        struct pg_conn *conn = &pool->conns[i];
+
+        if (slots_have_room(conn) && (found == NULL || conn->slot_count < found->slot_count))
+            found = conn;
+    }
+    return found;
+}
+
+/* No query goes where it would have to stand behind one that takes long. */
+static bool are_pipelines_stalled(const struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->pipelines; i++)
+        if (!slots_are_stalled(&pool->conns[i]))
+            return false;
+    return true;
+}
+
+static struct pg_conn *find_idle_conn(struct pg_pool *pool) {
+    for (unsigned i = pool->pipelines; i < pool->size; i++)
+        if (pool->conns[i].state == PG_CONN_IDLE && !pool->conns[i].is_held)
+            return &pool->conns[i];
+    return NULL;
+}
+
+struct pg_conn *pg_conn_find(struct pg_pool *pool, bool is_pipelined) {
+    struct pg_conn *found = is_pipelined ? find_pipeline(pool) : NULL;
+
+    return found == NULL && (!is_pipelined || are_pipelines_stalled(pool)) ? find_idle_conn(pool)
+                                                                           : found;
 }
 
 static void conn_make_due(struct pg_conn *conn, int64_t due_ms) {
@@ -400,7 +459,7 @@ static void slots_send(struct pg_conn *conn, struct pg_query *query) {
     struct pg_slot *slot = slot_at(conn, conn->slot_count);
     PGconn *pg = conn->link->pg;
 
-    assert(pg_conn_has_room(conn) && (conn->state == PG_CONN_PIPELINING) == (conn->slot_count > 0));
+    assert(slots_have_room(conn) && (conn->state == PG_CONN_PIPELINING) == (conn->slot_count > 0));
     if (PQstatus(pg) != CONNECTION_OK || !slot_hand_over(pg, query, is_parsed)) {
         pg_pool_enqueue(conn->pool, query, true);
         pg_conn_fail(conn, PQerrorMessage(pg));
@@ -523,19 +582,6 @@ void pg_conn_run(struct pg_conn *conn, struct pg_query *query) {
 
 /* ---- Opening, and moments that are due */
 
-/* An older server refuses a session with an option that it does not know. */
-void pg_conn_set_up(struct pg_link *link, const PGresult *result) {
-    const struct pg_pool *pool = link->links->data;
-
-    if (result != NULL && pg_is_error(result))
-        pg_link_refuse(link, pg_error_text(result));
-    else if (result == NULL && !pool->is_pooled &&
-             PQserverVersion(link->pg) >= VERSION_OF_TRANSACTION_TIMEOUT)
-        pg_link_run(link, "SET transaction_timeout = 0", 0, NULL);
-    else
-        pg_link_settled(link);
-}
-
 static void on_conn_open(void *data) {
     struct pg_conn *conn = data;
 
@@ -548,7 +594,7 @@ static void on_conn_open(void *data) {
     if (conn->was_open)
         conn->pool->stats.reconnects++;
     conn->was_open = true;
-    pg_pool_tell_up(conn->pool);
+    pool_tell_up(conn->pool);
 }
 
 static void on_conn_result(void *data, PGresult *result) {

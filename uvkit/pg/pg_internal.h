@@ -93,20 +93,12 @@ void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status st
 void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first);
 /* See to it that the timer fires at `due_ms` or before. */
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
-/* A connection has ended, or has opened. Log it once when none is open any more, or one is again.
- */
-void pg_pool_tell_down(struct pg_pool *pool, const char *why);
-void pg_pool_tell_up(struct pg_pool *pool);
 
 /* pg_conn.c */
 
-/* For pg_links. */
-void pg_conn_set_up(struct pg_link *link, const PGresult *result);
-bool pg_conn_is_open(const struct pg_conn *conn);
-/* In pipeline mode: nothing is sent to it for now, because it is down, or its first query takes
- * long. */
-bool pg_conn_is_stalled(const struct pg_conn *conn);
-bool pg_conn_has_room(const struct pg_conn *conn);
+/* The connection for the next query: an idle one, or one in pipeline mode with the fewest in flight
+ * and room for more, and an idle one only while all of those stall. NULL: there is none. */
+struct pg_conn *pg_conn_find(struct pg_pool *pool, bool is_pipelined);
 /* Run `query` on an idle connection, or on one in pipeline mode that has room. It may end, or go
  * back to the queue, at once. */
 void pg_conn_run(struct pg_conn *conn, struct pg_query *query);
