@@ -1,5 +1,5 @@
 /* A request's body as a JSON object, or the refusal that says what is wrong with it. */
-#include "http_server_internal.h"
+#include "http_server.h"
 
 #include "json_flat.h"
 #include "json_read.h"

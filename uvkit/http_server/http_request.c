@@ -1,4 +1,5 @@
-/* One request as it arrives: what llhttp finds, kept in the exchange, checked, and looked up.
+/* A request: what llhttp finds of it, kept in the exchange, checked, and looked up; and what handlers
+ * ask of it.
  *
  * llhttp is strict and its lenient flags stay off, and on top of its checks a request is refused
  * when two readers could disagree on where it ends: a field name with a space, a field over two
@@ -7,8 +8,338 @@
  * Trailers are read and forgotten. */
 #include "http_server_internal.h"
 
+#include <arpa/inet.h>
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define HOST_BYTES 300 /* the longest DNS name has 253; then a port */
+
+bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
+                          const char *message) {
+    assert(status >= 400);
+    exchange->refusal = (struct http_refusal){status, code, message};
+    return false;
+}
+
+bool http_exchange_refuse_for_memory(struct http_exchange *exchange) {
+    return http_exchange_refuse(exchange, 503, "out_of_memory",
+                                "the server is short of memory: retry");
+}
+
+void http_exchange_reset(struct http_exchange *exchange) {
+    buffer_reset(&exchange->head);
+    buffer_reset(&exchange->body);
+    buffer_reset(&exchange->params);
+    buffer_reset(&exchange->reply_headers);
+    *exchange = (struct http_exchange){.inbound = exchange->inbound,
+                                       .head = exchange->head,
+                                       .body = exchange->body,
+                                       .params = exchange->params,
+                                       .reply_headers = exchange->reply_headers,
+                                       .method = "",
+                                       .path = "",
+                                       .query = ""};
+}
+
+/* The value of `name` in a part of a buffer that holds name NUL value NUL name NUL ... */
+static const char *http_exchange_find(const struct buffer *list, size_t from, size_t to,
+                                      const char *name,
+                                      int (*compare)(const char *, const char *)) {
+    const char *at, *end, *value;
+
+    assert(from <= to && to <= list->length);
+    if (from == to)
+        return NULL;
+    end = list->bytes + to;
+    for (at = list->bytes + from; at < end; at = value + strlen(value) + 1) {
+        value = at + strlen(at) + 1;
+        if (compare(at, name) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+const char *http_header(const struct http_exchange *exchange, const char *name) {
+    return http_exchange_find(&exchange->head, exchange->headers_start, exchange->head.length, name,
+                              strcasecmp);
+}
+
+const char *http_path_param(const struct http_exchange *exchange, const char *name) {
+    return http_exchange_find(&exchange->params, 0, exchange->query_params_start, name, strcmp);
+}
+
+const char *http_query_param(const struct http_exchange *exchange, const char *name) {
+    return http_exchange_find(&exchange->params, exchange->query_params_start,
+                              exchange->params.length, name, strcmp);
+}
+
+const char *http_body(const struct http_exchange *exchange, size_t *length) {
+    *length = exchange->body.length;
+    return exchange->body.bytes;
+}
+
+static bool is_sane_id(const char *id) {
+    size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");
+
+    return length > 0 && length <= 64 && id[length] == '\0';
+}
+
+const char *http_request_id(const struct http_exchange *exchange) {
+    const char *given = http_header(exchange, "X-Request-Id");
+
+    return given != NULL && is_sane_id(given) ? given : exchange->id;
+}
+
+/* Control characters become spaces, so that no value starts a line of its own. */
+static bool append_clean(struct buffer *buffer, const char *text) {
+    size_t from = buffer->length;
+
+    if (!buffer_append_text(buffer, text))
+        return false;
+    for (; from < buffer->length; from++)
+        if ((unsigned char)buffer->bytes[from] < ' ' || buffer->bytes[from] == 0x7f)
+            buffer->bytes[from] = ' ';
+    return true;
+}
+
+void http_reply_header(struct http_exchange *exchange, const char *name, const char *value) {
+    struct buffer *headers = &exchange->reply_headers;
+
+    assert(!exchange->is_replied);
+    if (!append_clean(headers, name) || !buffer_append_text(headers, ": ") ||
+        !append_clean(headers, value) || !buffer_append_text(headers, "\r\n"))
+        exchange->has_lost_header = true;
+}
+
+/* ---- For whom it is, and from which site it comes: what a browser cannot be made to lie about
+ *
+ * A page of another site can have its own name lead to our address, and would then be let read what
+ * we reply (DNS rebinding); it cannot change the name that its requests carry. A page can also send
+ * us a POST across sites without being let read the reply; its Origin tells. */
+
+static bool is_port(const char *text) {
+    return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
+}
+
+static bool http_request_is_named(const char *names, const char *name) {
+    size_t length = strlen(name), next;
+
+    for (; length > 0 && *names != '\0'; names += next + (names[next] == ',')) {
+        next = strcspn(names, ",");
+        if (next == length && strncasecmp(names, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* `host` is a name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
+static bool is_ours(const struct http_server_options *options, char *host) {
+    unsigned char address[sizeof(struct in6_addr)];
+    bool is_ipv6 = *host == '[';
+    char *end = host + strcspn(host, is_ipv6 ? "]" : ":");
+    const char *port = is_ipv6 && *end != '\0' ? end + 1 : end;
+
+    if ((*port != '\0' && !is_port(port)) || (is_ipv6 && *end != ']'))
+        return false;
+    *end = '\0';
+    if (is_ipv6)
+        return inet_pton(AF_INET6, host + 1, address) == 1;
+    return inet_pton(AF_INET, host, address) == 1 || strcasecmp(host, "localhost") == 0 ||
+           (options->hosts != NULL && http_request_is_named(options->hosts, host));
+}
+
+static bool is_ours_of(const struct http_exchange *exchange, const char *text, size_t length) {
+    char host[HOST_BYTES];
+
+    return snprintf(host, sizeof host, "%.*s", (int)length, text) < HOST_BYTES &&
+           is_ours(&exchange->inbound->server->options, host);
+}
+
+/* A target such as http://host/path names the host, too, and then more than Host does: RFC 9112,
+ * 3.2.2. */
+static bool is_host_ours(const struct http_exchange *exchange, const char *host) {
+    const char *target = exchange->head.bytes;
+
+    if (strncasecmp(target, "http://", 7) == 0 &&
+        !is_ours_of(exchange, target + 7, strcspn(target + 7, "/?#")))
+        return false;
+    return host == NULL || is_ours_of(exchange, host, strlen(host)); /* HTTP/1.0 may have none */
+}
+
+static bool is_same_site(const char *origin, const char *host) {
+    const char *mark = strstr(origin, "://"); /* a page without a site of its own says `null` */
+
+    return mark != NULL && host != NULL && strcasecmp(mark + 3, host) == 0;
+}
+
+static bool http_request_is_welcome(struct http_exchange *exchange) {
+    const char *host = http_header(exchange, "Host"), *origin = http_header(exchange, "Origin");
+
+    if (!is_host_ours(exchange, host))
+        return http_exchange_refuse(
+            exchange, 421, "foreign_host",
+            exchange->inbound->server->options.hosts == NULL
+                ? "ask by an address, such as 127.0.0.1, or by the name localhost"
+                : "ask by an address, as localhost, or by a name that --allow-host gives");
+    if (origin != NULL && !is_same_site(origin, host))
+        return http_exchange_refuse(exchange, 403, "foreign_origin",
+                                    "a page of another site may not ask");
+    return true;
+}
+
+/* ---- Its handler: the target taken apart, matched by segment, and decoded */
+
+/* The next character of percent-encoded text, with `*at` moved past it; -1: a bad escape or NUL. */
+static int decode_one(const char **at, const char *end, bool is_query) {
+    const char *from = *at;
+    int c;
+
+    *at = from + 1;
+    if (*from == '+' && is_query)
+        return ' ';
+    if (*from != '%')
+        return (unsigned char)*from;
+    if (end - from < 3 || !isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]))
+        return -1;
+    *at = from + 3;
+    c = (int)strtol((char[]){from[1], from[2], '\0'}, NULL, 16);
+    return c == 0 ? -1 : c;
+}
+
+/* Append what is decoded and a NUL to the parameters. This, and what calls it, is false when the
+ * exchange is refused for it. */
+static bool keep_decoded(struct http_exchange *exchange, const char *at, const char *end,
+                         bool is_query) {
+    while (at < end) {
+        int c = decode_one(&at, end, is_query);
+        char byte = (char)c;
+
+        if (c < 0)
+            return http_exchange_refuse(exchange, 400, "bad_request",
+                                        "a bad %-escape in the request target");
+        if (!buffer_append(&exchange->params, &byte, 1))
+            return http_exchange_refuse_for_memory(exchange);
+    }
+    return buffer_append(&exchange->params, "", 1) || http_exchange_refuse_for_memory(exchange);
+}
+
+static bool keep_query(struct http_exchange *exchange) {
+    const char *query = exchange->query;
+
+    while (*query != '\0') {
+        const char *end = query + strcspn(query, "&");
+        const char *name_end = query + strcspn(query, "=&");
+        const char *value = name_end < end ? name_end + 1 : end;
+
+        if (!keep_decoded(exchange, query, name_end, true) ||
+            !keep_decoded(exchange, value, end, true))
+            return false;
+        query = *end == '&' ? end + 1 : end;
+    }
+    return true;
+}
+
+static bool is_placeholder(const char *segment) {
+    return *segment == '{';
+}
+
+/* Both begin with a slash. */
+static bool is_match(const char *pattern, const char *path) {
+    size_t pattern_length, length;
+
+    while (*pattern == '/' && *path == '/') {
+        pattern_length = strcspn(++pattern, "/");
+        length = strcspn(++path, "/");
+        if (is_placeholder(pattern)
+                ? length == 0
+                : pattern_length != length || memcmp(pattern, path, length) != 0)
+            return false;
+        pattern += pattern_length;
+        path += length;
+    }
+    return *pattern == '\0' && *path == '\0';
+}
+
+/* Of a path that matches its route: the name of each placeholder, and what stands there. */
+static bool keep_path_params(struct http_exchange *exchange) {
+    const char *pattern = exchange->route->path, *path = exchange->path;
+
+    while (*pattern == '/') {
+        size_t pattern_length = strcspn(++pattern, "/");
+        size_t length = strcspn(++path, "/");
+
+        if (is_placeholder(pattern) &&
+            (!keep_decoded(exchange, pattern + 1, pattern + pattern_length - 1, false) ||
+             !keep_decoded(exchange, path, path + length, false)))
+            return false;
+        pattern += pattern_length;
+        path += length;
+    }
+    return true;
+}
+
+/* "/path?query" or "http://host/path?query". */
+static bool split_target(struct http_exchange *exchange) {
+    char *target = exchange->head.bytes;
+    char *question;
+
+    if (strncasecmp(target, "http://", 7) == 0)
+        target = strchr(target + 7, '/');
+    if (target == NULL || *target != '/')
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "the request target is not a path");
+    question = strchr(target, '?');
+    if (question != NULL)
+        *question = '\0';
+    exchange->path = target;
+    exchange->query = question == NULL ? "" : question + 1;
+    return true;
+}
+
+/* Find the first route that matches path and method; else say what would have been allowed. */
+static void find_route(struct http_exchange *exchange) {
+    const struct http_route *route = exchange->inbound->server->options.routes;
+    const char *method = exchange->is_head ? "GET" : exchange->method;
+    char allow[128] = "";
+    size_t length = 0;
+
+    for (; route->method != NULL; route++) {
+        if (!is_match(route->path, exchange->path))
+            continue;
+        if (strcmp(method, route->method) == 0) {
+            exchange->route = route;
+            return;
+        }
+        if (strstr(allow, route->method) == NULL && length < sizeof allow)
+            length += (size_t)snprintf(allow + length, sizeof allow - length, "%s%s%s",
+                                       length == 0 ? "" : ", ", route->method,
+                                       strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+    }
+    if (length == 0) {
+        (void)http_exchange_refuse(exchange, 404, "not_found", "there is nothing at this path");
+        return;
+    }
+    http_reply_header(exchange, "Allow", allow);
+    (void)http_exchange_refuse(exchange, 405, "method_not_allowed", "see the Allow header");
+}
+
+/* False: the refusal ends the connection. */
+static bool find_handler(struct http_exchange *exchange) {
+    if (!split_target(exchange))
+        return false;
+    find_route(exchange);
+    assert((exchange->route == NULL) == (exchange->refusal.status != 0));
+    if (exchange->route != NULL && !keep_path_params(exchange))
+        return false;
+    exchange->query_params_start = exchange->params.length;
+    return keep_query(exchange);
+}
+
+/* ---- What llhttp finds */
 
 static struct http_exchange *exchange_of(llhttp_t *parser) {
     struct http_inbound *inbound = parser->data;
@@ -25,7 +356,7 @@ static bool refuse_bare_line(struct http_exchange *exchange) {
     return http_exchange_refuse(exchange, 400, "bad_request", "end the request line with CRLF");
 }
 
-void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser) {
+static void refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser) {
     llhttp_errno_t error = llhttp_get_errno(parser);
 
     if (exchange->lines.is_bare)
@@ -189,7 +520,7 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
         return false;
     if (!http_request_has_room(exchange, parser->content_length))
         return false;
-    if (http_host_is_welcome(exchange) && !http_route(exchange))
+    if (http_request_is_welcome(exchange) && !find_handler(exchange))
         return false;
     exchange->keeps_alive = llhttp_should_keep_alive(parser) != 0;
     if (has_body && framing.expects_continue && parser->http_minor == 1) {
@@ -236,7 +567,7 @@ static int http_request_on_message_complete(llhttp_t *parser) {
     return HPE_PAUSED;
 }
 
-const llhttp_settings_t http_request_callbacks = {
+static const llhttp_settings_t callbacks = {
     .on_url = on_head_text,
     .on_url_complete = on_url_complete,
     .on_header_field = on_head_text,
@@ -248,3 +579,53 @@ const llhttp_settings_t http_request_callbacks = {
     .on_body = http_request_on_body,
     .on_message_complete = http_request_on_message_complete,
 };
+
+void http_request_init(struct http_inbound *inbound) {
+    inbound->exchange.inbound = inbound;
+    llhttp_init(&inbound->parser, HTTP_REQUEST, &callbacks);
+    inbound->parser.data = inbound;
+    http_exchange_reset(&inbound->exchange);
+}
+
+/* Never more of a head than its limit. */
+static size_t http_request_feedable(const struct http_inbound *inbound, size_t length) {
+    const struct http_exchange *exchange = &inbound->exchange;
+    size_t room = inbound->server->options.header_limit - exchange->head_bytes;
+
+    return exchange->is_head_complete || length < room ? length : room;
+}
+
+/* How many bytes that are not body a request may have. After the head come the sizes and extensions
+ * of chunks, and trailers: as much again, and enough to send the body in chunks of a byte. */
+static size_t http_request_limit(const struct http_exchange *exchange) {
+    size_t limit = exchange->inbound->server->options.header_limit;
+
+    return exchange->is_head_complete ? 2 * limit + 8 * exchange->body.length : limit;
+}
+
+size_t http_request_feed(struct http_inbound *inbound, const char *bytes, size_t length) {
+    struct http_exchange *exchange = &inbound->exchange;
+    size_t taken = http_request_feedable(inbound, length), body_before = exchange->body.length;
+    llhttp_errno_t error;
+
+    (void)http_lines_look(&exchange->lines, bytes, taken);
+    error = llhttp_execute(&inbound->parser, bytes, taken);
+    exchange->is_whole = error == HPE_PAUSED;
+    if (exchange->is_whole) {
+        taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
+    } else if (error != HPE_OK) {
+        if (exchange->refusal.status == 0)
+            refuse_malformed(exchange, &inbound->parser);
+        exchange->is_broken = true;
+        return length;
+    }
+    exchange->head_bytes += taken - (exchange->body.length - body_before);
+    if (exchange->head_bytes >= http_request_limit(exchange)) {
+        (void)http_exchange_refuse(exchange, 431, "headers_too_large",
+                                   "the headers are over the limit: send less");
+        exchange->is_broken = true;
+    } else if (exchange->is_whole) {
+        llhttp_resume(&inbound->parser);
+    }
+    return taken;
+}

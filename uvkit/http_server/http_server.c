@@ -1,6 +1,13 @@
-/* The server itself: accepts, sweeps out what is late, drains, and counts. */
+/* The server: accepts, feeds the parser, runs handlers in fibers, sweeps out what is late, drains, and
+ * counts.
+ *
+ * The picture of a connection's states is in http_server_internal.h. Input is parsed where it was
+ * read, in the server's one buffer; what follows the request that is being answered is copied to
+ * `pending`. */
 #include "http_server_internal.h"
 
+#include "clock.h"
+#include "fiber.h"
 #include "log.h"
 #include "sigpipe.h"
 
@@ -11,10 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define LINGER_MS    2000
+#define LINGER_BYTES (1024 * 1024)
+/* Without a request, before a server that drains closes a connection: its peer was not told that it
+ * may not ask any more, and what it sends while we close would be reset (nginx has
+ * keepalive_min_timeout for the same). */
+#define QUIET_MS 500
+#define NEVER_MS (INT64_MAX / 2)
+/* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
+ * beside the others, who have theirs in the same turn. */
+#define REQUESTS_A_TURN  16
 #define BACKLOG          4096 /* connections that may wait while this process is stopped */
 #define MOST_CONNECTIONS 10000
 /* Accepted in a turn of the loop, so that a crowd of new connections, as after a stop of this
@@ -23,6 +41,343 @@
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
 #define DRAIN_SWEEP_MS      100 /* the sweep has less to do then, and the end waits for it */
+
+/* ---- Inbound connections */
+
+static void advance(struct http_inbound *inbound);
+static void on_next_turn(uv_idle_t *more);
+
+/* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
+static void inbound_move(struct http_inbound *inbound, enum http_inbound_state state,
+                         int64_t timeout_ms) {
+    static const enum http_inbound_state next[][2] = {[IDLE] = {READING, REPLYING},
+                                                      [READING] = {HANDLING, REPLYING},
+                                                      [HANDLING] = {REPLYING, REPLYING},
+                                                      [REPLYING] = {IDLE, LINGERING}};
+
+    assert(inbound->state < LINGERING);
+    assert(state == next[inbound->state][0] || state == next[inbound->state][1]);
+    inbound->state = state;
+    inbound->deadline_ms = (int64_t)uv_now(inbound->server->loop) + timeout_ms;
+}
+
+/* The reply is on its way, or there is nobody any more to have it. */
+static void go_on_replied(struct http_inbound *inbound) {
+    if (inbound->state == CLOSED) {
+        if (inbound->is_handle_closed)
+            inbound->on_over(inbound);
+        return;
+    }
+    inbound_move(inbound, REPLYING, (int64_t)inbound->server->options.idle_timeout_ms);
+    advance(inbound);
+}
+
+static void inbound_refuse(struct http_inbound *inbound) {
+    struct http_exchange *exchange = &inbound->exchange;
+
+    inbound->server->stats.refused++;
+    http_reply_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
+                     exchange->refusal.message);
+    go_on_replied(inbound);
+}
+
+static void run_handler(void *arg) {
+    struct http_inbound *inbound = arg;
+    struct http_exchange *exchange = &inbound->exchange;
+    struct http_server *server = inbound->server;
+    int64_t started_ns = clock_now_ns();
+
+    exchange->route->handler(exchange, server->options.data);
+    server->stats.handler_ns += (uint64_t)(clock_now_ns() - started_ns);
+    assert(inbound->has_handler && server->stats.in_flight > 0);
+    server->stats.in_flight--;
+    if (!exchange->is_replied)
+        http_reply_error(exchange, 500, "failed", "the handler gave no answer");
+    if (exchange->reply_left > 0)
+        http_inbound_close(inbound, "the reply was cut short");
+    if (exchange->is_chunked)
+        http_reply_end(exchange);
+    inbound->has_handler = false;
+    go_on_replied(inbound);
+}
+
+static void inbound_serve(struct http_inbound *inbound) {
+    struct http_exchange *exchange = &inbound->exchange;
+
+    if (exchange->refusal.status != 0) {
+        inbound_refuse(inbound);
+        return;
+    }
+    inbound_move(inbound, HANDLING, NEVER_MS);
+    inbound->has_handler = true;
+    inbound->server->stats.in_flight++;
+    if (fiber_start(run_handler, inbound) == 0)
+        return;
+    inbound->has_handler = false;
+    inbound->server->stats.in_flight--;
+    (void)http_exchange_refuse_for_memory(exchange);
+    inbound_refuse(inbound);
+}
+
+static void inbound_fail(struct http_inbound *inbound) {
+    inbound->exchange.keeps_alive = false;
+    inbound_refuse(inbound);
+}
+
+static void begin_request(struct http_inbound *inbound) {
+    struct http_server *server = inbound->server;
+    uint64_t id = server->id_seed + ++server->ids;
+
+    inbound_move(inbound, READING, (int64_t)server->options.header_timeout_ms);
+    for (unsigned i = 0; i < 16; i++)
+        inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
+    server->stats.requests++;
+    inbound->begun++;
+}
+
+static bool has_share_left(struct http_inbound *inbound) {
+    if (inbound->turn != inbound->server->turns) {
+        inbound->turn = inbound->server->turns;
+        inbound->begun = 0;
+    }
+    return inbound->begun < REQUESTS_A_TURN;
+}
+
+/* Give the parser up to one request's bytes; how many it took. */
+static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
+    size_t taken = http_request_feed(inbound, bytes, length);
+
+    if (inbound->state == CLOSED) /* the peer was gone when we told it to continue */
+        return length;
+    if (inbound->exchange.is_broken)
+        inbound_fail(inbound);
+    else if (inbound->exchange.is_whole)
+        inbound_serve(inbound);
+    return taken;
+}
+
+static bool wants_input(const struct http_inbound *inbound) {
+    return inbound->state == IDLE || inbound->state == READING;
+}
+
+/* Parse and serve until the input is used up, a request waits for its answer, or the connection has
+ * had its share of the turn. */
+static size_t pump(struct http_inbound *inbound, const char *bytes, size_t length) {
+    size_t used = 0;
+
+    inbound->is_pumping = true;
+    while (used < length && wants_input(inbound)) {
+        bool is_blank = bytes[used] == '\r' || bytes[used] == '\n';
+
+        if (inbound->state == IDLE && is_blank) { /* old clients end a body with a line break */
+            used++;
+            continue;
+        }
+        if (inbound->state == IDLE && !has_share_left(inbound))
+            break;
+        if (inbound->state == IDLE)
+            begin_request(inbound);
+        used += feed(inbound, bytes + used, length - used);
+    }
+    inbound->is_pumping = false;
+    return used;
+}
+
+static void inbound_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    struct http_inbound *inbound = handle->data;
+
+    (void)suggested;
+    *buf = uv_buf_init(inbound->server->input, sizeof inbound->server->input);
+}
+
+static void on_input_ended(struct http_inbound *inbound, int status) {
+    bool is_unanswered =
+        inbound->state == HANDLING || inbound->state == REPLYING || inbound->is_waiting;
+
+    if (status == UV_EOF && is_unanswered) {
+        inbound->is_ended = true; /* it may still want the answer */
+        (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
+        return;
+    }
+    http_inbound_close(inbound, status == UV_EOF ? "the peer closed" : uv_strerror(status));
+}
+
+static void keep_for_later(struct http_inbound *inbound, const char *bytes, size_t length) {
+    if (!buffer_append(&inbound->pending, bytes, length)) {
+        http_inbound_close(inbound, "no memory for pipelined input");
+        return;
+    }
+    if (inbound->pending.length > inbound->server->options.header_limit) {
+        inbound->is_paused = true;
+        (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
+    }
+}
+
+static void wait_for_turn(struct http_inbound *inbound) {
+    struct http_server *server = inbound->server;
+
+    assert(inbound->state == IDLE && inbound->pending.length > 0 && !inbound->is_waiting);
+    inbound->is_waiting = true;
+    TAILQ_INSERT_TAIL(&server->waiting, inbound, by_turn);
+    (void)uv_idle_start(&server->more, on_next_turn); /* fails only without one */
+}
+
+static void drain_input(struct http_inbound *inbound, size_t length) {
+    inbound->drained += length;
+    if (inbound->drained > LINGER_BYTES)
+        http_inbound_close(inbound, "the peer kept sending after its last answer");
+}
+
+static void inbound_on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct http_inbound *inbound = stream->data;
+    size_t used = 0;
+
+    if (length < 0) {
+        on_input_ended(inbound, (int)length);
+        return;
+    }
+    if (inbound->pending.length == 0)
+        used = pump(inbound, buf->base, (size_t)length);
+    if (inbound->state == LINGERING)
+        drain_input(inbound, (size_t)length - used);
+    else if (inbound->state != CLOSED && used < (size_t)length)
+        keep_for_later(inbound, buf->base + used, (size_t)length - used);
+    if (wants_input(inbound) && inbound->pending.length > 0 && !inbound->is_waiting)
+        wait_for_turn(inbound);
+}
+
+static void read_on(struct http_inbound *inbound) {
+    int err = uv_read_start((uv_stream_t *)&inbound->tcp, inbound_on_room, inbound_on_read);
+
+    inbound->is_paused = false;
+    if (err != 0 && err != UV_EALREADY)
+        http_inbound_close(inbound, uv_strerror(err));
+}
+
+static void on_shut_down(uv_shutdown_t *request, int status) {
+    struct http_inbound *inbound = request->data;
+
+    if (status < 0)
+        http_inbound_close(inbound, uv_strerror(status));
+}
+
+/* Say that we are done, and read what still comes for a while: closing at once would make the
+ * kernel reset the connection, and the peer might lose our last answer (RFC 9112, 9.6). */
+static void linger(struct http_inbound *inbound) {
+    int err;
+
+    if (inbound->is_ended) {
+        http_inbound_close(inbound, "answered, and the peer had closed");
+        return;
+    }
+    inbound_move(inbound, LINGERING, LINGER_MS);
+    inbound->shutdown.data = inbound;
+    err = uv_shutdown(&inbound->shutdown, (uv_stream_t *)&inbound->tcp, on_shut_down);
+    if (err != 0)
+        http_inbound_close(inbound, uv_strerror(err));
+    else
+        read_on(inbound);
+}
+
+static void pump_pending(struct http_inbound *inbound) {
+    size_t used = pump(inbound, inbound->pending.bytes, inbound->pending.length);
+
+    if (inbound->state == CLOSED || inbound->state == LINGERING)
+        used = inbound->pending.length;
+    buffer_drop_front(&inbound->pending, used);
+    if (!wants_input(inbound))
+        return;
+    if (inbound->pending.length > 0)
+        wait_for_turn(inbound);
+    else if (inbound->is_ended)
+        http_inbound_close(inbound, "the peer closed");
+    else if (inbound->is_paused)
+        read_on(inbound);
+}
+
+/* Those that wait have their share of this turn. */
+static void on_next_turn(uv_idle_t *more) {
+    struct http_server *server = more->data;
+    struct http_inbound *last = TAILQ_LAST(&server->waiting, http_inbounds), *inbound = NULL;
+
+    while (inbound != last) { /* who comes to wait meanwhile has had its share */
+        inbound = TAILQ_FIRST(&server->waiting);
+        TAILQ_REMOVE(&server->waiting, inbound, by_turn);
+        inbound->is_waiting = false;
+        if (inbound->state != CLOSED)
+            pump_pending(inbound);
+    }
+    if (TAILQ_EMPTY(&server->waiting))
+        (void)uv_idle_stop(more);
+}
+
+static void advance(struct http_inbound *inbound) {
+    if (inbound->state != REPLYING || inbound->writes > 0 || inbound->is_unsent)
+        return;
+    if (!inbound->exchange.keeps_alive) {
+        linger(inbound);
+        return;
+    }
+    http_exchange_reset(&inbound->exchange);
+    /* A reply that had begun before it drains has not said that it is the last on here. */
+    inbound_move(inbound, IDLE,
+                 inbound->server->is_draining ? QUIET_MS
+                                              : (int64_t)inbound->server->options.idle_timeout_ms);
+    if (!inbound->is_pumping)
+        pump_pending(inbound);
+}
+
+static void inbound_time_out(struct http_inbound *inbound) {
+    if (inbound->state == READING) {
+        (void)http_exchange_refuse(&inbound->exchange, 408, "timeout",
+                                   "the request took too long to arrive");
+        inbound_fail(inbound);
+    } else {
+        http_inbound_close(inbound, inbound->state == IDLE        ? "idle for too long"
+                                    : inbound->state == LINGERING ? "answered"
+                                                                  : "the peer does not read");
+    }
+}
+
+/* A request has arrived that the loop has not read yet. */
+static bool has_unread(const struct http_inbound *inbound) {
+    uv_os_fd_t fd;
+    int count = 0;
+
+    return uv_fileno((const uv_handle_t *)&inbound->tcp, &fd) == 0 &&
+           ioctl(fd, FIONREAD, &count) == 0 && count > 0;
+}
+
+static void inbound_drain(struct http_inbound *inbound) {
+    const struct http_server *server = inbound->server;
+    int64_t quiet_until_ms =
+        inbound->deadline_ms + QUIET_MS - (int64_t)server->options.idle_timeout_ms;
+
+    if (inbound->state != IDLE || inbound->is_waiting || has_unread(inbound))
+        return;
+    if (quiet_until_ms <= (int64_t)uv_now(server->loop))
+        http_inbound_close(inbound, "draining");
+    else if (quiet_until_ms < inbound->deadline_ms)
+        inbound->deadline_ms = quiet_until_ms;
+}
+
+static void inbound_init(struct http_inbound *inbound, struct http_server *server,
+                         void (*on_over)(struct http_inbound *)) {
+    (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
+    inbound->server = server;
+    inbound->on_written = advance;
+    inbound->on_over = on_over;
+    inbound->tcp.data = inbound;
+    http_request_init(inbound);
+    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
+}
+
+static void inbound_start(struct http_inbound *inbound) {
+    (void)uv_tcp_nodelay(&inbound->tcp, 1); /* only a hint */
+    read_on(inbound);
+}
+
+/* ---- Accepting them, and their end */
 
 static void http_server_on_handle_closed(uv_handle_t *handle) {
     struct http_server *server = handle->data;
@@ -59,7 +414,10 @@ static void on_inbound_over(struct http_inbound *inbound) {
         TAILQ_REMOVE(&server->waiting, inbound, by_turn);
     if (inbound->is_unsent)
         TAILQ_REMOVE(&server->unsent, inbound, unsent);
-    http_exchange_free(&inbound->exchange);
+    buffer_free(&inbound->exchange.head);
+    buffer_free(&inbound->exchange.body);
+    buffer_free(&inbound->exchange.params);
+    buffer_free(&inbound->exchange.reply_headers);
     buffer_free(&inbound->pending);
     buffer_free(&inbound->output);
     if (server->spare == NULL)
@@ -72,12 +430,12 @@ static void on_inbound_over(struct http_inbound *inbound) {
 static void welcome(struct http_server *server, struct http_inbound *inbound) {
     server->stats.connections++;
     inbound->number = ++server->accepted;
-    http_inbound_start(inbound);
+    inbound_start(inbound);
     if (server->stats.connections <= server->options.connection_limit)
         return;
     (void)http_exchange_refuse(&inbound->exchange, 503, "too_many_connections",
                                "the server is at its limit: retry later");
-    http_inbound_refuse(inbound);
+    inbound_refuse(inbound);
     if (server->stats.connections > server->options.connection_limit + TURNED_AWAY_AT_ONCE)
         http_inbound_close(inbound, "too many connections");
 }
@@ -89,7 +447,7 @@ static struct http_inbound *make_inbound(struct http_server *server) {
         return NULL;
     server->spare = malloc(sizeof *server->spare);
     memset(inbound, 0, sizeof *inbound);
-    http_inbound_init(inbound, server, on_inbound_over);
+    inbound_init(inbound, server, on_inbound_over);
     LIST_INSERT_HEAD(&server->inbounds, inbound, entry);
     return inbound;
 }
@@ -164,7 +522,7 @@ static void on_sweep(uv_timer_t *timer) {
 
     LIST_FOREACH (inbound, &server->inbounds, entry)
         if (server->swept_ms >= inbound->deadline_ms && inbound->state != CLOSED)
-            http_inbound_time_out(inbound);
+            inbound_time_out(inbound);
     server->swept_ms = (int64_t)uv_now(server->loop);
 }
 
@@ -322,7 +680,7 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     accept_rest(server);
     uv_close((uv_handle_t *)&server->listener, http_server_on_handle_closed);
     LIST_FOREACH (inbound, &server->inbounds, entry)
-        http_inbound_drain(inbound);
+        inbound_drain(inbound);
     if (timeout_ms == 0)
         http_server_cut(server);
     else {

@@ -51,6 +51,8 @@ struct http_exchange {
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
+    bool is_whole;        /* its last byte has come */
+    bool is_broken;       /* the connection cannot go on: see `refusal` */
     bool is_stream;       /* http_reply_stream() has begun it */
     bool is_chunked;      /* http_reply_chunked() has */
     bool has_lost_header; /* no memory for a reply header */
@@ -117,61 +119,27 @@ struct http_server {
 
 /* The files, each calling only those above it; what goes down comes up again by callback. */
 
-/* http_exchange.c */
-/* Say why no handler will run; http_inbound_refuse() answers. False, for `return`. The texts are
- * static. */
-bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
-                          const char *message);
-bool http_exchange_refuse_for_memory(struct http_exchange *exchange);
-/* Ready for the next request. */
-void http_exchange_reset(struct http_exchange *exchange);
-void http_exchange_free(struct http_exchange *exchange);
-
-/* http_host.c */
-/* Is it for this server, and not sent by a page of another site? Otherwise it is refused. */
-bool http_host_is_welcome(struct http_exchange *exchange);
-
-/* http_router.c */
-/* Take the target apart and find its route: sets path, query, params and route, or refusal. False:
- * the refusal ends the connection. */
-bool http_route(struct http_exchange *exchange);
-
-/* http_inbound_socket.c */
+/* http_reply.c */
 /* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
  * happens when closed. */
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
-/* The same at the end of this turn of the loop, with all that it is told until then. */
-void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
-/* The end of the turn. */
+/* The end of a turn of the loop: send what was queued in it. */
 void http_inbound_send_all(struct http_server *server);
-/* Write the bytes, which stay the caller's, and wait for it: in the handler's fiber. False: it is
- * closed. */
-bool http_inbound_write(struct http_inbound *inbound, const char *bytes, size_t length);
 /* Give up and close. May be called in any state, any number of times. */
 void http_inbound_close(struct http_inbound *inbound, const char *why);
-/* Call on_over() unless libuv or a handler still needs the inbound. */
-void http_inbound_maybe_over(struct http_inbound *inbound);
-
-/* http_request.c */
-extern const llhttp_settings_t http_request_callbacks;
-/* What the parser's error means to the client. */
-void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser);
-
-/* http_reply.c */
 /* The last chunk is out. */
 void http_reply_end(struct http_exchange *exchange);
 
-/* http_inbound.c */
-void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
-                       void (*on_over)(struct http_inbound *inbound));
-/* Start reading, after uv_accept(). */
-void http_inbound_start(struct http_inbound *inbound);
-/* What its deadline calls for. */
-void http_inbound_time_out(struct http_inbound *inbound);
-/* Answer the exchange with its refusal, and end the connection unless it may go on. */
-void http_inbound_refuse(struct http_inbound *inbound);
-/* Close when idle, end the connection after this request otherwise. Who has just connected is about
- * to ask, and may do so once. */
-void http_inbound_drain(struct http_inbound *inbound);
+/* http_request.c */
+void http_request_init(struct http_inbound *inbound);
+/* Give the parser up to one request's bytes; how many it took. Sets `is_whole`; or `is_broken`, and
+ * `refusal`. */
+size_t http_request_feed(struct http_inbound *inbound, const char *bytes, size_t length);
+/* Ready for the next request. */
+void http_exchange_reset(struct http_exchange *exchange);
+/* Say why no handler will run. False, for `return`. The texts are static. */
+bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
+                          const char *message);
+bool http_exchange_refuse_for_memory(struct http_exchange *exchange);
 
 #endif
