@@ -46,6 +46,12 @@ bool addresses_next(struct addresses *addresses, bool is_silent, int64_t now_ms)
     return true;
 }
 
+bool address_is_literal(const char *host) {
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
 void address_host(char text[ADDRESS_TEXT], const struct sockaddr *address) {
     if (getnameinfo(address,
                     address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)

@@ -29,6 +29,8 @@ int64_t addresses_due_ms(const struct addresses *addresses, int64_t now_ms);
 /* The current one has failed, or stayed silent. False: there is none left to try, or no time. */
 bool addresses_next(struct addresses *addresses, bool is_silent, int64_t now_ms);
 
+/* The host is an address, so that there is nothing to look up. */
+bool address_is_literal(const char *host);
 /* "127.0.0.1:80" or "[::1]:80". */
 void address_text(char text[ADDRESS_TEXT], const struct sockaddr *address);
 /* The host alone. */

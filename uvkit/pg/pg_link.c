@@ -18,7 +18,6 @@
 #include "log.h"
 #include "utf8.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -616,11 +615,9 @@ static const char *option_value(const PQconninfoOption *option, const char *keyw
 static bool is_one_name(const PQconninfoOption *options) {
     const char *host = option_value(options, "host");
     const char *order = option_value(options, "load_balance_hosts");
-    unsigned char bytes[sizeof(struct in6_addr)];
 
     return host[0] != '\0' && host[0] != '/' && host[0] != '@' && strchr(host, ',') == NULL &&
-           option_value(options, "hostaddr")[0] == '\0' && inet_pton(AF_INET, host, bytes) != 1 &&
-           inet_pton(AF_INET6, host, bytes) != 1 &&
+           option_value(options, "hostaddr")[0] == '\0' && !address_is_literal(host) &&
            (order[0] == '\0' || strcmp(order, "disable") == 0);
 }
 

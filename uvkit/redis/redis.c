@@ -24,10 +24,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef REDIS_HAS_TLS
+#include <openssl/ssl.h>
+#endif
+
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
 
 #define HEAD_SIZE               64 /* of a command's text, before its second argument */
+
+/* ---- Commands */
 
 /* Deadlines mostly come in order, so the place is near the end. */
 static void link_by_deadline(struct redis_calls *list, struct redis_call *call) {
@@ -328,8 +334,43 @@ static void redis_on_timer(uv_timer_t *timer) {
         redis_arm(redis);
 }
 
+/* ---- TLS: what the sessions of both connections are made with; see redis_connection.c */
+
+#ifdef REDIS_HAS_TLS
+
+static int redis_init_tls(void **tls) {
+    SSL_CTX *context = *tls = SSL_CTX_new(TLS_client_method());
+
+    if (!context)
+        return UV_ENOMEM;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+                   SSL_CTX_set_default_verify_paths(context) == 1
+               ? 0
+               : UV_EIO;
+}
+
+static void redis_free_tls(void *tls) {
+    SSL_CTX_free(tls);
+}
+
+#else
+
+static int redis_init_tls(void **tls) {
+    *tls = NULL;
+    return UV_ENOTSUP;
+}
+
+static void redis_free_tls(void *tls) {
+    assert(tls == NULL);
+}
+
+#endif
+
+/* ---- Its life */
+
 static void redis_destroy(struct redis *redis) {
-    redis_tls_free(&redis->tls);
+    redis_free_tls(redis->tls);
     redis_address_free(&redis->address);
     free(redis->name);
     free(redis->places);
@@ -368,7 +409,7 @@ static int redis_prepare(struct redis *redis, const struct redis_options *option
     status = redis_address_parse(&redis->address, options->url);
     if (status != 0 || !redis->address.is_tls)
         return status;
-    status = redis_tls_init(&redis->tls);
+    status = redis_init_tls(&redis->tls);
     if (status == UV_ENOTSUP)
         log_error("redis is not opened", "redis=%s why=\"this build has no TLS\"", redis->name);
     return status;
@@ -394,7 +435,7 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     redis->timer.data = redis;
     redis->connection = (struct redis_connection){.loop = loop,
                                                   .address = &redis->address,
-                                                  .tls = &redis->tls,
+                                                  .tls = redis->tls,
                                                   .name = redis->name,
                                                   .on_closed = on_part_closed,
                                                   .data = redis,

@@ -13,12 +13,18 @@
 #include "log.h"
 #include "text_copy.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef REDIS_HAS_TLS
+#include <hiredis/hiredis_ssl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#endif
 
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
@@ -51,6 +57,97 @@ static void connection_let_go(struct redis_connection *connection) {
     connection->on_closed(connection->data);
 }
 
+/* ---- TLS, through hiredis 1.0 or later and OpenSSL; the Makefile defines UVKIT_REDIS_TLS where both
+ * are there
+ *
+ * The server has to prove, by a certificate that the system trusts (or SSL_CERT_FILE and
+ * SSL_CERT_DIR name), that it is the host of the URL. hiredis' own way to make a session checks no
+ * host names, so the session is made here. */
+
+#ifdef REDIS_HAS_TLS
+
+/* An address is matched as such; a name is also told to the server. */
+static bool tls_expect_host(SSL *session, char *host) {
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1)
+        return true;
+    return SSL_set1_host(session, host) == 1 && SSL_set_tlsext_host_name(session, host) == 1;
+}
+
+/* Before hiredis reads or writes: OpenSSL's errors belong to the thread, and others leave some. */
+static void tls_forget_errors(const struct redis_connection *connection) {
+    if (connection->session != NULL)
+        ERR_clear_error();
+}
+
+/* The server has answered in TLS, if it shall. */
+static bool tls_is_greeted(const struct redis_connection *connection) {
+    return connection->session == NULL || SSL_is_init_finished(connection->session);
+}
+
+/* Why the session has failed: by OpenSSL, or by hiredis, which says "Success" of some. */
+static void tls_set_why(struct redis_connection *connection, const SSL *session, const char *told) {
+    unsigned long error = ERR_peek_error();
+    const char *reason = error ? ERR_reason_error_string(error) : NULL;
+    long verified = SSL_get_verify_result(session);
+    /* The failure came before an alert of the server's: its answer is no TLS. */
+    bool is_foreign =
+        !SSL_is_init_finished(session) && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET;
+
+    if (error && verified != X509_V_OK)
+        (void)snprintf(connection->why, sizeof connection->why,
+                       "the server's certificate is not accepted: %s",
+                       X509_verify_cert_error_string(verified));
+    else if (reason)
+        (void)snprintf(connection->why, sizeof connection->why, "TLS: %s%s", reason,
+                       is_foreign ? "; does the server speak TLS?" : "");
+    else
+        connection_set_why(connection,
+                           strcmp(told, strerror(0)) == 0 ? "the connection ended" : told);
+}
+
+/* Speak TLS from now on, on a socket that may still be connecting. The session ends with the
+ * context. False, with why, when it could not be started. */
+static bool tls_start(struct redis_connection *connection, redisContext *context) {
+    SSL *session;
+
+    ERR_clear_error();
+    session = SSL_new(connection->tls);
+    if (session && tls_expect_host(session, connection->address->host) &&
+        redisInitiateSSL(context, session) == REDIS_OK) { /* takes the session */
+        connection->session = session;
+        return true;
+    }
+    if (session && context->err)
+        tls_set_why(connection, session, context->errstr);
+    else
+        connection_set_why(connection, "TLS could not be started");
+    SSL_free(session);
+    return false;
+}
+
+#else
+
+static void tls_forget_errors(const struct redis_connection *connection) {
+    assert(connection->session == NULL);
+}
+
+static bool tls_is_greeted(const struct redis_connection *connection) {
+    return connection->session == NULL;
+}
+
+static void tls_set_why(struct redis_connection *connection, const void *session,
+                        const char *told) {
+    (void)session;
+    connection_set_why(connection, told);
+}
+
+static bool tls_start(struct redis_connection *connection, redisContext *context) {
+    (void)context;
+    return connection->session != NULL;
+}
+
+#endif
+
 /* ---- hiredis' socket, watched by libuv
  *
  * hiredis frees its context inside its own read and write functions, or inside redisAsyncFree(),
@@ -80,14 +177,12 @@ static void redis_connection_on_ready(uv_poll_t *poll, int status, int events) {
     struct redis_watcher *watcher = poll->data;
     struct redis_connection *connection = watcher->connection;
 
-    if (connection->session != NULL)
-        redis_tls_forget_errors();
+    tls_forget_errors(connection);
     /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
     if (watcher->context != NULL && (status != 0 || events & UV_READABLE))
         redisAsyncHandleRead(watcher->context);
     connection->is_writing = true;
-    if (connection->session != NULL)
-        redis_tls_forget_errors();
+    tls_forget_errors(connection);
     if (watcher->context != NULL && events & UV_WRITABLE)
         redisAsyncHandleWrite(watcher->context);
     connection->is_writing = false;
@@ -153,20 +248,14 @@ static void on_delete_write(void *watcher) {
     watcher_set(watcher, 0, UV_WRITABLE);
 }
 
-/* The first byte of a TLS record with an alert, as hiredis tells of it. */
-static bool is_answer_in_tls(const char *told) {
-    return strstr(told, "got \"\\x15\"") != NULL;
-}
-
+/* hiredis tells the first byte of what it got: that of a TLS record with an alert. */
 static void set_why_it_broke(struct redis_connection *connection, const char *told) {
-    char why[sizeof connection->why];
+    const bool is_tls = strstr(told, "got \"\\x15\"") != NULL;
 
     if (connection->session != NULL)
-        redis_tls_why(connection->session, told, why, sizeof why);
+        tls_set_why(connection, connection->session, told);
     else
-        text_copy(why, sizeof why,
-                  is_answer_in_tls(told) ? "the server speaks TLS: use rediss://" : told);
-    connection_set_why(connection, why);
+        connection_set_why(connection, is_tls ? "the server speaks TLS: use rediss://" : told);
 }
 
 /* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
@@ -383,11 +472,7 @@ static int prepare_socket(struct redis_connection *connection, redisContext *con
         connection_set_why(connection, context->errstr);
         return REDIS_ERR;
     }
-    if (!address->is_tls)
-        return REDIS_OK;
-    connection->session = redis_tls_start(connection->tls, context, address->host, connection->why,
-                                          sizeof connection->why);
-    return connection->session != NULL ? REDIS_OK : REDIS_ERR;
+    return !address->is_tls || tls_start(connection, context) ? REDIS_OK : REDIS_ERR;
 }
 
 /* A socket that is connecting, and watched. -1 with `why` set when there is none. */
@@ -488,15 +573,14 @@ static int greet(struct redis_connection *connection) {
 
 static void on_attempt_too_long(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
-    const bool is_greeted =
-        connection->session == NULL || redis_tls_is_greeted(connection->session);
 
     connection->is_silent = true;
     if (connection->addresses.count > 1 && !connection->is_connected)
         redis_connection_drop(connection, uv_strerror(UV_ETIMEDOUT));
     else
-        redis_connection_drop(connection, is_greeted ? "no greeting in time"
-                                                     : "no TLS in time: does the server speak it?");
+        redis_connection_drop(connection, tls_is_greeted(connection)
+                                              ? "no greeting in time"
+                                              : "no TLS in time: does the server speak it?");
 }
 
 static void on_not_taken(uv_timer_t *timer) {
@@ -551,12 +635,6 @@ static void on_unresolved(uv_timer_t *timer) {
     (void)uv_cancel((uv_req_t *)&connection->resolving);
 }
 
-static bool redis_connection_is_literal(const char *host) {
-    unsigned char address[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
-}
-
 /* An attempt begins. */
 static void on_pause_over(uv_timer_t *timer) {
     static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -566,8 +644,7 @@ static void on_pause_over(uv_timer_t *timer) {
 
     assert(!connection->is_up && !connection->is_closing);
     forget_addresses(connection);
-    if (connection->address->path != NULL ||
-        redis_connection_is_literal(connection->address->host)) {
+    if (connection->address->path != NULL || address_is_literal(connection->address->host)) {
         try_address(connection);
         return;
     }

@@ -8,6 +8,10 @@
 
 #include <hiredis/async.h>
 
+#if defined(UVKIT_REDIS_TLS) && HIREDIS_MAJOR >= 1
+#define REDIS_HAS_TLS
+#endif
+
 /* ---- redis_url.c */
 
 /* Strings are NULL when they are not given. */
@@ -26,27 +30,6 @@ struct redis_address {
 int redis_address_parse(struct redis_address *address, const char *url);
 void redis_address_free(struct redis_address *address);
 
-/* ---- redis_tls.c */
-
-struct redis_tls {
-    void *context; /* OpenSSL's, or NULL */
-};
-
-/* 0; UV_ENOTSUP when this build has no TLS. */
-int redis_tls_init(struct redis_tls *tls);
-void redis_tls_free(struct redis_tls *tls);
-/* Speak TLS from now on, on a socket that may still be connecting. The session ends with the
- * context. NULL, with why, when it could not be started. */
-void *redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host, char *why,
-                      size_t size);
-/* Before hiredis reads or writes: OpenSSL's errors belong to the thread, and others leave some. */
-void redis_tls_forget_errors(void);
-/* Whether the server has answered in TLS. */
-bool redis_tls_is_greeted(const void *session);
-/* Why the session has failed since then: by OpenSSL, or by hiredis, which says "Success" of some.
- */
-void redis_tls_why(const void *session, const char *told, char *why, size_t size);
-
 /* Until it is asked again for what it has refused to this user: rights change by hand. */
 #define REDIS_REFUSED_MS 60000
 
@@ -56,7 +39,7 @@ struct redis_connection {
     /* Filled in before redis_connection_open(). */
     uv_loop_t *loop;
     struct redis_address *address;
-    const struct redis_tls *tls;
+    void *tls; /* OpenSSL's context, or NULL */
     const char *name;
     const char *use; /* for the log */
     uint64_t timeout_ms;
@@ -139,7 +122,7 @@ struct redis_place {
 
 struct redis {
     struct redis_address address;
-    struct redis_tls tls;
+    void *tls; /* OpenSSL's context, or NULL */
     char *name;
     struct redis_connection connection;
     struct redis_subscriptions subscriptions;
