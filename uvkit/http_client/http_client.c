@@ -1,16 +1,86 @@
-/* The HTTP client: brings calls and connections together, and ends every call exactly once. */
-#include "http_client_internal.h"
+/* The HTTP client: brings calls and connections together, and ends every call exactly once.
+ *
+ * A call:        start -> queue -> on a connection -> ended -> callback (at the end of the read
+ *                that ended it, or from an idle handle)
+ * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
+ *
+ * While a connection is IDLE the queue is empty, and while calls wait, as many connections are
+ * OPENING as there are calls, room and `opening`. Functions here only move things; the loop's
+ * callbacks end with http_client_dispatch(), which brings calls and connections together again.
+ *
+ * A kept-alive connection that breaks before a byte of a call has left gives the call back to the
+ * queue. Later the call is never sent again, and is UNKNOWN. */
+#include "http_client.h"
 
+#include "buffer.h"
 #include "clock.h"
+#include "dial.h"
 #include "fiber.h"
+#include "http_wire.h"
+#include "sigpipe.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
-#define RETRY_MS 100
+#define INPUT_BYTES (64 * 1024)
+#define RETRY_MS    100
 
 static const char too_late[] = "the deadline passed before it was sent";
+
+enum http_connection_state {
+    CONNECTION_OPENING,
+    CONNECTION_IDLE,
+    CONNECTION_BUSY,
+    CONNECTION_CLOSED, /* until libuv lets go of it */
+    CONNECTION_STATES
+};
+
+struct http_connection {
+    struct http_client *client;
+    enum http_connection_state state;
+    TAILQ_ENTRY(http_connection) entry; /* in the client's list of its state */
+    int64_t since_ms;                   /* when it became idle */
+    struct dial dial;                   /* with its socket */
+    bool is_fresh;                      /* no call has gone over it */
+
+    struct http_call *call;
+    bool is_sent; /* a byte of the call may have left */
+    uv_write_t write;
+    char *unsent; /* what the socket did not take at once; not NULL: being written */
+    struct http_reply reply;
+};
+
+TAILQ_HEAD(http_connections, http_connection);
+TAILQ_HEAD(http_calls, http_call);
+
+struct http_client {
+    uv_loop_t *loop;
+    struct http_client_options options;
+    struct dial_host host;
+    char authority[DIAL_HOST_BYTES + 16]; /* the Host header */
+    struct http_connections connections[CONNECTION_STATES];
+    unsigned count[CONNECTION_STATES]; /* of each */
+    struct http_calls queue, ended;
+    struct http_calls running; /* all that have not ended, by deadline */
+    uv_timer_t timer;
+    uv_check_t polled;              /* active while something is due */
+    int64_t armed_ms;               /* when the timer fires, if it is active */
+    int64_t retry_ms;               /* until then, while others work, no new connection is tried */
+    uv_idle_t ending;               /* active while calls are ended and not told */
+    struct http_client_stats stats; /* of the connections, http_client_stats() counts */
+    bool is_closing;
+    unsigned closing_handles; /* of the three above, once nothing needs them */
+    http_client_cb on_closed;
+    void *on_closed_data;
+    struct buffer request; /* where requests are put together */
+    char input[INPUT_BYTES];
+};
+
+static void http_client_dispatch(struct http_client *client);
+static void client_deadline_on_timer(uv_timer_t *timer);
 
 static void leave_list(struct http_connection *connection) {
     struct http_client *client = connection->client;
@@ -21,7 +91,7 @@ static void leave_list(struct http_connection *connection) {
 }
 
 /* To the front: so the idle connection that was used last is used next, and the others grow old. */
-void http_client_move(struct http_connection *connection, enum http_connection_state state) {
+static void http_client_move(struct http_connection *connection, enum http_connection_state state) {
     struct http_client *client = connection->client;
 
     assert(connection->state != CONNECTION_CLOSED && connection->state != state);
@@ -31,6 +101,35 @@ void http_client_move(struct http_connection *connection, enum http_connection_s
     TAILQ_INSERT_HEAD(&client->connections[state], connection, entry);
     client->count[state]++;
 }
+
+/* A timer that fires too early only looks again; so it is set anew only for an earlier moment. */
+static void http_client_arm(struct http_client *client, int64_t due_ms) {
+    int64_t now_ms = (int64_t)uv_now(client->loop);
+
+    if (due_ms == INT64_MAX || client->closing_handles > 0 ||
+        (uv_is_active((uv_handle_t *)&client->timer) && client->armed_ms <= due_ms))
+        return;
+    client->armed_ms = due_ms;
+    (void)uv_timer_start(&client->timer,
+                         client_deadline_on_timer, /* fails only without a callback */
+                         due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
+}
+
+/* Deadlines mostly come in order, so the place is near the end. */
+static void http_client_run(struct http_client *client, struct http_call *call) {
+    struct http_call *before = TAILQ_LAST(&client->running, http_calls);
+
+    while (before != NULL && before->deadline_ms > call->deadline_ms)
+        before = TAILQ_PREV(before, http_calls, internal.by_deadline);
+    if (before != NULL)
+        TAILQ_INSERT_AFTER(&client->running, before, call, internal.by_deadline);
+    else
+        TAILQ_INSERT_HEAD(&client->running, call, internal.by_deadline);
+    call->internal.is_running = true;
+    http_client_arm(client, call->deadline_ms);
+}
+
+/* ---- Calls, and the end of the client */
 
 /* Tell the calls that have ended so far; those that end meanwhile are told next time. */
 static void tell_ended(struct http_client *client) {
@@ -77,28 +176,17 @@ static void http_client_maybe_closed(struct http_client *client) {
     uv_close((uv_handle_t *)&client->ending, http_client_on_handle_closed);
 }
 
-void http_client_tell(struct http_client *client) {
+static void on_calls_ended(uv_idle_t *ending) {
+    struct http_client *client = ending->data;
+
     tell_ended(client);
     if (TAILQ_EMPTY(&client->ended))
-        (void)uv_idle_stop(&client->ending);
+        (void)uv_idle_stop(ending);
     http_client_maybe_closed(client);
 }
 
-static void on_calls_ended(uv_idle_t *ending) {
-    http_client_tell(ending->data);
-}
-
-void http_client_forget(struct http_connection *connection) {
-    struct http_client *client = connection->client;
-
-    assert(connection->state == CONNECTION_CLOSED && connection->call == NULL);
-    leave_list(connection);
-    free(connection);
-    http_client_maybe_closed(client);
-}
-
-void http_client_end(struct http_client *client, struct http_call *call,
-                     enum http_call_outcome outcome, const char *error) {
+static void http_client_end(struct http_client *client, struct http_call *call,
+                            enum http_call_outcome outcome, const char *error) {
     static char empty[1];
 
     if (call->internal.is_running)
@@ -121,9 +209,9 @@ void http_client_end(struct http_client *client, struct http_call *call,
 }
 
 static void dequeue(struct http_client *client, struct http_call *call) {
-    assert(client->queued > 0 && call->internal.connection == NULL);
+    assert(client->stats.queued > 0 && call->internal.connection == NULL);
     TAILQ_REMOVE(&client->queue, call, internal.entry);
-    client->queued--;
+    client->stats.queued--;
 }
 
 static void end_queued(struct http_client *client, struct http_call *call, const char *error) {
@@ -131,11 +219,7 @@ static void end_queued(struct http_client *client, struct http_call *call, const
     http_client_end(client, call, HTTP_CALL_NOT_SENT, error);
 }
 
-void http_client_requeue(struct http_client *client, struct http_call *call) {
-    assert(call->internal.connection == NULL);
-    TAILQ_INSERT_HEAD(&client->queue, call, internal.entry);
-    client->queued++;
-}
+/* ---- Connections */
 
 static unsigned kept_connections(const struct http_client *client) {
     return client->count[CONNECTION_OPENING] + client->count[CONNECTION_IDLE] +
@@ -144,13 +228,13 @@ static unsigned kept_connections(const struct http_client *client) {
 
 /* Where others work, the calls that wait have hope; where none does, they share out the attempts
  * that are still under way, and with the last attempt the last call ends. */
-void http_client_connect_failed(struct http_client *client, const char *why) {
+static void http_client_connect_failed(struct http_client *client, const char *why) {
     unsigned opening = client->count[CONNECTION_OPENING];
-    unsigned share = (client->queued + opening) / (opening + 1);
+    unsigned share = (client->stats.queued + opening) / (opening + 1);
 
-    client->connect_failures++;
+    client->stats.connect_failures++;
     if (client->count[CONNECTION_BUSY] > 0) {
-        if (client->retry_ms == HTTP_CLIENT_NEVER_MS)
+        if (client->retry_ms == INT64_MAX)
             client->retry_ms = clock_now_ms() + RETRY_MS;
         http_client_arm(client, client->retry_ms);
         return;
@@ -161,10 +245,232 @@ void http_client_connect_failed(struct http_client *client, const char *why) {
 
 static bool may_connect(const struct http_client *client) {
     return kept_connections(client) < client->options.connections &&
-           (client->retry_ms == HTTP_CLIENT_NEVER_MS || client->count[CONNECTION_BUSY] == 0);
+           (client->retry_ms == INT64_MAX || client->count[CONNECTION_BUSY] == 0);
 }
 
-void http_client_dispatch(struct http_client *client) {
+static void http_connection_close(struct http_connection *connection, const char *error) {
+    struct http_client *client = connection->client;
+    struct http_call *call = connection->call;
+
+    if (connection->state == CONNECTION_CLOSED)
+        return;
+    http_client_move(connection, CONNECTION_CLOSED);
+    connection->call = NULL;
+    if (call != NULL)
+        http_client_end(client, call, connection->is_sent ? HTTP_CALL_UNKNOWN : HTTP_CALL_NOT_SENT,
+                        error);
+    dial_close(&connection->dial);
+}
+
+static void become_idle(struct http_connection *connection) {
+    struct http_client *client = connection->client;
+
+    http_client_move(connection, CONNECTION_IDLE);
+    connection->since_ms = (int64_t)uv_now(client->loop);
+    http_client_arm(client, connection->since_ms + (int64_t)client->options.idle_ms);
+}
+
+static void finish_reply(struct http_connection *connection) {
+    struct http_client *client = connection->client;
+    struct http_call *call = connection->call;
+
+    assert(connection->state == CONNECTION_BUSY && call != NULL);
+    call->received_ns = clock_now_ns();
+    call->status = connection->reply.parser.status_code;
+    call->internal.body = connection->reply.body.bytes;
+    call->reply_length = connection->reply.body.length;
+    connection->reply.body = (struct buffer){0};
+    connection->call = NULL;
+    http_client_end(client, call, HTTP_CALL_ANSWERED, NULL);
+    if (connection->reply.keeps_alive && connection->unsent == NULL)
+        become_idle(connection);
+    else
+        http_connection_close(connection, NULL);
+}
+
+static void http_connection_on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
+    struct http_connection *connection = tcp->data;
+    struct http_client *client = connection->client;
+    const char *error;
+
+    if (length == 0 || connection->state == CONNECTION_CLOSED)
+        return;
+    if (connection->state == CONNECTION_IDLE)
+        http_connection_close(connection, NULL); /* gone, or it speaks out of turn */
+    else if ((error = http_reply_read(&connection->reply, input->base, length)) != NULL)
+        http_connection_close(connection, error);
+    else if (connection->reply.is_complete)
+        finish_reply(connection);
+    http_client_dispatch(client);
+    on_calls_ended(&client->ending);
+}
+
+/* All connections share one buffer: what is in it is parsed before the next read. */
+static void on_input_wanted(uv_handle_t *tcp, size_t suggested, uv_buf_t *input) {
+    struct http_connection *connection = tcp->data;
+
+    (void)suggested;
+    *input = uv_buf_init(connection->client->input, INPUT_BYTES);
+}
+
+static void on_dial_address(struct dial *dial) {
+    http_client_arm(((struct http_connection *)dial->data)->client, dial->leave_ms);
+}
+
+static void on_dial_over(struct dial *dial, const char *why) {
+    struct http_connection *connection = dial->data;
+    struct http_client *client = connection->client;
+
+    if (why == NULL) {
+        int rc = uv_read_start((uv_stream_t *)&dial->tcp, on_input_wanted, http_connection_on_read);
+
+        if (rc != 0) {
+            dial_leave(dial, rc);
+            return;
+        }
+        assert(connection->state == CONNECTION_OPENING);
+        client->stats.opened++;
+        client->stats.connect_failures = 0;
+        become_idle(connection);
+    } else {
+        http_connection_close(connection, NULL);
+        http_client_connect_failed(client, why);
+    }
+    http_client_dispatch(client);
+}
+
+static void on_dial_gone(struct dial *dial) {
+    struct http_connection *connection = dial->data;
+    struct http_client *client = connection->client;
+
+    assert(connection->state == CONNECTION_CLOSED && connection->call == NULL);
+    leave_list(connection);
+    free(connection->unsent);
+    buffer_free(&connection->reply.body);
+    free(connection);
+    http_client_maybe_closed(client);
+}
+
+/* 0, or a libuv code and there is no connection. */
+static int http_connection_open(struct http_client *client) {
+    struct http_connection *connection = calloc(1, sizeof *connection);
+    int rc;
+
+    if (connection == NULL)
+        return UV_ENOMEM;
+    connection->client = client;
+    connection->state = CONNECTION_STATES; /* in none yet */
+    connection->is_fresh = true;
+    connection->write.data = connection;
+    http_client_move(connection, CONNECTION_OPENING);
+    connection->dial = (struct dial){.loop = client->loop,
+                                     .host = &client->host,
+                                     .since_ms = clock_now_ms(),
+                                     .timeout_ms = (int64_t)client->options.connect_timeout_ms,
+                                     .on_address = on_dial_address,
+                                     .on_over = on_dial_over,
+                                     .on_gone = on_dial_gone,
+                                     .data = connection};
+    rc = dial_start(&connection->dial);
+    http_client_arm(client, connection->dial.leave_ms);
+    if (rc != 0)
+        http_connection_close(connection, NULL);
+    return rc;
+}
+
+/* When it failed, the connection is broken, and reading will say so: the server may have answered
+ * before it closed, so `unsent` stays, only to keep the connection from being used again. */
+static void http_connection_on_written(uv_write_t *write, int status) {
+    struct http_connection *connection = write->data;
+
+    if (status == 0) {
+        free(connection->unsent);
+        connection->unsent = NULL;
+    }
+}
+
+/* The socket is full: let libuv write the rest when there is room. */
+static int http_connection_write_rest(struct http_connection *connection, const char *rest,
+                                      size_t length) {
+    uv_buf_t buf;
+    int rc;
+
+    connection->unsent = malloc(length);
+    if (connection->unsent == NULL)
+        return UV_ENOMEM;
+    memcpy(connection->unsent, rest, length);
+    buf = uv_buf_init(connection->unsent, (unsigned)length);
+    rc = uv_write(&connection->write, (uv_stream_t *)&connection->dial.tcp, &buf, 1,
+                  http_connection_on_written);
+    if (rc == 0)
+        connection->is_sent = true;
+    return rc;
+}
+
+/* No byte has left. A kept-alive connection may have been closed by the server just now: then the
+ * call may have another one. */
+static void give_call_back(struct http_connection *connection, struct http_call *call, int code) {
+    struct http_client *client = connection->client;
+
+    assert(call->internal.connection == NULL);
+    if (connection->is_fresh) {
+        http_client_end(client, call, HTTP_CALL_NOT_SENT, uv_strerror(code));
+    } else {
+        TAILQ_INSERT_HEAD(&client->queue, call, internal.entry);
+        client->stats.queued++;
+    }
+    http_connection_close(connection, NULL);
+}
+
+/* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
+ * Writing would succeed, and the call be lost. What a server says to who has just connected, that
+ * it is too busy, is an answer. */
+static bool http_connection_is_over(const struct http_connection *connection) {
+    uv_os_fd_t fd = -1;
+    ssize_t got;
+    char byte;
+
+    (void)uv_fileno((const uv_handle_t *)&connection->dial.tcp, &fd);
+    got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 ? errno != EAGAIN : got == 0 || !connection->is_fresh;
+}
+
+static void http_connection_send(struct http_connection *connection, struct http_call *call) {
+    struct http_client *client = connection->client;
+    uv_buf_t buf;
+    size_t sent;
+    int written, rc = 0;
+
+    assert(connection->state == CONNECTION_IDLE && connection->call == NULL);
+    if (!http_request_write(&client->request, call, client->authority)) {
+        http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
+        return;
+    }
+    if (http_connection_is_over(connection)) {
+        give_call_back(connection, call, UV_ECONNRESET);
+        return;
+    }
+    buf = uv_buf_init(client->request.bytes, (unsigned)client->request.length);
+    call->sent_ns = clock_now_ns();
+    written = uv_try_write((uv_stream_t *)&connection->dial.tcp, &buf, 1);
+    if (written < 0 && written != UV_EAGAIN) {
+        give_call_back(connection, call, written);
+        return;
+    }
+    sent = written < 0 ? 0 : (size_t)written;
+    http_client_move(connection, CONNECTION_BUSY);
+    connection->call = call;
+    connection->is_fresh = false;
+    connection->is_sent = sent > 0;
+    call->internal.connection = connection;
+    http_reply_expect(&connection->reply, call, client->options.reply_limit);
+    if (sent < buf.len)
+        rc = http_connection_write_rest(connection, buf.base + sent, buf.len - sent);
+    if (rc != 0)
+        http_connection_close(connection, uv_strerror(rc));
+}
+
+static void http_client_dispatch(struct http_client *client) {
     struct http_call *call;
 
     if (client->is_closing)
@@ -177,7 +483,7 @@ void http_client_dispatch(struct http_client *client) {
             http_connection_send(TAILQ_FIRST(&client->connections[CONNECTION_IDLE]), call);
         }
     }
-    while (client->count[CONNECTION_OPENING] < client->queued &&
+    while (client->count[CONNECTION_OPENING] < client->stats.queued &&
            client->count[CONNECTION_OPENING] < client->options.opening && may_connect(client)) {
         int rc = http_connection_open(client);
 
@@ -197,55 +503,71 @@ static void http_client_end_early(struct http_client *client, struct http_call *
         http_connection_close(connection, connection->reply.has_input ? answering : sent);
 }
 
-static void end_late(struct http_client *client, struct http_call *call) {
-    http_client_end_early(client, call, too_late, "the deadline passed before the reply",
-                          "the deadline passed in the middle of the reply");
-}
-
-void http_call_cancel(struct http_client *client, struct http_call *call) {
-    static const char why[] = "broken off";
-
-    if (!call->internal.is_running)
-        return;
-    http_client_end_early(client, call, why, why, why);
-    http_client_dispatch(client);
-}
-
-static void leave_silent(struct http_client *client, int64_t now_ms) {
-    struct http_connection *connection = http_client_oldest(client, CONNECTION_OPENING), *younger;
-
-    for (; client->has_several && connection != NULL; connection = younger) {
-        younger = TAILQ_PREV(connection, http_connections, entry);
-        if (connection->leave_ms <= now_ms)
-            http_connection_leave(connection, UV_ETIMEDOUT);
-    }
-}
-
-void http_client_expire(struct http_client *client) {
+/* End what is late. Of the connections that open, the oldest are due first, unless each tries several
+ * addresses. */
+static void http_client_expire(struct http_client *client) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
-    int64_t opened_ms = now_ms - (int64_t)client->options.connect_timeout_ms;
-    int64_t idle_ms = now_ms - (int64_t)client->options.idle_ms;
-    struct http_connection *oldest;
+    struct http_connection *each, *younger;
     struct http_call *call;
 
     while ((call = TAILQ_FIRST(&client->running)) != NULL && call->deadline_ms <= now_ms)
-        end_late(client, call);
-    while ((oldest = http_client_oldest(client, CONNECTION_OPENING)) != NULL &&
-           oldest->since_ms <= opened_ms)
-        http_connection_fail(oldest, UV_ETIMEDOUT);
-    leave_silent(client, now_ms);
-    while ((oldest = http_client_oldest(client, CONNECTION_IDLE)) != NULL &&
-           oldest->since_ms <= idle_ms)
-        http_connection_close(oldest, NULL);
+        http_client_end_early(client, call, too_late, "the deadline passed before the reply",
+                              "the deadline passed in the middle of the reply");
+    each = TAILQ_LAST(&client->connections[CONNECTION_OPENING], http_connections);
+    for (; each != NULL && (each->dial.leave_ms <= now_ms || client->host.has_several);
+         each = younger) {
+        younger = TAILQ_PREV(each, http_connections, entry);
+        if (each->dial.leave_ms <= now_ms)
+            dial_leave(&each->dial, UV_ETIMEDOUT);
+    }
+    while ((each = TAILQ_LAST(&client->connections[CONNECTION_IDLE], http_connections)) != NULL &&
+           each->since_ms + (int64_t)client->options.idle_ms <= now_ms)
+        http_connection_close(each, NULL);
     if (client->retry_ms <= now_ms)
-        client->retry_ms = HTTP_CLIENT_NEVER_MS;
+        client->retry_ms = INT64_MAX;
     http_client_dispatch(client);
 }
 
-static bool http_client_is_full(const struct http_client *client) {
-    unsigned opening = client->count[CONNECTION_OPENING];
+static int64_t next_due_ms(const struct http_client *client) {
+    const struct http_call *call = TAILQ_FIRST(&client->running);
+    const struct http_connection *each =
+        TAILQ_LAST(&client->connections[CONNECTION_IDLE], http_connections);
+    int64_t idle_ms = (int64_t)client->options.idle_ms, due_ms = client->retry_ms;
 
-    return client->count[CONNECTION_IDLE] == 0 && client->queued >= opening + client->options.queue;
+    if (call != NULL && call->deadline_ms < due_ms)
+        due_ms = call->deadline_ms;
+    if (each != NULL && each->since_ms + idle_ms < due_ms)
+        due_ms = each->since_ms + idle_ms;
+    TAILQ_FOREACH_REVERSE (each, &client->connections[CONNECTION_OPENING], http_connections,
+                           entry) {
+        due_ms = each->dial.leave_ms < due_ms ? each->dial.leave_ms : due_ms;
+        if (!client->host.has_several)
+            break;
+    }
+    return due_ms;
+}
+
+static void on_polled(uv_check_t *polled) {
+    struct http_client *client = polled->data;
+
+    (void)uv_check_stop(polled);
+    (void)uv_timer_stop(&client->timer);
+    http_client_expire(client);
+    http_client_arm(client, next_due_ms(client));
+}
+
+/* After a stall of this process, timers run before input is read, and an answer may have come in
+ * time. So let the loop read first; the timer keeps it from waiting long for that. */
+static void client_deadline_on_timer(uv_timer_t *timer) {
+    struct http_client *client = timer->data;
+    int64_t due_ms = next_due_ms(client);
+
+    if (due_ms > (int64_t)uv_now(client->loop)) {
+        http_client_arm(client, due_ms);
+        return;
+    }
+    (void)uv_check_start(&client->polled, on_polled); /* like the timer: cannot fail */
+    (void)uv_timer_start(timer, client_deadline_on_timer, 1, 0);
 }
 
 /* Why a call cannot even be queued, or NULL. */
@@ -254,13 +576,13 @@ static const char *refusal(const struct http_client *client, const struct http_c
         return "the client is closing";
     if (call->deadline_ms <= clock_now_ms())
         return too_late;
-    if (http_client_is_full(client))
+    if (client->count[CONNECTION_IDLE] == 0 &&
+        client->stats.queued >= client->count[CONNECTION_OPENING] + client->options.queue)
         return "the queue is full";
     return http_request_flaw(call);
 }
 
-static void http_client_start(struct http_client *client, struct http_call *call, http_call_cb cb,
-                              struct fiber_event *awaited) {
+void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb) {
     const char *why = refusal(client, call);
 
     call->status = 0;
@@ -268,19 +590,14 @@ static void http_client_start(struct http_client *client, struct http_call *call
     call->sent_ns = call->received_ns = 0;
     memset(&call->internal, 0, sizeof call->internal);
     call->internal.cb = cb;
-    call->internal.awaited = awaited;
     if (why != NULL) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, why);
         return;
     }
     http_client_run(client, call);
     TAILQ_INSERT_TAIL(&client->queue, call, internal.entry);
-    client->queued++;
+    client->stats.queued++;
     http_client_dispatch(client);
-}
-
-void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb) {
-    http_client_start(client, call, cb, NULL);
 }
 
 static void on_awaited_ended(struct http_call *call) {
@@ -290,7 +607,8 @@ static void on_awaited_ended(struct http_call *call) {
 enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call) {
     struct fiber_event ended = FIBER_EVENT_INIT;
 
-    http_client_start(client, call, on_awaited_ended, &ended);
+    http_call_start(client, call, on_awaited_ended);
+    call->internal.awaited = &ended; /* it ends later, from the loop */
     fiber_event_wait(&ended);
     return call->outcome;
 }
@@ -310,7 +628,7 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
     client->is_closing = true;
     client->on_closed = cb;
     client->on_closed_data = data;
-    while (client->queued > 0)
+    while (client->stats.queued > 0)
         end_queued(client, TAILQ_FIRST(&client->queue), why);
     for (int state = 0; state < CONNECTION_CLOSED; state++)
         while (client->count[state] > 0)
@@ -325,10 +643,57 @@ void http_client_warm(struct http_client *client, unsigned count) {
 }
 
 void http_client_stats(const struct http_client *client, struct http_client_stats *stats) {
-    *stats = (struct http_client_stats){.connections = kept_connections(client),
-                                        .idle = client->count[CONNECTION_IDLE],
-                                        .in_flight = client->count[CONNECTION_BUSY],
-                                        .queued = client->queued,
-                                        .opened = client->opened,
-                                        .connect_failures = client->connect_failures};
+    *stats = client->stats;
+    stats->connections = kept_connections(client);
+    stats->idle = client->count[CONNECTION_IDLE];
+    stats->in_flight = client->count[CONNECTION_BUSY];
+}
+
+void http_call_cancel(struct http_client *client, struct http_call *call) {
+    static const char why[] = "broken off";
+
+    if (call->internal.is_running) {
+        http_client_end_early(client, call, why, why, why);
+        http_client_dispatch(client);
+    }
+}
+
+static void http_client_set_defaults(struct http_client_options *set) {
+    set->connections = set->connections != 0 ? set->connections : 64;
+    set->opening = set->opening != 0 ? set->opening : set->connections;
+    set->queue = set->queue != 0 ? set->queue : 1024;
+    set->reply_limit = set->reply_limit != 0 ? set->reply_limit : 64 * 1024;
+    set->connect_timeout_ms = set->connect_timeout_ms != 0 ? set->connect_timeout_ms : 1000;
+    set->idle_ms = set->idle_ms != 0 ? set->idle_ms : 30000;
+}
+
+int http_client_open(struct http_client **client, uv_loop_t *loop,
+                     const struct http_client_options *options) {
+    struct http_client *made;
+
+    if (options->host == NULL || !dial_is_host(options->host) || options->port < 1 ||
+        options->port > 65535)
+        return UV_EINVAL;
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return UV_ENOMEM;
+    made->loop = loop;
+    dial_host_init(&made->host, options->host, options->port);
+    http_origin_write(made->authority, sizeof made->authority, options->host, options->port);
+    made->options = *options;
+    made->options.host = made->host.name;
+    http_client_set_defaults(&made->options);
+    for (int state = 0; state < CONNECTION_STATES; state++)
+        TAILQ_INIT(&made->connections[state]);
+    TAILQ_INIT(&made->queue);
+    TAILQ_INIT(&made->ended);
+    TAILQ_INIT(&made->running);
+    made->retry_ms = INT64_MAX;
+    (void)uv_timer_init(loop, &made->timer); /* cannot fail, nor do the others */
+    (void)uv_check_init(loop, &made->polled);
+    (void)uv_idle_init(loop, &made->ending);
+    made->timer.data = made->polled.data = made->ending.data = made;
+    sigpipe_ignore();
+    *client = made;
+    return 0;
 }
