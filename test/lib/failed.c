@@ -1,12 +1,8 @@
 /* Why a test failed is said at once, in place of cmocka's own function, which says it once the
  * tear-down is over: of a test that ended in the middle that may crash or hang, and hide it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 /* Of the library, and in no header. */
 void cm_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,16 +2,13 @@
  * that holding and passing are the same path. */
 #include "fault_proxy.h"
 
+#include "test.h"
+
 #include <netdb.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 struct chunk {
     STAILQ_ENTRY(chunk) entry;

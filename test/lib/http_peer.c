@@ -2,22 +2,18 @@
 #include "http_peer.h"
 
 #include "clock.h"
+#include "test.h"
 #include "wait.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void check(int64_t deadline_ms, const char *what) {
     if (clock_now_ms() > deadline_ms)

@@ -1,16 +1,12 @@
 /* Makes a schema, and runs SQL in it. */
 #include "pg_schema.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static PGresult *run(struct pg_schema *schema, const char *sql) {
     PGresult *result = PQexec(schema->admin, sql);

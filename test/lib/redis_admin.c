@@ -2,14 +2,10 @@
 #include "redis_admin.h"
 
 #include "redis_internal.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 const char *redis_url(void) {
     const char *url = getenv("TEST_REDIS");

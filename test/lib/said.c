@@ -1,15 +1,11 @@
 /* stderr in a file without a name. */
 #include "said.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static FILE *file;
 static int usual;

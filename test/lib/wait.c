@@ -2,13 +2,9 @@
 #include "wait.h"
 
 #include "clock.h"
+#include "test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 int64_t wait_deadline_ms(void) {
     return clock_now_ms() + PATIENCE_MS;

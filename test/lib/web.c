@@ -3,16 +3,11 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "test.h"
 #include "wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct web *in; /* which the fiber calls */
 

@@ -3,22 +3,17 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 
 #define SLOTS       16384
 #define PATIENCE_MS 20000

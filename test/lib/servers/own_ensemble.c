@@ -1,14 +1,10 @@
 /* Starts five servers, and ends them. */
 #include "own_ensemble.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 void own_ensemble_start(struct own_ensemble *ensemble) {
     for (int i = 0; i < ENSEMBLE_NODES; i++)

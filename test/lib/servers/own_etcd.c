@@ -4,11 +4,9 @@
 #include "own_folder.h"
 #include "own_port.h"
 #include "process_end.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +16,6 @@
 #include <unistd.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 

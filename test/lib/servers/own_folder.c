@@ -1,14 +1,11 @@
 /* Folders of a test's own servers. */
 #include "own_folder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "test.h"
+
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
-#include <ftw.h>
 
 enum { OPEN_AT_ONCE = 16 };
 

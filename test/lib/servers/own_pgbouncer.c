@@ -5,12 +5,14 @@
 #include "own_folder.h"
 #include "own_port.h"
 #include "process_end.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +20,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <libpq-fe.h>
-#include <pwd.h>
-#include <signal.h>
 
 #define PATIENCE_MS 10000
 

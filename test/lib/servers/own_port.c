@@ -1,15 +1,11 @@
 /* Ports that nobody else is given. */
 #include "own_port.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
-
 int own_port(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;

@@ -5,25 +5,20 @@
 #include "own_folder.h"
 #include "own_port.h"
 #include "process_end.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
 #include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PATIENCE_MS 30000
 

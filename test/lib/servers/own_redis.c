@@ -3,20 +3,15 @@
 
 #include "own_port.h"
 #include "process_end.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 
 #define PATIENCE_MS 10000
 

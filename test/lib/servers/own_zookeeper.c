@@ -4,12 +4,9 @@
 #include "own_folder.h"
 #include "own_port.h"
 #include "process_end.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,7 +15,6 @@
 #include <unistd.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,14 +1,11 @@
 /* A server with one handler for each thing that a handler may do. */
 #include "http_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void reply_text(struct http_exchange *exchange, const char *text) {
     http_reply(exchange, 200, "text/plain", text, strlen(text));

@@ -1,19 +1,16 @@
 /* A getaddrinfo() that the loader finds before the system's, and a port that stays silent. */
 #include "names.h"
 
+#include "test.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 typedef int (*resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 

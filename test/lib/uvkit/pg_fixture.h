@@ -7,17 +7,13 @@
 #include "fault_proxy.h"
 #include "fiber.h"
 #include "pg.h"
+#include "test.h"
 #include "wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
     uv_loop_t loop;

@@ -6,17 +6,13 @@
 #include "fault_proxy.h"
 #include "redis_admin.h"
 #include "redis_internal.h"
+#include "test.h"
 #include "wait.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern uv_loop_t loop;
 extern struct redis *redis;
