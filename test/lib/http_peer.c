@@ -128,6 +128,20 @@ int http_peer_reply(struct http_peer *peer, char *reply, size_t size) {
     return status;
 }
 
+void http_peer_ask(struct http_peer *peer, const char *request, int status, const char *part) {
+    char reply[16384] = "";
+    int got;
+
+    http_peer_say(peer, request);
+    got = http_peer_reply(peer, reply, sizeof reply);
+    if (got != status || strstr(reply, part) == NULL)
+        fail_msg("%d, not %d with \"%s\", to %s%s", got, status, part, request, reply);
+}
+
+void http_peer_expect_reply(struct http_peer *peer, int status, const char *part) {
+    http_peer_ask(peer, "", status, part);
+}
+
 void http_peer_expect(struct http_peer *peer, const char *needle) {
     int64_t deadline_ms = wait_deadline_ms();
 

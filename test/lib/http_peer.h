@@ -27,6 +27,10 @@ void http_peer_turn(struct http_peer *peer);
 /* Wait for one whole reply (not to HEAD), take it off `text`, return its status; 0: the connection
  * ended first. `reply` (size bytes, or NULL) gets head and body. */
 int http_peer_reply(struct http_peer *peer, char *reply, size_t size);
+/* The same: it has this status, and `part` in it. */
+void http_peer_expect_reply(struct http_peer *peer, int status, const char *part);
+/* Say `request` before. */
+void http_peer_ask(struct http_peer *peer, const char *request, int status, const char *part);
 /* Wait until `text` holds `needle`. */
 void http_peer_expect(struct http_peer *peer, const char *needle);
 /* Wait until the server has closed. */

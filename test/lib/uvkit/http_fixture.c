@@ -195,6 +195,27 @@ void http_fixture_close(struct http_fixture *fixture) {
     free(fixture);
 }
 
+int http_fixture_set_up(void **state) {
+    static const struct http_server_options none;
+
+    *state = http_fixture_open(*state != NULL ? *state : &none);
+    return 0;
+}
+
+int http_fixture_tear_down(void **state) {
+    http_fixture_close(*state);
+    return 0;
+}
+
+void ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
+    http_peer_ask(&fixture->peer, request, status, part);
+}
+
+void http_fixture_reconnect(struct http_fixture *fixture) {
+    http_peer_close(&fixture->peer);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+}
+
 void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count) {
     WAIT_FOR(&fixture->loop, fixture->waiting == count);
 }

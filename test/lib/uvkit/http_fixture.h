@@ -9,6 +9,9 @@
 #include "http_peer.h"
 #include "wait.h"
 
+#define HOST                 "Host: localhost\r\n"
+#define GET_HELLO            "GET / HTTP/1.1\r\n" HOST "\r\n"
+
 #define HTTP_FIXTURE_WAITERS 2048
 #define HTTP_FIXTURE_PARTS   512
 
@@ -35,6 +38,16 @@ struct http_fixture {
  *   GET /chunks     "one", "two"; after ..._let_go() "three" */
 struct http_fixture *http_fixture_open(const struct http_server_options *limits);
 void http_fixture_close(struct http_fixture *fixture);
+/* A test with a fixture as its state; `limits` are struct http_server_options *, or NULL. */
+#define HTTP_TEST(test, limits)                                                                    \
+    cmocka_unit_test_prestate_setup_teardown(test, http_fixture_set_up, http_fixture_tear_down,    \
+                                             limits)
+int http_fixture_set_up(void **state);
+int http_fixture_tear_down(void **state);
+/* http_peer_ask() by its peer. */
+void ask(struct http_fixture *fixture, const char *request, int status, const char *part);
+/* Close the peer, and open it again. */
+void http_fixture_reconnect(struct http_fixture *fixture);
 /* Resume every handler that waits. */
 void http_fixture_let_go(struct http_fixture *fixture);
 void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count);

@@ -10,20 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HOST "Host: localhost\r\n"
 #define WAIT "GET /wait HTTP/1.1\r\n" HOST "\r\n"
-
-static int set_up(void **state) {
-    const struct http_server_options limits = {0};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
-    return 0;
-}
 
 /* The moments of a connection at which an end can strike. */
 enum stage {
@@ -43,7 +30,7 @@ static const char *const sent_at[STAGES] = {
     [BEFORE_A_BYTE] = "",
     [IN_THE_HEADERS] = "GET / HTTP/1.1\r\nHo",
     [IN_THE_BODY] = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab",
-    [KEPT_ALIVE] = "GET / HTTP/1.1\r\n" HOST "\r\n",
+    [KEPT_ALIVE] = GET_HELLO,
     [HANDLER_WAITS] = WAIT,
     [MORE_IS_PIPELINED] = WAIT "GET / HTTP/1.1\r\n" HOST "\r\nGET / HT",
     [REPLY_IS_BEING_WRITTEN] = "GET /large HTTP/1.1\r\n" HOST "\r\n",
@@ -108,8 +95,7 @@ static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
 static void expect_server_unharmed(struct http_fixture *fixture) {
     http_fixture_wait_for_connections(fixture, 0);
     http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, GET_HELLO, 200, "");
 }
 
 static void close_peer(struct http_fixture *fixture) {
@@ -200,8 +186,7 @@ static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void 
     (void)set_descriptor_limit(limit);
     for (int i = 0; i < 3; i++)
         http_peer_close(&others[i]);
-    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, sent_at[KEPT_ALIVE], 200, "");
     http_peer_close(&fixture->peer);
     expect_server_unharmed(fixture);
     free(others);
@@ -234,8 +219,7 @@ static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
     bring_to(fixture, IN_THE_BODY);
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
     http_peer_turn(&fixture->peer);
-    http_peer_say(&fixture->peer, "c");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, "c", 200, "");
     http_peer_expect_end(&fixture->peer);
     http_peer_close(&fixture->peer);
     WAIT_FOR(&fixture->loop, fixture->is_closed);
@@ -320,7 +304,7 @@ static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **s
     close_peer(fixture);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) HTTP_TEST(name, NULL)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -6,19 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOST "Host: localhost\r\n"
-
-static int set_up(void **state) {
-    const struct http_server_options limits = {.idle_timeout_ms = 100};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
-    return 0;
-}
+static struct http_server_options limits = {.idle_timeout_ms = 100};
 
 static struct http_peer *open_other(struct http_fixture *fixture) {
     struct http_peer *other = calloc(1, sizeof *other);
@@ -49,8 +37,7 @@ static void test_all_parts_arrive_and_the_connection_goes_on(void **state) {
         if (left > 0)
             http_peer_turn(peer);
     }
-    http_peer_say(peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(peer, NULL, 0), 200);
+    http_peer_ask(peer, GET_HELLO, 200, "");
 }
 
 static void test_head_has_the_length_and_no_part(void **state) {
@@ -67,8 +54,7 @@ static void test_others_are_served_while_a_peer_does_not_read(void **state) {
     struct http_peer *other = open_other(fixture);
 
     http_peer_say(&fixture->peer, "GET /parts HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_say(other, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(other, NULL, 0), 200);
+    http_peer_ask(other, GET_HELLO, 200, "");
     http_peer_close(other);
     free(other);
 }
@@ -132,8 +118,7 @@ static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void 
     http_fixture_let_go(fixture);
     http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
     peer->length = 0;
-    http_peer_say(peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(peer, NULL, 0), 200);
+    http_peer_ask(peer, GET_HELLO, 200, "");
 }
 
 /* Its first line had said nothing of an end, so its peer may ask again at once. */
@@ -149,7 +134,7 @@ static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **stat
     http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
     http_peer_turn(peer);
     peer->length = 0;
-    http_peer_say(peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(peer, GET_HELLO);
     assert_int_equal(http_peer_reply(peer, reply, sizeof reply), 200);
     assert_non_null(strstr(reply, "Connection: close"));
     http_peer_expect_end(peer);
@@ -195,12 +180,11 @@ static void test_chunks_for_a_peer_that_is_gone_go_nowhere(void **state) {
     http_peer_reset(other);
     http_fixture_wait_for_connections(fixture, 1);
     http_fixture_let_go(fixture);
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, GET_HELLO, 200, "");
     free(other);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) HTTP_TEST(name, &limits)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

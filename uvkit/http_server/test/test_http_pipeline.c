@@ -8,22 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HOST     "Host: localhost\r\n"
 #define GREEDY   20
 #define REQUESTS 500 /* of each */
 #define SHARE    16  /* of a connection in a turn of the loop, at most */
-
-static int set_up(void **state) {
-    const struct http_server_options options = {0};
-
-    *state = http_fixture_open(&options);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
-    return 0;
-}
 
 static uint64_t begun(const struct http_fixture *fixture) {
     struct http_server_stats stats;
@@ -78,8 +65,7 @@ static void test_others_wait_for_no_more_than_a_share(void **state) {
     for (int i = 0; i < GREEDY; i++)
         pipeline(&greedy[i], REQUESTS);
     before = begun(fixture);
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, GET_HELLO, 200, "");
     assert_in_range(begun(fixture) - before, 1, 2 * GREEDY * SHARE + 1);
     for (int i = 0; i < GREEDY; i++)
         expect_answers(&greedy[i], 0, REQUESTS);
@@ -154,7 +140,7 @@ static void test_drain_ends_a_pipeline_with_an_answer(void **state) {
     WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) HTTP_TEST(name, NULL)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -8,52 +8,23 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define HOST  "Host: localhost\r\n"
 #define LIMIT 1024
 
-static int set_up(void **state) {
-    const struct http_server_options limits = {.header_limit = LIMIT, .body_limit = 4096};
+static struct http_server_options limits = {.header_limit = LIMIT, .body_limit = 4096};
 
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int set_up_hasty(void **state) {
-    const struct http_server_options limits = {.header_timeout_ms = 40};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int set_up_impatient(void **state) {
-    const struct http_server_options limits = {.header_timeout_ms = 5000, .idle_timeout_ms = 40};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int set_up_for_two(void **state) {
-    const struct http_server_options limits = {.connection_limit = 2};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
+static struct http_server_options hasty = {.header_timeout_ms = 40},
+                                  impatient = {.header_timeout_ms = 5000, .idle_timeout_ms = 40},
+                                  for_two = {.connection_limit = 2};
 
 static int set_up_with_few_descriptors(void **state) {
-    const struct http_server_options limits = {0};
     struct rlimit few, many;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &many), 0);
     few = many;
     few.rlim_cur = 40;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    *state = http_fixture_open(&limits);
+    (void)http_fixture_set_up(state);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &many), 0);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
     return 0;
 }
 
@@ -70,8 +41,7 @@ static void expect_refusal(struct http_peer *peer, int status, const char *code)
 static void refuses(void **state, const char *request, int status, const char *code) {
     struct http_fixture *fixture = *state;
 
-    http_peer_close(&fixture->peer);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    http_fixture_reconnect(fixture);
     http_peer_say(&fixture->peer, request);
     http_peer_expect(&fixture->peer, "Connection: close");
     expect_refusal(&fixture->peer, status, code);
@@ -118,8 +88,7 @@ static void test_folded_headers_are_400(void **state) {
 
     for (size_t i = 0; i < sizeof folded / sizeof *folded; i++) {
         refuses_malformed(state, folded[i]);
-        http_peer_close(&fixture->peer);
-        http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+        http_fixture_reconnect(fixture);
         for (const char *at = folded[i]; *at != '\0' && fixture->peer.length == 0; at++) {
             http_peer_send(&fixture->peer, at, 1);
             http_peer_turn(&fixture->peer);
@@ -264,8 +233,7 @@ static void test_body_may_come_in_chunks_of_a_byte(void **state) {
     http_peer_say(&fixture->peer, CHUNKED);
     for (int i = 0; i < 4096; i++)
         http_peer_say(&fixture->peer, "1\r\nx\r\n");
-    http_peer_say(&fixture->peer, "0\r\n\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    ask(fixture, "0\r\n\r\n", 200, "");
 }
 
 /* llhttp takes no further request then. */
@@ -310,7 +278,7 @@ static void test_input_that_came_during_a_stall_is_in_time(void **state) {
     struct http_fixture *fixture = *state;
     char rest[] = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc";
 
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(&fixture->peer, GET_HELLO);
     http_peer_send(&fixture->peer, rest, sizeof rest - 2);
     assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
     http_peer_say(&fixture->peer, "c");
@@ -323,10 +291,8 @@ static void test_idle_connection_is_closed_without_a_word(void **state) {
 
     http_peer_expect_end(&fixture->peer);
     assert_int_equal(fixture->peer.length, 0);
-    http_peer_close(&fixture->peer);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_fixture_reconnect(fixture);
+    ask(fixture, GET_HELLO, 200, "");
     http_peer_expect_end(&fixture->peer);
     assert_int_equal(fixture->peer.length, 0);
 }
@@ -367,8 +333,7 @@ static void test_connection_over_the_limit_is_503(void **state) {
     http_peer_close(&others[0]);
     http_fixture_wait_for_connections(fixture, 1);
     http_peer_open(&others[0], &fixture->loop, fixture->port);
-    http_peer_say(&others[0], "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&others[0], NULL, 0), 200);
+    http_peer_ask(&others[0], GET_HELLO, 200, "");
     http_peer_close(&others[0]);
     free(others);
 }
@@ -381,8 +346,7 @@ static void test_half_of_the_descriptors_are_for_connections(void **state) {
     for (int i = 0; i < 20; i++)
         http_peer_open(&others[i], &fixture->loop, fixture->port);
     expect_refusal(&others[19], 503, "too_many_connections");
-    http_peer_say(&others[18], "GET / HTTP/1.1\r\n" HOST "\r\n");
-    assert_int_equal(http_peer_reply(&others[18], NULL, 0), 200);
+    http_peer_ask(&others[18], GET_HELLO, 200, "");
     for (int i = 0; i < 20; i++)
         http_peer_close(&others[i]);
     free(others);
@@ -399,8 +363,8 @@ static void test_refusals_are_counted(void **state) {
     assert_int_equal(stats.by_status_class[4], 1);
 }
 
-#define TEST(name)           cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_IMPATIENT(name) cmocka_unit_test_setup_teardown(name, set_up_impatient, tear_down)
+#define TEST(name)           HTTP_TEST(name, &limits)
+#define TEST_IMPATIENT(name) HTTP_TEST(name, &impatient)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -421,17 +385,14 @@ int main(void) {
         TEST(test_trailer_may_end_the_connection),
         TEST(test_client_that_sends_on_still_reads_its_413),
         TEST(test_client_that_never_stops_sending_is_cut),
-        cmocka_unit_test_setup_teardown(test_slow_headers_and_slow_bodies_are_408, set_up_hasty,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_input_that_came_during_a_stall_is_in_time,
-                                        set_up_hasty, tear_down),
+        HTTP_TEST(test_slow_headers_and_slow_bodies_are_408, &hasty),
+        HTTP_TEST(test_input_that_came_during_a_stall_is_in_time, &hasty),
         TEST_IMPATIENT(test_idle_connection_is_closed_without_a_word),
         TEST_IMPATIENT(test_waiting_handler_is_not_timed_out),
         TEST_IMPATIENT(test_peer_that_does_not_read_is_cut),
-        cmocka_unit_test_setup_teardown(test_connection_over_the_limit_is_503, set_up_for_two,
-                                        tear_down),
+        HTTP_TEST(test_connection_over_the_limit_is_503, &for_two),
         cmocka_unit_test_setup_teardown(test_half_of_the_descriptors_are_for_connections,
-                                        set_up_with_few_descriptors, tear_down),
+                                        set_up_with_few_descriptors, http_fixture_tear_down),
         TEST(test_refusals_are_counted),
     };
 

@@ -1,72 +1,53 @@
-/* Headers that a request may have once, and bodies without a byte. */
+/* Headers that a request may have once, bodies without a byte; which requests are for this server by
+ * their Host, and which come from a page of another site. */
 #include "http_fixture.h"
 #include "test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define HOST "Host: localhost\r\n"
-#define KEY  "0190b2a8-7f00-7000-8000-000000000001"
+#define KEY "0190b2a8-7f00-7000-8000-000000000001"
 
-static int set_up(void **state) {
-    const struct http_server_options limits = {0};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
-    return 0;
-}
-
-/* The status of a GET with these header lines besides Host, on a connection of its own. */
-static int status_of(struct http_fixture *fixture, const char *lines, char *reply, size_t size) {
+/* Of a request on a connection of its own. */
+static void ask_anew(struct http_fixture *fixture, const char *line, const char *rest, int status,
+                     const char *part) {
     char request[512];
 
-    (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\n" HOST "%s\r\n", lines);
-    http_peer_close(&fixture->peer);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    http_peer_say(&fixture->peer, request);
-    return http_peer_reply(&fixture->peer, reply, size);
+    (void)snprintf(request, sizeof request, "%s HTTP/1.1\r\n" HOST "%s", line, rest);
+    http_fixture_reconnect(fixture);
+    ask(fixture, request, status, part);
 }
 
 static void test_a_field_that_decides_something_and_comes_twice_is_400(void **state) {
     static const struct {
         const char *lines, *name;
     } cases[] = {
-        {"Idempotency-Key: " KEY "\r\nIdempotency-Key: " KEY "\r\n", "idempotency-key"},
-        {"Idempotency-Key: " KEY "\r\nX: y\r\nIDEMPOTENCY-KEY: other\r\n", "idempotency-key"},
-        {"Idempotency-Key: " KEY ", " KEY "\r\n", "idempotency-key"},
-        {"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", "authorization"},
-        {"Content-Type: application/json\r\nContent-Type: text/plain\r\n", "content-type"},
-        {"Content-Type: application/json , text/plain\r\n", "content-type"},
-        {"Content-Type: application/json; charset=utf-8, text/plain\r\n", "content-type"},
-        {"Origin: http://localhost\r\nOrigin: http://localhost\r\n", "origin"},
-        {"Origin: http://localhost, http://localhost\r\n", "origin"},
-        {"Host: localhost\r\n", "host"},
-        {"Expect: 100-continue\r\nExpect: x\r\n", "expect"},
-        {"X-Class-Token: a\r\nX-Class-Token: b\r\n", "x-class-token"},
-        {"Content-Length: 0\r\nContent-Length: 0\r\n", ""},
-        {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", ""},
-        {"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", ""},
+        {"Idempotency-Key: " KEY "\r\nIdempotency-Key: " KEY "\r\n\r\n", "idempotency-key"},
+        {"Idempotency-Key: " KEY "\r\nX: y\r\nIDEMPOTENCY-KEY: other\r\n\r\n", "idempotency-key"},
+        {"Idempotency-Key: " KEY ", " KEY "\r\n\r\n", "idempotency-key"},
+        {"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n", "authorization"},
+        {"Content-Type: application/json\r\nContent-Type: text/plain\r\n\r\n", "content-type"},
+        {"Content-Type: application/json , text/plain\r\n\r\n", "content-type"},
+        {"Content-Type: application/json; charset=utf-8, text/plain\r\n\r\n", "content-type"},
+        {"Origin: http://localhost\r\nOrigin: http://localhost\r\n\r\n", "origin"},
+        {"Origin: http://localhost, http://localhost\r\n\r\n", "origin"},
+        {"Host: localhost\r\n\r\n", "host"},
+        {"Expect: 100-continue\r\nExpect: x\r\n\r\n", "expect"},
+        {"X-Class-Token: a\r\nX-Class-Token: b\r\n\r\n", "x-class-token"},
+        {"Content-Length: 0\r\nContent-Length: 0\r\n\r\n", ""},
+        {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", ""},
+        {"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", ""},
     };
-    char reply[1024];
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (status_of(*state, cases[i].lines, reply, sizeof reply) != 400 ||
-            strstr(reply, cases[i].name) == NULL)
-            fail_msg("%s is answered %s", cases[i].lines, reply);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ask_anew(*state, "GET /", cases[i].lines, 400, cases[i].name);
 }
 
 static void test_other_fields_may_come_twice(void **state) {
-    assert_int_equal(
-        status_of(*state,
-                  "Accept: a/b\r\nAccept: c/d\r\nVia: a\r\nVia: b\r\n"
-                  "Cookie: a=b\r\nCookie: c=d\r\nX: a, b\r\nAuthorization: Bearer a,b\r\n",
-                  NULL, 0),
-        200);
+    ask_anew(*state, "GET /",
+             "Accept: a/b\r\nAccept: c/d\r\nVia: a\r\nVia: b\r\n"
+             "Cookie: a=b\r\nCookie: c=d\r\nX: a, b\r\nAuthorization: Bearer a,b\r\n\r\n",
+             200, "");
 }
 
 /* The 400 says where the JSON ends, whatever ends the connection. */
@@ -80,39 +61,127 @@ static void test_an_empty_body_is_no_json_and_no_null(void **state) {
         "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n0\r\nConnection: close\r\n\r\n",
     };
-    struct http_fixture *fixture = *state;
-    char request[256], reply[1024];
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        (void)snprintf(request, sizeof request, "POST /json HTTP/1.1\r\n" HOST "%s", lines[i]);
-        http_peer_close(&fixture->peer);
-        http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-        http_peer_say(&fixture->peer, request);
-        assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 400);
-        if (strstr(reply, "not valid JSON: line 1, column 0: ") == NULL)
-            fail_msg("%s is answered %s", lines[i], reply);
-    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        ask_anew(*state, "POST /json", lines[i], 400, "not valid JSON: line 1, column 0: ");
 }
 
 /* The NUL behind it is there on every connection. */
 static void test_a_body_ends_with_a_nul_on_a_connection_that_ends(void **state) {
     struct http_fixture *fixture = *state;
-    char reply[1024];
 
-    http_peer_say(&fixture->peer, "POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    ask(fixture, "POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
     http_peer_expect_end(&fixture->peer);
+}
+
+static struct http_server_options named = {.hosts = "shop,order-svc.internal"};
+
+/* The connection goes on, whatever the answer. */
+static void ask_for(void **state, const char *target, const char *host, const char *more,
+                    int status, const char *part) {
+    char request[1024];
+
+    (void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", target, host,
+                   more);
+    ask(*state, request, status, part);
+}
+
+static void takes(void **state, const char *host) {
+    ask_for(state, "/", host, "", 200, "hello");
+}
+
+static void refuses(void **state, const char *host) {
+    ask_for(state, "/", host, "", 421, "foreign_host");
+    ask_for(state, "/none", host, "", 421, "foreign_host");
+}
+
+static void test_addresses_and_localhost_are_taken(void **state) {
+    takes(state, "localhost");
+    takes(state, "LocalHost:8000");
+    takes(state, "127.0.0.1");
+    takes(state, "192.0.2.7:80");
+    takes(state, "[::1]");
+    takes(state, "[2001:db8::1]:8000");
+}
+
+static void test_given_names_are_taken(void **state) {
+    takes(state, "shop");
+    takes(state, "SHOP:8000");
+    takes(state, "order-svc.internal:8000");
+}
+
+static void test_other_hosts_are_421(void **state) {
+    char longest[700];
+
+    refuses(state, "evil.example");
+    refuses(state, "evil.example:80");
+    refuses(state, "localhost.evil.example");
+    refuses(state, "localhost:evil.example");
+    refuses(state, "127.0.0.1.evil.example");
+    refuses(state, "[::1].evil.example");
+    refuses(state, "[::1]:evil.example");
+    refuses(state, "[::1");
+    refuses(state, "[localhost]");
+    refuses(state, "[127.0.0.1]");
+    refuses(state, "::1");
+    refuses(state, "localhost:80:80");
+    refuses(state, "localhost@evil.example");
+    refuses(state, "evil.example:80@localhost");
+    refuses(state, "localhost,shop");
+    refuses(state, "shop,order-svc.internal");
+    refuses(state, "sho");
+    refuses(state, "shops");
+    refuses(state, "");
+    refuses(state, ":80");
+    memset(longest, '1', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    refuses(state, longest);
+    memcpy(longest, "localhost:", 10);
+    refuses(state, longest);
+}
+
+static void test_without_names_none_is_taken(void **state) {
+    takes(state, "localhost");
+    refuses(state, "shop");
+}
+
+static void test_host_of_the_target_counts_too(void **state) {
+    ask_for(state, "http://shop:80/", "localhost", "", 200, "hello");
+    ask_for(state, "http://evil.example/", "localhost", "", 421, "foreign_host");
+    ask_for(state, "HTTP://evil.example/", "localhost", "", 421, "foreign_host");
+    ask_for(state, "http://localhost/", "evil.example", "", 421, "foreign_host");
+}
+
+static void test_origin_of_another_site_is_403(void **state) {
+    ask_for(state, "/", "localhost:8000", "Origin: http://localhost:8000\r\n", 200, "hello");
+    ask_for(state, "/", "shop", "Origin: https://SHOP\r\n", 200, "hello");
+    ask_for(state, "/", "localhost:8000", "Origin: http://localhost:9000\r\n", 403,
+            "foreign_origin");
+    ask_for(state, "/", "localhost", "Origin: http://127.0.0.1\r\n", 403, "foreign_origin");
+    ask_for(state, "/", "localhost", "Origin: http://evil.example\r\n", 403, "foreign_origin");
+    ask_for(state, "/", "localhost", "Origin: http://localhost.evil.example\r\n", 403,
+            "foreign_origin");
+    ask_for(state, "/", "localhost", "Origin: null\r\n", 403, "foreign_origin");
+    ask_for(state, "/", "localhost", "Origin:\r\n", 403, "foreign_origin");
+}
+
+static void test_http_1_0_needs_no_host(void **state) {
+    ask(*state, "GET / HTTP/1.0\r\n\r\n", 200, "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_field_that_decides_something_and_comes_twice_is_400,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_fields_may_come_twice, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_empty_body_is_no_json_and_no_null, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_body_ends_with_a_nul_on_a_connection_that_ends,
-                                        set_up, tear_down),
+        HTTP_TEST(test_a_field_that_decides_something_and_comes_twice_is_400, NULL),
+        HTTP_TEST(test_other_fields_may_come_twice, NULL),
+        HTTP_TEST(test_an_empty_body_is_no_json_and_no_null, NULL),
+        HTTP_TEST(test_a_body_ends_with_a_nul_on_a_connection_that_ends, NULL),
+        HTTP_TEST(test_addresses_and_localhost_are_taken, &named),
+        HTTP_TEST(test_given_names_are_taken, &named),
+        HTTP_TEST(test_other_hosts_are_421, &named),
+        HTTP_TEST(test_without_names_none_is_taken, NULL),
+        HTTP_TEST(test_host_of_the_target_counts_too, &named),
+        HTTP_TEST(test_origin_of_another_site_is_403, &named),
+        HTTP_TEST(test_http_1_0_needs_no_host, &named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

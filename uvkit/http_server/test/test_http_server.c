@@ -9,39 +9,14 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define HOST "Host: localhost\r\n"
-
-static int set_up(void **state) {
-    const struct http_server_options limits = {.header_limit = 1024, .body_limit = 4096};
-
-    *state = http_fixture_open(&limits);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    http_fixture_close(*state);
-    return 0;
-}
-
-static void expect(struct http_peer *peer, int status, const char *part) {
-    char reply[8192];
-
-    assert_int_equal(http_peer_reply(peer, reply, sizeof reply), status);
-    if (strstr(reply, part) == NULL)
-        fail_msg("no \"%s\" in %s", part, reply);
-}
-
-static void ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
-    http_peer_say(&fixture->peer, request);
-    expect(&fixture->peer, status, part);
-}
+static struct http_server_options limits = {.header_limit = 1024, .body_limit = 4096};
 
 static void test_connection_is_kept_alive(void **state) {
     struct http_fixture *fixture = *state;
     struct http_server_stats stats;
 
     for (int i = 0; i < 3; i++)
-        ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\nhello");
+        ask(fixture, GET_HELLO, 200, "\r\n\r\nhello");
     ask(fixture, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, "Connection: keep-alive");
     ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200, "Connection: close");
     http_peer_expect_end(&fixture->peer);
@@ -59,11 +34,9 @@ static void test_http_1_0_is_answered_and_closed(void **state) {
 }
 
 static void test_offer_to_upgrade_is_ignored(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
+    ask(*state, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
         "hello");
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    ask(*state, GET_HELLO, 200, "hello");
 }
 
 static void test_every_reply_is_dated(void **state) {
@@ -73,7 +46,7 @@ static void test_every_reply_is_dated(void **state) {
     struct tm tm;
 
     for (int i = 0; i < 2; i++) {
-        http_peer_say(&fixture->peer, i == 0 ? "GET / HTTP/1.1\r\n" HOST "\r\n" : "nonsense");
+        http_peer_say(&fixture->peer, i == 0 ? GET_HELLO : "nonsense");
         assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), i == 0 ? 200 : 400);
         date = strstr(reply, "\r\nDate: ");
         assert_non_null(date);
@@ -94,23 +67,19 @@ static void test_head_gets_no_body(void **state) {
 }
 
 static void test_body_with_a_length_and_in_chunks(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc", 200, "\r\n\r\nabc");
-    ask(fixture,
+    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc", 200, "\r\n\r\nabc");
+    ask(*state,
         "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
         "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n",
         200, "\r\n\r\nabc0123456789");
-    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 0");
+    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 0");
 }
 
 static void test_100_continue_is_answered_before_the_body(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
         100, "Continue");
-    ask(fixture, "abc", 200, "\r\n\r\nabc");
-    ask(fixture, "POST /none HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+    ask(*state, "abc", 200, "\r\n\r\nabc");
+    ask(*state, "POST /none HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
         404, "Connection: close");
 }
 
@@ -121,10 +90,10 @@ static const char pipeline[] = "GET /items/1 HTTP/1.1\r\n" HOST "\r\n"
                                "GET /items/4?q=5 HTTP/1.1\r\n" HOST "\r\n";
 
 static void expect_pipeline(struct http_peer *peer) {
-    expect(peer, 200, "\r\n\r\n1|none");
-    expect(peer, 200, "\r\n\r\ntwo2");
-    expect(peer, 200, "\r\n\r\nthree");
-    expect(peer, 200, "\r\n\r\n4|5");
+    http_peer_expect_reply(peer, 200, "\r\n\r\n1|none");
+    http_peer_expect_reply(peer, 200, "\r\n\r\ntwo2");
+    http_peer_expect_reply(peer, 200, "\r\n\r\nthree");
+    http_peer_expect_reply(peer, 200, "\r\n\r\n4|5");
 }
 
 static void test_pipelined_requests_are_answered_in_order(void **state) {
@@ -165,7 +134,7 @@ static void test_pipelined_requests_wait_for_a_slow_handler(void **state) {
     http_peer_turn(&fixture->peer);
     assert_int_equal(fixture->peer.length, 0);
     http_fixture_let_go(fixture);
-    expect(&fixture->peer, 200, "waited");
+    http_peer_expect_reply(&fixture->peer, 200, "waited");
     expect_pipeline(&fixture->peer);
 }
 
@@ -176,45 +145,36 @@ static void test_reading_paused_for_a_slow_handler_goes_on(void **state) {
     http_peer_say(&fixture->peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
     http_fixture_wait_for_waiters(fixture, 1);
     for (; sent < 2000; sent++) {
-        http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+        http_peer_say(&fixture->peer, GET_HELLO);
         (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
     }
     http_fixture_let_go(fixture);
-    expect(&fixture->peer, 200, "waited");
+    http_peer_expect_reply(&fixture->peer, 200, "waited");
     for (; sent > 0; sent--)
-        expect(&fixture->peer, 200, "hello");
+        http_peer_expect_reply(&fixture->peer, 200, "hello");
 }
 
 static void test_path_and_query_are_decoded(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
+    ask(*state, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
         "a/b c|\xc3\xa4 &");
-    ask(fixture, "GET http://localhost/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
-    ask(fixture, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    ask(*state, "GET http://localhost/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    ask(*state, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
 }
 
 static void test_reply_header_cannot_be_injected(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "GET /header?v=a%0D%0AEvil:%201%0Ab HTTP/1.1\r\n" HOST "\r\n", 200,
+    ask(*state, "GET /header?v=a%0D%0AEvil:%201%0Ab HTTP/1.1\r\n" HOST "\r\n", 200,
         "X-Value: a  Evil: 1 b\r\n");
 }
 
 static void test_request_id_is_the_clients_when_it_is_sane(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200, "\r\n\r\nabc-1");
-    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200,
-        "Content-Length: 16");
-    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
+    ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200, "\r\n\r\nabc-1");
+    ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200, "Content-Length: 16");
+    ask(*state, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
 }
 
 static void test_handler_without_a_reply_is_a_500(void **state) {
-    struct http_fixture *fixture = *state;
-
-    ask(fixture, "GET /silent HTTP/1.1\r\n" HOST "\r\n", 500, "\"error\":\"failed\"");
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    ask(*state, "GET /silent HTTP/1.1\r\n" HOST "\r\n", 500, "\"error\":\"failed\"");
+    ask(*state, GET_HELLO, 200, "hello");
 }
 
 static void test_dropped_reply_cuts_the_connection(void **state) {
@@ -249,33 +209,31 @@ static void ask_json(struct http_fixture *fixture, const char *path, const char 
 }
 
 static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
-    struct http_fixture *fixture = *state;
     char deep[401];
 
     memset(deep, '[', 400);
     deep[400] = '\0';
-    ask_json(fixture, "/json", "application/json; charset=utf-8", "{\"a\": \"]{\\\"\"}", 201,
+    ask_json(*state, "/json", "application/json; charset=utf-8", "{\"a\": \"]{\\\"\"}", 201,
              "{\"a\":");
-    ask_json(fixture, "/json", "text/plain", "{}", 415, "application/json");
-    ask_json(fixture, "/json", "application/json", "", 400, "line 1, column 0");
-    ask_json(fixture, "/json", "application/json", "{\"a\": 1,}", 400, "line 1, column 9");
-    ask_json(fixture, "/json", "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
-    ask_json(fixture, "/json", "application/json", "[1]", 400, "object");
-    ask_json(fixture, "/json", "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
-    ask_json(fixture, "/json", "application/json", deep, 400, "nested too deeply");
+    ask_json(*state, "/json", "text/plain", "{}", 415, "application/json");
+    ask_json(*state, "/json", "application/json", "", 400, "line 1, column 0");
+    ask_json(*state, "/json", "application/json", "{\"a\": 1,}", 400, "line 1, column 9");
+    ask_json(*state, "/json", "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
+    ask_json(*state, "/json", "application/json", "[1]", 400, "object");
+    ask_json(*state, "/json", "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
+    ask_json(*state, "/json", "application/json", deep, 400, "nested too deeply");
 }
 
 static void test_uuid_of_a_body_is_read_or_refused_with_a_reason(void **state) {
-    struct http_fixture *fixture = *state;
     const char *id = "0190b2a8-7f00-7000-8000-00000000000a";
 
-    ask_json(fixture, "/uuid", "application/json",
+    ask_json(*state, "/uuid", "application/json",
              "{\"id\": \"0190B2A8-7F00-7000-8000-00000000000A\", \"n\": 1}", 200, id);
-    ask_json(fixture, "/uuid", "application/json",
+    ask_json(*state, "/uuid", "application/json",
              "{\"n\": [], \"id\": \"0190b2a8-7f00-7000-8000-00000000000\\u0061\"}", 200, id);
-    ask_json(fixture, "/uuid", "application/json", "{\"id\": 1}", 400, "send an id");
-    ask_json(fixture, "/uuid", "application/json", "{\"n\": []}", 400, "send an id");
-    ask_json(fixture, "/uuid", "text/plain", "{}", 415, "application/json");
+    ask_json(*state, "/uuid", "application/json", "{\"id\": 1}", 400, "send an id");
+    ask_json(*state, "/uuid", "application/json", "{\"n\": []}", 400, "send an id");
+    ask_json(*state, "/uuid", "text/plain", "{}", 415, "application/json");
 }
 
 static void test_many_requests_wait_at_once(void **state) {
@@ -291,7 +249,7 @@ static void test_many_requests_wait_at_once(void **state) {
     }
     http_fixture_let_go(fixture);
     for (unsigned i = 0; i < COUNT; i++) {
-        expect(&peers[i], 200, "waited");
+        http_peer_expect_reply(&peers[i], 200, "waited");
         http_peer_close(&peers[i]);
     }
     free(peers);
@@ -322,7 +280,7 @@ static void test_memory_may_fail_at_every_allocation(void **state) {
     http_fixture_wait_for_connections(fixture, 0);
     fault_each_allocation(ask_without_memory, fixture);
     http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    ask(fixture, GET_HELLO, 200, "hello");
 }
 
 static void test_connection_that_found_no_memory_is_accepted_later(void **state) {
@@ -336,9 +294,9 @@ static void test_connection_that_found_no_memory_is_accepted_later(void **state)
     for (int i = 0; i < 10; i++)
         http_peer_turn(second);
     assert_true(fault_memory_end());
-    http_peer_say(second, "GET / HTTP/1.1\r\n" HOST "\r\n");
-    expect(second, 200, "hello");
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    http_peer_say(second, GET_HELLO);
+    http_peer_expect_reply(second, 200, "hello");
+    ask(fixture, GET_HELLO, 200, "hello");
     http_peer_close(second);
     free(second);
 }
@@ -396,8 +354,7 @@ static void test_mutated_requests_do_no_harm(void **state) {
     unsigned seed = 788;
 
     for (int i = 0; i < 2000; i++) {
-        http_peer_close(&fixture->peer);
-        http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+        http_fixture_reconnect(fixture);
         memcpy(text, pipeline, sizeof pipeline);
         http_peer_send(&fixture->peer, text, mutate(text, sizeof pipeline - 1, &seed));
         (void)shutdown(fixture->peer.fd, SHUT_WR);
@@ -405,12 +362,11 @@ static void test_mutated_requests_do_no_harm(void **state) {
         if (fixture->peer.length > 0)
             assert_memory_equal(fixture->peer.text, "HTTP/1.1 ", 9);
     }
-    http_peer_close(&fixture->peer);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    http_fixture_reconnect(fixture);
+    ask(fixture, GET_HELLO, 200, "hello");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) HTTP_TEST(name, &limits)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -20,13 +20,6 @@ static void *starved_realloc(void *memory, size_t size) {
     return is_starved ? NULL : realloc(memory, size);
 }
 
-static int set_up(void **state) {
-    const struct http_server_options options = {0};
-
-    *state = http_fixture_open(&options);
-    return 0;
-}
-
 static int tear_down(void **state) {
     is_starved = false;
     http_fixture_close(*state);
@@ -42,8 +35,7 @@ static void test_connections_are_served_without_memory_for_libuv(void **state) {
     is_starved = true;
     for (int i = 0; i < PEERS; i++) {
         http_peer_open(&peers[i], &fixture->loop, fixture->port);
-        http_peer_say(&peers[i], "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        assert_int_equal(http_peer_reply(&peers[i], NULL, 0), 200);
+        http_peer_ask(&peers[i], GET_HELLO, 200, "");
     }
     for (int i = 0; i < PEERS; i++)
         http_peer_close(&peers[i]);
@@ -53,7 +45,7 @@ static void test_connections_are_served_without_memory_for_libuv(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_connections_are_served_without_memory_for_libuv,
-                                        set_up, tear_down),
+                                        http_fixture_set_up, tear_down),
     };
 
     if (uv_replace_allocator(starved_malloc, starved_realloc, starved_calloc, free) != 0)

@@ -181,12 +181,8 @@ static void say(struct fixture *fixture, const char *path) {
 }
 
 static void ask(struct fixture *fixture, const char *path, int status, const char *part) {
-    char reply[16384];
-
     say(fixture, path);
-    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), status);
-    if (strstr(reply, part) == NULL)
-        fail_msg("no \"%s\" in %s", part, reply);
+    http_peer_expect_reply(&fixture->peer, status, part);
 }
 
 static void open_gate(struct fixture *fixture) {
