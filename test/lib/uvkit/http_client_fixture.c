@@ -45,6 +45,12 @@ int http_client_set_up(void **state) {
     return 0;
 }
 
+int http_client_set_up_open(void **state) {
+    (void)http_client_set_up(state);
+    open_client(*state, (struct http_client_options){0});
+    return 0;
+}
+
 void on_client_closed(void *data) {
     struct fixture *fixture = data;
 
@@ -81,13 +87,19 @@ void on_ended(struct http_call *call) {
     (void)snprintf(record->reply, sizeof record->reply, "%s", call->reply);
 }
 
-void call_by(struct fixture *fixture, struct record *record, const char *method,
-             int64_t timeout_ms) {
-    *record = (struct record){.call = {.method = method,
+void call_prepare(struct fixture *fixture, struct record *record) {
+    *record = (struct record){.call = {.method = "GET",
                                        .target = "/x",
-                                       .deadline_ms = clock_now_ms() + timeout_ms,
+                                       .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                        .data = record},
                               .fixture = fixture};
+}
+
+void call_by(struct fixture *fixture, struct record *record, const char *method,
+             int64_t timeout_ms) {
+    call_prepare(fixture, record);
+    record->call.method = method;
+    record->call.deadline_ms = clock_now_ms() + timeout_ms;
     http_call_start(fixture->client, &record->call, on_ended);
     assert_int_equal(record->callbacks, 0);
 }
@@ -144,14 +156,38 @@ void expect_request(struct fixture *fixture, int fd) {
     read_request(fixture, fd, text, sizeof text);
 }
 
+int accept_request(struct fixture *fixture) {
+    int fd = accept_one(fixture);
+
+    expect_request(fixture, fd);
+    return fd;
+}
+
 void say(int fd, const char *text) {
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-void answer(struct record *record, int fd) {
-    expect_request(record->fixture, fd);
+void say_in_two(struct fixture *fixture, int fd, const char *text, size_t split) {
+    assert_int_equal(send(fd, text, split, MSG_NOSIGNAL), split);
+    for (int i = 0; i < 3; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    if (text[split] != '\0')
+        say(fd, text + split);
+}
+
+int call_and_accept(struct fixture *fixture, struct record *record) {
+    call_start(fixture, record);
+    return accept_request(fixture);
+}
+
+void say_ok(struct record *record, int fd) {
     say(fd, OK_REPLY);
     expect_answer(record, 200, "ok");
+}
+
+void answer(struct record *record, int fd) {
+    expect_request(record->fixture, fd);
+    say_ok(record, fd);
 }
 
 int accept_and_answer(struct record *record) {

@@ -37,8 +37,11 @@ struct record {
 };
 
 int http_client_set_up(void **state);
+int http_client_set_up_open(void **state); /* with a client of default options */
 int http_client_tear_down(void **state);
 #define TEST(test) cmocka_unit_test_setup_teardown(test, http_client_set_up, http_client_tear_down)
+#define TEST_OPEN(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, http_client_set_up_open, http_client_tear_down)
 
 /* Run the loop until `condition`; the body runs before each turn. */
 #define wait_until(fixture, condition)                                                             \
@@ -52,11 +55,16 @@ void close_client(struct fixture *fixture);
 void on_client_closed(void *data);
 struct http_client_stats stats_of(struct fixture *fixture);
 
+/* A call, in GET of /x, that has time. */
+void call_prepare(struct fixture *fixture, struct record *record);
 /* Start a call. */
 void call_start(struct fixture *fixture, struct record *record);
 void call_by(struct fixture *fixture, struct record *record, const char *method,
              int64_t timeout_ms);
 void on_ended(struct http_call *call);
+
+/* The same, and take it at the far end, on a new connection, which is returned. */
+int call_and_accept(struct fixture *fixture, struct record *record);
 
 /* Wait for its end. */
 void expect(struct record *record, enum http_call_outcome outcome);
@@ -64,10 +72,16 @@ void expect_answer(struct record *record, int status, const char *reply);
 void expect_error(struct record *record, enum http_call_outcome outcome, const char *error);
 
 int accept_one(struct fixture *fixture);
+/* The same, and its request. */
+int accept_request(struct fixture *fixture);
 /* One whole request without a body; it is left in `text`. */
 void read_request(struct fixture *fixture, int fd, char *text, size_t size);
 void expect_request(struct fixture *fixture, int fd);
 void say(int fd, const char *text);
+/* Its first `split` bytes, and the rest once the client has read these. */
+void say_in_two(struct fixture *fixture, int fd, const char *text, size_t split);
+/* The request on `fd` was that of `record`, and is answered. */
+void say_ok(struct record *record, int fd);
 /* The next request on `fd` is that of `record`, and is answered. */
 void answer(struct record *record, int fd);
 /* The same on a new connection, which is returned. */

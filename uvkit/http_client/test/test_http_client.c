@@ -48,14 +48,12 @@ static void test_connection_is_used_again(void **state) {
     char text[512];
     int fd;
 
-    open_client(fixture, (struct http_client_options){0});
     call_start(fixture, &record);
     fd = accept_one(fixture);
     for (int i = 0; i < 3; i++) {
         read_request(fixture, fd, text, sizeof text);
         assert_non_null(strstr(text, "GET /x HTTP/1.1\r\nHost: 127.0.0.1:"));
-        say(fd, OK_REPLY);
-        expect_answer(&record, 200, "ok");
+        say_ok(&record, fd);
         if (i < 2)
             call_start(fixture, &record);
     }
@@ -66,24 +64,20 @@ static void test_connection_is_used_again(void **state) {
 
 static void test_body_and_headers_are_sent(void **state) {
     struct fixture *fixture = *state;
-    struct record record = {.fixture = fixture};
+    struct record record;
     char text[512];
     int fd;
 
-    open_client(fixture, (struct http_client_options){0});
-    record.call = (struct http_call){.method = "POST",
-                                     .target = "/orders",
-                                     .headers = "A: 1\r\nB:\t2\r\n",
-                                     .body = "{}\r\n\r\n",
-                                     .body_length = 6,
-                                     .deadline_ms = clock_now_ms() + PATIENCE_MS,
-                                     .data = &record};
+    call_prepare(fixture, &record);
+    record.call.method = "POST";
+    record.call.headers = "A: 1\r\nB:\t2\r\n";
+    record.call.body = "{}\r\n\r\n";
+    record.call.body_length = 6;
     http_call_start(fixture->client, &record.call, on_ended);
     fd = accept_one(fixture);
     read_request(fixture, fd, text, sizeof text);
     assert_non_null(strstr(text, "\r\nA: 1\r\nB:\t2\r\nContent-Length: 6\r\n\r\n{}"));
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    say_ok(&record, fd);
     (void)close(fd);
 }
 
@@ -122,8 +116,7 @@ static void test_queue_is_bounded_and_in_order(void **state) {
     for (int i = 0; i < 3; i++) {
         expect_request(fixture, fd);
         assert_int_equal(records[i].callbacks, 0);
-        say(fd, OK_REPLY);
-        expect_answer(&records[i], 200, "ok");
+        say_ok(&records[i], fd);
     }
     (void)close(fd);
 }
@@ -137,8 +130,7 @@ static void test_calls_end_in_the_order_of_their_deadlines(void **state) {
     open_client(fixture, (struct http_client_options){.connections = 1});
     for (unsigned i = 0; i < 5; i++)
         call_by(fixture, &records[i], "GET", timeouts_ms[i]); /* never answered */
-    wait_until(fixture, fixture->ended == 5) {
-    }
+    WAIT_FOR(&fixture->loop, fixture->ended == 5);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(records[in_order[i]].nth, i + 1);
 }
@@ -148,21 +140,13 @@ static void test_last_used_connection_goes_first(void **state) {
     struct record first, second, third;
     int a, b;
 
-    open_client(fixture, (struct http_client_options){0});
-    call_start(fixture, &first);
-    a = accept_one(fixture);
-    expect_request(fixture, a);
-    call_start(fixture, &second);
-    b = accept_one(fixture);
-    expect_request(fixture, b);
-    say(b, OK_REPLY);
-    expect_answer(&second, 200, "ok");
-    say(a, OK_REPLY);
-    expect_answer(&first, 200, "ok");
+    a = call_and_accept(fixture, &first);
+    b = call_and_accept(fixture, &second);
+    say_ok(&second, b);
+    say_ok(&first, a);
     call_start(fixture, &third);
     expect_request(fixture, a);
-    say(a, OK_REPLY);
-    expect_answer(&third, 200, "ok");
+    say_ok(&third, a);
     (void)close(a);
     (void)close(b);
 }
@@ -170,15 +154,11 @@ static void test_last_used_connection_goes_first(void **state) {
 static void test_idle_connection_is_dropped_when_the_server_closes_it(void **state) {
     struct fixture *fixture = *state;
     struct record record;
-    int fd;
 
-    open_client(fixture, (struct http_client_options){0});
     for (int i = 0; i < 3; i++) {
         call_start(fixture, &record);
-        fd = accept_and_answer(&record);
-        (void)close(fd);
-        wait_until(fixture, stats_of(fixture).connections == 0) {
-        }
+        (void)close(accept_and_answer(&record));
+        WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
     }
 }
 
@@ -190,7 +170,8 @@ static void test_idle_connection_is_closed_in_time(void **state) {
     open_client(fixture, (struct http_client_options){.idle_ms = 20});
     call_start(fixture, &record);
     fd = accept_and_answer(&record);
-    wait_until(fixture, stats_of(fixture).connections == 0){}(void)close(fd);
+    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+    (void)close(fd);
 }
 
 /* Every framing of a reply, and whether its connection may be used again. */
@@ -218,32 +199,24 @@ static const struct {
 
 /* Answers one call with the wire text, cut in two at `split`. */
 static void answer_in_two(struct fixture *fixture, size_t which, size_t split) {
-    size_t length = strlen(framings[which].wire);
     struct record record;
     int fd;
 
     call_by(fixture, &record, framings[which].method, PATIENCE_MS);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    assert_int_equal(send(fd, framings[which].wire, split, MSG_NOSIGNAL), split);
-    for (int i = 0; i < 3; i++)
-        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-    if (split < length)
-        say(fd, framings[which].wire + split);
+    fd = accept_request(fixture);
+    say_in_two(fixture, fd, framings[which].wire, split);
     if (framings[which].closes)
         (void)close(fd);
     expect_answer(&record, framings[which].status, framings[which].reply);
     assert_int_equal(stats_of(fixture).idle, framings[which].keeps);
     if (!framings[which].closes)
         (void)close(fd);
-    wait_until(fixture, stats_of(fixture).connections == 0) {
-    }
+    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
 }
 
 static void test_replies_of_every_framing_split_at_every_byte(void **state) {
     struct fixture *fixture = *state;
 
-    open_client(fixture, (struct http_client_options){0});
     for (size_t i = 0; i < sizeof framings / sizeof *framings; i++)
         for (size_t split = 1; split <= strlen(framings[i].wire); split++)
             answer_in_two(fixture, i, split);
@@ -252,12 +225,10 @@ static void test_replies_of_every_framing_split_at_every_byte(void **state) {
 static void test_names_are_resolved_and_every_address_is_tried(void **state) {
     struct fixture *fixture = *state;
     struct record record;
-    int fd;
 
     open_client(fixture, (struct http_client_options){.host = "localhost"});
     call_start(fixture, &record);
-    fd = accept_and_answer(&record);
-    (void)close(fd);
+    (void)close(accept_and_answer(&record));
 }
 
 static void test_unknown_name_is_not_sent(void **state) {
@@ -317,15 +288,13 @@ static void test_fibers_await_answers_of_our_own_server(void **state) {
         assert_int_equal(fiber_start(await_hellos, &awaiting[i]), 0);
     }
     for (int i = 0; i < 10; i++) {
-        wait_until(fixture, awaiting[i].is_over) {
-        }
+        WAIT_FOR(&fixture->loop, awaiting[i].is_over);
         assert_int_equal(awaiting[i].answered, 20);
     }
     close_client(fixture);
     fixture->is_closed = false;
     http_server_close(server, on_server_closed, fixture);
-    wait_until(fixture, fixture->is_closed) {
-    }
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
     fiber_cleanup();
 }
 
@@ -333,15 +302,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_origin_is_split),
         cmocka_unit_test(test_bad_origin_is_refused),
-        TEST(test_connection_is_used_again),
-        TEST(test_body_and_headers_are_sent),
+        TEST_OPEN(test_connection_is_used_again),
+        TEST_OPEN(test_body_and_headers_are_sent),
         TEST(test_calls_run_in_parallel_and_the_rest_wait),
         TEST(test_queue_is_bounded_and_in_order),
         TEST(test_calls_end_in_the_order_of_their_deadlines),
-        TEST(test_last_used_connection_goes_first),
-        TEST(test_idle_connection_is_dropped_when_the_server_closes_it),
+        TEST_OPEN(test_last_used_connection_goes_first),
+        TEST_OPEN(test_idle_connection_is_dropped_when_the_server_closes_it),
         TEST(test_idle_connection_is_closed_in_time),
-        TEST(test_replies_of_every_framing_split_at_every_byte),
+        TEST_OPEN(test_replies_of_every_framing_split_at_every_byte),
         TEST(test_names_are_resolved_and_every_address_is_tried),
         TEST(test_unknown_name_is_not_sent),
         TEST(test_fibers_await_answers_of_our_own_server),

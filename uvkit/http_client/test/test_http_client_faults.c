@@ -13,7 +13,6 @@ static void test_deadline_passed_before_the_start(void **state) {
     struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){0});
     call_by(fixture, &record, "GET", -1);
     expect_error(&record, HTTP_CALL_NOT_SENT, "deadline");
     assert_int_equal(stats_of(fixture).connections, 0);
@@ -70,13 +69,10 @@ static void test_deadline_in_the_queue(void **state) {
     int fd;
 
     open_client(fixture, (struct http_client_options){.connections = 1});
-    call_start(fixture, &first);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = call_and_accept(fixture, &first);
     call_by(fixture, &second, "GET", 20);
     run_out(&second, HTTP_CALL_NOT_SENT, "deadline");
-    say(fd, OK_REPLY);
-    expect_answer(&first, 200, "ok");
+    say_ok(&first, fd);
     (void)close(fd);
 }
 
@@ -101,8 +97,7 @@ static void test_deadline_after_sending_closes_the_connection(void **state) {
     open_client(fixture, (struct http_client_options){.connections = 1});
     for (int i = 0; i < 2; i++) {
         call_by(fixture, &late, "GET", 700);
-        fd = accept_one(fixture);
-        expect_request(fixture, fd);
+        fd = accept_request(fixture);
         say(fd, parts[i]);
         call_start(fixture, &next);
         run_out(&late, HTTP_CALL_UNKNOWN, errors[i]);
@@ -151,13 +146,9 @@ static void test_server_closes_at_each_stage(void **state) {
     struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){0});
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        int fd;
+        int fd = call_and_accept(fixture, &record);
 
-        call_start(fixture, &record);
-        fd = accept_one(fixture);
-        expect_request(fixture, fd);
         say(fd, stages[i].part);
         if (stages[i].is_reset)
             (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -183,7 +174,6 @@ static void test_call_on_a_connection_that_was_just_ended_gets_another(void **st
     struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){0});
     for (int is_reset = 0; is_reset <= 1; is_reset++) {
         end_a_connection(fixture, is_reset);
         call_start(fixture, &record);
@@ -220,11 +210,8 @@ static void test_bad_replies_are_unknown(void **state) {
 
     open_client(fixture, (struct http_client_options){.reply_limit = 10});
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        int fd;
+        int fd = call_and_accept(fixture, &record);
 
-        call_start(fixture, &record);
-        fd = accept_one(fixture);
-        expect_request(fixture, fd);
         say(fd, bad[i]);
         expect(&record, HTTP_CALL_UNKNOWN);
         (void)close(fd);
@@ -234,12 +221,8 @@ static void test_bad_replies_are_unknown(void **state) {
 static void test_connection_that_says_more_than_asked_is_not_used_again(void **state) {
     struct fixture *fixture = *state;
     struct record record;
-    int fd;
+    int fd = call_and_accept(fixture, &record);
 
-    open_client(fixture, (struct http_client_options){0});
-    call_start(fixture, &record);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
     say(fd, OK_REPLY OK_REPLY);
     expect_answer(&record, 200, "ok");
     assert_int_equal(stats_of(fixture).connections, 0);
@@ -264,15 +247,13 @@ static void test_bad_requests_are_not_sent(void **state) {
                                          {"GET", "/", "A: \rb\r\n"}};
     struct fixture *fixture = *state;
 
-    open_client(fixture, (struct http_client_options){0});
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct record record = {.fixture = fixture};
+        struct record record;
 
-        record.call = (struct http_call){.method = bad[i][0],
-                                         .target = bad[i][1],
-                                         .headers = bad[i][2],
-                                         .deadline_ms = clock_now_ms() + PATIENCE_MS,
-                                         .data = &record};
+        call_prepare(fixture, &record);
+        record.call.method = bad[i][0];
+        record.call.target = bad[i][1];
+        record.call.headers = bad[i][2];
         http_call_start(fixture->client, &record.call, on_ended);
         expect_error(&record, HTTP_CALL_NOT_SENT, "bad ");
     }
@@ -289,16 +270,15 @@ static void test_large_body_is_written_in_pieces(void **state) {
     assert_true(body != NULL && bytes != NULL);
     open_client(fixture, (struct http_client_options){0});
     for (int way = 0; way < 3; way++) {
-        struct record record = {.fixture = fixture};
+        struct record record;
         int fd;
 
-        record.call =
-            (struct http_call){.method = "POST",
-                               .target = "/",
-                               .body = body,
-                               .body_length = BYTES,
-                               .deadline_ms = clock_now_ms() + (way == 1 ? 1000 : PATIENCE_MS),
-                               .data = &record};
+        call_prepare(fixture, &record);
+        record.call.method = "POST";
+        record.call.body = body;
+        record.call.body_length = BYTES;
+        if (way == 1)
+            record.call.deadline_ms = clock_now_ms() + 1000;
         http_call_start(fixture->client, &record.call, on_ended);
         fd = accept_one(fixture);
         if (way == 0)
@@ -337,8 +317,7 @@ static void close_after(struct fixture *fixture, int stage) {
     http_client_close(fixture->client, on_client_closed, fixture);
     http_client_close(fixture->client, on_client_closed, fixture); /* nothing more happens */
     fixture->is_closed = false;
-    wait_until(fixture, fixture->is_closed) {
-    }
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
     for (int i = 0; i < 3 && stage > 0; i++)
         expect(&records[i], i == 0 && stage > 2 ? HTTP_CALL_UNKNOWN : HTTP_CALL_NOT_SENT);
     if (fd >= 0)
@@ -380,8 +359,7 @@ static void test_callback_may_close_and_call_again(void **state) {
             .method = "GET", .target = "/", .deadline_ms = 0, .data = &records[i]};
     open_client(fixture, (struct http_client_options){0});
     http_call_start(fixture->client, &records[0].call, on_ended_close);
-    wait_until(fixture, fixture->is_closed) {
-    }
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
     expect(&records[0], HTTP_CALL_NOT_SENT);
     expect_error(&records[1], HTTP_CALL_NOT_SENT, "closing");
 }
@@ -414,17 +392,17 @@ static void test_no_memory_at_any_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_deadline_passed_before_the_start),
+        TEST_OPEN(test_deadline_passed_before_the_start),
         TEST(test_deadline_while_connecting),
         TEST(test_connect_timeout_ends_the_calls_that_wait),
         TEST(test_deadline_in_the_queue),
         TEST(test_deadline_after_sending_closes_the_connection),
         TEST(test_server_is_down_then_up_again),
-        TEST(test_server_closes_at_each_stage),
-        TEST(test_call_on_a_connection_that_was_just_ended_gets_another),
+        TEST_OPEN(test_server_closes_at_each_stage),
+        TEST_OPEN(test_call_on_a_connection_that_was_just_ended_gets_another),
         TEST(test_bad_replies_are_unknown),
-        TEST(test_connection_that_says_more_than_asked_is_not_used_again),
-        TEST(test_bad_requests_are_not_sent),
+        TEST_OPEN(test_connection_that_says_more_than_asked_is_not_used_again),
+        TEST_OPEN(test_bad_requests_are_not_sent),
         TEST(test_large_body_is_written_in_pieces),
         TEST(test_client_closes_at_each_stage),
         TEST(test_client_closes_while_a_name_is_resolved),

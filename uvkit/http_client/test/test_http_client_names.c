@@ -42,13 +42,11 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     struct fixture *fixture = *state;
     struct silent silent;
     struct record record;
-    int fd;
 
     silent_start(&silent, "::1", fixture->port);
     open_by_name(fixture, addresses, 60000);
     call_start(fixture, &record);
-    fd = accept_and_answer(&record);
-    (void)close(fd);
+    (void)close(accept_and_answer(&record));
     silent_stop(&silent);
 }
 
@@ -64,8 +62,7 @@ static void test_the_address_that_answered_is_tried_first(void **state) {
     for (int i = 0; i < 2; i++) {
         call_start(fixture, &record);
         (void)close(accept_and_answer(&record));
-        wait_until(fixture, stats_of(fixture).connections == 0) {
-        }
+        WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
         if (i == 0)
             silent_start(&first, "127.0.0.2", fixture->port);
     }

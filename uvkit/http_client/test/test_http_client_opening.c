@@ -18,8 +18,7 @@ static void test_warm_opens_what_is_missing_up_to_the_most(void **state) {
         http_client_warm(fixture->client, asked[i]);
         http_client_warm(fixture->client, asked[i]);
         assert_int_equal(stats_of(fixture).connections, kept[i]);
-        wait_until(fixture, stats_of(fixture).idle == kept[i]) {
-        }
+        WAIT_FOR(&fixture->loop, stats_of(fixture).idle == kept[i]);
     }
     assert_int_equal(stats_of(fixture).opened, 5);
 }
@@ -29,10 +28,8 @@ static void test_calls_take_warm_connections(void **state) {
     struct record records[MANY];
     int fds[MANY];
 
-    open_client(fixture, (struct http_client_options){0});
     http_client_warm(fixture->client, MANY);
-    wait_until(fixture, stats_of(fixture).idle == MANY) {
-    }
+    WAIT_FOR(&fixture->loop, stats_of(fixture).idle == MANY);
     for (int i = 0; i < MANY; i++)
         call_start(fixture, &records[i]);
     assert_int_equal(stats_of(fixture).in_flight, MANY);
@@ -56,8 +53,7 @@ static void test_warming_without_a_server_fails_no_later_call(void **state) {
     (void)close(fixture->listener);
     open_client(fixture, (struct http_client_options){0});
     http_client_warm(fixture->client, 3);
-    wait_until(fixture, stats_of(fixture).connections == 0) {
-    }
+    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
     assert_int_equal(stats_of(fixture).connect_failures, 3);
     listen_on(fixture, fixture->port, 128);
     call_start(fixture, &record);
@@ -72,8 +68,7 @@ static void test_client_closes_while_it_warms_up(void **state) {
     http_client_close(fixture->client, on_client_closed, fixture);
     http_client_warm(fixture->client, MANY);
     expect_connections(fixture, 0, 0);
-    wait_until(fixture, fixture->is_closed) {
-    }
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_so_many_are_opened_at_a_time(void **state) {
@@ -122,10 +117,8 @@ static void test_answer_is_told_in_the_turn_that_reads_it(void **state) {
     struct record record;
     uv_check_t check = {.data = fixture};
 
-    open_client(fixture, (struct http_client_options){0});
     call_start(fixture, &record);
-    wait_until(fixture, stats_of(fixture).in_flight == 1) {
-    }
+    WAIT_FOR(&fixture->loop, stats_of(fixture).in_flight == 1);
     assert_int_equal(uv_check_init(&fixture->loop, &check), 0);
     assert_int_equal(uv_check_start(&check, on_checked), 0);
     (void)close(accept_and_answer(&record));
@@ -163,14 +156,9 @@ static int answer_first(struct fixture *fixture, struct record records[2], http_
     int fd;
 
     open_client(fixture, (struct http_client_options){.connections = 1});
-    records[0] = (struct record){.call = {.method = "GET",
-                                          .target = "/x",
-                                          .deadline_ms = clock_now_ms() + PATIENCE_MS,
-                                          .data = &records[0]},
-                                 .fixture = fixture};
+    call_prepare(fixture, &records[0]);
     http_call_start(fixture->client, &records[0].call, cb);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = accept_request(fixture);
     say(fd, reply);
     expect_answer(&records[0], 200, "ok");
     return fd;
@@ -204,8 +192,7 @@ static void test_callback_of_an_answer_may_close(void **state) {
 
         fixture->is_closed = false;
         fd = answer_first(fixture, records, ways[i].cb, ways[i].reply);
-        wait_until(fixture, fixture->is_closed) {
-        }
+        WAIT_FOR(&fixture->loop, fixture->is_closed);
         expect(&records[1], ways[i].second);
         (void)close(fd);
     }
@@ -214,12 +201,12 @@ static void test_callback_of_an_answer_may_close(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_warm_opens_what_is_missing_up_to_the_most),
-        TEST(test_calls_take_warm_connections),
+        TEST_OPEN(test_calls_take_warm_connections),
         TEST(test_warming_without_a_server_fails_no_later_call),
         TEST(test_client_closes_while_it_warms_up),
         TEST(test_so_many_are_opened_at_a_time),
         TEST(test_without_a_server_one_attempt_at_a_time_ends_all),
-        TEST(test_answer_is_told_in_the_turn_that_reads_it),
+        TEST_OPEN(test_answer_is_told_in_the_turn_that_reads_it),
         TEST(test_callback_of_an_answer_may_call_again),
         TEST(test_callback_of_an_answer_may_close),
     };

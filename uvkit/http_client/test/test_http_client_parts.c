@@ -27,22 +27,18 @@ static int start_stream(struct fixture *fixture, struct stream *stream) {
     int fd;
 
     open_client(fixture, (struct http_client_options){.connections = 1, .reply_limit = 4});
-    stream->record.fixture = fixture;
-    stream->record.call = (struct http_call){.method = "GET",
-                                             .target = "/x",
-                                             .deadline_ms = INT64_MAX,
-                                             .data = stream,
-                                             .on_part = on_part};
+    call_prepare(fixture, &stream->record);
+    stream->record.call.deadline_ms = INT64_MAX;
+    stream->record.call.data = stream;
+    stream->record.call.on_part = on_part;
     http_call_start(fixture->client, &stream->record.call, on_stream_ended);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = accept_request(fixture);
     say(fd, STREAM_HEAD);
     return fd;
 }
 
 static void expect_broken_off(struct stream *stream) {
-    wait_until(stream->record.fixture, stream->record.callbacks == 1) {
-    }
+    WAIT_FOR(&stream->record.fixture->loop, stream->record.callbacks == 1);
     assert_int_equal(stream->record.call.outcome, HTTP_CALL_UNKNOWN);
     assert_string_equal(stream->record.call.error, "broken off");
 }
@@ -53,12 +49,10 @@ static void test_reply_is_told_in_parts_of_any_length(void **state) {
     int fd = start_stream(fixture, &stream);
 
     say(fd, "6\r\nfirst,\r\n");
-    wait_until(fixture, strcmp(stream.parts, "first,") == 0) {
-    }
+    WAIT_FOR(&fixture->loop, strcmp(stream.parts, "first,") == 0);
     assert_int_equal(stream.record.callbacks, 0);
     say(fd, "6\r\nsecond\r\n0\r\n\r\n");
-    wait_until(fixture, stream.record.callbacks == 1) {
-    }
+    WAIT_FOR(&fixture->loop, stream.record.callbacks == 1);
     assert_string_equal(stream.parts, "first,second");
     assert_int_equal(stream.record.call.outcome, HTTP_CALL_ANSWERED);
     assert_int_equal(stream.record.call.reply_length, 0);

@@ -15,10 +15,8 @@ static void test_answer_that_came_during_a_stall_counts(void **state) {
     struct record record;
     int fd;
 
-    open_client(fixture, (struct http_client_options){0});
     call_by(fixture, &record, "GET", 500);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = accept_request(fixture);
     say(fd, OK_REPLY);
     stand_still_past(record.call.deadline_ms);
     expect_answer(&record, 200, "ok");
@@ -28,13 +26,11 @@ static void test_answer_that_came_during_a_stall_counts(void **state) {
 static void test_connection_made_during_a_stall_counts(void **state) {
     struct fixture *fixture = *state;
     struct record record;
-    int fd;
 
     open_client(fixture, (struct http_client_options){.connect_timeout_ms = 50});
     call_start(fixture, &record);
     stand_still_past(clock_now_ms() + 100);
-    fd = accept_and_answer(&record);
-    (void)close(fd);
+    (void)close(accept_and_answer(&record));
 }
 
 static void test_call_that_is_late_after_a_stall_is_not_sent(void **state) {
@@ -43,7 +39,6 @@ static void test_call_that_is_late_after_a_stall_is_not_sent(void **state) {
     char byte;
     int fd;
 
-    open_client(fixture, (struct http_client_options){0});
     call_by(fixture, &record, "GET", 50);
     stand_still_past(record.call.deadline_ms);
     expect_error(&record, HTTP_CALL_NOT_SENT, "deadline");
@@ -70,9 +65,7 @@ static int start_without_descriptors(struct fixture *fixture, struct record reco
     rlim_t limit;
 
     open_client(fixture, (struct http_client_options){0});
-    call_start(fixture, &records[0]);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = call_and_accept(fixture, &records[0]);
     limit = set_descriptor_limit(0);
     call_start(fixture, &records[1]);
     for (int i = 0; i < 5; i++)
@@ -90,8 +83,7 @@ static void test_call_without_a_descriptor_takes_the_next_free_connection(void *
     int fd = start_without_descriptors(fixture, records);
 
     for (int i = 0; i < 2; i++) {
-        say(fd, OK_REPLY);
-        expect_answer(&records[i], 200, "ok");
+        say_ok(&records[i], fd);
         if (i == 0)
             expect_request(fixture, fd);
     }
@@ -107,8 +99,7 @@ static void test_connecting_is_tried_again_while_another_call_takes_long(void **
 
     answer(&records[1], second);
     assert_int_equal(stats_of(fixture).connect_failures, 0);
-    say(first, OK_REPLY);
-    expect_answer(&records[0], 200, "ok");
+    say_ok(&records[0], first);
     (void)close(first);
     (void)close(second);
 }
@@ -118,7 +109,6 @@ static void test_without_descriptors_and_connections_every_call_ends(void **stat
     struct record records[3];
     rlim_t limit;
 
-    open_client(fixture, (struct http_client_options){0});
     limit = set_descriptor_limit(0);
     for (int i = 0; i < 3; i++)
         call_start(fixture, &records[i]);
@@ -135,9 +125,7 @@ static void test_queue_stays_bounded_while_no_connection_can_be_made(void **stat
     int fd;
 
     open_client(fixture, (struct http_client_options){.queue = 2});
-    call_start(fixture, &records[0]);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
+    fd = call_and_accept(fixture, &records[0]);
     limit = set_descriptor_limit(0);
     for (int i = 1; i < 6; i++)
         call_start(fixture, &records[i]);
@@ -154,12 +142,12 @@ static void test_queue_stays_bounded_while_no_connection_can_be_made(void **stat
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_answer_that_came_during_a_stall_counts),
+        TEST_OPEN(test_answer_that_came_during_a_stall_counts),
         TEST(test_connection_made_during_a_stall_counts),
-        TEST(test_call_that_is_late_after_a_stall_is_not_sent),
+        TEST_OPEN(test_call_that_is_late_after_a_stall_is_not_sent),
         TEST(test_call_without_a_descriptor_takes_the_next_free_connection),
         TEST(test_connecting_is_tried_again_while_another_call_takes_long),
-        TEST(test_without_descriptors_and_connections_every_call_ends),
+        TEST_OPEN(test_without_descriptors_and_connections_every_call_ends),
         TEST(test_queue_stays_bounded_while_no_connection_can_be_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
