@@ -69,14 +69,11 @@ static void cut(struct proxy_link *link) {
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buffer) {
     struct chunk *chunk = malloc(sizeof *chunk);
 
-    (void)handle;
-    (void)size;
     assert_non_null(chunk);
     *buffer = uv_buf_init(chunk->bytes, sizeof chunk->bytes);
 }
 
 static void on_written(uv_write_t *write, int status) {
-    (void)status;
     free(write->data);
 }
 

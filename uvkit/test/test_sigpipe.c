@@ -8,7 +8,6 @@
 static volatile sig_atomic_t caught;
 
 static void on_signal(int number) {
-    (void)number;
     caught++;
 }
 

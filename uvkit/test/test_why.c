@@ -7,7 +7,6 @@
 static void test_a_refusal_is_said_and_returned(void **state) {
     struct why why;
 
-    (void)state;
     assert_int_equal(-1, why_set(&why, "line %d of %s", 7, "plan.json"));
     assert_string_equal("line 7 of plan.json", why.text);
 }
@@ -16,7 +15,6 @@ static void test_a_too_long_text_is_cut_off(void **state) {
     char long_text[2 * sizeof(struct why)];
     struct why why;
 
-    (void)state;
     memset(long_text, 'x', sizeof long_text);
     long_text[sizeof long_text - 1] = '\0';
     assert_int_equal(-1, why_set(&why, "%s", long_text));

@@ -18,9 +18,6 @@ void own_folder_make(char *folder, size_t size, const char *name) {
 }
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at) {
-    (void)about;
-    (void)kind;
-    (void)at;
     return remove(path);
 }
 

@@ -12,7 +12,6 @@ static void reply_text(struct http_exchange *exchange, const char *text) {
 }
 
 static void hello(struct http_exchange *exchange, void *data) {
-    (void)data;
     reply_text(exchange, "hello");
 }
 
@@ -20,7 +19,6 @@ static void echo(struct http_exchange *exchange, void *data) {
     size_t length;
     const char *body = http_body(exchange, &length);
 
-    (void)data;
     http_reply(exchange, 200, "text/plain", body, length);
 }
 
@@ -41,21 +39,17 @@ static void item(struct http_exchange *exchange, void *data) {
     const char *q = http_query_param(exchange, "q");
     char text[256];
 
-    (void)data;
     (void)snprintf(text, sizeof text, "%s|%s", http_path_param(exchange, "id"),
                    q == NULL ? "none" : q);
     reply_text(exchange, text);
 }
 
 static void silent(struct http_exchange *exchange, void *data) {
-    (void)exchange;
-    (void)data;
 }
 
 static void large(struct http_exchange *exchange, void *data) {
     static char body[8 * 1024 * 1024];
 
-    (void)data;
     memset(body, 'x', sizeof body);
     http_reply(exchange, 200, "text/plain", body, sizeof body);
 }
@@ -98,18 +92,15 @@ static void stream(struct http_exchange *exchange, void *data) {
 }
 
 static void cut(struct http_exchange *exchange, void *data) {
-    (void)data;
     if (http_reply_begin(exchange, 200, "text/plain", 10))
         assert_true(http_reply_part(exchange, "hello", 5));
 }
 
 static void drop(struct http_exchange *exchange, void *data) {
-    (void)data;
     http_reply_drop(exchange);
 }
 
 static void header(struct http_exchange *exchange, void *data) {
-    (void)data;
     http_reply_header(exchange, "X-Value", http_query_param(exchange, "v"));
     reply_text(exchange, "ok");
 }
@@ -117,7 +108,6 @@ static void header(struct http_exchange *exchange, void *data) {
 static void json(struct http_exchange *exchange, void *data) {
     json_t *body = http_body_json(exchange);
 
-    (void)data;
     if (body != NULL)
         http_reply_json(exchange, 201, body);
 }
@@ -125,13 +115,11 @@ static void json(struct http_exchange *exchange, void *data) {
 static void uuid(struct http_exchange *exchange, void *data) {
     char text[UUID_TEXT];
 
-    (void)data;
     if (http_body_uuid(exchange, "id", text, "send an id"))
         reply_text(exchange, text);
 }
 
 static void id(struct http_exchange *exchange, void *data) {
-    (void)data;
     reply_text(exchange, http_request_id(exchange));
 }
 
@@ -207,7 +195,7 @@ int http_fixture_tear_down(void **state) {
     return 0;
 }
 
-void ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
+void http_ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
     http_peer_ask(&fixture->peer, request, status, part);
 }
 

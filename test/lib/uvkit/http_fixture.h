@@ -45,7 +45,7 @@ void http_fixture_close(struct http_fixture *fixture);
 int http_fixture_set_up(void **state);
 int http_fixture_tear_down(void **state);
 /* http_peer_ask() by its peer. */
-void ask(struct http_fixture *fixture, const char *request, int status, const char *part);
+void http_ask(struct http_fixture *fixture, const char *request, int status, const char *part);
 /* Close the peer, and open it again. */
 void http_fixture_reconnect(struct http_fixture *fixture);
 /* Resume every handler that waits. */

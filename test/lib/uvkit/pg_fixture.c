@@ -1,149 +1,146 @@
 /* A pool with everything around it, and queries whose end is noted. */
 #include "pg_fixture.h"
 
+struct fixture fixture;
 int endings;
 
 static void on_tick(uv_timer_t *timer) {
-    (void)timer;
 }
 
 void on_pool_closed(void *data) {
-    struct fixture *fixture = data;
-
-    assert_false(fixture->is_closed);
-    fixture->is_closed = true;
-    fixture->pool = NULL;
+    assert_false(fixture.is_closed);
+    fixture.is_closed = true;
+    fixture.pool = NULL;
 }
 
-void open_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
-               unsigned queue) {
+void open_pool(const char *conninfo, unsigned connections, unsigned queue) {
     struct pg_pool_options options = {.conninfo = conninfo,
-                                      .name = fixture->name,
+                                      .name = fixture.name,
                                       .connections = connections,
                                       .queue = queue,
-                                      .pipelines = fixture->pipelines,
-                                      .in_flight = fixture->in_flight,
-                                      .answer_ms = fixture->answer_ms,
-                                      .stall_ms = fixture->stall_ms,
+                                      .pipelines = fixture.pipelines,
+                                      .in_flight = fixture.in_flight,
+                                      .answer_ms = fixture.answer_ms,
+                                      .stall_ms = fixture.stall_ms,
                                       .connect_timeout_ms = 1000};
 
-    fixture->is_closed = false;
-    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
+    fixture.is_closed = false;
+    assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
 }
 
-struct pg_pool_stats pool_stats(const struct fixture *fixture) {
+struct pg_pool_stats pool_stats(void) {
     struct pg_pool_stats stats;
 
-    pg_pool_stats(fixture->pool, &stats);
+    pg_pool_stats(fixture.pool, &stats);
     return stats;
 }
 
-void open_ready_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
-                     unsigned queue) {
-    open_pool(fixture, conninfo, connections, queue);
-    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == connections);
+void open_ready_pool(const char *conninfo, unsigned connections, unsigned queue) {
+    open_pool(conninfo, connections, queue);
+    WAIT_FOR(&fixture.loop, pool_stats().connections == connections);
 }
 
-void close_pool(struct fixture *fixture) {
-    if (fixture->pool == NULL)
+void close_pool(void) {
+    if (fixture.pool == NULL)
         return;
-    pg_pool_close(fixture->pool, on_pool_closed, fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    pg_pool_close(fixture.pool, on_pool_closed, NULL);
+    WAIT_FOR(&fixture.loop, fixture.is_closed);
 }
 
-int ask(struct fixture *fixture, const char *sql) {
-    PGresult *result = PQexec(fixture->admin, sql);
+int ask(const char *sql) {
+    PGresult *result = PQexec(fixture.admin, sql);
     int answer = 0;
 
     if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0)
         answer = atoi(PQgetvalue(result, 0, 0));
     else if (PQresultStatus(result) != PGRES_COMMAND_OK &&
              PQresultStatus(result) != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(fixture->admin));
+        fail_msg("%s: %s", sql, PQerrorMessage(fixture.admin));
     PQclear(result);
     return answer;
 }
 
-void make_role(struct fixture *fixture, char conninfo[512]) {
+void make_role(char conninfo[512]) {
     char sql[300];
 
     (void)snprintf(sql, sizeof sql,
                    "CREATE ROLE %s LOGIN PASSWORD 'x'; GRANT CONNECT ON DATABASE %s TO %s;"
                    "GRANT ALL ON ALL TABLES IN SCHEMA public TO %s",
-                   fixture->name, PQdb(fixture->admin), fixture->name, fixture->name);
-    (void)ask(fixture, sql);
+                   fixture.name, PQdb(fixture.admin), fixture.name, fixture.name);
+    (void)ask(sql);
     (void)snprintf(conninfo, 512, "host='%s' port=%s user=%s password=x dbname='%s'",
-                   PQhost(fixture->admin), PQport(fixture->admin), fixture->name,
-                   PQdb(fixture->admin));
+                   PQhost(fixture.admin), PQport(fixture.admin), fixture.name, PQdb(fixture.admin));
 }
 
-void drop_role(struct fixture *fixture) {
+void drop_role(void) {
     char sql[200];
 
-    close_pool(fixture);
-    (void)snprintf(sql, sizeof sql, "DROP OWNED BY %s; DROP ROLE %s", fixture->name, fixture->name);
-    (void)ask(fixture, sql);
+    close_pool();
+    (void)snprintf(sql, sizeof sql, "DROP OWNED BY %s; DROP ROLE %s", fixture.name, fixture.name);
+    (void)ask(sql);
 }
 
-static void connect_admin(struct fixture *fixture, const char *conninfo) {
+static void connect_admin(const char *conninfo) {
     const char *const names[] = {"dbname", "application_name", "options", NULL};
-    const char *const values[] = {conninfo, fixture->name, "-c client_min_messages=warning", NULL};
+    const char *const values[] = {conninfo, fixture.name, "-c client_min_messages=warning", NULL};
 
-    fixture->admin = PQconnectdbParams(names, values, 1);
-    if (PQstatus(fixture->admin) != CONNECTION_OK)
-        fail_msg("%s", PQerrorMessage(fixture->admin));
+    fixture.admin = PQconnectdbParams(names, values, 1);
+    if (PQstatus(fixture.admin) != CONNECTION_OK)
+        fail_msg("%s", PQerrorMessage(fixture.admin));
 }
 
 /* Where libpq finds the socket of a server whose host is a folder. */
-static struct fault_proxy *open_proxy(struct fixture *fixture) {
-    const char *host = PQhost(fixture->admin), *port = PQport(fixture->admin);
+static struct fault_proxy *open_proxy(void) {
+    const char *host = PQhost(fixture.admin), *port = PQport(fixture.admin);
     char path[256];
 
     if (host[0] != '/')
-        return fault_proxy_open(&fixture->loop, host, port);
+        return fault_proxy_open(&fixture.loop, host, port);
     (void)snprintf(path, sizeof path, "%s/.s.PGSQL.%s", host, port);
-    return fault_proxy_open(&fixture->loop, path, NULL);
+    return fault_proxy_open(&fixture.loop, path, NULL);
 }
 
 int pg_set_up(void **state) {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
     const char *conninfo = getenv("TEST_PG");
 
     if (conninfo == NULL) {
         print_error("set TEST_PG to a conninfo (test/run does)\n");
-        free(fixture);
         return -1;
     }
-    assert_non_null(fixture);
-    (void)snprintf(fixture->name, sizeof(fixture->name), "test_pg_%d", (int)getpid());
-    connect_admin(fixture, conninfo);
-    assert_int_equal(uv_loop_init(&fixture->loop), 0);
-    fixture->proxy = open_proxy(fixture);
-    (void)snprintf(fixture->conninfo, sizeof(fixture->conninfo),
-                   "host='%s' port=%s user='%s' password='%s' dbname='%s'", PQhost(fixture->admin),
-                   PQport(fixture->admin), PQuser(fixture->admin), PQpass(fixture->admin),
-                   PQdb(fixture->admin));
-    (void)snprintf(fixture->proxy_conninfo, sizeof(fixture->proxy_conninfo),
+    fixture = (struct fixture){.pool = NULL};
+    (void)snprintf(fixture.name, sizeof(fixture.name), "test_pg_%d", (int)getpid());
+    connect_admin(conninfo);
+    assert_int_equal(uv_loop_init(&fixture.loop), 0);
+    fixture.proxy = open_proxy();
+    (void)snprintf(fixture.conninfo, sizeof(fixture.conninfo),
+                   "host='%s' port=%s user='%s' password='%s' dbname='%s'", PQhost(fixture.admin),
+                   PQport(fixture.admin), PQuser(fixture.admin), PQpass(fixture.admin),
+                   PQdb(fixture.admin));
+    (void)snprintf(fixture.proxy_conninfo, sizeof(fixture.proxy_conninfo),
                    "host=127.0.0.1 port=%d user='%s' password='%s' dbname='%s' sslmode=disable",
-                   fixture->proxy->port, PQuser(fixture->admin), PQpass(fixture->admin),
-                   PQdb(fixture->admin));
-    assert_int_equal(uv_timer_init(&fixture->loop, &fixture->tick), 0);
-    assert_int_equal(uv_timer_start(&fixture->tick, on_tick, 2, 2), 0);
-    *state = fixture;
+                   fixture.proxy->port, PQuser(fixture.admin), PQpass(fixture.admin),
+                   PQdb(fixture.admin));
+    assert_int_equal(uv_timer_init(&fixture.loop, &fixture.tick), 0);
+    assert_int_equal(uv_timer_start(&fixture.tick, on_tick, 2, 2), 0);
     return 0;
 }
 
-int pg_tear_down(void **state) {
-    struct fixture *fixture = *state;
+int pg_set_up_ready(void **state) {
+    int rv = pg_set_up(state);
 
-    close_pool(fixture);
-    fault_proxy_close(fixture->proxy);
-    uv_close((uv_handle_t *)&fixture->tick, NULL);
-    (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&fixture->loop), 0);
-    PQfinish(fixture->admin);
+    if (rv == 0)
+        open_ready_pool(fixture.conninfo, 1, 0);
+    return rv;
+}
+
+int pg_tear_down(void **state) {
+    close_pool();
+    fault_proxy_close(fixture.proxy);
+    uv_close((uv_handle_t *)&fixture.tick, NULL);
+    (void)uv_run(&fixture.loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&fixture.loop), 0);
+    PQfinish(fixture.admin);
     fiber_cleanup();
-    free(fixture);
     return 0;
 }
 
@@ -160,65 +157,62 @@ static void await_end(void *arg) {
     *start.ended = ++endings;
 }
 
-static void start_in_fiber(struct fixture *fixture, struct pg_query *query, int *ended) {
-    struct start start = {fixture->pool, query, ended};
+static void start_in_fiber(struct pg_query *query, int *ended) {
+    struct start start = {fixture.pool, query, ended};
 
     *ended = 0;
     assert_int_equal(fiber_start(await_end, &start), 0);
     assert_int_equal(*ended, 0); /* never inside the call */
 }
 
-void start_query(struct fixture *fixture, struct pg_query *query, const char *sql,
-                 int64_t timeout_ms, int *ended) {
+void start_query(struct pg_query *query, const char *sql, int64_t timeout_ms, int *ended) {
     *query = (struct pg_query){.sql = sql, .deadline_ms = clock_now_ms() + timeout_ms};
-    start_in_fiber(fixture, query, ended);
+    start_in_fiber(query, ended);
 }
 
-void start_prepared(struct fixture *fixture, struct pg_query *query,
-                    const struct pg_statement *statement, int64_t timeout_ms, int *ended) {
+void start_prepared(struct pg_query *query, const struct pg_statement *statement,
+                    int64_t timeout_ms, int *ended) {
     *query = (struct pg_query){
         .statement = statement, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
-    start_in_fiber(fixture, query, ended);
+    start_in_fiber(query, ended);
 }
 
-void start_statement(struct fixture *fixture, struct pg_query *query, int64_t timeout_ms,
-                     int *ended) {
+void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended) {
     static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
 
-    start_prepared(fixture, query, &one, timeout_ms, ended);
+    start_prepared(query, &one, timeout_ms, ended);
 }
 
-enum pg_status run_sql(struct fixture *fixture, struct pg_query *query, const char *sql) {
+enum pg_status run_sql(struct pg_query *query, const char *sql) {
     int ended;
 
-    start_query(fixture, query, sql, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0);
+    start_query(query, sql, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
     return query->status;
 }
 
 struct in_fiber {
-    void (*body)(struct fixture *fixture);
-    struct fixture *fixture;
+    void (*body)(void);
     bool is_done;
 };
 
 static void run_body(void *arg) {
     struct in_fiber *run = arg;
 
-    run->body(run->fixture);
+    run->body();
     run->is_done = true;
 }
 
-void run_in_fiber(struct fixture *fixture, void (*body)(struct fixture *fixture)) {
-    struct in_fiber run = {.body = body, .fixture = fixture};
+void run_in_fiber(void (*body)(void)) {
+    struct in_fiber run = {.body = body};
 
     assert_int_equal(fiber_start(run_body, &run), 0);
-    WAIT_FOR(&fixture->loop, run.is_done);
+    WAIT_FOR(&fixture.loop, run.is_done);
 }
 
-enum pg_status run_on(struct fixture *fixture, struct pg_conn *conn, const char *sql) {
+enum pg_status run_on(struct pg_conn *conn, const char *sql) {
     struct pg_query query = {.sql = sql, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
-    enum pg_status status = pg_query_await(fixture->pool, &query);
+    enum pg_status status = pg_query_await(fixture.pool, &query);
 
     pg_query_clear(&query);
     return status;

@@ -29,25 +29,28 @@ struct fixture {
     uint64_t answer_ms, stall_ms;
 };
 
-int pg_set_up(void **state);
-int pg_tear_down(void **state);
-#define TEST(test) cmocka_unit_test_setup_teardown(test, pg_set_up, pg_tear_down)
+extern struct fixture fixture; /* of the test that runs */
 
-void open_pool(struct fixture *fixture, const char *conninfo, unsigned connections, unsigned queue);
+int pg_set_up(void **state);
+int pg_set_up_ready(void **state); /* with a pool that has its one connection */
+int pg_tear_down(void **state);
+#define TEST(test)       cmocka_unit_test_setup_teardown(test, pg_set_up, pg_tear_down)
+#define TEST_READY(test) cmocka_unit_test_setup_teardown(test, pg_set_up_ready, pg_tear_down)
+
+void open_pool(const char *conninfo, unsigned connections, unsigned queue);
 /* And wait until it has its connections. */
-void open_ready_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
-                     unsigned queue);
-void close_pool(struct fixture *fixture);
+void open_ready_pool(const char *conninfo, unsigned connections, unsigned queue);
+void close_pool(void);
 void on_pool_closed(void *data);
-struct pg_pool_stats pool_stats(const struct fixture *fixture);
+struct pg_pool_stats pool_stats(void);
 
 /* As the administrator, at once: the first field of the answer. */
-int ask(struct fixture *fixture, const char *sql);
+int ask(const char *sql);
 
 /* A role of this process's own, with rights on all tables that are there, and how it connects.
  * drop_role() closes the pool. */
-void make_role(struct fixture *fixture, char conninfo[512]);
-void drop_role(struct fixture *fixture);
+void make_role(char conninfo[512]);
+void drop_role(void);
 
 /* The backends of this process's pools, without the administrator's. */
 #define POOL_BACKENDS                                                                              \
@@ -56,19 +59,17 @@ void drop_role(struct fixture *fixture);
 
 /* Start a query; `*ended` becomes its number in the order of endings. */
 extern int endings;
-void start_query(struct fixture *fixture, struct pg_query *query, const char *sql,
-                 int64_t timeout_ms, int *ended);
+void start_query(struct pg_query *query, const char *sql, int64_t timeout_ms, int *ended);
 /* With one parameter, 1. */
-void start_prepared(struct fixture *fixture, struct pg_query *query,
-                    const struct pg_statement *statement, int64_t timeout_ms, int *ended);
-void start_statement(struct fixture *fixture, struct pg_query *query, int64_t timeout_ms,
-                     int *ended);
+void start_prepared(struct pg_query *query, const struct pg_statement *statement,
+                    int64_t timeout_ms, int *ended);
+void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended);
 /* Start it and wait. */
-enum pg_status run_sql(struct fixture *fixture, struct pg_query *query, const char *sql);
+enum pg_status run_sql(struct pg_query *query, const char *sql);
 
 /* Run a function in a fiber and wait for its end. */
-void run_in_fiber(struct fixture *fixture, void (*body)(struct fixture *fixture));
+void run_in_fiber(void (*body)(void));
 /* In a fiber, on a held connection. */
-enum pg_status run_on(struct fixture *fixture, struct pg_conn *conn, const char *sql);
+enum pg_status run_on(struct pg_conn *conn, const char *sql);
 
 #endif

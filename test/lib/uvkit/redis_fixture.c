@@ -42,7 +42,6 @@ int redis_set_up(void **state) {
 }
 
 void on_closed(void *data) {
-    (void)data;
     assert_false(is_closed);
     is_closed = true;
 }

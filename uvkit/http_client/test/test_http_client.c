@@ -242,7 +242,6 @@ static void test_unknown_name_is_not_sent(void **state) {
 }
 
 static void reply_hello(struct http_exchange *exchange, void *data) {
-    (void)data;
     http_reply(exchange, 200, "text/plain", "hello", 5);
 }
 

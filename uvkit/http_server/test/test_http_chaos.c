@@ -152,7 +152,7 @@ static void spend_lives(const struct http_server_options *limits, bool is_short_
     if (closes_in_the_middle)
         return;
     WAIT_FOR(&fixture->loop, is_at_rest(fixture));
-    ask(fixture, pieces[0], 200, "");
+    http_ask(fixture, pieces[0], 200, "");
     http_fixture_close(fixture);
 }
 

@@ -95,7 +95,7 @@ static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
 static void expect_server_unharmed(struct http_fixture *fixture) {
     http_fixture_wait_for_connections(fixture, 0);
     http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    ask(fixture, GET_HELLO, 200, "");
+    http_ask(fixture, GET_HELLO, 200, "");
 }
 
 static void close_peer(struct http_fixture *fixture) {
@@ -186,7 +186,7 @@ static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void 
     (void)set_descriptor_limit(limit);
     for (int i = 0; i < 3; i++)
         http_peer_close(&others[i]);
-    ask(fixture, sent_at[KEPT_ALIVE], 200, "");
+    http_ask(fixture, sent_at[KEPT_ALIVE], 200, "");
     http_peer_close(&fixture->peer);
     expect_server_unharmed(fixture);
     free(others);
@@ -219,7 +219,7 @@ static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
     bring_to(fixture, IN_THE_BODY);
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
     http_peer_turn(&fixture->peer);
-    ask(fixture, "c", 200, "");
+    http_ask(fixture, "c", 200, "");
     http_peer_expect_end(&fixture->peer);
     http_peer_close(&fixture->peer);
     WAIT_FOR(&fixture->loop, fixture->is_closed);

@@ -180,7 +180,7 @@ static void test_chunks_for_a_peer_that_is_gone_go_nowhere(void **state) {
     http_peer_reset(other);
     http_fixture_wait_for_connections(fixture, 1);
     http_fixture_let_go(fixture);
-    ask(fixture, GET_HELLO, 200, "");
+    http_ask(fixture, GET_HELLO, 200, "");
     free(other);
 }
 

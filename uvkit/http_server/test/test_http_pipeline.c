@@ -65,7 +65,7 @@ static void test_others_wait_for_no_more_than_a_share(void **state) {
     for (int i = 0; i < GREEDY; i++)
         pipeline(&greedy[i], REQUESTS);
     before = begun(fixture);
-    ask(fixture, GET_HELLO, 200, "");
+    http_ask(fixture, GET_HELLO, 200, "");
     assert_in_range(begun(fixture) - before, 1, 2 * GREEDY * SHARE + 1);
     for (int i = 0; i < GREEDY; i++)
         expect_answers(&greedy[i], 0, REQUESTS);

@@ -233,7 +233,7 @@ static void test_body_may_come_in_chunks_of_a_byte(void **state) {
     http_peer_say(&fixture->peer, CHUNKED);
     for (int i = 0; i < 4096; i++)
         http_peer_say(&fixture->peer, "1\r\nx\r\n");
-    ask(fixture, "0\r\n\r\n", 200, "");
+    http_ask(fixture, "0\r\n\r\n", 200, "");
 }
 
 /* llhttp takes no further request then. */
@@ -292,7 +292,7 @@ static void test_idle_connection_is_closed_without_a_word(void **state) {
     http_peer_expect_end(&fixture->peer);
     assert_int_equal(fixture->peer.length, 0);
     http_fixture_reconnect(fixture);
-    ask(fixture, GET_HELLO, 200, "");
+    http_ask(fixture, GET_HELLO, 200, "");
     http_peer_expect_end(&fixture->peer);
     assert_int_equal(fixture->peer.length, 0);
 }

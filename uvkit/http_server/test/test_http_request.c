@@ -15,7 +15,7 @@ static void ask_anew(struct http_fixture *fixture, const char *line, const char 
 
     (void)snprintf(request, sizeof request, "%s HTTP/1.1\r\n" HOST "%s", line, rest);
     http_fixture_reconnect(fixture);
-    ask(fixture, request, status, part);
+    http_ask(fixture, request, status, part);
 }
 
 static void test_a_field_that_decides_something_and_comes_twice_is_400(void **state) {
@@ -70,7 +70,7 @@ static void test_an_empty_body_is_no_json_and_no_null(void **state) {
 static void test_a_body_ends_with_a_nul_on_a_connection_that_ends(void **state) {
     struct http_fixture *fixture = *state;
 
-    ask(fixture, "POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
+    http_ask(fixture, "POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
     http_peer_expect_end(&fixture->peer);
 }
 
@@ -83,7 +83,7 @@ static void ask_for(void **state, const char *target, const char *host, const ch
 
     (void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", target, host,
                    more);
-    ask(*state, request, status, part);
+    http_ask(*state, request, status, part);
 }
 
 static void takes(void **state, const char *host) {
@@ -166,7 +166,7 @@ static void test_origin_of_another_site_is_403(void **state) {
 }
 
 static void test_http_1_0_needs_no_host(void **state) {
-    ask(*state, "GET / HTTP/1.0\r\n\r\n", 200, "");
+    http_ask(*state, "GET / HTTP/1.0\r\n\r\n", 200, "");
 }
 
 int main(void) {

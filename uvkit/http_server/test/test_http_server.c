@@ -16,9 +16,11 @@ static void test_connection_is_kept_alive(void **state) {
     struct http_server_stats stats;
 
     for (int i = 0; i < 3; i++)
-        ask(fixture, GET_HELLO, 200, "\r\n\r\nhello");
-    ask(fixture, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, "Connection: keep-alive");
-    ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200, "Connection: close");
+        http_ask(fixture, GET_HELLO, 200, "\r\n\r\nhello");
+    http_ask(fixture, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200,
+             "Connection: keep-alive");
+    http_ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200,
+             "Connection: close");
     http_peer_expect_end(&fixture->peer);
     http_server_stats(fixture->server, &stats);
     assert_int_equal(stats.requests, 5);
@@ -29,14 +31,14 @@ static void test_connection_is_kept_alive(void **state) {
 static void test_http_1_0_is_answered_and_closed(void **state) {
     struct http_fixture *fixture = *state;
 
-    ask(fixture, "GET / HTTP/1.0\r\n\r\n", 200, "Connection: close");
+    http_ask(fixture, "GET / HTTP/1.0\r\n\r\n", 200, "Connection: close");
     http_peer_expect_end(&fixture->peer);
 }
 
 static void test_offer_to_upgrade_is_ignored(void **state) {
-    ask(*state, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
-        "hello");
-    ask(*state, GET_HELLO, 200, "hello");
+    http_ask(*state, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
+             "hello");
+    http_ask(*state, GET_HELLO, 200, "hello");
 }
 
 static void test_every_reply_is_dated(void **state) {
@@ -67,20 +69,23 @@ static void test_head_gets_no_body(void **state) {
 }
 
 static void test_body_with_a_length_and_in_chunks(void **state) {
-    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc", 200, "\r\n\r\nabc");
-    ask(*state,
-        "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
-        "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n",
-        200, "\r\n\r\nabc0123456789");
-    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 0");
+    http_ask(*state, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc", 200,
+             "\r\n\r\nabc");
+    http_ask(*state,
+             "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
+             "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n",
+             200, "\r\n\r\nabc0123456789");
+    http_ask(*state, "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 0");
 }
 
 static void test_100_continue_is_answered_before_the_body(void **state) {
-    ask(*state, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
-        100, "Continue");
-    ask(*state, "abc", 200, "\r\n\r\nabc");
-    ask(*state, "POST /none HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
-        404, "Connection: close");
+    http_ask(*state,
+             "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+             100, "Continue");
+    http_ask(*state, "abc", 200, "\r\n\r\nabc");
+    http_ask(*state,
+             "POST /none HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+             404, "Connection: close");
 }
 
 static const char pipeline[] = "GET /items/1 HTTP/1.1\r\n" HOST "\r\n"
@@ -155,26 +160,28 @@ static void test_reading_paused_for_a_slow_handler_goes_on(void **state) {
 }
 
 static void test_path_and_query_are_decoded(void **state) {
-    ask(*state, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
-        "a/b c|\xc3\xa4 &");
-    ask(*state, "GET http://localhost/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
-    ask(*state, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    http_ask(*state, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
+             "a/b c|\xc3\xa4 &");
+    http_ask(*state, "GET http://localhost/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    http_ask(*state, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
 }
 
 static void test_reply_header_cannot_be_injected(void **state) {
-    ask(*state, "GET /header?v=a%0D%0AEvil:%201%0Ab HTTP/1.1\r\n" HOST "\r\n", 200,
-        "X-Value: a  Evil: 1 b\r\n");
+    http_ask(*state, "GET /header?v=a%0D%0AEvil:%201%0Ab HTTP/1.1\r\n" HOST "\r\n", 200,
+             "X-Value: a  Evil: 1 b\r\n");
 }
 
 static void test_request_id_is_the_clients_when_it_is_sane(void **state) {
-    ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200, "\r\n\r\nabc-1");
-    ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200, "Content-Length: 16");
-    ask(*state, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
+    http_ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200,
+             "\r\n\r\nabc-1");
+    http_ask(*state, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200,
+             "Content-Length: 16");
+    http_ask(*state, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
 }
 
 static void test_handler_without_a_reply_is_a_500(void **state) {
-    ask(*state, "GET /silent HTTP/1.1\r\n" HOST "\r\n", 500, "\"error\":\"failed\"");
-    ask(*state, GET_HELLO, 200, "hello");
+    http_ask(*state, "GET /silent HTTP/1.1\r\n" HOST "\r\n", 500, "\"error\":\"failed\"");
+    http_ask(*state, GET_HELLO, 200, "hello");
 }
 
 static void test_dropped_reply_cuts_the_connection(void **state) {
@@ -205,7 +212,7 @@ static void ask_json(struct http_fixture *fixture, const char *path, const char 
     (void)snprintf(request, sizeof request,
                    "POST %s HTTP/1.1\r\n" HOST "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
                    path, type, strlen(body), body);
-    ask(fixture, request, status, part);
+    http_ask(fixture, request, status, part);
 }
 
 static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
@@ -280,7 +287,7 @@ static void test_memory_may_fail_at_every_allocation(void **state) {
     http_fixture_wait_for_connections(fixture, 0);
     fault_each_allocation(ask_without_memory, fixture);
     http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    ask(fixture, GET_HELLO, 200, "hello");
+    http_ask(fixture, GET_HELLO, 200, "hello");
 }
 
 static void test_connection_that_found_no_memory_is_accepted_later(void **state) {
@@ -296,7 +303,7 @@ static void test_connection_that_found_no_memory_is_accepted_later(void **state)
     assert_true(fault_memory_end());
     http_peer_say(second, GET_HELLO);
     http_peer_expect_reply(second, 200, "hello");
-    ask(fixture, GET_HELLO, 200, "hello");
+    http_ask(fixture, GET_HELLO, 200, "hello");
     http_peer_close(second);
     free(second);
 }
@@ -363,7 +370,7 @@ static void test_mutated_requests_do_no_harm(void **state) {
             assert_memory_equal(fixture->peer.text, "HTTP/1.1 ", 9);
     }
     http_fixture_reconnect(fixture);
-    ask(fixture, GET_HELLO, 200, "hello");
+    http_ask(fixture, GET_HELLO, 200, "hello");
 }
 
 #define TEST(name) HTTP_TEST(name, &limits)

@@ -4,12 +4,10 @@
 static const struct pg_statement add = {"test_add", "SELECT $1::int + $2::int, $3::text", 3};
 
 static void test_results_come_back_as_text_and_numbers(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_pool(fixture, fixture->conninfo, 2, 0);
-    assert_int_equal(run_sql(fixture, &query, "SELECT 'Wärme', 42, NULL UNION ALL SELECT '', 7, 1"),
-                     PG_OK);
+    open_pool(fixture.conninfo, 2, 0);
+    assert_int_equal(run_sql(&query, "SELECT 'Wärme', 42, NULL UNION ALL SELECT '', 7, 1"), PG_OK);
     assert_int_equal(query.affected, 2);
     assert_string_equal(pg_text(&query, 0, 0), "Wärme");
     assert_int_equal(pg_int(&query, 0, 1), 42);
@@ -21,13 +19,13 @@ static void test_results_come_back_as_text_and_numbers(void **state) {
     pg_query_clear(&query);
 }
 
-static void add_in_fiber(struct fixture *fixture) {
+static void add_in_fiber(void) {
     for (int i = 0; i < 3; i++) {
         struct pg_query query = {.statement = &add,
                                  .params = {"40", "2", i == 0 ? NULL : "x"},
                                  .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
-        assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+        assert_int_equal(pg_query_await(fixture.pool, &query), PG_OK);
         assert_int_equal(pg_int(&query, 0, 0), 42);
         assert_int_equal(PQgetisnull(query.result, 0, 1), i == 0);
         pg_query_clear(&query);
@@ -35,142 +33,124 @@ static void add_in_fiber(struct fixture *fixture) {
 }
 
 static void test_statement_is_prepared_once_per_connection(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, add_in_fiber);
-    assert_int_equal(run_sql(fixture, &query, "SELECT count(*) FROM pg_prepared_statements"),
-                     PG_OK);
+    run_in_fiber(add_in_fiber);
+    assert_int_equal(run_sql(&query, "SELECT count(*) FROM pg_prepared_statements"), PG_OK);
     assert_int_equal(pg_int(&query, 0, 0), 1);
     pg_query_clear(&query);
 }
 
 static void test_an_error_is_told_as_one_printable_line(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    assert_int_equal(
-        run_sql(fixture, &query, "DO $$BEGIN RAISE E'a\\x1b[2J\\u009b\\u202e\\nb'; END$$"),
-        PG_REJECTED);
+    assert_int_equal(run_sql(&query, "DO $$BEGIN RAISE E'a\\x1b[2J\\u009b\\u202e\\nb'; END$$"),
+                     PG_REJECTED);
     assert_string_equal(query.message, "a?[2J?????");
 }
 
 static void test_error_leaves_the_connection_usable(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
     int64_t pid;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    assert_int_equal(run_sql(fixture, &query, "SELECT pg_backend_pid()"), PG_OK);
+    assert_int_equal(run_sql(&query, "SELECT pg_backend_pid()"), PG_OK);
     pid = pg_int(&query, 0, 0);
     pg_query_clear(&query);
-    assert_int_equal(run_sql(fixture, &query, "SELECT 1 / 0"), PG_REJECTED);
+    assert_int_equal(run_sql(&query, "SELECT 1 / 0"), PG_REJECTED);
     assert_null(query.result);
     assert_string_equal(query.sqlstate, "22012");
     assert_string_equal(query.message, "division by zero");
-    assert_int_equal(run_sql(fixture, &query, "SELECT pg_backend_pid()"), PG_OK);
+    assert_int_equal(run_sql(&query, "SELECT pg_backend_pid()"), PG_OK);
     assert_int_equal(pg_int(&query, 0, 0), pid);
     pg_query_clear(&query);
 }
 
-static void await_wrong_statement(struct fixture *fixture) {
+static void await_wrong_statement(void) {
     static const struct pg_statement wrong = {"test_wrong", "SELECT * FROM no_such_table", 0};
 
     for (int i = 0; i < 2; i++) {
         struct pg_query query = {.statement = &wrong, .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
-        assert_int_equal(pg_query_await(fixture->pool, &query), PG_REJECTED);
+        assert_int_equal(pg_query_await(fixture.pool, &query), PG_REJECTED);
         assert_string_equal(query.sqlstate, "42P01");
     }
-    add_in_fiber(fixture);
+    add_in_fiber();
 }
 
 static void test_statement_that_cannot_be_prepared_is_rejected(void **state) {
-    struct fixture *fixture = *state;
-
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, await_wrong_statement);
+    run_in_fiber(await_wrong_statement);
 }
 
 static void test_statement_that_the_server_forgot_is_prepared_again(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, add_in_fiber);
-    assert_int_equal(run_sql(fixture, &query, "DEALLOCATE ALL"), PG_OK);
+    run_in_fiber(add_in_fiber);
+    assert_int_equal(run_sql(&query, "DEALLOCATE ALL"), PG_OK);
     pg_query_clear(&query);
-    run_in_fiber(fixture, add_in_fiber);
+    run_in_fiber(add_in_fiber);
 }
 
-static void await_duplicate(struct fixture *fixture) {
+static void await_duplicate(void) {
     static const struct pg_statement insert = {"test_late_insert",
                                                "INSERT INTO test_pg_late VALUES ($1)", 1};
     struct pg_query query = {
         .statement = &insert, .params = {"1"}, .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_OK);
     assert_int_equal(query.affected, 1);
     pg_query_clear(&query);
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_REJECTED);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_REJECTED);
     assert_string_equal(query.sqlstate, "23505");
 }
 
 static void test_error_at_commit_is_not_taken_for_success(void **state) {
-    struct fixture *fixture = *state;
-
-    (void)ask(fixture, "DROP TABLE IF EXISTS test_pg_late; CREATE TABLE test_pg_late (n int UNIQUE "
-                       "DEFERRABLE INITIALLY DEFERRED)");
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, await_duplicate);
-    assert_int_equal(ask(fixture, "SELECT count(*) FROM test_pg_late"), 1);
-    (void)ask(fixture, "DROP TABLE test_pg_late");
+    (void)ask("DROP TABLE IF EXISTS test_pg_late; CREATE TABLE test_pg_late (n int UNIQUE "
+              "DEFERRABLE INITIALLY DEFERRED)");
+    open_pool(fixture.conninfo, 1, 0);
+    run_in_fiber(await_duplicate);
+    assert_int_equal(ask("SELECT count(*) FROM test_pg_late"), 1);
+    (void)ask("DROP TABLE test_pg_late");
 }
 
 static void test_large_parameters_and_results_pass(void **state) {
     static char sql[4000000];
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    fault_proxy_listen(fixture->proxy);
-    open_pool(fixture, fixture->proxy_conninfo, 1, 0);
+    fault_proxy_listen(fixture.proxy);
+    open_pool(fixture.proxy_conninfo, 1, 0);
     memset(sql, 'x', sizeof(sql) - 1);
     memcpy(sql, "SELECT '", 8);
     sql[sizeof(sql) - 2] = '\'';
-    assert_int_equal(run_sql(fixture, &query, sql), PG_OK);
+    assert_int_equal(run_sql(&query, sql), PG_OK);
     assert_int_equal(strlen(pg_text(&query, 0, 0)), sizeof(sql) - 1 - 9);
     pg_query_clear(&query);
 }
 
 static void test_queries_run_in_the_order_of_their_start(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query queries[6];
     int ended[6];
 
-    open_pool(fixture, fixture->conninfo, 1, 0);
+    open_pool(fixture.conninfo, 1, 0);
     endings = 0;
     for (int i = 0; i < 6; i++)
-        start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
-    WAIT_FOR(&fixture->loop, endings == 6);
+        start_query(&queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
+    WAIT_FOR(&fixture.loop, endings == 6);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(ended[i], i + 1);
         pg_query_clear(&queries[i]);
     }
-    assert_int_equal(pool_stats(fixture).queries, 6);
+    assert_int_equal(pool_stats().queries, 6);
 }
 
 static void test_full_queue_refuses(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query queries[4];
     int ended[4];
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 2);
-    start_query(fixture, &queries[0], "SELECT pg_sleep(0.1)", PATIENCE_MS, &ended[0]);
+    open_ready_pool(fixture.conninfo, 1, 2);
+    start_query(&queries[0], "SELECT pg_sleep(0.1)", PATIENCE_MS, &ended[0]);
     for (int i = 1; i < 4; i++)
-        start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
-    WAIT_FOR(&fixture->loop, ended[0] && ended[1] && ended[2] && ended[3]);
+        start_query(&queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
+    WAIT_FOR(&fixture.loop, ended[0] && ended[1] && ended[2] && ended[3]);
     assert_int_equal(queries[3].status, PG_NOT_SENT);
     assert_string_equal(queries[3].message, "the queue is full");
     for (int i = 0; i < 3; i++) {
@@ -180,176 +160,157 @@ static void test_full_queue_refuses(void **state) {
 }
 
 static void test_query_late_in_the_queue_is_not_sent(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query slow, late, next;
     int slow_ended, late_ended, next_ended;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    (void)ask(fixture, "SELECT pg_advisory_lock(7702)");
-    start_query(fixture, &slow, "SELECT pg_advisory_xact_lock(7702)", PATIENCE_MS, &slow_ended);
-    start_query(fixture, &next, "SELECT 1", PATIENCE_MS, &next_ended);
-    start_query(fixture, &late, "SELECT 1", 20, &late_ended);
-    WAIT_FOR(&fixture->loop, late_ended != 0);
+    (void)ask("SELECT pg_advisory_lock(7702)");
+    start_query(&slow, "SELECT pg_advisory_xact_lock(7702)", PATIENCE_MS, &slow_ended);
+    start_query(&next, "SELECT 1", PATIENCE_MS, &next_ended);
+    start_query(&late, "SELECT 1", 20, &late_ended);
+    WAIT_FOR(&fixture.loop, late_ended != 0);
     assert_int_equal(slow_ended, 0);
     assert_int_equal(late.status, PG_NOT_SENT);
     assert_string_equal(late.message, "all connections were busy until the deadline");
-    (void)ask(fixture, "SELECT pg_advisory_unlock(7702)");
-    WAIT_FOR(&fixture->loop, slow_ended != 0 && next_ended != 0);
+    (void)ask("SELECT pg_advisory_unlock(7702)");
+    WAIT_FOR(&fixture.loop, slow_ended != 0 && next_ended != 0);
     pg_query_clear(&slow);
     pg_query_clear(&next);
 }
 
 static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
     int ended;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0);
+    start_query(&query, "SELECT pg_sleep(1000)", 30, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_string_equal(query.message, "no answer by the deadline");
-    WAIT_FOR(&fixture->loop,
-             ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
-    assert_int_equal(run_sql(fixture, &query, "SELECT 1"), PG_OK);
-    assert_int_equal(pool_stats(fixture).reconnects, 1);
+    WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
+    assert_int_equal(run_sql(&query, "SELECT 1"), PG_OK);
+    assert_int_equal(pool_stats().reconnects, 1);
     pg_query_clear(&query);
 }
 
-static void await_late_in_prepare(struct fixture *fixture) {
+static void await_late_in_prepare(void) {
     struct pg_query query = {
         .statement = &add, .params = {"1", "2", ""}, .deadline_ms = clock_now_ms() + 30};
 
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_NOT_SENT);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_NOT_SENT);
     assert_string_equal(query.message, "the statement was not prepared by the deadline");
 }
 
 static void test_query_late_in_prepare_is_not_sent(void **state) {
-    struct fixture *fixture = *state;
-
-    fault_proxy_listen(fixture->proxy);
-    open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
-    run_in_fiber(fixture, await_late_in_prepare);
-    fault_proxy_set(fixture->proxy, PROXY_PASSES);
-    run_in_fiber(fixture, add_in_fiber);
+    fault_proxy_listen(fixture.proxy);
+    open_ready_pool(fixture.proxy_conninfo, 1, 0);
+    fault_proxy_set(fixture.proxy, PROXY_HOLDS);
+    run_in_fiber(await_late_in_prepare);
+    fault_proxy_set(fixture.proxy, PROXY_PASSES);
+    run_in_fiber(add_in_fiber);
 }
 
-static void hold_and_leave_open(struct fixture *fixture) {
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+static void hold_and_leave_open(void) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
 
     assert_non_null(conn);
-    assert_int_equal(pool_stats(fixture).held, 1);
-    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
-    assert_int_equal(run_on(fixture, conn, "CREATE TABLE test_pg_left (n int)"), PG_OK);
-    assert_int_equal(run_on(fixture, conn, "SELECT 1 / 0"), PG_REJECTED);
-    assert_int_equal(run_on(fixture, conn, "SELECT 1"), PG_REJECTED);
+    assert_int_equal(pool_stats().held, 1);
+    assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(conn, "CREATE TABLE test_pg_left (n int)"), PG_OK);
+    assert_int_equal(run_on(conn, "SELECT 1 / 0"), PG_REJECTED);
+    assert_int_equal(run_on(conn, "SELECT 1"), PG_REJECTED);
     pg_give_back(conn);
 }
 
 static void test_open_transaction_is_rolled_back_when_given_back(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, hold_and_leave_open);
-    assert_int_equal(run_sql(fixture, &query, "SELECT to_regclass('test_pg_left') IS NULL"), PG_OK);
+    run_in_fiber(hold_and_leave_open);
+    assert_int_equal(run_sql(&query, "SELECT to_regclass('test_pg_left') IS NULL"), PG_OK);
     assert_string_equal(pg_text(&query, 0, 0), "t");
     pg_query_clear(&query);
-    assert_int_equal(pool_stats(fixture).held, 0);
-    assert_int_equal(pool_stats(fixture).reconnects, 0);
+    assert_int_equal(pool_stats().held, 0);
+    assert_int_equal(pool_stats().reconnects, 0);
 }
 
 static void test_transaction_begun_outside_a_hold_is_rolled_back(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    assert_int_equal(run_sql(fixture, &query, "BEGIN"), PG_OK);
+    assert_int_equal(run_sql(&query, "BEGIN"), PG_OK);
     pg_query_clear(&query);
-    WAIT_FOR(&fixture->loop, pool_stats(fixture).idle == 1);
-    assert_int_equal(run_sql(fixture, &query, "COMMIT"), PG_OK);
+    WAIT_FOR(&fixture.loop, pool_stats().idle == 1);
+    assert_int_equal(run_sql(&query, "COMMIT"), PG_OK);
     pg_query_clear(&query);
-    assert_int_equal(pool_stats(fixture).reconnects, 0);
+    assert_int_equal(pool_stats().reconnects, 0);
 }
 
 static void test_conninfo_that_cannot_be_parsed_is_refused(void **state) {
-    struct fixture *fixture = *state;
     const char *const bad[] = {"host=x no_such_option=1", "postgresql://me:pass/word@x/db"};
 
     for (int i = 0; i < 2; i++) {
         struct pg_pool_options options = {.conninfo = bad[i]};
 
-        assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), UV_EINVAL);
-        assert_null(fixture->pool);
+        assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), UV_EINVAL);
+        assert_null(fixture.pool);
     }
 }
 
 static void test_settings_of_a_connection(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    assert_int_equal(run_sql(fixture, &query,
-                             "SELECT current_setting('application_name'), "
-                             "current_setting('client_encoding')"),
+    open_pool(fixture.conninfo, 1, 0);
+    assert_int_equal(run_sql(&query, "SELECT current_setting('application_name'), "
+                                     "current_setting('client_encoding')"),
                      PG_OK);
-    assert_string_equal(pg_text(&query, 0, 0), fixture->name);
+    assert_string_equal(pg_text(&query, 0, 0), fixture.name);
     assert_string_equal(pg_text(&query, 0, 1), "UTF8");
     pg_query_clear(&query);
 }
 
-static int64_t count_prepared(struct fixture *fixture, struct pg_conn *conn) {
+static int64_t count_prepared(struct pg_conn *conn) {
     struct pg_query query = {.sql = "SELECT count(*) FROM pg_prepared_statements",
                              .on = conn,
                              .deadline_ms = clock_now_ms() + PATIENCE_MS};
     int64_t count;
 
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_OK);
     count = pg_int(&query, 0, 0);
     pg_query_clear(&query);
     return count;
 }
 
-static void prepare_on_hold(struct fixture *fixture) {
+static void prepare_on_hold(void) {
     static const struct pg_statement wrong = {"test_wrong", "SELECT * FROM no_such_table", 0};
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
     struct pg_query query = {
         .statement = &add, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pg_prepare_await(fixture->pool, &query), PG_OK);
+        assert_int_equal(pg_prepare_await(fixture.pool, &query), PG_OK);
         assert_null(query.result);
-        assert_int_equal(count_prepared(fixture, conn), 1);
+        assert_int_equal(count_prepared(conn), 1);
     }
     query.statement = &wrong;
-    assert_int_equal(pg_prepare_await(fixture->pool, &query), PG_REJECTED);
+    assert_int_equal(pg_prepare_await(fixture.pool, &query), PG_REJECTED);
     assert_string_equal(query.sqlstate, "42P01");
     pg_give_back(conn);
 }
 
 static void test_statement_is_prepared_ahead_of_its_query(void **state) {
-    struct fixture *fixture = *state;
-
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, prepare_on_hold);
-    WAIT_FOR(&fixture->loop, pool_stats(fixture).idle == 1);
+    run_in_fiber(prepare_on_hold);
+    WAIT_FOR(&fixture.loop, pool_stats().idle == 1);
 }
 
 /* Set in the connection string and ours: ours win, and leave the rest. */
 static void test_settings_win_over_those_of_the_connection_string(void **state) {
-    struct fixture *fixture = *state;
     struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
     struct pg_query query;
     char conninfo[700];
 
     (void)snprintf(conninfo, sizeof conninfo,
-                   "%s options='-c statement_timeout=0 -c lock_timeout=77'", fixture->conninfo);
+                   "%s options='-c statement_timeout=0 -c lock_timeout=77'", fixture.conninfo);
     options.conninfo = conninfo;
-    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
-    assert_int_equal(run_sql(fixture, &query,
-                             "SELECT current_setting('statement_timeout') || ' ' ||"
-                             " current_setting('lock_timeout')"),
+    assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
+    assert_int_equal(run_sql(&query, "SELECT current_setting('statement_timeout') || ' ' ||"
+                                     " current_setting('lock_timeout')"),
                      PG_OK);
     assert_string_equal(pg_text(&query, 0, 0), "1234ms 77ms");
     pg_query_clear(&query);
@@ -359,21 +320,21 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
         TEST(test_settings_win_over_those_of_the_connection_string),
-        TEST(test_statement_is_prepared_once_per_connection),
-        TEST(test_an_error_is_told_as_one_printable_line),
-        TEST(test_error_leaves_the_connection_usable),
-        TEST(test_statement_that_cannot_be_prepared_is_rejected),
-        TEST(test_statement_that_the_server_forgot_is_prepared_again),
+        TEST_READY(test_statement_is_prepared_once_per_connection),
+        TEST_READY(test_an_error_is_told_as_one_printable_line),
+        TEST_READY(test_error_leaves_the_connection_usable),
+        TEST_READY(test_statement_that_cannot_be_prepared_is_rejected),
+        TEST_READY(test_statement_that_the_server_forgot_is_prepared_again),
         TEST(test_error_at_commit_is_not_taken_for_success),
         TEST(test_large_parameters_and_results_pass),
         TEST(test_queries_run_in_the_order_of_their_start),
         TEST(test_full_queue_refuses),
-        TEST(test_query_late_in_the_queue_is_not_sent),
-        TEST(test_query_late_in_flight_is_unknown_and_cancelled),
+        TEST_READY(test_query_late_in_the_queue_is_not_sent),
+        TEST_READY(test_query_late_in_flight_is_unknown_and_cancelled),
         TEST(test_query_late_in_prepare_is_not_sent),
-        TEST(test_open_transaction_is_rolled_back_when_given_back),
-        TEST(test_statement_is_prepared_ahead_of_its_query),
-        TEST(test_transaction_begun_outside_a_hold_is_rolled_back),
+        TEST_READY(test_open_transaction_is_rolled_back_when_given_back),
+        TEST_READY(test_statement_is_prepared_ahead_of_its_query),
+        TEST_READY(test_transaction_begun_outside_a_hold_is_rolled_back),
         TEST(test_conninfo_that_cannot_be_parsed_is_refused),
         TEST(test_settings_of_a_connection),
     };

@@ -4,149 +4,132 @@
 #include "fault.h"
 
 static void test_close_before_the_loop_has_run(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
     int ended;
 
-    open_pool(fixture, fixture->conninfo, 2, 0);
-    start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    close_pool(fixture);
+    open_pool(fixture.conninfo, 2, 0);
+    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    close_pool();
     assert_int_not_equal(ended, 0);
     assert_int_equal(query.status, PG_NOT_SENT);
 }
 
 static void test_close_while_connecting(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
     int ended;
 
-    fault_proxy_listen(fixture->proxy);
-    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
-    open_pool(fixture, fixture->proxy_conninfo, 2, 0);
-    start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    (void)uv_run(&fixture->loop, UV_RUN_ONCE);
-    (void)uv_run(&fixture->loop, UV_RUN_ONCE);
-    close_pool(fixture);
+    fault_proxy_listen(fixture.proxy);
+    fault_proxy_set(fixture.proxy, PROXY_HOLDS);
+    open_pool(fixture.proxy_conninfo, 2, 0);
+    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+    (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+    close_pool();
     assert_int_not_equal(ended, 0);
     assert_int_equal(query.status, PG_NOT_SENT);
 }
 
 static void test_close_while_waiting_to_try_again(void **state) {
-    struct fixture *fixture = *state;
-
-    open_pool(fixture, fixture->proxy_conninfo, 2, 0); /* nobody listens */
+    open_pool(fixture.proxy_conninfo, 2, 0); /* nobody listens */
     for (int i = 0; i < 20; i++)
-        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
-    close_pool(fixture);
+        (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+    close_pool();
 }
 
 static void test_close_with_queries_in_flight_and_queued(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query sent, queued;
     int sent_ended, queued_ended;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_query(fixture, &sent, "SELECT pg_sleep(1000)", PATIENCE_MS, &sent_ended);
-    start_query(fixture, &queued, "SELECT 1", PATIENCE_MS, &queued_ended);
-    close_pool(fixture);
+    start_query(&sent, "SELECT pg_sleep(1000)", PATIENCE_MS, &sent_ended);
+    start_query(&queued, "SELECT 1", PATIENCE_MS, &queued_ended);
+    close_pool();
     assert_true(sent_ended != 0 && queued_ended != 0);
     assert_int_equal(sent.status, PG_UNKNOWN);
     assert_int_equal(queued.status, PG_NOT_SENT);
-    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
+    WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
 }
 
 static void test_close_while_preparing(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
     int ended;
 
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_statement(fixture, &query, PATIENCE_MS, &ended);
-    close_pool(fixture);
+    start_statement(&query, PATIENCE_MS, &ended);
+    close_pool();
     assert_int_not_equal(ended, 0);
     assert_int_equal(query.status, PG_NOT_SENT);
 }
 
-static void hold_while_closed(struct fixture *fixture) {
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+static void hold_while_closed(void) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
 
-    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
-    pg_pool_close(fixture->pool, on_pool_closed, fixture);
-    assert_int_equal(run_on(fixture, conn, "COMMIT"), PG_NOT_SENT);
-    assert_null(pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS));
-    fiber_sleep(&fixture->loop, 5);
-    assert_false(fixture->is_closed);
+    assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
+    pg_pool_close(fixture.pool, on_pool_closed, NULL);
+    assert_int_equal(run_on(conn, "COMMIT"), PG_NOT_SENT);
+    assert_null(pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS));
+    fiber_sleep(&fixture.loop, 5);
+    assert_false(fixture.is_closed);
     pg_give_back(conn);
-    assert_false(fixture->is_closed);
+    assert_false(fixture.is_closed);
 }
 
 static void test_close_waits_for_held_connections(void **state) {
-    struct fixture *fixture = *state;
-
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, hold_while_closed);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    run_in_fiber(hold_while_closed);
+    WAIT_FOR(&fixture.loop, fixture.is_closed);
 }
 
-static void hold_and_leave_open(struct fixture *fixture) {
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+static void hold_and_leave_open(void) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
 
-    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
     pg_give_back(conn);
-    pg_pool_close(fixture->pool, on_pool_closed, fixture);
-    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    pg_pool_close(fixture.pool, on_pool_closed, NULL);
+    pg_pool_close(fixture.pool, on_pool_closed, NULL);
 }
 
 static void test_close_while_rolling_back(void **state) {
-    struct fixture *fixture = *state;
-
-    open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, hold_and_leave_open);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    run_in_fiber(hold_and_leave_open);
+    WAIT_FOR(&fixture.loop, fixture.is_closed);
 }
 
-static void close_when_ended(struct fixture *fixture) {
+static void close_when_ended(void) {
     struct pg_query query = {.sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS};
     struct pg_query next = query;
 
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_OK);
     pg_query_clear(&query);
-    pg_pool_close(fixture->pool, on_pool_closed, fixture);
-    assert_int_equal(pg_query_await(fixture->pool, &next), PG_NOT_SENT);
-    assert_false(fixture->is_closed);
+    pg_pool_close(fixture.pool, on_pool_closed, NULL);
+    assert_int_equal(pg_query_await(fixture.pool, &next), PG_NOT_SENT);
+    assert_false(fixture.is_closed);
 }
 
 static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
-    struct fixture *fixture = *state;
-
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    run_in_fiber(fixture, close_when_ended);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    open_pool(fixture.conninfo, 1, 0);
+    run_in_fiber(close_when_ended);
+    WAIT_FOR(&fixture.loop, fixture.is_closed);
 }
 
 static void use_with_little_memory(void *arg) {
-    struct fixture *fixture = arg;
     struct pg_pool_options options = {
-        .conninfo = fixture->conninfo, .name = fixture->name, .connections = 1};
+        .conninfo = fixture.conninfo, .name = fixture.name, .connections = 1};
     struct pg_query query;
     int ended;
-    int rv = pg_pool_open(&fixture->pool, &fixture->loop, &options);
+    int rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
 
     if (rv != 0) {
         assert_int_equal(rv, UV_ENOMEM);
-        fixture->pool = NULL;
+        fixture.pool = NULL;
         return;
     }
-    fixture->is_closed = false;
-    start_statement(fixture, &query, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0);
+    fixture.is_closed = false;
+    start_statement(&query, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
     assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
     pg_query_clear(&query);
-    close_pool(fixture);
+    close_pool();
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    fault_each_allocation(use_with_little_memory, *state);
+    fault_each_allocation(use_with_little_memory, NULL);
 }
 
 int main(void) {
@@ -154,10 +137,10 @@ int main(void) {
         TEST(test_close_before_the_loop_has_run),
         TEST(test_close_while_connecting),
         TEST(test_close_while_waiting_to_try_again),
-        TEST(test_close_with_queries_in_flight_and_queued),
-        TEST(test_close_while_preparing),
-        TEST(test_close_waits_for_held_connections),
-        TEST(test_close_while_rolling_back),
+        TEST_READY(test_close_with_queries_in_flight_and_queued),
+        TEST_READY(test_close_while_preparing),
+        TEST_READY(test_close_waits_for_held_connections),
+        TEST_READY(test_close_while_rolling_back),
         TEST(test_close_by_a_fiber_whose_query_has_ended),
         TEST(test_each_allocation_may_fail),
     };

@@ -16,45 +16,44 @@ struct sent {
     int ended[MOST];
 };
 
-static void open_pipeline(struct fixture *fixture, const char *conninfo, unsigned in_flight) {
-    fixture->pipelines = 1;
-    fixture->in_flight = in_flight;
-    fixture->answer_ms = fixture->answer_ms != 0 ? fixture->answer_ms : PATIENCE_MS;
-    fixture->stall_ms = fixture->stall_ms != 0 ? fixture->stall_ms : PATIENCE_MS;
+static void open_pipeline(const char *conninfo, unsigned in_flight) {
+    fixture.pipelines = 1;
+    fixture.in_flight = in_flight;
+    fixture.answer_ms = fixture.answer_ms != 0 ? fixture.answer_ms : PATIENCE_MS;
+    fixture.stall_ms = fixture.stall_ms != 0 ? fixture.stall_ms : PATIENCE_MS;
     /* A server still does what the last test sent on a connection that it closed. */
-    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
-    (void)ask(fixture, "DROP TABLE IF EXISTS test_pg_pipe;"
-                       "CREATE TABLE test_pg_pipe (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
-    open_ready_pool(fixture, conninfo, 2, 0);
+    WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
+    (void)ask("DROP TABLE IF EXISTS test_pg_pipe;"
+              "CREATE TABLE test_pg_pipe (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+    open_ready_pool(conninfo, 2, 0);
 }
 
-static void start(struct fixture *fixture, struct sent *sent, int i, const char *sql) {
-    start_query(fixture, &sent->queries[i], sql, PATIENCE_MS, &sent->ended[i]);
+static void start(struct sent *sent, int i, const char *sql) {
+    start_query(&sent->queries[i], sql, PATIENCE_MS, &sent->ended[i]);
 }
 
-static void expect(struct fixture *fixture, struct sent *sent, int i, enum pg_status status) {
-    WAIT_FOR(&fixture->loop, sent->ended[i] != 0);
+static void expect(struct sent *sent, int i, enum pg_status status) {
+    WAIT_FOR(&fixture.loop, sent->ended[i] != 0);
     if (sent->queries[i].status != status)
         fail_msg("query %d: %d, %s", i, (int)sent->queries[i].status, sent->queries[i].message);
     pg_query_clear(&sent->queries[i]);
 }
 
-static void expect_rows(struct fixture *fixture, int rows) {
-    assert_int_equal(ask(fixture, ROWS), rows);
-    (void)ask(fixture, "DROP TABLE test_pg_pipe");
+static void expect_rows(int rows) {
+    assert_int_equal(ask(ROWS), rows);
+    (void)ask("DROP TABLE test_pg_pipe");
 }
 
 static void test_queries_share_a_connection_and_end_in_order(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query queries[40];
     int ended[40], pid = 0;
 
-    open_pipeline(fixture, fixture->conninfo, 8);
+    open_pipeline(fixture.conninfo, 8);
     endings = 0;
     for (int i = 0; i < 40; i++)
-        start_query(fixture, &queries[i], "SELECT pg_backend_pid()", PATIENCE_MS, &ended[i]);
-    assert_int_equal(pool_stats(fixture).queued, 32);
-    WAIT_FOR(&fixture->loop, endings == 40);
+        start_query(&queries[i], "SELECT pg_backend_pid()", PATIENCE_MS, &ended[i]);
+    assert_int_equal(pool_stats().queued, 32);
+    WAIT_FOR(&fixture.loop, endings == 40);
     for (int i = 0; i < 40; i++) {
         assert_int_equal(queries[i].status, PG_OK);
         assert_int_equal(ended[i], i + 1);
@@ -62,291 +61,278 @@ static void test_queries_share_a_connection_and_end_in_order(void **state) {
         pg_query_clear(&queries[i]);
     }
     assert_int_not_equal(pid, 0);
-    assert_int_equal(pool_stats(fixture).idle, 2);
-    expect_rows(fixture, 0);
+    assert_int_equal(pool_stats().idle, 2);
+    expect_rows(0);
 }
 
 static void test_each_query_is_a_transaction_that_fails_alone(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    start(fixture, &sent, 0, KEEP_ROW);
-    start(fixture, &sent, 1, "SELECT 1/0");
-    start(fixture, &sent, 2, KEEP_ROW); /* fails at its commit */
-    start(fixture, &sent, 3, "INSERT INTO test_pg_pipe VALUES (2)");
-    expect(fixture, &sent, 0, PG_OK);
-    expect(fixture, &sent, 1, PG_REJECTED);
+    open_pipeline(fixture.conninfo, MOST);
+    start(&sent, 0, KEEP_ROW);
+    start(&sent, 1, "SELECT 1/0");
+    start(&sent, 2, KEEP_ROW); /* fails at its commit */
+    start(&sent, 3, "INSERT INTO test_pg_pipe VALUES (2)");
+    expect(&sent, 0, PG_OK);
+    expect(&sent, 1, PG_REJECTED);
     assert_string_equal(sent.queries[1].sqlstate, "22012");
-    expect(fixture, &sent, 2, PG_REJECTED);
+    expect(&sent, 2, PG_REJECTED);
     assert_string_equal(sent.queries[2].sqlstate, "23505");
-    expect(fixture, &sent, 3, PG_OK);
-    assert_int_equal(pool_stats(fixture).reconnects, 0);
-    expect_rows(fixture, 2);
+    expect(&sent, 3, PG_OK);
+    assert_int_equal(pool_stats().reconnects, 0);
+    expect_rows(2);
 }
 
-static void start_late(struct fixture *fixture, struct sent *sent, int i) {
+static void start_late(struct sent *sent, int i) {
     static const struct pg_statement late = {"test_late", "SELECT $1::int FROM test_pg_late", 1};
     struct pg_query *query = &sent->queries[i];
 
-    start_prepared(fixture, query, &late, PATIENCE_MS, &sent->ended[i]);
+    start_prepared(query, &late, PATIENCE_MS, &sent->ended[i]);
 }
 
 static void test_statement_that_cannot_be_parsed_fails_alone(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    (void)ask(fixture, "DROP TABLE IF EXISTS test_pg_late");
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    start_statement(fixture, &sent.queries[0], PATIENCE_MS, &sent.ended[0]);
-    start_late(fixture, &sent, 1);
-    start_late(fixture, &sent, 2);
-    start_statement(fixture, &sent.queries[3], PATIENCE_MS, &sent.ended[3]);
-    expect(fixture, &sent, 0, PG_OK);
-    expect(fixture, &sent, 1, PG_REJECTED);
-    expect(fixture, &sent, 2, PG_REJECTED);
-    expect(fixture, &sent, 3, PG_OK);
-    (void)ask(fixture, "CREATE TABLE test_pg_late ()");
-    start_late(fixture, &sent, 4);
-    start_late(fixture, &sent, 5);
-    expect(fixture, &sent, 4, PG_OK);
-    expect(fixture, &sent, 5, PG_OK);
-    (void)ask(fixture, "DROP TABLE test_pg_late");
-    expect_rows(fixture, 0);
+    (void)ask("DROP TABLE IF EXISTS test_pg_late");
+    open_pipeline(fixture.conninfo, MOST);
+    start_statement(&sent.queries[0], PATIENCE_MS, &sent.ended[0]);
+    start_late(&sent, 1);
+    start_late(&sent, 2);
+    start_statement(&sent.queries[3], PATIENCE_MS, &sent.ended[3]);
+    expect(&sent, 0, PG_OK);
+    expect(&sent, 1, PG_REJECTED);
+    expect(&sent, 2, PG_REJECTED);
+    expect(&sent, 3, PG_OK);
+    (void)ask("CREATE TABLE test_pg_late ()");
+    start_late(&sent, 4);
+    start_late(&sent, 5);
+    expect(&sent, 4, PG_OK);
+    expect(&sent, 5, PG_OK);
+    (void)ask("DROP TABLE test_pg_late");
+    expect_rows(0);
 }
 
 static void test_break_leaves_unknown_what_was_sent_and_no_more(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    open_pipeline(fixture, fixture->conninfo, 3);
-    (void)ask(fixture, LOCK);
-    start(fixture, &sent, 0, KEEP_ROW);
-    start(fixture, &sent, 1, AWAIT_LOCK);
-    start(fixture, &sent, 2, KEEP_ROW);
-    start(fixture, &sent, 3, "INSERT INTO test_pg_pipe VALUES (2)"); /* waits for room */
-    start(fixture, &sent, 5, "INSERT INTO test_pg_pipe VALUES (4)");
-    expect(fixture, &sent, 0, PG_OK);
-    WAIT_FOR(&fixture->loop, ask(fixture, WAITERS) == 1);
-    (void)ask(fixture, "SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS
-                       " AND wait_event_type = 'Lock'");
-    expect(fixture, &sent, 1, PG_UNKNOWN);
-    expect(fixture, &sent, 2, PG_UNKNOWN);
-    expect(fixture, &sent, 3, PG_UNKNOWN);
-    start(fixture, &sent, 4, "INSERT INTO test_pg_pipe VALUES (3)");
-    expect(fixture, &sent, 4, PG_OK);
-    (void)ask(fixture, UNLOCK);
-    expect(fixture, &sent, 5, PG_OK);
-    expect_rows(fixture, 3);
+    open_pipeline(fixture.conninfo, 3);
+    (void)ask(LOCK);
+    start(&sent, 0, KEEP_ROW);
+    start(&sent, 1, AWAIT_LOCK);
+    start(&sent, 2, KEEP_ROW);
+    start(&sent, 3, "INSERT INTO test_pg_pipe VALUES (2)"); /* waits for room */
+    start(&sent, 5, "INSERT INTO test_pg_pipe VALUES (4)");
+    expect(&sent, 0, PG_OK);
+    WAIT_FOR(&fixture.loop, ask(WAITERS) == 1);
+    (void)ask("SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS
+              " AND wait_event_type = 'Lock'");
+    expect(&sent, 1, PG_UNKNOWN);
+    expect(&sent, 2, PG_UNKNOWN);
+    expect(&sent, 3, PG_UNKNOWN);
+    start(&sent, 4, "INSERT INTO test_pg_pipe VALUES (3)");
+    expect(&sent, 4, PG_OK);
+    (void)ask(UNLOCK);
+    expect(&sent, 5, PG_OK);
+    expect_rows(3);
 }
 
 static void test_first_past_its_deadline_is_cancelled_alone(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    (void)ask(fixture, LOCK);
-    start_query(fixture, &sent.queries[0], AWAIT_LOCK, 800, &sent.ended[0]);
-    start(fixture, &sent, 1, KEEP_ROW);
-    expect(fixture, &sent, 0, PG_REJECTED);
+    open_pipeline(fixture.conninfo, MOST);
+    (void)ask(LOCK);
+    start_query(&sent.queries[0], AWAIT_LOCK, 800, &sent.ended[0]);
+    start(&sent, 1, KEEP_ROW);
+    expect(&sent, 0, PG_REJECTED);
     assert_string_equal(sent.queries[0].sqlstate, "57014");
-    expect(fixture, &sent, 1, PG_OK);
-    WAIT_FOR(&fixture->loop, pool_stats(fixture).reconnects == 1);
-    (void)ask(fixture, UNLOCK);
-    expect_rows(fixture, 1);
+    expect(&sent, 1, PG_OK);
+    WAIT_FOR(&fixture.loop, pool_stats().reconnects == 1);
+    (void)ask(UNLOCK);
+    expect_rows(1);
 }
 
 static void test_later_ones_past_their_deadlines_are_unknown_alone(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    fixture->answer_ms = 20;
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    (void)ask(fixture, LOCK);
-    start(fixture, &sent, 0, AWAIT_LOCK);
-    start_query(fixture, &sent.queries[1], KEEP_ROW, 50, &sent.ended[1]);
-    start(fixture, &sent, 2, "INSERT INTO test_pg_pipe VALUES (2)");
-    start_query(fixture, &sent.queries[3], KEEP_ROW, 50, &sent.ended[3]);
-    expect(fixture, &sent, 1, PG_UNKNOWN);
-    expect(fixture, &sent, 3, PG_UNKNOWN);
-    fixture->pool->answer_ms = PATIENCE_MS; /* also for those, which the server does now */
-    (void)ask(fixture, UNLOCK);
-    expect(fixture, &sent, 0, PG_OK);
-    expect(fixture, &sent, 2, PG_OK);
-    close_pool(fixture);
-    (void)ask(fixture, "DROP TABLE test_pg_pipe");
+    fixture.answer_ms = 20;
+    open_pipeline(fixture.conninfo, MOST);
+    (void)ask(LOCK);
+    start(&sent, 0, AWAIT_LOCK);
+    start_query(&sent.queries[1], KEEP_ROW, 50, &sent.ended[1]);
+    start(&sent, 2, "INSERT INTO test_pg_pipe VALUES (2)");
+    start_query(&sent.queries[3], KEEP_ROW, 50, &sent.ended[3]);
+    expect(&sent, 1, PG_UNKNOWN);
+    expect(&sent, 3, PG_UNKNOWN);
+    fixture.pool->answer_ms = PATIENCE_MS; /* also for those, which the server does now */
+    (void)ask(UNLOCK);
+    expect(&sent, 0, PG_OK);
+    expect(&sent, 2, PG_OK);
+    close_pool();
+    (void)ask("DROP TABLE test_pg_pipe");
 }
 
 static void test_late_cancel_request_costs_the_next_nothing(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    fault_proxy_listen(fixture->proxy);
-    open_pipeline(fixture, fixture->proxy_conninfo, MOST);
-    (void)ask(fixture, LOCK);
-    fault_proxy_set(fixture->proxy, PROXY_HOLDS_REPLIES);
-    start_query(fixture, &sent.queries[0], "SELECT 1", 1000, &sent.ended[0]);
-    start(fixture, &sent, 1,
+    fault_proxy_listen(fixture.proxy);
+    open_pipeline(fixture.proxy_conninfo, MOST);
+    (void)ask(LOCK);
+    fault_proxy_set(fixture.proxy, PROXY_HOLDS_REPLIES);
+    start_query(&sent.queries[0], "SELECT 1", 1000, &sent.ended[0]);
+    start(&sent, 1,
           "INSERT INTO test_pg_pipe SELECT 1 FROM (SELECT pg_advisory_xact_lock(7701)) a");
-    WAIT_FOR(&fixture->loop, ask(fixture, WAITERS) == 1);
-    WAIT_FOR(&fixture->loop, ask(fixture, WAITERS) == 0); /* struck */
+    WAIT_FOR(&fixture.loop, ask(WAITERS) == 1);
+    WAIT_FOR(&fixture.loop, ask(WAITERS) == 0); /* struck */
     assert_int_equal(sent.ended[0] + sent.ended[1], 0);
-    (void)ask(fixture, UNLOCK);
-    fault_proxy_set(fixture->proxy, PROXY_PASSES);
-    expect(fixture, &sent, 0, PG_OK);
-    expect(fixture, &sent, 1, PG_OK);
-    expect_rows(fixture, 1);
+    (void)ask(UNLOCK);
+    fault_proxy_set(fixture.proxy, PROXY_PASSES);
+    expect(&sent, 0, PG_OK);
+    expect(&sent, 1, PG_OK);
+    expect_rows(1);
 }
 
 static void test_silence_past_the_deadline_leaves_all_unknown(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    fixture->answer_ms = 20;
-    fault_proxy_listen(fixture->proxy);
-    open_pipeline(fixture, fixture->proxy_conninfo, MOST);
-    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
-    start_query(fixture, &sent.queries[0], "SELECT 1", 50, &sent.ended[0]);
-    start(fixture, &sent, 1, "SELECT 1");
-    expect(fixture, &sent, 0, PG_UNKNOWN);
-    expect(fixture, &sent, 1, PG_UNKNOWN);
-    fault_proxy_set(fixture->proxy, PROXY_PASSES);
-    start(fixture, &sent, 2, "SELECT 1");
-    expect(fixture, &sent, 2, PG_OK);
-    expect_rows(fixture, 0);
+    fixture.answer_ms = 20;
+    fault_proxy_listen(fixture.proxy);
+    open_pipeline(fixture.proxy_conninfo, MOST);
+    fault_proxy_set(fixture.proxy, PROXY_HOLDS);
+    start_query(&sent.queries[0], "SELECT 1", 50, &sent.ended[0]);
+    start(&sent, 1, "SELECT 1");
+    expect(&sent, 0, PG_UNKNOWN);
+    expect(&sent, 1, PG_UNKNOWN);
+    fault_proxy_set(fixture.proxy, PROXY_PASSES);
+    start(&sent, 2, "SELECT 1");
+    expect(&sent, 2, PG_OK);
+    expect_rows(0);
 }
 
 static void test_query_goes_elsewhere_when_the_first_takes_long(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    fixture->stall_ms = 20;
-    open_pipeline(fixture, fixture->conninfo, 2);
-    (void)ask(fixture, LOCK);
-    start(fixture, &sent, 0, AWAIT_LOCK);
-    start(fixture, &sent, 1, "SELECT 1");
-    start(fixture, &sent, 2, KEEP_ROW);
-    expect(fixture, &sent, 2, PG_OK);
+    fixture.stall_ms = 20;
+    open_pipeline(fixture.conninfo, 2);
+    (void)ask(LOCK);
+    start(&sent, 0, AWAIT_LOCK);
+    start(&sent, 1, "SELECT 1");
+    start(&sent, 2, KEEP_ROW);
+    expect(&sent, 2, PG_OK);
     assert_int_equal(sent.ended[0] + sent.ended[1], 0);
-    (void)ask(fixture, UNLOCK);
-    expect(fixture, &sent, 0, PG_OK);
-    expect(fixture, &sent, 1, PG_OK);
-    expect_rows(fixture, 1);
+    (void)ask(UNLOCK);
+    expect(&sent, 0, PG_OK);
+    expect(&sent, 1, PG_OK);
+    expect_rows(1);
 }
 
-static void hold_beside(struct fixture *fixture) {
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+static void hold_beside(void) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
     struct pg_query query = {.sql = KEEP_ROW, .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
     assert_non_null(conn);
-    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
-    assert_int_equal(run_on(fixture, conn, KEEP_ROW), PG_OK);
-    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(conn, KEEP_ROW), PG_OK);
+    assert_int_equal(pg_query_await(fixture.pool, &query), PG_OK);
     pg_query_clear(&query);
-    assert_int_equal(run_on(fixture, conn, "ROLLBACK; SELECT 1"), PG_OK);
+    assert_int_equal(run_on(conn, "ROLLBACK; SELECT 1"), PG_OK);
     pg_give_back(conn);
 }
 
 static void test_held_connection_is_not_in_pipeline_mode(void **state) {
-    struct fixture *fixture = *state;
-
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    (void)ask(fixture, "DROP TABLE test_pg_pipe; CREATE TABLE test_pg_pipe (n int)");
-    run_in_fiber(fixture, hold_beside);
-    expect_rows(fixture, 1);
+    open_pipeline(fixture.conninfo, MOST);
+    (void)ask("DROP TABLE test_pg_pipe; CREATE TABLE test_pg_pipe (n int)");
+    run_in_fiber(hold_beside);
+    expect_rows(1);
 }
 
 static void test_close_tells_what_was_sent(void **state) {
-    struct fixture *fixture = *state;
     struct sent sent;
 
-    open_pipeline(fixture, fixture->conninfo, 2);
-    (void)ask(fixture, LOCK);
+    open_pipeline(fixture.conninfo, 2);
+    (void)ask(LOCK);
     for (int i = 0; i < 3; i++)
-        start(fixture, &sent, i, AWAIT_LOCK);
-    close_pool(fixture);
-    expect(fixture, &sent, 0, PG_UNKNOWN);
-    expect(fixture, &sent, 1, PG_UNKNOWN);
-    expect(fixture, &sent, 2, PG_NOT_SENT);
-    (void)ask(fixture, UNLOCK);
-    (void)ask(fixture, "DROP TABLE test_pg_pipe");
+        start(&sent, i, AWAIT_LOCK);
+    close_pool();
+    expect(&sent, 0, PG_UNKNOWN);
+    expect(&sent, 1, PG_UNKNOWN);
+    expect(&sent, 2, PG_NOT_SENT);
+    (void)ask(UNLOCK);
+    (void)ask("DROP TABLE test_pg_pipe");
 }
 
 /* Errors, deadlines and killed connections at random: each query ends once, and what the ledger
  * says agrees with what its caller was told. */
-static void expect_agreement(struct fixture *fixture, int n, enum pg_status status) {
+static void expect_agreement(int n, enum pg_status status) {
     char sql[96];
     int rows;
 
     (void)snprintf(sql, sizeof sql, ROWS " WHERE n = %d", n);
-    rows = ask(fixture, sql);
+    rows = ask(sql);
     if (status == PG_UNKNOWN)
         assert_in_range(rows, 0, 1);
     else
         assert_int_equal(rows, status == PG_OK);
 }
 
-static void start_random(struct fixture *fixture, struct pg_query *query, int n, int *ended) {
+static void start_random(struct pg_query *query, int n, int *ended) {
     static char sql[1000][96];
 
     (void)snprintf(sql[n], sizeof sql[n],
                    "INSERT INTO test_pg_pipe SELECT %d / %d FROM pg_sleep(%s)", n, rand() % 10 != 0,
                    rand() % 40 != 0 ? "0.001" : "0.2");
-    start_query(fixture, query, sql[n], rand() % 4 != 0 ? PATIENCE_MS : rand() % 500, ended);
+    start_query(query, sql[n], rand() % 4 != 0 ? PATIENCE_MS : rand() % 500, ended);
 }
 
 static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     enum { QUERIES = 300 };
-    struct fixture *fixture = *state;
     struct pg_query queries[QUERIES];
     int ended[QUERIES];
 
-    open_pipeline(fixture, fixture->conninfo, MOST);
-    (void)ask(fixture, "DROP TABLE test_pg_pipe; CREATE TABLE test_pg_pipe (n int)");
+    open_pipeline(fixture.conninfo, MOST);
+    (void)ask("DROP TABLE test_pg_pipe; CREATE TABLE test_pg_pipe (n int)");
     srand(77);
     endings = 0;
     for (int i = 0; i < QUERIES; i++)
-        start_random(fixture, &queries[i], i, &ended[i]);
+        start_random(&queries[i], i, &ended[i]);
     while (endings < QUERIES) {
         int before = endings;
 
-        WAIT_FOR(&fixture->loop, endings == QUERIES || endings > before + 40);
-        (void)ask(fixture, "SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS);
+        WAIT_FOR(&fixture.loop, endings == QUERIES || endings > before + 40);
+        (void)ask("SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS);
     }
-    close_pool(fixture);
-    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
+    close_pool();
+    WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
     assert_int_equal(endings, QUERIES);
     for (int i = 0; i < QUERIES; i++) {
         assert_int_not_equal(ended[i], 0);
-        expect_agreement(fixture, i, queries[i].status);
+        expect_agreement(i, queries[i].status);
         pg_query_clear(&queries[i]);
     }
-    (void)ask(fixture, "DROP TABLE test_pg_pipe");
+    (void)ask("DROP TABLE test_pg_pipe");
 }
 
 static void use_with_little_memory(void *arg) {
-    struct fixture *fixture = arg;
     struct pg_pool_options options = {
-        .conninfo = fixture->conninfo, .name = fixture->name, .connections = 2, .pipelines = 1};
+        .conninfo = fixture.conninfo, .name = fixture.name, .connections = 2, .pipelines = 1};
     struct pg_query query;
     int ended;
-    int rv = pg_pool_open(&fixture->pool, &fixture->loop, &options);
+    int rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
 
     if (rv != 0) {
         assert_int_equal(rv, UV_ENOMEM);
-        fixture->pool = NULL;
+        fixture.pool = NULL;
         return;
     }
-    fixture->is_closed = false;
-    start_statement(fixture, &query, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0);
+    fixture.is_closed = false;
+    start_statement(&query, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
-    close_pool(fixture);
+    close_pool();
 }
 
 static void test_each_allocation_may_fail(void **state) {
-    fault_each_allocation(use_with_little_memory, *state);
+    fault_each_allocation(use_with_little_memory, NULL);
 }
 
 int main(void) {

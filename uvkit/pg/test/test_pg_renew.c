@@ -9,38 +9,38 @@
 
 static const struct pg_statement read_rows = {"test_rows", "SELECT n FROM test_pg_renew", 0};
 
-static enum pg_status run_read(struct fixture *fixture, struct pg_query *query) {
+static enum pg_status run_read(struct pg_query *query) {
     int ended;
 
-    start_prepared(fixture, query, &read_rows, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0);
+    start_prepared(query, &read_rows, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
     return query->status;
 }
 
-static void expect(struct fixture *fixture, const char *sql, enum pg_status status) {
+static void expect(const char *sql, enum pg_status status) {
     struct pg_query query;
 
-    assert_int_equal(run_sql(fixture, &query, sql), status);
+    assert_int_equal(run_sql(&query, sql), status);
     pg_query_clear(&query);
 }
 
-static void expect_read(struct fixture *fixture, enum pg_status status) {
+static void expect_read(enum pg_status status) {
     struct pg_query query;
 
-    assert_int_equal(run_read(fixture, &query), status);
+    assert_int_equal(run_read(&query), status);
     pg_query_clear(&query);
 }
 
-static void open_with_table(struct fixture *fixture, unsigned pipelines) {
-    (void)ask(fixture, FRESH_TABLE);
-    fixture->pipelines = pipelines;
-    open_ready_pool(fixture, fixture->conninfo, pipelines + 1, 0);
+static void open_with_table(unsigned pipelines) {
+    (void)ask(FRESH_TABLE);
+    fixture.pipelines = pipelines;
+    open_ready_pool(fixture.conninfo, pipelines + 1, 0);
 }
 
 /* As often as the pool may be too soon to open others. */
-static bool is_written(struct fixture *fixture) {
+static bool is_written(void) {
     struct pg_query query;
-    enum pg_status status = run_sql(fixture, &query, KEEP_ROW);
+    enum pg_status status = run_sql(&query, KEEP_ROW);
 
     if (status != PG_OK)
         assert_string_equal(query.sqlstate, "25006");
@@ -48,43 +48,41 @@ static bool is_written(struct fixture *fixture) {
     return status == PG_OK;
 }
 
-static void go_on_when_writable(struct fixture *fixture, unsigned pipelines) {
+static void go_on_when_writable(unsigned pipelines) {
     char sql[100], conninfo[512];
 
-    (void)ask(fixture, FRESH_TABLE);
-    make_role(fixture, conninfo);
+    (void)ask(FRESH_TABLE);
+    make_role(conninfo);
     (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET default_transaction_read_only = on",
-                   fixture->name);
-    (void)ask(fixture, sql);
-    fixture->pipelines = pipelines;
-    open_ready_pool(fixture, conninfo, pipelines + 1, 0);
+                   fixture.name);
+    (void)ask(sql);
+    fixture.pipelines = pipelines;
+    open_ready_pool(conninfo, pipelines + 1, 0);
     for (int i = 0; i < 5; i++)
-        assert_false(is_written(fixture));
-    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s RESET ALL", fixture->name);
-    (void)ask(fixture, sql);
-    WAIT_FOR(&fixture->loop, is_written(fixture));
-    assert_int_equal(ask(fixture, ROWS), 1);
-    drop_role(fixture);
+        assert_false(is_written());
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s RESET ALL", fixture.name);
+    (void)ask(sql);
+    WAIT_FOR(&fixture.loop, is_written());
+    assert_int_equal(ask(ROWS), 1);
+    drop_role();
 }
 
 static void test_sessions_that_were_opened_read_only_are_opened_anew(void **state) {
-    go_on_when_writable(*state, 0);
+    go_on_when_writable(0);
 }
 
 static void test_pipelines_that_were_opened_read_only_are_opened_anew(void **state) {
-    go_on_when_writable(*state, 1);
+    go_on_when_writable(1);
 }
 
 static void test_plan_that_the_table_has_outlived_is_made_again(void **state) {
-    struct fixture *fixture = *state;
-
     for (unsigned pipelines = 0; pipelines < 2; pipelines++) {
-        open_with_table(fixture, pipelines);
-        expect_read(fixture, PG_OK);
-        (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
-        expect_read(fixture, PG_OK);
-        assert_int_equal(pool_stats(fixture).reconnects > 0, 1);
-        close_pool(fixture);
+        open_with_table(pipelines);
+        expect_read(PG_OK);
+        (void)ask("ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+        expect_read(PG_OK);
+        assert_int_equal(pool_stats().reconnects > 0, 1);
+        close_pool();
     }
 }
 
@@ -92,107 +90,100 @@ static void test_session_that_was_set_otherwise_is_replaced(void **state) {
     static const char *const changes[] = {"SET search_path = nowhere", "SET ROLE pg_monitor",
                                           "SET default_transaction_read_only = on", "DISCARD ALL",
                                           "PREPARE test_rows AS SELECT 2"};
-    struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        open_with_table(fixture, 0);
-        expect(fixture, changes[i], PG_OK);
-        expect_read(fixture, PG_OK);
-        expect(fixture, KEEP_ROW, PG_OK);
-        assert_int_equal(ask(fixture, ROWS), 1);
-        close_pool(fixture);
+        open_with_table(0);
+        expect(changes[i], PG_OK);
+        expect_read(PG_OK);
+        expect(KEEP_ROW, PG_OK);
+        assert_int_equal(ask(ROWS), 1);
+        close_pool();
     }
 }
 
 static void test_table_that_is_missing_is_told_until_it_is_there(void **state) {
-    struct fixture *fixture = *state;
     struct pg_query query;
 
-    open_with_table(fixture, 0);
-    (void)ask(fixture, "DROP TABLE test_pg_renew");
+    open_with_table(0);
+    (void)ask("DROP TABLE test_pg_renew");
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(run_read(fixture, &query), PG_REJECTED);
+        assert_int_equal(run_read(&query), PG_REJECTED);
         assert_string_equal(query.sqlstate, "42P01");
     }
-    (void)ask(fixture, FRESH_TABLE);
-    expect_read(fixture, PG_OK);
+    (void)ask(FRESH_TABLE);
+    expect_read(PG_OK);
 }
 
-static void refuse_on_hold(struct fixture *fixture) {
-    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+static void refuse_on_hold(void) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
 
     assert_non_null(conn);
-    assert_int_equal(run_on(fixture, conn, "SET search_path = nowhere"), PG_OK);
-    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
-    assert_int_equal(run_on(fixture, conn, KEEP_ROW), PG_REJECTED);
+    assert_int_equal(run_on(conn, "SET search_path = nowhere"), PG_OK);
+    assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(conn, KEEP_ROW), PG_REJECTED);
     pg_give_back(conn);
 }
 
 static void test_held_session_is_replaced_when_given_back(void **state) {
-    struct fixture *fixture = *state;
-
-    open_with_table(fixture, 0);
-    run_in_fiber(fixture, refuse_on_hold);
-    expect(fixture, KEEP_ROW, PG_OK);
-    assert_int_equal(pool_stats(fixture).reconnects, 1);
-    assert_int_equal(ask(fixture, ROWS), 1);
+    open_with_table(0);
+    run_in_fiber(refuse_on_hold);
+    expect(KEEP_ROW, PG_OK);
+    assert_int_equal(pool_stats().reconnects, 1);
+    assert_int_equal(ask(ROWS), 1);
 }
 
 static void test_what_is_in_flight_beside_it_happens_once(void **state) {
     enum { QUERIES = 30 };
-    struct fixture *fixture = *state;
     struct pg_query queries[QUERIES];
     int ended[QUERIES];
 
-    open_with_table(fixture, 1);
-    expect_read(fixture, PG_OK);
-    (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+    open_with_table(1);
+    expect_read(PG_OK);
+    (void)ask("ALTER TABLE test_pg_renew ALTER n TYPE bigint");
     endings = 0;
     for (int i = 0; i < QUERIES; i++)
         if (i % 3 == 1)
-            start_prepared(fixture, &queries[i], &read_rows, PATIENCE_MS, &ended[i]);
+            start_prepared(&queries[i], &read_rows, PATIENCE_MS, &ended[i]);
         else
-            start_query(fixture, &queries[i], KEEP_ROW, PATIENCE_MS, &ended[i]);
-    WAIT_FOR(&fixture->loop, endings == QUERIES);
+            start_query(&queries[i], KEEP_ROW, PATIENCE_MS, &ended[i]);
+    WAIT_FOR(&fixture.loop, endings == QUERIES);
     for (int i = 0; i < QUERIES; i++) {
         assert_int_equal(queries[i].status, PG_OK);
         pg_query_clear(&queries[i]);
     }
-    assert_int_equal(ask(fixture, ROWS), QUERIES * 2 / 3);
+    assert_int_equal(ask(ROWS), QUERIES * 2 / 3);
 }
 
 /* A statement that never can be run costs the others no more than some new sessions. */
 static void test_statement_that_is_wrong_does_not_renew_at_each_query(void **state) {
-    struct fixture *fixture = *state;
     int64_t begun_ms = clock_now_ms();
     uint64_t renewals, most;
 
-    open_with_table(fixture, 0);
+    open_with_table(0);
     for (int i = 0; i < 200; i++)
-        expect(fixture, "SELECT no_such_column", PG_REJECTED);
-    renewals = pool_stats(fixture).reconnects;
+        expect("SELECT no_such_column", PG_REJECTED);
+    renewals = pool_stats().reconnects;
     most = 10 + (uint64_t)(clock_now_ms() - begun_ms) / 1000;
     assert_in_range(renewals, 1, most);
 }
 
-static void refuse(struct fixture *fixture, const char *sqlstate) {
+static void refuse(const char *sqlstate) {
     char sql[100];
 
     (void)snprintf(sql, sizeof sql, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '%s'; END $$",
                    sqlstate);
-    expect(fixture, sql, PG_REJECTED);
+    expect(sql, PG_REJECTED);
 }
 
 static void test_error_that_no_session_mends_renews_none(void **state) {
     static const char *const sqlstates[] = {"42601", "42804", "42702", "42P07",
                                             "42P10", "42830", "XX001", "XX002"};
-    struct fixture *fixture = *state;
 
-    open_with_table(fixture, 0);
+    open_with_table(0);
     for (size_t i = 0; i < sizeof sqlstates / sizeof *sqlstates; i++)
-        refuse(fixture, sqlstates[i]);
-    expect(fixture, KEEP_ROW, PG_OK);
-    assert_int_equal(pool_stats(fixture).reconnects, 0);
+        refuse(sqlstates[i]);
+    expect(KEEP_ROW, PG_OK);
+    assert_int_equal(pool_stats().reconnects, 0);
 }
 
 static unsigned count_renewals(struct pg_pause *pause, enum pg_stale kind, int64_t *now_ms,
@@ -226,27 +217,24 @@ static void test_database_that_is_read_only_is_asked_within_two_seconds(void **s
 }
 
 static void test_error_that_stays_delays_no_renewal_for_another(void **state) {
-    struct fixture *fixture = *state;
-
-    open_with_table(fixture, 0);
-    expect_read(fixture, PG_OK);
-    fixture->pool->pauses[PG_STALE_RIGHT] = (struct pg_pause){PG_NEVER, 60000};
-    refuse(fixture, "42501");
-    assert_int_equal(pool_stats(fixture).reconnects, 0);
-    (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
-    expect_read(fixture, PG_OK);
-    assert_int_equal(pool_stats(fixture).reconnects, 1);
+    open_with_table(0);
+    expect_read(PG_OK);
+    fixture.pool->pauses[PG_STALE_RIGHT] = (struct pg_pause){PG_NEVER, 60000};
+    refuse("42501");
+    assert_int_equal(pool_stats().reconnects, 0);
+    (void)ask("ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+    expect_read(PG_OK);
+    assert_int_equal(pool_stats().reconnects, 1);
 }
 
 static void test_pause_ends_when_a_new_session_helps(void **state) {
-    struct fixture *fixture = *state;
     struct pg_pause *pause;
 
-    open_with_table(fixture, 0);
-    pause = &fixture->pool->pauses[PG_STALE_TABLE];
+    open_with_table(0);
+    pause = &fixture.pool->pauses[PG_STALE_TABLE];
     *pause = (struct pg_pause){0, 60000};
-    expect(fixture, "SET search_path = nowhere", PG_OK);
-    expect_read(fixture, PG_OK);
+    expect("SET search_path = nowhere", PG_OK);
+    expect_read(PG_OK);
     assert_int_equal(pause->length_ms, 0);
     assert_int_equal(pause->until_ms, 0);
 }

@@ -30,20 +30,18 @@ static int forget_variables(void **state) {
     return pg_tear_down(state);
 }
 
-static void expect_answer(struct fixture *fixture, const char *sql, const char *answer) {
+static void expect_answer(const char *sql, const char *answer) {
     struct pg_query query;
 
-    assert_int_equal(run_sql(fixture, &query, sql), PG_OK);
+    assert_int_equal(run_sql(&query, sql), PG_OK);
     assert_string_equal(pg_text(&query, 0, 0), answer);
     pg_query_clear(&query);
 }
 
 static void test_no_variable_says_where_to_connect_and_how(void **state) {
-    struct fixture *fixture = *state;
-
     for_each_variable(set_nonsense);
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    expect_answer(fixture, "SELECT current_user", PQuser(fixture->admin));
+    open_pool(fixture.conninfo, 1, 0);
+    expect_answer("SELECT current_user", PQuser(fixture.admin));
 }
 
 static void test_variables_that_make_sense_are_not_obeyed_either(void **state) {
@@ -52,18 +50,16 @@ static void test_variables_that_make_sense_are_not_obeyed_either(void **state) {
         {"PGCHANNELBINDING", "require"},   {"PGTARGETSESSIONATTRS", "read-only"},
         {"PGCLIENTENCODING", "LATIN1"},    {"PGAPPNAME", "another"},
         {"PGOPTIONS", "-c work_mem=777kB"}};
-    struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         assert_int_equal(setenv(variables[i][0], variables[i][1], 1), 0);
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    expect_answer(fixture, "SELECT current_setting('work_mem') = '777kB'", "f");
-    expect_answer(fixture, "SELECT current_setting('application_name')", fixture->name);
-    expect_answer(fixture, "SELECT current_setting('client_encoding')", "UTF8");
+    open_pool(fixture.conninfo, 1, 0);
+    expect_answer("SELECT current_setting('work_mem') = '777kB'", "f");
+    expect_answer("SELECT current_setting('application_name')", fixture.name);
+    expect_answer("SELECT current_setting('client_encoding')", "UTF8");
 }
 
 static void test_service_that_a_variable_names_says_nothing(void **state) {
-    struct fixture *fixture = *state;
     char path[] = "/tmp/test_pg_service_XXXXXX";
     int file = mkstemp(path);
 
@@ -72,8 +68,8 @@ static void test_service_that_a_variable_names_says_nothing(void **state) {
     (void)close(file);
     assert_int_equal(setenv("PGSERVICEFILE", path, 1), 0);
     assert_int_equal(setenv("PGSERVICE", "work", 1), 0);
-    open_pool(fixture, fixture->conninfo, 1, 0);
-    expect_answer(fixture, "SELECT 'in'", "in");
+    open_pool(fixture.conninfo, 1, 0);
+    expect_answer("SELECT 'in'", "in");
     (void)unsetenv("PGSERVICE");
     (void)unsetenv("PGSERVICEFILE");
     (void)unlink(path);
@@ -142,21 +138,20 @@ static void test_what_the_string_says_stands_as_it_is(void **state) {
     X("client_encoding", "'LATIN1'", "UTF8")
 
 static void test_no_setting_of_a_role_is_a_session_s(void **state) {
-    struct fixture *fixture = *state;
     char sql[300], conninfo[512];
 
-    make_role(fixture, conninfo);
+    make_role(conninfo);
 #define X(name_, value, pinned)                                                                    \
-    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET " name_ " = " value, fixture->name);        \
-    (void)ask(fixture, sql);
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET " name_ " = " value, fixture.name);         \
+    (void)ask(sql);
     HOSTILE(X)
 #undef X
-    open_pool(fixture, conninfo, 1, 0);
+    open_pool(conninfo, 1, 0);
 #define X(name_, value, pinned)                                                                    \
-    expect_answer(fixture, "SELECT setting FROM pg_settings WHERE name = '" name_ "'", pinned);
+    expect_answer("SELECT setting FROM pg_settings WHERE name = '" name_ "'", pinned);
     HOSTILE(X)
 #undef X
-    drop_role(fixture);
+    drop_role();
 }
 
 static void test_a_url_says_the_same(void **state) {
@@ -180,32 +175,30 @@ static void test_a_url_says_the_same(void **state) {
 
 /* Postgres 17 and later have it; a transaction beyond it ends its session. */
 static void test_no_transaction_timeout_of_a_role_is_a_session_s(void **state) {
-    struct fixture *fixture = *state;
     char sql[100], conninfo[512];
 
-    make_role(fixture, conninfo);
+    make_role(conninfo);
     (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET transaction_timeout = '200ms'",
-                   fixture->name);
-    if (ask(fixture, "SELECT count(*) " TRANSACTION_TIMEOUT) == 1)
-        (void)ask(fixture, sql);
+                   fixture.name);
+    if (ask("SELECT count(*) " TRANSACTION_TIMEOUT) == 1)
+        (void)ask(sql);
     for (unsigned pipelines = 0; pipelines < 2; pipelines++) {
-        fixture->pipelines = pipelines;
-        open_ready_pool(fixture, conninfo, pipelines + 1, 0);
-        expect_answer(fixture, "SELECT count(*) " TRANSACTION_TIMEOUT " AND setting <> '0'", "0");
-        close_pool(fixture);
+        fixture.pipelines = pipelines;
+        open_ready_pool(conninfo, pipelines + 1, 0);
+        expect_answer("SELECT count(*) " TRANSACTION_TIMEOUT " AND setting <> '0'", "0");
+        close_pool();
     }
-    drop_role(fixture);
+    drop_role();
 }
 
 static void test_connection_string_says_where_tables_are(void **state) {
-    struct fixture *fixture = *state;
     char conninfo[700];
 
     (void)snprintf(conninfo, sizeof conninfo, "%s options='-c search_path=app -c DateStyle=SQL'",
-                   fixture->conninfo);
-    open_pool(fixture, conninfo, 1, 0);
-    expect_answer(fixture, "SELECT current_setting('search_path')", "app");
-    expect_answer(fixture, "SELECT current_setting('DateStyle')", "ISO, MDY");
+                   fixture.conninfo);
+    open_pool(conninfo, 1, 0);
+    expect_answer("SELECT current_setting('search_path')", "app");
+    expect_answer("SELECT current_setting('DateStyle')", "ISO, MDY");
 }
 
 int main(void) {

@@ -151,7 +151,6 @@ static void use_all(void *arg) {
     struct answer answer;
     int status = redis_open(&redis, &loop, &options);
 
-    (void)arg;
     if (status != 0) {
         assert_int_equal(status, UV_ENOMEM);
         redis = NULL;

@@ -103,7 +103,6 @@ static void test_what_the_server_repeats_of_a_command_is_cut(void **state) {
 static int messages;
 
 static void on_message(struct redis_subscription *subscription, const char *message) {
-    (void)subscription;
     assert_null(message);
     messages++;
 }

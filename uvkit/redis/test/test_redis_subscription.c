@@ -280,7 +280,6 @@ static void use_all(void *arg) {
     struct listener a = {.subscription = {.channel = channel, .on_message = on_message}};
     int status = redis_open(&redis, &loop, &options);
 
-    (void)arg;
     if (status != 0) {
         redis = NULL;
         return;

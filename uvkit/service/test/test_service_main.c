@@ -36,13 +36,11 @@ static int check(void) {
 }
 
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
-    (void)loop;
     opened += pool != NULL;
     return open_code;
 }
 
 static void close_all(void *data) {
-    (void)data;
     closed++;
     service_close_pool();
 }
@@ -52,8 +50,6 @@ static void on_listening(void *data, int port) {
     size_t length;
     char *text = metrics_text(&length);
 
-    (void)data;
-    (void)port;
     if (text == NULL || strstr(text, "\ntest_db_connections 0\n") == NULL)
         _exit(99);
     free(text);

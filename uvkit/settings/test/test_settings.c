@@ -239,7 +239,6 @@ static void test_who_gave_a_value_is_told(void **state) {
 }
 
 static void read_without_memory(void *arg) {
-    (void)arg;
     argc = 1;
     argv[0] = words;
     if (settings_read(table, &(struct settings_program){"", "SHOP", NULL, ""}, &argc, argv, NULL) ==
