@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct http_fixture http;
+
 static void reply_text(struct http_exchange *exchange, const char *text) {
     http_reply(exchange, 200, "text/plain", text, strlen(text));
 }
@@ -22,16 +24,16 @@ static void echo(struct http_exchange *exchange, void *data) {
     http_reply(exchange, 200, "text/plain", body, length);
 }
 
-static void wait_for_let_go(struct http_fixture *fixture) {
+static void wait_for_let_go(void) {
     struct fiber_event gate = FIBER_EVENT_INIT;
 
-    assert_true(fixture->waiting < HTTP_FIXTURE_WAITERS);
-    fixture->gates[fixture->waiting++] = &gate;
+    assert_true(http.waiting < HTTP_FIXTURE_WAITERS);
+    http.gates[http.waiting++] = &gate;
     fiber_event_wait(&gate);
 }
 
 static void wait(struct http_exchange *exchange, void *data) {
-    wait_for_let_go(data);
+    wait_for_let_go();
     reply_text(exchange, "waited");
 }
 
@@ -55,7 +57,6 @@ static void large(struct http_exchange *exchange, void *data) {
 }
 
 static void parts(struct http_exchange *exchange, void *data) {
-    struct http_fixture *fixture = data;
     static char part[64 * 1024];
     size_t count = HTTP_FIXTURE_PARTS;
 
@@ -64,7 +65,7 @@ static void parts(struct http_exchange *exchange, void *data) {
         return;
     while (count > 0 && http_reply_part(exchange, part, sizeof part))
         count--;
-    fixture->parts_left = count;
+    http.parts_left = count;
 }
 
 static void chunks(struct http_exchange *exchange, void *data) {
@@ -72,23 +73,22 @@ static void chunks(struct http_exchange *exchange, void *data) {
         return;
     http_reply_chunk(exchange, "one", 3);
     http_reply_chunk(exchange, "two", 3);
-    wait_for_let_go(data);
+    wait_for_let_go();
     http_reply_chunk(exchange, "three", 5);
 }
 
 static void stream(struct http_exchange *exchange, void *data) {
-    struct http_fixture *fixture = data;
     const char *wanted = http_query_param(exchange, "n");
     long left = wanted != NULL ? atol(wanted) : -1;
 
-    fixture->streams++;
+    http.streams++;
     if (http_reply_stream(exchange, 200, "text/plain"))
         for (; left != 0 && !http_reader_is_gone(exchange); left--) {
             if (!http_reply_part(exchange, "tick\n", 5))
                 break;
-            fiber_sleep(&fixture->loop, 1);
+            fiber_sleep(&http.loop, 1);
         }
-    fixture->streams--;
+    http.streams--;
 }
 
 static void cut(struct http_exchange *exchange, void *data) {
@@ -141,80 +141,77 @@ static const struct http_route routes[] = {{"GET", "/", hello},
                                            {"GET", "/id", id},
                                            {NULL, NULL, NULL}};
 
-struct http_fixture *http_fixture_open(const struct http_server_options *limits) {
-    struct http_fixture *fixture = calloc(1, sizeof *fixture);
+void http_fixture_open(const struct http_server_options *limits) {
     struct http_server_options options = *limits;
 
-    assert_non_null(fixture);
-    assert_int_equal(uv_loop_init(&fixture->loop), 0);
+    memset(&http, 0, sizeof http);
+    assert_int_equal(uv_loop_init(&http.loop), 0);
     options.routes = routes;
-    options.data = fixture;
-    assert_int_equal(http_server_open(&fixture->server, &fixture->loop, &options), 0);
-    assert_int_equal(http_server_listen(fixture->server, "127.0.0.1", 0), 0);
-    fixture->port = http_server_port(fixture->server);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    return fixture;
+    options.data = &http;
+    assert_int_equal(http_server_open(&http.server, &http.loop, &options), 0);
+    assert_int_equal(http_server_listen(http.server, "127.0.0.1", 0), 0);
+    http.port = http_server_port(http.server);
+    http_peer_open(&http.peer, &http.loop, http.port);
 }
 
 void on_http_fixture_closed(void *data) {
-    struct http_fixture *fixture = data;
+    struct http_fixture *closed = data;
 
-    assert_false(fixture->is_closed);
-    fixture->is_closed = true;
-    fixture->server = NULL;
+    assert_false(closed->is_closed);
+    closed->is_closed = true;
+    closed->server = NULL;
 }
 
-void http_fixture_let_go(struct http_fixture *fixture) {
-    unsigned waiting = fixture->waiting;
+void http_fixture_let_go(void) {
+    unsigned waiting = http.waiting;
 
-    fixture->waiting = 0;
+    http.waiting = 0;
     for (unsigned i = 0; i < waiting; i++)
-        fiber_event_set(fixture->gates[i]);
+        fiber_event_set(http.gates[i]);
 }
 
-void http_fixture_close(struct http_fixture *fixture) {
-    if (fixture->server != NULL)
-        http_server_close(fixture->server, on_http_fixture_closed, fixture);
-    http_fixture_let_go(fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
-    http_peer_close(&fixture->peer);
-    assert_int_equal(uv_loop_close(&fixture->loop), 0);
+void http_fixture_close(void) {
+    if (http.server != NULL)
+        http_server_close(http.server, on_http_fixture_closed, &http);
+    http_fixture_let_go();
+    WAIT_FOR(&http.loop, http.is_closed);
+    http_peer_close(&http.peer);
+    assert_int_equal(uv_loop_close(&http.loop), 0);
     fiber_cleanup();
-    free(fixture);
 }
 
 int http_fixture_set_up(void **state) {
     static const struct http_server_options none;
 
-    *state = http_fixture_open(*state != NULL ? *state : &none);
+    http_fixture_open(*state != NULL ? *state : &none);
     return 0;
 }
 
 int http_fixture_tear_down(void **state) {
-    http_fixture_close(*state);
+    http_fixture_close();
     return 0;
 }
 
-void http_ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
-    http_peer_ask(&fixture->peer, request, status, part);
+void http_ask(const char *request, int status, const char *part) {
+    http_peer_ask(&http.peer, request, status, part);
 }
 
-void http_fixture_reconnect(struct http_fixture *fixture) {
-    http_peer_close(&fixture->peer);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+void http_fixture_reconnect(void) {
+    http_peer_close(&http.peer);
+    http_peer_open(&http.peer, &http.loop, http.port);
 }
 
-void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count) {
-    WAIT_FOR(&fixture->loop, fixture->waiting == count);
+void http_fixture_wait_for_waiters(unsigned count) {
+    WAIT_FOR(&http.loop, http.waiting == count);
 }
 
-static unsigned connections(const struct http_fixture *fixture) {
+static unsigned connections(void) {
     struct http_server_stats stats;
 
-    http_server_stats(fixture->server, &stats);
+    http_server_stats(http.server, &stats);
     return stats.connections;
 }
 
-void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count) {
-    WAIT_FOR(&fixture->loop, connections(fixture) == count);
+void http_fixture_wait_for_connections(unsigned count) {
+    WAIT_FOR(&http.loop, connections() == count);
 }

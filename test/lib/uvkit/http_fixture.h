@@ -27,6 +27,8 @@ struct http_fixture {
     struct fiber_event *gates[HTTP_FIXTURE_WAITERS];
 };
 
+extern struct http_fixture http; /* of the test that runs */
+
 /* Serves on a free port:
  *   GET /           "hello"                  POST /echo        the body
  *   GET /wait       after ..._let_go()       GET /items/{id}   "<id>|<query parameter q>"
@@ -36,22 +38,22 @@ struct http_fixture {
  *   POST /json      the JSON object          GET /id           the request id
  *   GET /stream?n=  "tick" n times, or until the reader is gone
  *   GET /chunks     "one", "two"; after ..._let_go() "three" */
-struct http_fixture *http_fixture_open(const struct http_server_options *limits);
-void http_fixture_close(struct http_fixture *fixture);
-/* A test with a fixture as its state; `limits` are struct http_server_options *, or NULL. */
+void http_fixture_open(const struct http_server_options *limits);
+void http_fixture_close(void);
+/* A test with the fixture open; `limits` are struct http_server_options *, or NULL. */
 #define HTTP_TEST(test, limits)                                                                    \
     cmocka_unit_test_prestate_setup_teardown(test, http_fixture_set_up, http_fixture_tear_down,    \
                                              limits)
 int http_fixture_set_up(void **state);
 int http_fixture_tear_down(void **state);
 /* http_peer_ask() by its peer. */
-void http_ask(struct http_fixture *fixture, const char *request, int status, const char *part);
+void http_ask(const char *request, int status, const char *part);
 /* Close the peer, and open it again. */
-void http_fixture_reconnect(struct http_fixture *fixture);
+void http_fixture_reconnect(void);
 /* Resume every handler that waits. */
-void http_fixture_let_go(struct http_fixture *fixture);
-void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count);
-void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count);
-void on_http_fixture_closed(void *fixture);
+void http_fixture_let_go(void);
+void http_fixture_wait_for_waiters(unsigned count);
+void http_fixture_wait_for_connections(unsigned count);
+void on_http_fixture_closed(void *fixture); /* struct http_fixture * */
 
 #endif

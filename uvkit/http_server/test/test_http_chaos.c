@@ -55,7 +55,7 @@ static unsigned below(unsigned limit) {
     return (unsigned)(seed >> 32) % limit;
 }
 
-static void be_born(struct life *life, struct http_fixture *fixture) {
+static void be_born(struct life *life) {
     life->length = life->sent = 0;
     life->is_shut = false;
     for (unsigned left = below(8); left > 0; left--) {
@@ -64,7 +64,7 @@ static void be_born(struct life *life, struct http_fixture *fixture) {
         memcpy(life->text + life->length, piece, strlen(piece));
         life->length += strlen(piece);
     }
-    http_peer_open(&life->peer, &fixture->loop, fixture->port);
+    http_peer_open(&life->peer, &http.loop, http.port);
 }
 
 static void send_some(struct life *life) {
@@ -109,51 +109,51 @@ static bool act(struct life *life) {
     }
 }
 
-static void live(struct http_fixture *fixture, struct life *lives, bool is_short_of_memory) {
+static void live(struct life *lives, bool is_short_of_memory) {
     for (unsigned born = AT_ONCE; born < LIVES;) {
         struct life *life = &lives[below(AT_ONCE)];
 
         if (!act(life)) {
-            be_born(life, fixture);
+            be_born(life);
             born++;
         }
         if (is_short_of_memory)
             fault_memory((int)below(20), 1 + (int)below(4));
         if (below(2))
-            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+            (void)uv_run(&http.loop, UV_RUN_NOWAIT);
         if (below(20) == 0)
-            http_fixture_let_go(fixture);
+            http_fixture_let_go();
         (void)fault_memory_end();
     }
 }
 
-static bool is_at_rest(struct http_fixture *fixture) {
+static bool is_at_rest(void) {
     struct http_server_stats stats;
 
-    http_fixture_let_go(fixture);
-    http_server_stats(fixture->server, &stats);
+    http_fixture_let_go();
+    http_server_stats(http.server, &stats);
     return stats.connections == 1 && stats.in_flight == 0;
 }
 
 static void spend_lives(const struct http_server_options *limits, bool is_short_of_memory,
                         bool closes_in_the_middle) {
-    struct http_fixture *fixture = http_fixture_open(limits);
     struct life *lives = calloc(AT_ONCE, sizeof *lives);
 
     assert_non_null(lives);
+    http_fixture_open(limits);
     for (int i = 0; i < AT_ONCE; i++)
-        be_born(&lives[i], fixture);
-    live(fixture, lives, is_short_of_memory);
+        be_born(&lives[i]);
+    live(lives, is_short_of_memory);
     if (closes_in_the_middle)
-        http_fixture_close(fixture);
+        http_fixture_close();
     for (int i = 0; i < AT_ONCE; i++)
         http_peer_close(&lives[i].peer);
     free(lives);
     if (closes_in_the_middle)
         return;
-    WAIT_FOR(&fixture->loop, is_at_rest(fixture));
-    http_ask(fixture, pieces[0], 200, "");
-    http_fixture_close(fixture);
+    WAIT_FOR(&http.loop, is_at_rest());
+    http_ask(pieces[0], 200, "");
+    http_fixture_close();
 }
 
 static void test_server_outlives_chaotic_clients(void **state) {
@@ -210,14 +210,13 @@ static void need_backlog(unsigned count) {
 static void test_connections_wait_for_a_process_that_stands_still(void **state) {
     enum { COUNT = 2000 };
     const struct http_server_options limits = {0};
-    struct http_fixture *fixture;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fds[COUNT];
 
     need_descriptors(2 * COUNT + 100);
     need_backlog(COUNT);
-    fixture = http_fixture_open(&limits);
-    address.sin_port = htons((uint16_t)fixture->port);
+    http_fixture_open(&limits);
+    address.sin_port = htons((uint16_t)http.port);
     for (int i = 0; i < COUNT; i++) { /* the loop does not run */
         struct pollfd connected = {.events = POLLOUT};
 
@@ -229,7 +228,7 @@ static void test_connections_wait_for_a_process_that_stands_still(void **state) 
     }
     for (int i = 0; i < COUNT; i++)
         (void)close(fds[i]);
-    http_fixture_close(fixture);
+    http_fixture_close();
 }
 
 int main(void) {

@@ -38,82 +38,82 @@ static const char *const sent_at[STAGES] = {
     [AFTER_THE_LAST_REPLY] = "GET / HTTP/1.0\r\n\r\n",
 };
 
-static bool has_begun(struct http_fixture *fixture) {
+static bool has_begun(void) {
     struct http_server_stats stats;
 
-    http_server_stats(fixture->server, &stats);
+    http_server_stats(http.server, &stats);
     return stats.requests > 0;
 }
 
-static void bring_to(struct http_fixture *fixture, enum stage stage) {
-    http_fixture_wait_for_connections(fixture, 1);
-    http_peer_say(&fixture->peer, sent_at[stage]);
+static void bring_to(enum stage stage) {
+    http_fixture_wait_for_connections(1);
+    http_peer_say(&http.peer, sent_at[stage]);
     if (stage != BEFORE_A_BYTE)
-        WAIT_FOR(&fixture->loop, has_begun(fixture));
+        WAIT_FOR(&http.loop, has_begun());
     if (stage == HANDLER_WAITS || stage == MORE_IS_PIPELINED)
-        http_fixture_wait_for_waiters(fixture, 1);
+        http_fixture_wait_for_waiters(1);
     if (stage == KEPT_ALIVE || stage == AFTER_THE_LAST_REPLY)
-        assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+        assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
 }
 
-static void at_stage(enum stage stage, void (*strike)(struct http_fixture *fixture)) {
+static void at_stage(enum stage stage, void (*strike)(void)) {
     const struct http_server_options limits = {0};
-    struct http_fixture *fixture = http_fixture_open(&limits);
 
-    bring_to(fixture, stage);
-    strike(fixture);
-    http_fixture_close(fixture); /* asserts that nothing is left on the loop */
+    http_fixture_open(&limits);
+    bring_to(stage);
+    strike();
+    http_fixture_close(); /* asserts that nothing is left on the loop */
 }
 
-static void at_each_stage(void (*strike)(struct http_fixture *fixture)) {
+static void at_each_stage(void (*strike)(void)) {
     for (enum stage stage = BEFORE_A_BYTE; stage < STAGES; stage++)
         at_stage(stage, strike);
 }
 
-static void close_server(struct http_fixture *fixture) {
-    http_server_close(fixture->server, on_http_fixture_closed, fixture);
-    assert_false(fixture->is_closed); /* later, on the loop */
-    http_fixture_let_go(fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+static void close_server(void) {
+    http_server_close(http.server, on_http_fixture_closed, &http);
+    assert_false(http.is_closed); /* later, on the loop */
+    http_fixture_let_go();
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_server_may_close_at_each_stage(void **state) {
     at_each_stage(close_server);
 }
 
-static void drain_server_briefly(struct http_fixture *fixture) {
-    http_server_drain(fixture->server, 20, on_http_fixture_closed, fixture);
-    http_fixture_wait_for_connections(fixture, 0); /* the handler may still wait */
-    http_fixture_let_go(fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+static void drain_server_briefly(void) {
+    http_server_drain(http.server, 20, on_http_fixture_closed, &http);
+    http_fixture_wait_for_connections(0); /* the handler may still wait */
+    http_fixture_let_go();
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
     at_each_stage(drain_server_briefly);
 }
 
-static void expect_server_unharmed(struct http_fixture *fixture) {
-    http_fixture_wait_for_connections(fixture, 0);
-    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
-    http_ask(fixture, GET_HELLO, 200, "");
+static void expect_server_unharmed(void) {
+    http_fixture_wait_for_connections(0);
+    http_peer_open(&http.peer, &http.loop, http.port);
+    http_ask(GET_HELLO, 200, "");
 }
 
-static void close_peer(struct http_fixture *fixture) {
-    http_peer_close(&fixture->peer);
-    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-    http_fixture_let_go(fixture);
-    expect_server_unharmed(fixture);
+static void close_peer(void) {
+    http_peer_close(&http.peer);
+    (void)uv_run(&http.loop, UV_RUN_NOWAIT);
+    http_fixture_let_go();
+    expect_server_unharmed();
 }
 
 static void test_peer_may_close_at_each_stage(void **state) {
     at_each_stage(close_peer);
 }
 
-static void reset_peer(struct http_fixture *fixture) {
-    http_peer_reset(&fixture->peer);
-    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-    http_fixture_let_go(fixture);
-    expect_server_unharmed(fixture);
+static void reset_peer(void) {
+    http_peer_reset(&http.peer);
+    (void)uv_run(&http.loop, UV_RUN_NOWAIT);
+    http_fixture_let_go();
+    expect_server_unharmed();
 }
 
 static void test_peer_may_reset_at_each_stage(void **state) {
@@ -121,42 +121,37 @@ static void test_peer_may_reset_at_each_stage(void **state) {
 }
 
 static void test_handler_outlives_its_client(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_server_stats stats;
 
-    bring_to(fixture, HANDLER_WAITS);
-    http_peer_reset(&fixture->peer);
-    http_fixture_wait_for_connections(fixture, 0);
-    http_server_stats(fixture->server, &stats);
+    bring_to(HANDLER_WAITS);
+    http_peer_reset(&http.peer);
+    http_fixture_wait_for_connections(0);
+    http_server_stats(http.server, &stats);
     assert_int_equal(stats.in_flight, 1);
-    http_fixture_let_go(fixture);
-    http_server_stats(fixture->server, &stats);
+    http_fixture_let_go();
+    http_server_stats(http.server, &stats);
     assert_int_equal(stats.in_flight, 0);
-    expect_server_unharmed(fixture);
+    expect_server_unharmed();
 }
 
 static void test_half_closed_peer_still_gets_its_answers(void **state) {
-    struct http_fixture *fixture = *state;
-
-    bring_to(fixture, MORE_IS_PIPELINED);
-    assert_int_equal(shutdown(fixture->peer.fd, SHUT_WR), 0);
+    bring_to(MORE_IS_PIPELINED);
+    assert_int_equal(shutdown(http.peer.fd, SHUT_WR), 0);
     for (int i = 0; i < 3; i++)
-        http_peer_turn(&fixture->peer);
-    http_fixture_let_go(fixture);
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
-    http_peer_expect_end(&fixture->peer);
+        http_peer_turn(&http.peer);
+    http_fixture_let_go();
+    assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
+    assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
+    http_peer_expect_end(&http.peer);
 }
 
 /* Its last bytes can still be read then, but not answered: not even with a 100. */
 static void test_peer_may_reset_before_it_is_told_to_continue(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_fixture_wait_for_connections(fixture, 1);
-    http_peer_say(&fixture->peer, "POST /echo HTTP/1.1\r\n" HOST
-                                  "Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi");
-    http_peer_reset(&fixture->peer);
-    expect_server_unharmed(fixture);
+    http_fixture_wait_for_connections(1);
+    http_peer_say(&http.peer, "POST /echo HTTP/1.1\r\n" HOST
+                              "Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi");
+    http_peer_reset(&http.peer);
+    expect_server_unharmed();
 }
 
 static rlim_t set_descriptor_limit(rlim_t soft) {
@@ -171,105 +166,95 @@ static rlim_t set_descriptor_limit(rlim_t soft) {
 }
 
 static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_peer *others = calloc(3, sizeof *others);
     rlim_t limit;
 
     assert_non_null(others);
-    bring_to(fixture, KEPT_ALIVE);
+    bring_to(KEPT_ALIVE);
     for (int i = 0; i < 3; i++)
-        http_peer_open(&others[i], &fixture->loop, fixture->port);
+        http_peer_open(&others[i], &http.loop, http.port);
     limit = set_descriptor_limit((rlim_t)others[2].fd + 1);
     for (int i = 0; i < 3; i++)
         http_peer_expect_end(&others[i]);
-    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    (void)uv_run(&http.loop, UV_RUN_NOWAIT);
     (void)set_descriptor_limit(limit);
     for (int i = 0; i < 3; i++)
         http_peer_close(&others[i]);
-    http_ask(fixture, sent_at[KEPT_ALIVE], 200, "");
-    http_peer_close(&fixture->peer);
-    expect_server_unharmed(fixture);
+    http_ask(sent_at[KEPT_ALIVE], 200, "");
+    http_peer_close(&http.peer);
+    expect_server_unharmed();
     free(others);
 }
 
-static void expect_last_answer(struct http_fixture *fixture) {
+static void expect_last_answer(void) {
     char reply[512];
 
-    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    assert_int_equal(http_peer_reply(&http.peer, reply, sizeof reply), 200);
     assert_non_null(strstr(reply, "Connection: close"));
-    http_peer_expect_end(&fixture->peer);
-    http_peer_close(&fixture->peer);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    http_peer_expect_end(&http.peer);
+    http_peer_close(&http.peer);
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_drain_lets_a_request_in_flight_finish(void **state) {
-    struct http_fixture *fixture = *state;
-
-    bring_to(fixture, HANDLER_WAITS);
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_peer_turn(&fixture->peer);
-    assert_false(fixture->is_closed);
-    http_fixture_let_go(fixture);
-    expect_last_answer(fixture);
+    bring_to(HANDLER_WAITS);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    http_peer_turn(&http.peer);
+    assert_false(http.is_closed);
+    http_fixture_let_go();
+    expect_last_answer();
 }
 
 static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
-    struct http_fixture *fixture = *state;
-
-    bring_to(fixture, IN_THE_BODY);
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_peer_turn(&fixture->peer);
-    http_ask(fixture, "c", 200, "");
-    http_peer_expect_end(&fixture->peer);
-    http_peer_close(&fixture->peer);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    bring_to(IN_THE_BODY);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    http_peer_turn(&http.peer);
+    http_ask("c", 200, "");
+    http_peer_expect_end(&http.peer);
+    http_peer_close(&http.peer);
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_drain_closes_at_once_who_has_long_been_idle(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_server_stats stats;
 
-    bring_to(fixture, KEPT_ALIVE);
+    bring_to(KEPT_ALIVE);
     (void)usleep(600 * 1000); /* over QUIET_MS */
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-    if (!fixture->is_closed) {
-        http_server_stats(fixture->server, &stats);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    (void)uv_run(&http.loop, UV_RUN_NOWAIT);
+    if (!http.is_closed) {
+        http_server_stats(http.server, &stats);
         assert_int_equal(stats.connections, 0);
     }
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
-    http_peer_expect_end(&fixture->peer);
+    WAIT_FOR(&http.loop, http.is_closed);
+    http_peer_expect_end(&http.peer);
 }
 
 static void test_drain_answers_a_request_that_was_not_read_yet(void **state) {
-    struct http_fixture *fixture = *state;
-
-    bring_to(fixture, KEPT_ALIVE);
-    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    expect_last_answer(fixture);
+    bring_to(KEPT_ALIVE);
+    http_peer_say(&http.peer, sent_at[KEPT_ALIVE]);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    expect_last_answer();
 }
 
 static void test_drain_answers_who_is_not_accepted_yet(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]); /* the loop has not run yet */
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    expect_last_answer(fixture);
+    http_peer_say(&http.peer, sent_at[KEPT_ALIVE]); /* the loop has not run yet */
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    expect_last_answer();
 }
 
 /* They were not told that the server stops, so they may be asking this moment. */
-static void ask_once_more(struct http_fixture *fixture) {
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_peer_turn(&fixture->peer);
-    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
-    expect_last_answer(fixture);
+static void ask_once_more(void) {
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    http_peer_turn(&http.peer);
+    http_peer_say(&http.peer, sent_at[KEPT_ALIVE]);
+    expect_last_answer();
 }
 
-static void ask_no_more(struct http_fixture *fixture) {
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
-    http_peer_expect_end(&fixture->peer);
+static void ask_no_more(void) {
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    WAIT_FOR(&http.loop, http.is_closed);
+    http_peer_expect_end(&http.peer);
 }
 
 static void test_drain_answers_who_asks_a_moment_later(void **state) {
@@ -283,25 +268,22 @@ static void test_drain_does_not_wait_for_ever_for_a_request(void **state) {
 }
 
 static void test_drain_may_be_cut_short(void **state) {
-    struct http_fixture *fixture = *state;
-
-    bring_to(fixture, REPLY_IS_BEING_WRITTEN);
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_server_cut(fixture->server);
-    http_server_cut(fixture->server);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    bring_to(REPLY_IS_BEING_WRITTEN);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    http_server_cut(http.server);
+    http_server_cut(http.server);
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **state) {
-    struct http_fixture *fixture = *state;
     const struct http_server_options options = {0};
     struct http_fixture second = {0};
 
-    assert_int_equal(http_server_open(&second.server, &fixture->loop, &options), 0);
-    assert_int_equal(http_server_listen(second.server, "127.0.0.1", fixture->port), UV_EADDRINUSE);
+    assert_int_equal(http_server_open(&second.server, &http.loop, &options), 0);
+    assert_int_equal(http_server_listen(second.server, "127.0.0.1", http.port), UV_EADDRINUSE);
     http_server_close(second.server, on_http_fixture_closed, &second);
-    WAIT_FOR(&fixture->loop, second.is_closed);
-    close_peer(fixture);
+    WAIT_FOR(&http.loop, second.is_closed);
+    close_peer();
 }
 
 #define TEST(name) HTTP_TEST(name, NULL)

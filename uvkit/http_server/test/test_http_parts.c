@@ -8,17 +8,16 @@
 
 static struct http_server_options limits = {.idle_timeout_ms = 100};
 
-static struct http_peer *open_other(struct http_fixture *fixture) {
+static struct http_peer *open_other(void) {
     struct http_peer *other = calloc(1, sizeof *other);
 
     assert_non_null(other);
-    http_peer_open(other, &fixture->loop, fixture->port);
+    http_peer_open(other, &http.loop, http.port);
     return other;
 }
 
 static void test_all_parts_arrive_and_the_connection_goes_on(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *peer = &fixture->peer;
+    struct http_peer *peer = &http.peer;
     size_t left = HTTP_FIXTURE_PARTS * 64 * 1024;
     char *body;
 
@@ -41,81 +40,68 @@ static void test_all_parts_arrive_and_the_connection_goes_on(void **state) {
 }
 
 static void test_head_has_the_length_and_no_part(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "HEAD /parts HTTP/1.0\r\n\r\n");
-    http_peer_expect_end(&fixture->peer);
-    assert_non_null(strstr(fixture->peer.text, "Content-Length: 33554432\r\n"));
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\n");
+    http_peer_say(&http.peer, "HEAD /parts HTTP/1.0\r\n\r\n");
+    http_peer_expect_end(&http.peer);
+    assert_non_null(strstr(http.peer.text, "Content-Length: 33554432\r\n"));
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\n");
 }
 
 static void test_others_are_served_while_a_peer_does_not_read(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *other = open_other(fixture);
+    struct http_peer *other = open_other();
 
-    http_peer_say(&fixture->peer, "GET /parts HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(&http.peer, "GET /parts HTTP/1.1\r\n" HOST "\r\n");
     http_peer_ask(other, GET_HELLO, 200, "");
     http_peer_close(other);
     free(other);
 }
 
 static void test_a_peer_that_reads_nothing_is_given_up(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /parts HTTP/1.1\r\n" HOST "\r\n");
-    WAIT_FOR(&fixture->loop, fixture->parts_left > 0);
-    http_fixture_wait_for_connections(fixture, 0);
+    http_peer_say(&http.peer, "GET /parts HTTP/1.1\r\n" HOST "\r\n");
+    WAIT_FOR(&http.loop, http.parts_left > 0);
+    http_fixture_wait_for_connections(0);
 }
 
 static void test_a_reply_that_is_not_whole_ends_the_connection(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /cut HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect_end(&fixture->peer);
-    assert_non_null(strstr(fixture->peer.text, "Content-Length: 10\r\n"));
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\nhello");
+    http_peer_say(&http.peer, "GET /cut HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&http.peer);
+    assert_non_null(strstr(http.peer.text, "Content-Length: 10\r\n"));
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\nhello");
 }
 
 static void test_a_stream_has_no_length_and_ends_with_its_connection(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /stream?n=3 HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect_end(&fixture->peer);
-    assert_null(strstr(fixture->peer.text, "Content-Length"));
-    assert_non_null(strstr(fixture->peer.text, "Connection: close\r\n"));
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\ntick\ntick\ntick\n");
+    http_peer_say(&http.peer, "GET /stream?n=3 HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&http.peer);
+    assert_null(strstr(http.peer.text, "Content-Length"));
+    assert_non_null(strstr(http.peer.text, "Connection: close\r\n"));
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\ntick\ntick\ntick\n");
 }
 
 static void test_head_of_a_stream_has_no_part(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "HEAD /stream HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect_end(&fixture->peer);
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\n");
+    http_peer_say(&http.peer, "HEAD /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&http.peer);
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\n");
 }
 
 static void test_a_stream_goes_on_until_its_reader_is_gone(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *other = open_other(fixture);
+    struct http_peer *other = open_other();
 
     http_peer_say(other, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     http_peer_expect(other, "tick\ntick\ntick\n");
-    assert_int_equal(fixture->streams, 1);
+    assert_int_equal(http.streams, 1);
     http_peer_close(other);
-    WAIT_FOR(&fixture->loop, fixture->streams == 0);
+    WAIT_FOR(&http.loop, http.streams == 0);
     free(other);
 }
 
 static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *peer = &fixture->peer;
+    struct http_peer *peer = &http.peer;
 
     http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
     http_peer_expect(peer, "\r\n\r\n");
     assert_non_null(strstr(peer->text, "Transfer-Encoding: chunked\r\n"));
     assert_null(strstr(peer->text, "Content-Length"));
     assert_string_equal(strstr(peer->text, "\r\n\r\n"), "\r\n\r\n3\r\none\r\n3\r\ntwo\r\n");
-    http_fixture_let_go(fixture);
+    http_fixture_let_go();
     http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
     peer->length = 0;
     http_peer_ask(peer, GET_HELLO, 200, "");
@@ -123,14 +109,13 @@ static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void 
 
 /* Its first line had said nothing of an end, so its peer may ask again at once. */
 static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *peer = &fixture->peer;
+    struct http_peer *peer = &http.peer;
     char reply[512];
 
     http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
     http_peer_expect(peer, "two\r\n");
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_fixture_let_go(fixture);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
+    http_fixture_let_go();
     http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
     http_peer_turn(peer);
     peer->length = 0;
@@ -139,48 +124,42 @@ static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **stat
     assert_non_null(strstr(reply, "Connection: close"));
     http_peer_expect_end(peer);
     http_peer_close(peer);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 static void test_a_request_behind_one_with_chunks_waits_for_the_last(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *peer = &fixture->peer;
+    struct http_peer *peer = &http.peer;
 
     http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n");
     http_peer_expect(peer, "two\r\n");
-    http_fixture_let_go(fixture);
+    http_fixture_let_go();
     http_peer_expect(peer, "5\r\nthree\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n");
 }
 
 static void test_to_http_1_0_chunks_are_a_stream(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /chunks HTTP/1.0\r\n\r\n");
-    http_peer_expect(&fixture->peer, "\r\n\r\nonetwo");
-    http_fixture_let_go(fixture);
-    http_peer_expect_end(&fixture->peer);
-    assert_null(strstr(fixture->peer.text, "chunked"));
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\nonetwothree");
+    http_peer_say(&http.peer, "GET /chunks HTTP/1.0\r\n\r\n");
+    http_peer_expect(&http.peer, "\r\n\r\nonetwo");
+    http_fixture_let_go();
+    http_peer_expect_end(&http.peer);
+    assert_null(strstr(http.peer.text, "chunked"));
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\nonetwothree");
 }
 
 static void test_head_of_chunks_has_none(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "HEAD /chunks HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect_end(&fixture->peer);
-    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\n");
+    http_peer_say(&http.peer, "HEAD /chunks HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&http.peer);
+    assert_string_equal(strstr(http.peer.text, "\r\n\r\n"), "\r\n\r\n");
 }
 
 static void test_chunks_for_a_peer_that_is_gone_go_nowhere(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *other = open_other(fixture);
+    struct http_peer *other = open_other();
 
     http_peer_say(other, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
     http_peer_expect(other, "two\r\n");
     http_peer_reset(other);
-    http_fixture_wait_for_connections(fixture, 1);
-    http_fixture_let_go(fixture);
-    http_ask(fixture, GET_HELLO, 200, "");
+    http_fixture_wait_for_connections(1);
+    http_fixture_let_go();
+    http_ask(GET_HELLO, 200, "");
     free(other);
 }
 

@@ -12,10 +12,10 @@
 #define REQUESTS 500 /* of each */
 #define SHARE    16  /* of a connection in a turn of the loop, at most */
 
-static uint64_t begun(const struct http_fixture *fixture) {
+static uint64_t begun(void) {
     struct http_server_stats stats;
 
-    http_server_stats(fixture->server, &stats);
+    http_server_stats(http.server, &stats);
     return stats.requests;
 }
 
@@ -40,13 +40,13 @@ static void expect_answers(struct http_peer *peer, int from, int to) {
     }
 }
 
-static struct http_peer *open_greedy(struct http_fixture *fixture) {
+static struct http_peer *open_greedy(void) {
     struct http_peer *greedy = calloc(GREEDY, sizeof *greedy);
 
     assert_non_null(greedy);
     for (int i = 0; i < GREEDY; i++)
-        http_peer_open(&greedy[i], &fixture->loop, fixture->port);
-    http_fixture_wait_for_connections(fixture, GREEDY + 1);
+        http_peer_open(&greedy[i], &http.loop, http.port);
+    http_fixture_wait_for_connections(GREEDY + 1);
     return greedy;
 }
 
@@ -58,86 +58,78 @@ static void close_greedy(struct http_peer *greedy) {
 
 /* In the turn that reads its request the others may have had their share before. */
 static void test_others_wait_for_no_more_than_a_share(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *greedy = open_greedy(fixture);
+    struct http_peer *greedy = open_greedy();
     uint64_t before;
 
     for (int i = 0; i < GREEDY; i++)
         pipeline(&greedy[i], REQUESTS);
-    before = begun(fixture);
-    http_ask(fixture, GET_HELLO, 200, "");
-    assert_in_range(begun(fixture) - before, 1, 2 * GREEDY * SHARE + 1);
+    before = begun();
+    http_ask(GET_HELLO, 200, "");
+    assert_in_range(begun() - before, 1, 2 * GREEDY * SHARE + 1);
     for (int i = 0; i < GREEDY; i++)
         expect_answers(&greedy[i], 0, REQUESTS);
     close_greedy(greedy);
 }
 
 static void test_a_turn_serves_a_share_of_a_connection(void **state) {
-    struct http_fixture *fixture = *state;
     int turns = 0;
 
-    pipeline(&fixture->peer, REQUESTS);
-    while (begun(fixture) < REQUESTS) {
-        uint64_t before = begun(fixture);
+    pipeline(&http.peer, REQUESTS);
+    while (begun() < REQUESTS) {
+        uint64_t before = begun();
 
-        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-        assert_in_range(begun(fixture) - before, 0, SHARE);
+        (void)uv_run(&http.loop, UV_RUN_NOWAIT);
+        assert_in_range(begun() - before, 0, SHARE);
         turns++;
     }
     assert_true(turns >= REQUESTS / SHARE);
-    expect_answers(&fixture->peer, 0, REQUESTS);
+    expect_answers(&http.peer, 0, REQUESTS);
 }
 
 /* More than is kept of one connection: reading stops, and goes on when that is answered. */
 static void test_long_pipelines_are_answered_in_order(void **state) {
-    struct http_fixture *fixture = *state;
-
     for (int round = 0; round < 3; round++) {
-        pipeline(&fixture->peer, 3000);
-        expect_answers(&fixture->peer, 0, 3000);
+        pipeline(&http.peer, 3000);
+        expect_answers(&http.peer, 0, 3000);
     }
 }
 
 static void test_pipeline_is_answered_when_its_client_has_closed_its_side(void **state) {
-    struct http_fixture *fixture = *state;
-
-    pipeline(&fixture->peer, REQUESTS);
-    assert_int_equal(shutdown(fixture->peer.fd, SHUT_WR), 0);
-    expect_answers(&fixture->peer, 0, REQUESTS);
-    http_peer_expect_end(&fixture->peer);
+    pipeline(&http.peer, REQUESTS);
+    assert_int_equal(shutdown(http.peer.fd, SHUT_WR), 0);
+    expect_answers(&http.peer, 0, REQUESTS);
+    http_peer_expect_end(&http.peer);
 }
 
 static void test_client_may_go_before_its_share_comes(void **state) {
-    struct http_fixture *fixture = *state;
-    struct http_peer *greedy = open_greedy(fixture);
+    struct http_peer *greedy = open_greedy();
 
     for (int i = 0; i < GREEDY; i++)
         pipeline(&greedy[i], REQUESTS);
     for (int i = 0; i < GREEDY; i++) {
-        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        (void)uv_run(&http.loop, UV_RUN_NOWAIT);
         http_peer_reset(&greedy[i]);
     }
-    http_fixture_wait_for_connections(fixture, 1);
+    http_fixture_wait_for_connections(1);
     free(greedy);
 }
 
 /* The next answer is the last, and says so. */
 static void test_drain_ends_a_pipeline_with_an_answer(void **state) {
-    struct http_fixture *fixture = *state;
     char reply[512];
     int answers = 0;
 
-    pipeline(&fixture->peer, REQUESTS);
-    WAIT_FOR(&fixture->loop, begun(fixture) > 0);
-    assert_true(begun(fixture) < REQUESTS);
-    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    pipeline(&http.peer, REQUESTS);
+    WAIT_FOR(&http.loop, begun() > 0);
+    assert_true(begun() < REQUESTS);
+    http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
     do {
-        assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+        assert_int_equal(http_peer_reply(&http.peer, reply, sizeof reply), 200);
         answers++;
     } while (strstr(reply, "Connection: close\r\n") == NULL);
     assert_true(answers < REQUESTS);
-    http_peer_expect_end(&fixture->peer);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    http_peer_expect_end(&http.peer);
+    WAIT_FOR(&http.loop, http.is_closed);
 }
 
 #define TEST(name) HTTP_TEST(name, NULL)

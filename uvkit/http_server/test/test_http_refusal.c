@@ -38,40 +38,38 @@ static void expect_refusal(struct http_peer *peer, int status, const char *code)
 }
 
 /* The refusal ends the connection, and the client can read it. */
-static void refuses(void **state, const char *request, int status, const char *code) {
-    struct http_fixture *fixture = *state;
-
-    http_fixture_reconnect(fixture);
-    http_peer_say(&fixture->peer, request);
-    http_peer_expect(&fixture->peer, "Connection: close");
-    expect_refusal(&fixture->peer, status, code);
-    http_peer_expect_end(&fixture->peer);
-    assert_int_equal(fixture->peer.length, 0);
+static void refuses(const char *request, int status, const char *code) {
+    http_fixture_reconnect();
+    http_peer_say(&http.peer, request);
+    http_peer_expect(&http.peer, "Connection: close");
+    expect_refusal(&http.peer, status, code);
+    http_peer_expect_end(&http.peer);
+    assert_int_equal(http.peer.length, 0);
 }
 
-static void refuses_malformed(void **state, const char *request) {
-    refuses(state, request, 400, "bad_request");
+static void refuses_malformed(const char *request) {
+    refuses(request, 400, "bad_request");
 }
 
 static void test_malformed_requests_are_400(void **state) {
-    refuses_malformed(state, "BREW / HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "get / HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "\x16\x03\x01\x02");
-    refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\n\n");
-    refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.0\n\r\n");
-    refuses_malformed(state, "GET noslash HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET http://localhost HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X Y: z\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X : z\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST ": z\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X: a\x01z\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X\r\n\r\n");
-    refuses_malformed(state, "GET /items/a\fb HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/a\tb HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/a?q=\f HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("BREW / HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("get / HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("\x16\x03\x01\x02");
+    refuses_malformed("GET / HTTP/1.1\nHost: localhost\n\n");
+    refuses_malformed("GET / HTTP/1.1\nHost: localhost\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.0\n\r\n");
+    refuses_malformed("GET noslash HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET http://localhost HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST "X Y: z\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST "X : z\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST ": z\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST "X: a\x01z\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST "X\r\n\r\n");
+    refuses_malformed("GET /items/a\fb HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/a\tb HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/a?q=\f HTTP/1.1\r\n" HOST "\r\n");
 }
 
 /* As a whole, and byte by byte: wherever the line is broken, the other line is seen. */
@@ -84,31 +82,30 @@ static void test_folded_headers_are_400(void **state) {
         "GET / HTTP/1.1\r\nX: y\r\n Host: localhost\r\n" HOST "\r\n",
         "GET / HTTP/1.1\r\n " HOST "\r\n",
     };
-    struct http_fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof folded / sizeof *folded; i++) {
-        refuses_malformed(state, folded[i]);
-        http_fixture_reconnect(fixture);
-        for (const char *at = folded[i]; *at != '\0' && fixture->peer.length == 0; at++) {
-            http_peer_send(&fixture->peer, at, 1);
-            http_peer_turn(&fixture->peer);
+        refuses_malformed(folded[i]);
+        http_fixture_reconnect();
+        for (const char *at = folded[i]; *at != '\0' && http.peer.length == 0; at++) {
+            http_peer_send(&http.peer, at, 1);
+            http_peer_turn(&http.peer);
         }
-        expect_refusal(&fixture->peer, 400, "bad_request");
+        expect_refusal(&http.peer, 400, "bad_request");
     }
 }
 
 static void test_missing_or_second_host_is_400(void **state) {
-    refuses_malformed(state, "GET / HTTP/1.1\r\n\r\n");
-    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST HOST "\r\n");
-    refuses_malformed(state, "GET / HTTP/1.0\r\n" HOST HOST "\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n\r\n");
+    refuses_malformed("GET / HTTP/1.1\r\n" HOST HOST "\r\n");
+    refuses_malformed("GET / HTTP/1.0\r\n" HOST HOST "\r\n");
 }
 
 static void test_bad_escapes_are_400(void **state) {
-    refuses_malformed(state, "GET /items/%zz HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/%4 HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/a%00b HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/a?q=%00 HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET /items/a?q=% HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/%zz HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/%4 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/a%00b HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/a?q=%00 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed("GET /items/a?q=% HTTP/1.1\r\n" HOST "\r\n");
 }
 
 #define ECHO_POST "POST /echo HTTP/1.1\r\n" HOST
@@ -116,68 +113,64 @@ static void test_bad_escapes_are_400(void **state) {
 
 /* Wherever two readers could disagree on where the request ends. */
 static void test_ambiguous_framing_is_400(void **state) {
-    refuses_malformed(state,
-                      ECHO_POST "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
-    refuses_malformed(state,
-                      ECHO_POST "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n");
-    refuses_malformed(state, ECHO_POST "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length: 3, 3\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length: +3\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length: -3\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length:\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length : 3\r\n\r\nabc");
-    refuses_malformed(state, ECHO_POST "Content-Length: 99999999999999999999\r\n\r\nabc");
-    refuses_malformed(state, "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    refuses_malformed(ECHO_POST "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    refuses_malformed(ECHO_POST "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n");
+    refuses_malformed(ECHO_POST "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length: 3, 3\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length: +3\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length: -3\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length:\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length : 3\r\n\r\nabc");
+    refuses_malformed(ECHO_POST "Content-Length: 99999999999999999999\r\n\r\nabc");
+    refuses_malformed("POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 }
 
 static void test_bad_chunks_are_400(void **state) {
-    refuses_malformed(state, CHUNKED "x\r\n");
-    refuses_malformed(state, CHUNKED "-1\r\n");
-    refuses_malformed(state, CHUNKED "\r\n");
-    refuses_malformed(state, CHUNKED "3 \r\nabc\r\n");
-    refuses_malformed(state, CHUNKED "3\nabc\r\n");
-    refuses_malformed(state, CHUNKED "3\r\nabcd\r\n");
-    refuses_malformed(state, CHUNKED "3\r\nabcXY0\r\n\r\n");
-    refuses_malformed(state, CHUNKED "3\r\nabc\rY0\r\n\r\n");
-    refuses_malformed(state, CHUNKED "3\r\nabc\n\n0\r\n\r\n");
-    refuses_malformed(state, CHUNKED "3\rXabc\r\n0\r\n\r\n");
-    refuses_malformed(state, CHUNKED "0\r\n\rX");
-    refuses_malformed(state, CHUNKED "fffffffffffffffff\r\n");
+    refuses_malformed(CHUNKED "x\r\n");
+    refuses_malformed(CHUNKED "-1\r\n");
+    refuses_malformed(CHUNKED "\r\n");
+    refuses_malformed(CHUNKED "3 \r\nabc\r\n");
+    refuses_malformed(CHUNKED "3\nabc\r\n");
+    refuses_malformed(CHUNKED "3\r\nabcd\r\n");
+    refuses_malformed(CHUNKED "3\r\nabcXY0\r\n\r\n");
+    refuses_malformed(CHUNKED "3\r\nabc\rY0\r\n\r\n");
+    refuses_malformed(CHUNKED "3\r\nabc\n\n0\r\n\r\n");
+    refuses_malformed(CHUNKED "3\rXabc\r\n0\r\n\r\n");
+    refuses_malformed(CHUNKED "0\r\n\rX");
+    refuses_malformed(CHUNKED "fffffffffffffffff\r\n");
 }
 
 static void test_unknown_transfer_coding_is_501(void **state) {
-    refuses(state, ECHO_POST "Transfer-Encoding: gzip\r\n\r\n", 501, "transfer_encoding");
-    refuses(state, ECHO_POST "Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "transfer_encoding");
-    refuses(state, ECHO_POST "Transfer-Encoding: xchunked\r\n\r\n", 501, "transfer_encoding");
+    refuses(ECHO_POST "Transfer-Encoding: gzip\r\n\r\n", 501, "transfer_encoding");
+    refuses(ECHO_POST "Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "transfer_encoding");
+    refuses(ECHO_POST "Transfer-Encoding: xchunked\r\n\r\n", 501, "transfer_encoding");
 }
 
 static void test_other_http_versions_are_505(void **state) {
-    refuses(state, "GET / HTTP/2.0\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "GET / HTTP/1.2\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "GET / HTTP/x.1\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "GET / HTTP/0.9\r\n\r\n", 505, "http_version");
-    refuses(state, "GET /\r\n\r\n", 505, "http_version");
-    refuses(state, "GET / RTSP/1.0\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "OPTIONS / RTSP/1.1\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "SOURCE / ICE/1.0\r\n" HOST "\r\n", 505, "http_version");
-    refuses(state, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "http_version");
+    refuses("GET / HTTP/2.0\r\n" HOST "\r\n", 505, "http_version");
+    refuses("GET / HTTP/1.2\r\n" HOST "\r\n", 505, "http_version");
+    refuses("GET / HTTP/x.1\r\n" HOST "\r\n", 505, "http_version");
+    refuses("GET / HTTP/0.9\r\n\r\n", 505, "http_version");
+    refuses("GET /\r\n\r\n", 505, "http_version");
+    refuses("GET / RTSP/1.0\r\n" HOST "\r\n", 505, "http_version");
+    refuses("OPTIONS / RTSP/1.1\r\n" HOST "\r\n", 505, "http_version");
+    refuses("SOURCE / ICE/1.0\r\n" HOST "\r\n", 505, "http_version");
+    refuses("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "http_version");
 }
 
 static void test_unknown_path_and_method_keep_the_connection(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /none HTTP/1.1\r\n" HOST "\r\n"
-                                  "POST /items HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc"
-                                  "GET /items/ HTTP/1.1\r\n" HOST "\r\n"
-                                  "GET // HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(&http.peer, "GET /none HTTP/1.1\r\n" HOST "\r\n"
+                              "POST /items HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc"
+                              "GET /items/ HTTP/1.1\r\n" HOST "\r\n"
+                              "GET // HTTP/1.1\r\n" HOST "\r\n");
     for (int i = 0; i < 4; i++)
-        expect_refusal(&fixture->peer, 404, "not_found");
-    http_peer_say(&fixture->peer, "PUT /items/1 HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect(&fixture->peer, "Allow: GET, HEAD, DELETE\r\n");
-    expect_refusal(&fixture->peer, 405, "method_not_allowed");
-    http_peer_say(&fixture->peer, "HEAD /echo HTTP/1.1\r\n" HOST "\r\n");
-    http_peer_expect(&fixture->peer, "Allow: POST\r\n");
+        expect_refusal(&http.peer, 404, "not_found");
+    http_peer_say(&http.peer, "PUT /items/1 HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(&http.peer, "Allow: GET, HEAD, DELETE\r\n");
+    expect_refusal(&http.peer, 405, "method_not_allowed");
+    http_peer_say(&http.peer, "HEAD /echo HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(&http.peer, "Allow: POST\r\n");
 }
 
 static void test_large_headers_are_431(void **state) {
@@ -186,22 +179,21 @@ static void test_large_headers_are_431(void **state) {
     memset(filler, 'a', LIMIT);
     filler[LIMIT] = '\0';
     (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\n" HOST "X: %s\r\n\r\n", filler);
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
     (void)snprintf(request, sizeof request, "GET /%s HTTP/1.1\r\n" HOST "\r\n", filler);
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
     memset(filler, ' ', LIMIT);
     (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\n" HOST "X: %s\r\n\r\n", filler);
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
 }
 
 static void test_large_body_is_413_before_it_arrives(void **state) {
-    refuses(state, ECHO_POST "Content-Length: 4097\r\n\r\n", 413, "too_large");
-    refuses(state, ECHO_POST "Content-Length: 4097\r\nExpect: 100-continue\r\n\r\n", 413,
-            "too_large");
-    refuses(state, ECHO_POST "Content-Length: 1099511627776\r\n\r\n", 413, "too_large");
-    refuses(state, ECHO_POST "Content-Length: 18446744073709551615\r\n\r\n", 413, "too_large");
-    refuses(state, CHUNKED "1001\r\n", 413, "too_large");
-    refuses(state, CHUNKED "1\r\nx\r\nffffffffffffffff\r\n", 413, "too_large");
+    refuses(ECHO_POST "Content-Length: 4097\r\n\r\n", 413, "too_large");
+    refuses(ECHO_POST "Content-Length: 4097\r\nExpect: 100-continue\r\n\r\n", 413, "too_large");
+    refuses(ECHO_POST "Content-Length: 1099511627776\r\n\r\n", 413, "too_large");
+    refuses(ECHO_POST "Content-Length: 18446744073709551615\r\n\r\n", 413, "too_large");
+    refuses(CHUNKED "1001\r\n", 413, "too_large");
+    refuses(CHUNKED "1\r\nx\r\nffffffffffffffff\r\n", 413, "too_large");
 }
 
 static void test_large_chunked_body_is_413(void **state) {
@@ -211,140 +203,126 @@ static void test_large_chunked_body_is_413(void **state) {
     length = (size_t)snprintf(request, sizeof request, CHUNKED "1001\r\n");
     memset(request + length, 'x', 0x1001);
     request[length + 0x1001] = '\0';
-    refuses(state, request, 413, "too_large");
+    refuses(request, 413, "too_large");
 }
 
 static void test_endless_trailers_and_chunk_extensions_are_431(void **state) {
     char request[4 * LIMIT] = CHUNKED "1;";
 
     memset(request + strlen(request), 'a', 2 * LIMIT);
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
     (void)strcat(request, "\r\nx\r\n0\r\n\r\n"); /* all in one read */
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
     (void)snprintf(request, sizeof request, CHUNKED "0\r\n");
     for (int i = 0; i < 2 * LIMIT / 6; i++)
         (void)strcat(request, "A: b\r\n");
-    refuses(state, request, 431, "headers_too_large");
+    refuses(request, 431, "headers_too_large");
 }
 
 static void test_body_may_come_in_chunks_of_a_byte(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, CHUNKED);
+    http_peer_say(&http.peer, CHUNKED);
     for (int i = 0; i < 4096; i++)
-        http_peer_say(&fixture->peer, "1\r\nx\r\n");
-    http_ask(fixture, "0\r\n\r\n", 200, "");
+        http_peer_say(&http.peer, "1\r\nx\r\n");
+    http_ask("0\r\n\r\n", 200, "");
 }
 
 /* llhttp takes no further request then. */
 static void test_trailer_may_end_the_connection(void **state) {
-    struct http_fixture *fixture = *state;
     char reply[512];
 
-    http_peer_say(&fixture->peer, CHUNKED "0\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n");
-    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    http_peer_say(&http.peer, CHUNKED "0\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n");
+    assert_int_equal(http_peer_reply(&http.peer, reply, sizeof reply), 200);
     assert_non_null(strstr(reply, "Connection: close\r\n"));
-    http_peer_expect_end(&fixture->peer);
+    http_peer_expect_end(&http.peer);
 }
 
 static void test_client_that_sends_on_still_reads_its_413(void **state) {
-    struct http_fixture *fixture = *state;
     static char body[256 * 1024];
 
-    http_peer_say(&fixture->peer, ECHO_POST "Content-Length: 262144\r\n\r\n");
-    http_peer_send(&fixture->peer, body, sizeof body);
-    expect_refusal(&fixture->peer, 413, "too_large");
-    http_peer_close(&fixture->peer);
-    http_fixture_wait_for_connections(fixture, 0);
+    http_peer_say(&http.peer, ECHO_POST "Content-Length: 262144\r\n\r\n");
+    http_peer_send(&http.peer, body, sizeof body);
+    expect_refusal(&http.peer, 413, "too_large");
+    http_peer_close(&http.peer);
+    http_fixture_wait_for_connections(0);
 }
 
 static void test_client_that_never_stops_sending_is_cut(void **state) {
-    struct http_fixture *fixture = *state;
     static char body[4 * 1024 * 1024];
 
-    http_peer_say(&fixture->peer, ECHO_POST "Content-Length: 10000000\r\n\r\n");
-    http_peer_send(&fixture->peer, body, sizeof body);
-    http_fixture_wait_for_connections(fixture, 0);
+    http_peer_say(&http.peer, ECHO_POST "Content-Length: 10000000\r\n\r\n");
+    http_peer_send(&http.peer, body, sizeof body);
+    http_fixture_wait_for_connections(0);
 }
 
 static void test_slow_headers_and_slow_bodies_are_408(void **state) {
-    refuses(state, "G", 408, "timeout");
-    refuses(state, "GET / HTTP/1.1\r\nHost: te", 408, "timeout");
-    refuses(state, ECHO_POST "Content-Length: 3\r\n\r\nab", 408, "timeout");
-    refuses(state, ECHO_POST "Transfer-Encoding: chunked\r\n\r\n3\r\nab", 408, "timeout");
+    refuses("G", 408, "timeout");
+    refuses("GET / HTTP/1.1\r\nHost: te", 408, "timeout");
+    refuses(ECHO_POST "Content-Length: 3\r\n\r\nab", 408, "timeout");
+    refuses(ECHO_POST "Transfer-Encoding: chunked\r\n\r\n3\r\nab", 408, "timeout");
 }
 
 static void test_input_that_came_during_a_stall_is_in_time(void **state) {
-    struct http_fixture *fixture = *state;
     char rest[] = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc";
 
-    http_peer_say(&fixture->peer, GET_HELLO);
-    http_peer_send(&fixture->peer, rest, sizeof rest - 2);
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
-    http_peer_say(&fixture->peer, "c");
+    http_peer_say(&http.peer, GET_HELLO);
+    http_peer_send(&http.peer, rest, sizeof rest - 2);
+    assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
+    http_peer_say(&http.peer, "c");
     (void)poll(NULL, 0, 200); /* the loop does not run, as in a stopped process */
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
 }
 
 static void test_idle_connection_is_closed_without_a_word(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_expect_end(&fixture->peer);
-    assert_int_equal(fixture->peer.length, 0);
-    http_fixture_reconnect(fixture);
-    http_ask(fixture, GET_HELLO, 200, "");
-    http_peer_expect_end(&fixture->peer);
-    assert_int_equal(fixture->peer.length, 0);
+    http_peer_expect_end(&http.peer);
+    assert_int_equal(http.peer.length, 0);
+    http_fixture_reconnect();
+    http_ask(GET_HELLO, 200, "");
+    http_peer_expect_end(&http.peer);
+    assert_int_equal(http.peer.length, 0);
 }
 
 static void test_waiting_handler_is_not_timed_out(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
-    http_fixture_wait_for_waiters(fixture, 1);
+    http_peer_say(&http.peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
+    http_fixture_wait_for_waiters(1);
     for (int i = 0; i < 200; i++) /* each turn waits a millisecond: past the idle timeout */
-        http_peer_turn(&fixture->peer);
-    assert_false(fixture->peer.is_ended);
-    http_fixture_let_go(fixture);
-    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+        http_peer_turn(&http.peer);
+    assert_false(http.peer.is_ended);
+    http_fixture_let_go();
+    assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
 }
 
 static void test_peer_that_does_not_read_is_cut(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_peer_say(&fixture->peer, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-    http_fixture_wait_for_connections(fixture, 1);
-    http_fixture_wait_for_connections(fixture, 0);
+    http_peer_say(&http.peer, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+    http_fixture_wait_for_connections(1);
+    http_fixture_wait_for_connections(0);
 }
 
 static void test_connection_over_the_limit_is_503(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_peer *others = calloc(2, sizeof *others);
 
     assert_non_null(others);
-    http_peer_open(&others[0], &fixture->loop, fixture->port);
-    http_fixture_wait_for_connections(fixture, 2);
-    http_peer_open(&others[1], &fixture->loop, fixture->port);
+    http_peer_open(&others[0], &http.loop, http.port);
+    http_fixture_wait_for_connections(2);
+    http_peer_open(&others[1], &http.loop, http.port);
     http_peer_expect(&others[1], "Connection: close");
     expect_refusal(&others[1], 503, "too_many_connections");
     http_peer_expect_end(&others[1]);
     http_peer_close(&others[1]);
-    http_fixture_wait_for_connections(fixture, 2);
+    http_fixture_wait_for_connections(2);
     http_peer_close(&others[0]);
-    http_fixture_wait_for_connections(fixture, 1);
-    http_peer_open(&others[0], &fixture->loop, fixture->port);
+    http_fixture_wait_for_connections(1);
+    http_peer_open(&others[0], &http.loop, http.port);
     http_peer_ask(&others[0], GET_HELLO, 200, "");
     http_peer_close(&others[0]);
     free(others);
 }
 
 static void test_half_of_the_descriptors_are_for_connections(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_peer *others = calloc(20, sizeof *others);
 
     assert_non_null(others);
     for (int i = 0; i < 20; i++)
-        http_peer_open(&others[i], &fixture->loop, fixture->port);
+        http_peer_open(&others[i], &http.loop, http.port);
     expect_refusal(&others[19], 503, "too_many_connections");
     http_peer_ask(&others[18], GET_HELLO, 200, "");
     for (int i = 0; i < 20; i++)
@@ -353,11 +331,10 @@ static void test_half_of_the_descriptors_are_for_connections(void **state) {
 }
 
 static void test_refusals_are_counted(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_server_stats stats;
 
-    refuses_malformed(state, "BREW / HTTP/1.1\r\n\r\n");
-    http_server_stats(fixture->server, &stats);
+    refuses_malformed("BREW / HTTP/1.1\r\n\r\n");
+    http_server_stats(http.server, &stats);
     assert_int_equal(stats.requests, 1);
     assert_int_equal(stats.refused, 1);
     assert_int_equal(stats.by_status_class[4], 1);

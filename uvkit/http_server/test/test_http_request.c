@@ -9,13 +9,12 @@
 #define KEY "0190b2a8-7f00-7000-8000-000000000001"
 
 /* Of a request on a connection of its own. */
-static void ask_anew(struct http_fixture *fixture, const char *line, const char *rest, int status,
-                     const char *part) {
+static void ask_anew(const char *line, const char *rest, int status, const char *part) {
     char request[512];
 
     (void)snprintf(request, sizeof request, "%s HTTP/1.1\r\n" HOST "%s", line, rest);
-    http_fixture_reconnect(fixture);
-    http_ask(fixture, request, status, part);
+    http_fixture_reconnect();
+    http_ask(request, status, part);
 }
 
 static void test_a_field_that_decides_something_and_comes_twice_is_400(void **state) {
@@ -40,11 +39,11 @@ static void test_a_field_that_decides_something_and_comes_twice_is_400(void **st
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ask_anew(*state, "GET /", cases[i].lines, 400, cases[i].name);
+        ask_anew("GET /", cases[i].lines, 400, cases[i].name);
 }
 
 static void test_other_fields_may_come_twice(void **state) {
-    ask_anew(*state, "GET /",
+    ask_anew("GET /",
              "Accept: a/b\r\nAccept: c/d\r\nVia: a\r\nVia: b\r\n"
              "Cookie: a=b\r\nCookie: c=d\r\nX: a, b\r\nAuthorization: Bearer a,b\r\n\r\n",
              200, "");
@@ -63,110 +62,106 @@ static void test_an_empty_body_is_no_json_and_no_null(void **state) {
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        ask_anew(*state, "POST /json", lines[i], 400, "not valid JSON: line 1, column 0: ");
+        ask_anew("POST /json", lines[i], 400, "not valid JSON: line 1, column 0: ");
 }
 
 /* The NUL behind it is there on every connection. */
 static void test_a_body_ends_with_a_nul_on_a_connection_that_ends(void **state) {
-    struct http_fixture *fixture = *state;
-
-    http_ask(fixture, "POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
-    http_peer_expect_end(&fixture->peer);
+    http_ask("POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
+    http_peer_expect_end(&http.peer);
 }
 
 static struct http_server_options named = {.hosts = "shop,order-svc.internal"};
 
 /* The connection goes on, whatever the answer. */
-static void ask_for(void **state, const char *target, const char *host, const char *more,
-                    int status, const char *part) {
+static void ask_for(const char *target, const char *host, const char *more, int status,
+                    const char *part) {
     char request[1024];
 
     (void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", target, host,
                    more);
-    http_ask(*state, request, status, part);
+    http_ask(request, status, part);
 }
 
-static void takes(void **state, const char *host) {
-    ask_for(state, "/", host, "", 200, "hello");
+static void takes(const char *host) {
+    ask_for("/", host, "", 200, "hello");
 }
 
-static void refuses(void **state, const char *host) {
-    ask_for(state, "/", host, "", 421, "foreign_host");
-    ask_for(state, "/none", host, "", 421, "foreign_host");
+static void refuses(const char *host) {
+    ask_for("/", host, "", 421, "foreign_host");
+    ask_for("/none", host, "", 421, "foreign_host");
 }
 
 static void test_addresses_and_localhost_are_taken(void **state) {
-    takes(state, "localhost");
-    takes(state, "LocalHost:8000");
-    takes(state, "127.0.0.1");
-    takes(state, "192.0.2.7:80");
-    takes(state, "[::1]");
-    takes(state, "[2001:db8::1]:8000");
+    takes("localhost");
+    takes("LocalHost:8000");
+    takes("127.0.0.1");
+    takes("192.0.2.7:80");
+    takes("[::1]");
+    takes("[2001:db8::1]:8000");
 }
 
 static void test_given_names_are_taken(void **state) {
-    takes(state, "shop");
-    takes(state, "SHOP:8000");
-    takes(state, "order-svc.internal:8000");
+    takes("shop");
+    takes("SHOP:8000");
+    takes("order-svc.internal:8000");
 }
 
 static void test_other_hosts_are_421(void **state) {
     char longest[700];
 
-    refuses(state, "evil.example");
-    refuses(state, "evil.example:80");
-    refuses(state, "localhost.evil.example");
-    refuses(state, "localhost:evil.example");
-    refuses(state, "127.0.0.1.evil.example");
-    refuses(state, "[::1].evil.example");
-    refuses(state, "[::1]:evil.example");
-    refuses(state, "[::1");
-    refuses(state, "[localhost]");
-    refuses(state, "[127.0.0.1]");
-    refuses(state, "::1");
-    refuses(state, "localhost:80:80");
-    refuses(state, "localhost@evil.example");
-    refuses(state, "evil.example:80@localhost");
-    refuses(state, "localhost,shop");
-    refuses(state, "shop,order-svc.internal");
-    refuses(state, "sho");
-    refuses(state, "shops");
-    refuses(state, "");
-    refuses(state, ":80");
+    refuses("evil.example");
+    refuses("evil.example:80");
+    refuses("localhost.evil.example");
+    refuses("localhost:evil.example");
+    refuses("127.0.0.1.evil.example");
+    refuses("[::1].evil.example");
+    refuses("[::1]:evil.example");
+    refuses("[::1");
+    refuses("[localhost]");
+    refuses("[127.0.0.1]");
+    refuses("::1");
+    refuses("localhost:80:80");
+    refuses("localhost@evil.example");
+    refuses("evil.example:80@localhost");
+    refuses("localhost,shop");
+    refuses("shop,order-svc.internal");
+    refuses("sho");
+    refuses("shops");
+    refuses("");
+    refuses(":80");
     memset(longest, '1', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    refuses(state, longest);
+    refuses(longest);
     memcpy(longest, "localhost:", 10);
-    refuses(state, longest);
+    refuses(longest);
 }
 
 static void test_without_names_none_is_taken(void **state) {
-    takes(state, "localhost");
-    refuses(state, "shop");
+    takes("localhost");
+    refuses("shop");
 }
 
 static void test_host_of_the_target_counts_too(void **state) {
-    ask_for(state, "http://shop:80/", "localhost", "", 200, "hello");
-    ask_for(state, "http://evil.example/", "localhost", "", 421, "foreign_host");
-    ask_for(state, "HTTP://evil.example/", "localhost", "", 421, "foreign_host");
-    ask_for(state, "http://localhost/", "evil.example", "", 421, "foreign_host");
+    ask_for("http://shop:80/", "localhost", "", 200, "hello");
+    ask_for("http://evil.example/", "localhost", "", 421, "foreign_host");
+    ask_for("HTTP://evil.example/", "localhost", "", 421, "foreign_host");
+    ask_for("http://localhost/", "evil.example", "", 421, "foreign_host");
 }
 
 static void test_origin_of_another_site_is_403(void **state) {
-    ask_for(state, "/", "localhost:8000", "Origin: http://localhost:8000\r\n", 200, "hello");
-    ask_for(state, "/", "shop", "Origin: https://SHOP\r\n", 200, "hello");
-    ask_for(state, "/", "localhost:8000", "Origin: http://localhost:9000\r\n", 403,
-            "foreign_origin");
-    ask_for(state, "/", "localhost", "Origin: http://127.0.0.1\r\n", 403, "foreign_origin");
-    ask_for(state, "/", "localhost", "Origin: http://evil.example\r\n", 403, "foreign_origin");
-    ask_for(state, "/", "localhost", "Origin: http://localhost.evil.example\r\n", 403,
-            "foreign_origin");
-    ask_for(state, "/", "localhost", "Origin: null\r\n", 403, "foreign_origin");
-    ask_for(state, "/", "localhost", "Origin:\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost:8000", "Origin: http://localhost:8000\r\n", 200, "hello");
+    ask_for("/", "shop", "Origin: https://SHOP\r\n", 200, "hello");
+    ask_for("/", "localhost:8000", "Origin: http://localhost:9000\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost", "Origin: http://127.0.0.1\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost", "Origin: http://evil.example\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost", "Origin: http://localhost.evil.example\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost", "Origin: null\r\n", 403, "foreign_origin");
+    ask_for("/", "localhost", "Origin:\r\n", 403, "foreign_origin");
 }
 
 static void test_http_1_0_needs_no_host(void **state) {
-    http_ask(*state, "GET / HTTP/1.0\r\n\r\n", 200, "");
+    http_ask("GET / HTTP/1.0\r\n\r\n", 200, "");
 }
 
 int main(void) {

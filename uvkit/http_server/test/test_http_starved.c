@@ -22,19 +22,18 @@ static void *starved_realloc(void *memory, size_t size) {
 
 static int tear_down(void **state) {
     is_starved = false;
-    http_fixture_close(*state);
+    http_fixture_close();
     return 0;
 }
 
 /* Each takes a descriptor that the loop has not seen before. */
 static void test_connections_are_served_without_memory_for_libuv(void **state) {
-    struct http_fixture *fixture = *state;
     struct http_peer *peers = calloc(PEERS, sizeof *peers);
 
     assert_non_null(peers);
     is_starved = true;
     for (int i = 0; i < PEERS; i++) {
-        http_peer_open(&peers[i], &fixture->loop, fixture->port);
+        http_peer_open(&peers[i], &http.loop, http.port);
         http_peer_ask(&peers[i], GET_HELLO, 200, "");
     }
     for (int i = 0; i < PEERS; i++)
