@@ -20,7 +20,7 @@
 
 #define OK_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-struct fixture {
+struct caller {
     uv_loop_t loop;
     struct http_client *client;
     int listener, port;
@@ -28,10 +28,11 @@ struct fixture {
     unsigned ended; /* calls whose callback has run */
 };
 
+extern struct caller caller; /* of the test that runs */
+
 /* A call and what became of it. */
 struct record {
     struct http_call call;
-    struct fixture *fixture;
     unsigned callbacks, nth; /* it was the nth to end */
     char reply[256];
 };
@@ -44,42 +45,41 @@ int http_client_tear_down(void **state);
     cmocka_unit_test_setup_teardown(test, http_client_set_up_open, http_client_tear_down)
 
 /* Run the loop until `condition`; the body runs before each turn. */
-#define wait_until(fixture, condition)                                                             \
+#define wait_until(condition)                                                                      \
     for (int64_t until_ms_ = wait_deadline_ms(); !(condition);                                     \
-         wait_turn(&(fixture)->loop, until_ms_, #condition, __FILE__, __LINE__))
+         wait_turn(&caller.loop, until_ms_, #condition, __FILE__, __LINE__))
 
 /* Port 0: any. */
-void listen_on(struct fixture *fixture, int port, int backlog);
-void open_client(struct fixture *fixture, struct http_client_options options);
-void close_client(struct fixture *fixture);
+void listen_on(int port, int backlog);
+void open_client(struct http_client_options options);
+void close_client(void);
 void on_client_closed(void *data);
-struct http_client_stats stats_of(struct fixture *fixture);
+struct http_client_stats stats_of(void);
 
 /* A call, in GET of /x, that has time. */
-void call_prepare(struct fixture *fixture, struct record *record);
+void call_prepare(struct record *record);
 /* Start a call. */
-void call_start(struct fixture *fixture, struct record *record);
-void call_by(struct fixture *fixture, struct record *record, const char *method,
-             int64_t timeout_ms);
+void call_start(struct record *record);
+void call_by(struct record *record, const char *method, int64_t timeout_ms);
 void on_ended(struct http_call *call);
 
 /* The same, and take it at the far end, on a new connection, which is returned. */
-int call_and_accept(struct fixture *fixture, struct record *record);
+int call_and_accept(struct record *record);
 
 /* Wait for its end. */
 void expect(struct record *record, enum http_call_outcome outcome);
 void expect_answer(struct record *record, int status, const char *reply);
 void expect_error(struct record *record, enum http_call_outcome outcome, const char *error);
 
-int accept_one(struct fixture *fixture);
+int accept_one(void);
 /* The same, and its request. */
-int accept_request(struct fixture *fixture);
+int accept_request(void);
 /* One whole request without a body; it is left in `text`. */
-void read_request(struct fixture *fixture, int fd, char *text, size_t size);
-void expect_request(struct fixture *fixture, int fd);
+void read_request(int fd, char *text, size_t size);
+void expect_request(int fd);
 void say(int fd, const char *text);
 /* Its first `split` bytes, and the rest once the client has read these. */
-void say_in_two(struct fixture *fixture, int fd, const char *text, size_t split);
+void say_in_two(int fd, const char *text, size_t split);
 /* The request on `fd` was that of `record`, and is answered. */
 void say_ok(struct record *record, int fd);
 /* The next request on `fd` is that of `record`, and is answered. */

@@ -43,39 +43,37 @@ static void test_bad_origin_is_refused(void **state) {
 }
 
 static void test_connection_is_used_again(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
     char text[512];
     int fd;
 
-    call_start(fixture, &record);
-    fd = accept_one(fixture);
+    call_start(&record);
+    fd = accept_one();
     for (int i = 0; i < 3; i++) {
-        read_request(fixture, fd, text, sizeof text);
+        read_request(fd, text, sizeof text);
         assert_non_null(strstr(text, "GET /x HTTP/1.1\r\nHost: 127.0.0.1:"));
         say_ok(&record, fd);
         if (i < 2)
-            call_start(fixture, &record);
+            call_start(&record);
     }
-    assert_int_equal(stats_of(fixture).opened, 1);
-    assert_int_equal(stats_of(fixture).idle, 1);
+    assert_int_equal(stats_of().opened, 1);
+    assert_int_equal(stats_of().idle, 1);
     (void)close(fd);
 }
 
 static void test_body_and_headers_are_sent(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
     char text[512];
     int fd;
 
-    call_prepare(fixture, &record);
+    call_prepare(&record);
     record.call.method = "POST";
     record.call.headers = "A: 1\r\nB:\t2\r\n";
     record.call.body = "{}\r\n\r\n";
     record.call.body_length = 6;
-    http_call_start(fixture->client, &record.call, on_ended);
-    fd = accept_one(fixture);
-    read_request(fixture, fd, text, sizeof text);
+    http_call_start(caller.client, &record.call, on_ended);
+    fd = accept_one();
+    read_request(fd, text, sizeof text);
     assert_non_null(strstr(text, "\r\nA: 1\r\nB:\t2\r\nContent-Length: 6\r\n\r\n{}"));
     say_ok(&record, fd);
     (void)close(fd);
@@ -83,38 +81,36 @@ static void test_body_and_headers_are_sent(void **state) {
 
 static void test_calls_run_in_parallel_and_the_rest_wait(void **state) {
     enum { CALLS = 12, CONNECTIONS = 4 };
-    struct fixture *fixture = *state;
     struct record records[CALLS];
     int fds[CONNECTIONS];
 
-    open_client(fixture, (struct http_client_options){.connections = CONNECTIONS});
+    open_client((struct http_client_options){.connections = CONNECTIONS});
     for (int i = 0; i < CALLS; i++)
-        call_start(fixture, &records[i]);
+        call_start(&records[i]);
     for (int i = 0; i < CONNECTIONS; i++)
-        fds[i] = accept_one(fixture);
+        fds[i] = accept_one();
     for (int i = 0; i < CALLS; i++) {
-        expect_request(fixture, fds[i % CONNECTIONS]);
+        expect_request(fds[i % CONNECTIONS]);
         say(fds[i % CONNECTIONS], OK_REPLY);
     }
     for (int i = 0; i < CALLS; i++)
         expect_answer(&records[i], 200, "ok");
-    assert_int_equal(stats_of(fixture).opened, CONNECTIONS);
+    assert_int_equal(stats_of().opened, CONNECTIONS);
     for (int i = 0; i < CONNECTIONS; i++)
         (void)close(fds[i]);
 }
 
 static void test_queue_is_bounded_and_in_order(void **state) {
-    struct fixture *fixture = *state;
     struct record records[4];
     int fd;
 
-    open_client(fixture, (struct http_client_options){.connections = 1, .queue = 2});
+    open_client((struct http_client_options){.connections = 1, .queue = 2});
     for (int i = 0; i < 4; i++)
-        call_start(fixture, &records[i]);
+        call_start(&records[i]);
     expect_error(&records[3], HTTP_CALL_NOT_SENT, "queue is full");
-    fd = accept_one(fixture);
+    fd = accept_one();
     for (int i = 0; i < 3; i++) {
-        expect_request(fixture, fd);
+        expect_request(fd);
         assert_int_equal(records[i].callbacks, 0);
         say_ok(&records[i], fd);
     }
@@ -124,53 +120,49 @@ static void test_queue_is_bounded_and_in_order(void **state) {
 static void test_calls_end_in_the_order_of_their_deadlines(void **state) {
     static const int64_t timeouts_ms[] = {300, 100, 500, 200, 400};
     static const unsigned in_order[] = {1, 3, 0, 4, 2};
-    struct fixture *fixture = *state;
     struct record records[5];
 
-    open_client(fixture, (struct http_client_options){.connections = 1});
+    open_client((struct http_client_options){.connections = 1});
     for (unsigned i = 0; i < 5; i++)
-        call_by(fixture, &records[i], "GET", timeouts_ms[i]); /* never answered */
-    WAIT_FOR(&fixture->loop, fixture->ended == 5);
+        call_by(&records[i], "GET", timeouts_ms[i]); /* never answered */
+    WAIT_FOR(&caller.loop, caller.ended == 5);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(records[in_order[i]].nth, i + 1);
 }
 
 static void test_last_used_connection_goes_first(void **state) {
-    struct fixture *fixture = *state;
     struct record first, second, third;
     int a, b;
 
-    a = call_and_accept(fixture, &first);
-    b = call_and_accept(fixture, &second);
+    a = call_and_accept(&first);
+    b = call_and_accept(&second);
     say_ok(&second, b);
     say_ok(&first, a);
-    call_start(fixture, &third);
-    expect_request(fixture, a);
+    call_start(&third);
+    expect_request(a);
     say_ok(&third, a);
     (void)close(a);
     (void)close(b);
 }
 
 static void test_idle_connection_is_dropped_when_the_server_closes_it(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
     for (int i = 0; i < 3; i++) {
-        call_start(fixture, &record);
+        call_start(&record);
         (void)close(accept_and_answer(&record));
-        WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+        WAIT_FOR(&caller.loop, stats_of().connections == 0);
     }
 }
 
 static void test_idle_connection_is_closed_in_time(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
     int fd;
 
-    open_client(fixture, (struct http_client_options){.idle_ms = 20});
-    call_start(fixture, &record);
+    open_client((struct http_client_options){.idle_ms = 20});
+    call_start(&record);
     fd = accept_and_answer(&record);
-    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+    WAIT_FOR(&caller.loop, stats_of().connections == 0);
     (void)close(fd);
 }
 
@@ -198,46 +190,42 @@ static const struct {
 };
 
 /* Answers one call with the wire text, cut in two at `split`. */
-static void answer_in_two(struct fixture *fixture, size_t which, size_t split) {
+static void answer_in_two(size_t which, size_t split) {
     struct record record;
     int fd;
 
-    call_by(fixture, &record, framings[which].method, PATIENCE_MS);
-    fd = accept_request(fixture);
-    say_in_two(fixture, fd, framings[which].wire, split);
+    call_by(&record, framings[which].method, PATIENCE_MS);
+    fd = accept_request();
+    say_in_two(fd, framings[which].wire, split);
     if (framings[which].closes)
         (void)close(fd);
     expect_answer(&record, framings[which].status, framings[which].reply);
-    assert_int_equal(stats_of(fixture).idle, framings[which].keeps);
+    assert_int_equal(stats_of().idle, framings[which].keeps);
     if (!framings[which].closes)
         (void)close(fd);
-    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+    WAIT_FOR(&caller.loop, stats_of().connections == 0);
 }
 
 static void test_replies_of_every_framing_split_at_every_byte(void **state) {
-    struct fixture *fixture = *state;
-
     for (size_t i = 0; i < sizeof framings / sizeof *framings; i++)
         for (size_t split = 1; split <= strlen(framings[i].wire); split++)
-            answer_in_two(fixture, i, split);
+            answer_in_two(i, split);
 }
 
 static void test_names_are_resolved_and_every_address_is_tried(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){.host = "localhost"});
-    call_start(fixture, &record);
+    open_client((struct http_client_options){.host = "localhost"});
+    call_start(&record);
     (void)close(accept_and_answer(&record));
 }
 
 static void test_unknown_name_is_not_sent(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){.host = "no-such-host.invalid",
-                                                      .connect_timeout_ms = PATIENCE_MS});
-    call_start(fixture, &record);
+    open_client((struct http_client_options){.host = "no-such-host.invalid",
+                                             .connect_timeout_ms = PATIENCE_MS});
+    call_start(&record);
     expect(&record, HTTP_CALL_NOT_SENT);
 }
 
@@ -246,7 +234,7 @@ static void reply_hello(struct http_exchange *exchange, void *data) {
 }
 
 static void on_server_closed(void *data) {
-    ((struct fixture *)data)->is_closed = true;
+    caller.is_closed = true;
 }
 
 struct awaiting {
@@ -272,28 +260,27 @@ static void await_hellos(void *arg) {
 
 static void test_fibers_await_answers_of_our_own_server(void **state) {
     static const struct http_route routes[] = {{"GET", "/", reply_hello}, {NULL, NULL, NULL}};
-    struct fixture *fixture = *state;
     struct awaiting awaiting[10] = {{0}};
     struct http_server *server;
 
     assert_int_equal(
-        http_server_open(&server, &fixture->loop, &(struct http_server_options){.routes = routes}),
+        http_server_open(&server, &caller.loop, &(struct http_server_options){.routes = routes}),
         0);
     assert_int_equal(http_server_listen(server, "127.0.0.1", 0), 0);
-    fixture->port = http_server_port(server);
-    open_client(fixture, (struct http_client_options){.connections = 3});
+    caller.port = http_server_port(server);
+    open_client((struct http_client_options){.connections = 3});
     for (int i = 0; i < 10; i++) {
-        awaiting[i].client = fixture->client;
+        awaiting[i].client = caller.client;
         assert_int_equal(fiber_start(await_hellos, &awaiting[i]), 0);
     }
     for (int i = 0; i < 10; i++) {
-        WAIT_FOR(&fixture->loop, awaiting[i].is_over);
+        WAIT_FOR(&caller.loop, awaiting[i].is_over);
         assert_int_equal(awaiting[i].answered, 20);
     }
-    close_client(fixture);
-    fixture->is_closed = false;
-    http_server_close(server, on_server_closed, fixture);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    close_client();
+    caller.is_closed = false;
+    http_server_close(server, on_server_closed, NULL);
+    WAIT_FOR(&caller.loop, caller.is_closed);
     fiber_cleanup();
 }
 

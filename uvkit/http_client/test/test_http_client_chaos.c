@@ -17,7 +17,6 @@ struct end {
 };
 
 struct chaos {
-    struct fixture *fixture;
     struct record *records; /* CALLS of them */
     char (*targets)[16];    /* "/<number>" */
     bool *has_arrived;      /* at the server, by number */
@@ -101,7 +100,7 @@ static void receive(struct chaos *chaos, struct end *end) {
 static void accept_into(struct chaos *chaos, struct end *end) {
     end->length = 0;
     end->text[0] = '\0';
-    end->fd = accept4(chaos->fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    end->fd = accept4(caller.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 static void serve(struct chaos *chaos) {
@@ -116,11 +115,9 @@ static void serve(struct chaos *chaos) {
 }
 
 static void on_ended_maybe_close(struct http_call *call) {
-    struct fixture *fixture = ((struct record *)call->data)->fixture;
-
     on_ended(call);
-    if (fixture->ended == close_after)
-        http_client_close(fixture->client, on_client_closed, fixture);
+    if (caller.ended == close_after)
+        http_client_close(caller.client, on_client_closed, NULL);
 }
 
 static void start_call(struct chaos *chaos) {
@@ -132,9 +129,8 @@ static void start_call(struct chaos *chaos) {
         .call = {.method = "GET",
                  .target = chaos->targets[number],
                  .deadline_ms = clock_now_ms() + (below(4) == 0 ? (int)below(10) : 100),
-                 .data = record},
-        .fixture = chaos->fixture};
-    http_call_start(chaos->fixture->client, &record->call, on_ended_maybe_close);
+                 .data = record}};
+    http_call_start(caller.client, &record->call, on_ended_maybe_close);
 }
 
 static void judge(struct chaos *chaos) {
@@ -153,26 +149,25 @@ static void judge(struct chaos *chaos) {
 }
 
 static void expect_client_unharmed(struct chaos *chaos) {
-    struct http_client_stats stats = stats_of(chaos->fixture);
+    struct http_client_stats stats = stats_of();
 
     assert_int_equal(stats.queued, 0);
     assert_int_equal(stats.in_flight, 0);
     assert_true(stats.connections <= CONNECTIONS);
 }
 
-static struct chaos *open_chaos(struct fixture *fixture) {
+static struct chaos *open_chaos(void) {
     struct chaos *chaos = calloc(1, sizeof *chaos);
 
     assert_non_null(chaos);
-    chaos->fixture = fixture;
     chaos->records = calloc(CALLS, sizeof *chaos->records);
     chaos->targets = calloc(CALLS, sizeof *chaos->targets);
     chaos->has_arrived = calloc(CALLS, sizeof *chaos->has_arrived);
     assert_true(chaos->records && chaos->targets && chaos->has_arrived);
     for (size_t i = 0; i < sizeof chaos->ends / sizeof *chaos->ends; i++)
         chaos->ends[i].fd = -1;
-    open_client(fixture, (struct http_client_options){
-                             .connections = CONNECTIONS, .queue = AT_ONCE / 2, .idle_ms = 20});
+    open_client((struct http_client_options){
+        .connections = CONNECTIONS, .queue = AT_ONCE / 2, .idle_ms = 20});
     return chaos;
 }
 
@@ -187,16 +182,14 @@ static void close_chaos(struct chaos *chaos) {
 }
 
 static void live(struct chaos *chaos) {
-    struct fixture *fixture = chaos->fixture;
-
-    wait_until(fixture, fixture->ended == CALLS) {
+    wait_until(caller.ended == CALLS) {
         for (int i = 0; i < 30; i++) {
             serve(chaos);
             if (chaos->is_short_of_memory)
                 fault_memory((int)below(8), 1 + (int)below(3));
-            if (chaos->started < CALLS && chaos->started - fixture->ended < AT_ONCE)
+            if (chaos->started < CALLS && chaos->started - caller.ended < AT_ONCE)
                 start_call(chaos);
-            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+            (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
             (void)fault_memory_end();
         }
     }
@@ -211,11 +204,11 @@ static void call_amid_chaos(struct chaos *chaos) {
 
 static void test_every_call_ends_once_with_its_own_answer(void **state) {
     seed = 1;
-    call_amid_chaos(open_chaos(*state));
+    call_amid_chaos(open_chaos());
 }
 
 static void test_every_call_ends_once_when_short_of_memory(void **state) {
-    struct chaos *chaos = open_chaos(*state);
+    struct chaos *chaos = open_chaos();
 
     seed = 3;
     chaos->is_short_of_memory = true;
@@ -223,55 +216,54 @@ static void test_every_call_ends_once_when_short_of_memory(void **state) {
 }
 
 static void test_client_may_close_amid_chaos(void **state) {
-    struct fixture *fixture = *state;
-    struct chaos *chaos = open_chaos(fixture);
+    struct chaos *chaos = open_chaos();
 
     seed = 2;
-    wait_until(fixture, chaos->started == CALLS) {
+    wait_until(chaos->started == CALLS) {
         for (int i = 0; i < 10; i++) {
             serve(chaos);
-            if (chaos->started < CALLS && chaos->started - fixture->ended < AT_ONCE)
+            if (chaos->started < CALLS && chaos->started - caller.ended < AT_ONCE)
                 start_call(chaos);
         }
     }
-    close_client(fixture);
-    assert_int_equal(fixture->ended, CALLS);
+    close_client();
+    assert_int_equal(caller.ended, CALLS);
     judge(chaos);
     close_chaos(chaos);
 }
 
 /* What the client connected and closed again, with requests that the next one makes, too. */
-static void turn_away(struct fixture *fixture) {
+static void turn_away(void) {
     int fd;
 
-    while ((fd = accept4(fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+    while ((fd = accept4(caller.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
         (void)close(fd);
 }
 
-static void close_in_callback(struct fixture *fixture) {
-    struct chaos *chaos = open_chaos(fixture);
+static void close_in_callback(void) {
+    struct chaos *chaos = open_chaos();
 
-    fixture->ended = 0;
-    fixture->is_closed = false;
-    wait_until(fixture, fixture->is_closed) {
-        for (int i = 0; i < 10 && fixture->client != NULL; i++) {
+    caller.ended = 0;
+    caller.is_closed = false;
+    wait_until(caller.is_closed) {
+        for (int i = 0; i < 10 && caller.client != NULL; i++) {
             serve(chaos);
-            if (chaos->started - fixture->ended < AT_ONCE)
+            if (chaos->started - caller.ended < AT_ONCE)
                 start_call(chaos);
-            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+            (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
         }
     }
-    assert_int_equal(fixture->ended, chaos->started);
+    assert_int_equal(caller.ended, chaos->started);
     for (unsigned i = 0; i < chaos->started; i++)
         assert_int_equal(chaos->records[i].callbacks, 1);
     close_chaos(chaos);
-    turn_away(fixture);
+    turn_away();
 }
 
 static void test_callback_may_close_the_client_amid_chaos(void **state) {
     seed = 4;
     for (close_after = 1; close_after < 200; close_after += 3)
-        close_in_callback(*state);
+        close_in_callback();
     close_after = 0;
 }
 

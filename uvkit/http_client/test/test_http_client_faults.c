@@ -10,21 +10,20 @@ static void run_out(struct record *record, enum http_call_outcome outcome, const
 }
 
 static void test_deadline_passed_before_the_start(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
-    call_by(fixture, &record, "GET", -1);
+    call_by(&record, "GET", -1);
     expect_error(&record, HTTP_CALL_NOT_SENT, "deadline");
-    assert_int_equal(stats_of(fixture).connections, 0);
+    assert_int_equal(stats_of().connections, 0);
 }
 
 /* A listener whose backlog is full does not answer: to connect takes for ever. */
-static void fill_backlog(struct fixture *fixture, int fds[3]) {
+static void fill_backlog(int fds[3]) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-    (void)close(fixture->listener);
-    listen_on(fixture, 0, 0);
-    address.sin_port = htons((uint16_t)fixture->port);
+    (void)close(caller.listener);
+    listen_on(0, 0);
+    address.sin_port = htons((uint16_t)caller.port);
     for (int i = 0; i < 3; i++) {
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         (void)connect(fds[i], (struct sockaddr *)&address, sizeof address);
@@ -37,50 +36,47 @@ static void close_all(int fds[3]) {
 }
 
 static void test_deadline_while_connecting(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
     int fds[3];
 
-    fill_backlog(fixture, fds);
-    open_client(fixture, (struct http_client_options){.connect_timeout_ms = PATIENCE_MS});
-    call_by(fixture, &record, "GET", 30);
+    fill_backlog(fds);
+    open_client((struct http_client_options){.connect_timeout_ms = PATIENCE_MS});
+    call_by(&record, "GET", 30);
     run_out(&record, HTTP_CALL_NOT_SENT, "deadline");
     close_all(fds);
 }
 
 static void test_connect_timeout_ends_the_calls_that_wait(void **state) {
-    struct fixture *fixture = *state;
     struct record records[5];
     int fds[3];
 
-    fill_backlog(fixture, fds);
-    open_client(fixture, (struct http_client_options){.connect_timeout_ms = 30, .connections = 2});
+    fill_backlog(fds);
+    open_client((struct http_client_options){.connect_timeout_ms = 30, .connections = 2});
     for (int i = 0; i < 5; i++)
-        call_start(fixture, &records[i]);
+        call_start(&records[i]);
     for (int i = 0; i < 5; i++)
         expect_error(&records[i], HTTP_CALL_NOT_SENT, "timed out");
-    assert_true(stats_of(fixture).connect_failures >= 2);
+    assert_true(stats_of().connect_failures >= 2);
     close_all(fds);
 }
 
 static void test_deadline_in_the_queue(void **state) {
-    struct fixture *fixture = *state;
     struct record first, second;
     int fd;
 
-    open_client(fixture, (struct http_client_options){.connections = 1});
-    fd = call_and_accept(fixture, &first);
-    call_by(fixture, &second, "GET", 20);
+    open_client((struct http_client_options){.connections = 1});
+    fd = call_and_accept(&first);
+    call_by(&second, "GET", 20);
     run_out(&second, HTTP_CALL_NOT_SENT, "deadline");
     say_ok(&first, fd);
     (void)close(fd);
 }
 
-static void expect_end(struct fixture *fixture, int fd) {
+static void expect_end(int fd) {
     char bytes[64];
     ssize_t got = -1;
 
-    wait_until(fixture, got == 0) {
+    wait_until(got == 0) {
         got = recv(fd, bytes, sizeof bytes, 0);
         assert_true(got <= 0);
     }
@@ -90,20 +86,19 @@ static void expect_end(struct fixture *fixture, int fd) {
 static void test_deadline_after_sending_closes_the_connection(void **state) {
     static const char *const parts[] = {"", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"};
     static const char *const errors[] = {"before the reply", "in the middle"};
-    struct fixture *fixture = *state;
     struct record late, next;
     int fd;
 
-    open_client(fixture, (struct http_client_options){.connections = 1});
+    open_client((struct http_client_options){.connections = 1});
     for (int i = 0; i < 2; i++) {
-        call_by(fixture, &late, "GET", 700);
-        fd = accept_request(fixture);
+        call_by(&late, "GET", 700);
+        fd = accept_request();
         say(fd, parts[i]);
-        call_start(fixture, &next);
+        call_start(&next);
         run_out(&late, HTTP_CALL_UNKNOWN, errors[i]);
-        expect_end(fixture, fd);
-        fd = accept_one(fixture); /* the one that waited gets a new connection */
-        expect_request(fixture, fd);
+        expect_end(fd);
+        fd = accept_one(); /* the one that waited gets a new connection */
+        expect_request(fd);
         say(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
         expect_answer(&next, 200, "ok");
         (void)close(fd);
@@ -111,22 +106,21 @@ static void test_deadline_after_sending_closes_the_connection(void **state) {
 }
 
 static void test_server_is_down_then_up_again(void **state) {
-    struct fixture *fixture = *state;
     struct record records[8];
-    int port = fixture->port, fd;
+    int port = caller.port, fd;
 
-    (void)close(fixture->listener);
-    open_client(fixture, (struct http_client_options){.connections = 3});
+    (void)close(caller.listener);
+    open_client((struct http_client_options){.connections = 3});
     for (int i = 0; i < 8; i++)
-        call_start(fixture, &records[i]);
+        call_start(&records[i]);
     for (int i = 0; i < 8; i++)
         expect_error(&records[i], HTTP_CALL_NOT_SENT, "refused");
-    assert_int_equal(stats_of(fixture).connections, 0);
-    assert_true(stats_of(fixture).connect_failures <= 8);
-    listen_on(fixture, port, 128);
-    call_start(fixture, &records[0]);
+    assert_int_equal(stats_of().connections, 0);
+    assert_true(stats_of().connect_failures <= 8);
+    listen_on(port, 128);
+    call_start(&records[0]);
     fd = accept_and_answer(&records[0]);
-    assert_int_equal(stats_of(fixture).connect_failures, 0);
+    assert_int_equal(stats_of().connect_failures, 0);
     (void)close(fd);
 }
 
@@ -143,11 +137,10 @@ static void test_server_closes_at_each_stage(void **state) {
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok", "in the middle", false},
         {"HTTP/1.1 100 Continue\r\n\r\n", "in the middle", false}};
     struct linger reset = {.l_onoff = 1};
-    struct fixture *fixture = *state;
     struct record record;
 
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        int fd = call_and_accept(fixture, &record);
+        int fd = call_and_accept(&record);
 
         say(fd, stages[i].part);
         if (stages[i].is_reset)
@@ -155,15 +148,15 @@ static void test_server_closes_at_each_stage(void **state) {
         (void)close(fd);
         expect_error(&record, HTTP_CALL_UNKNOWN, stages[i].error);
     }
-    assert_int_equal(stats_of(fixture).connections, 0);
+    assert_int_equal(stats_of().connections, 0);
 }
 
-static void end_a_connection(struct fixture *fixture, bool is_reset) {
+static void end_a_connection(bool is_reset) {
     struct linger linger = {.l_onoff = is_reset};
     struct record record;
     int fd;
 
-    call_start(fixture, &record);
+    call_start(&record);
     fd = accept_and_answer(&record);
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
     (void)close(fd);
@@ -171,12 +164,11 @@ static void end_a_connection(struct fixture *fixture, bool is_reset) {
 
 /* The loop has not run since, so that the client has to look before it writes. */
 static void test_call_on_a_connection_that_was_just_ended_gets_another(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
     for (int is_reset = 0; is_reset <= 1; is_reset++) {
-        end_a_connection(fixture, is_reset);
-        call_start(fixture, &record);
+        end_a_connection(is_reset);
+        call_start(&record);
         (void)close(accept_and_answer(&record));
     }
 }
@@ -205,12 +197,11 @@ static void test_bad_replies_are_unknown(void **state) {
         "HTTP/1.1 200 OK\r\n\r\nabcdefghijk",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
         "GET / HTTP/1.1\r\n\r\n"};
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){.reply_limit = 10});
+    open_client((struct http_client_options){.reply_limit = 10});
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        int fd = call_and_accept(fixture, &record);
+        int fd = call_and_accept(&record);
 
         say(fd, bad[i]);
         expect(&record, HTTP_CALL_UNKNOWN);
@@ -219,13 +210,12 @@ static void test_bad_replies_are_unknown(void **state) {
 }
 
 static void test_connection_that_says_more_than_asked_is_not_used_again(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
-    int fd = call_and_accept(fixture, &record);
+    int fd = call_and_accept(&record);
 
     say(fd, OK_REPLY OK_REPLY);
     expect_answer(&record, 200, "ok");
-    assert_int_equal(stats_of(fixture).connections, 0);
+    assert_int_equal(stats_of().connections, 0);
     (void)close(fd);
 }
 
@@ -245,46 +235,44 @@ static void test_bad_requests_are_not_sent(void **state) {
                                          {"GET", "/", "A : b\r\n"},
                                          {"GET", "/", "A: b\r\n\r\n"},
                                          {"GET", "/", "A: \rb\r\n"}};
-    struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct record record;
 
-        call_prepare(fixture, &record);
+        call_prepare(&record);
         record.call.method = bad[i][0];
         record.call.target = bad[i][1];
         record.call.headers = bad[i][2];
-        http_call_start(fixture->client, &record.call, on_ended);
+        http_call_start(caller.client, &record.call, on_ended);
         expect_error(&record, HTTP_CALL_NOT_SENT, "bad ");
     }
-    assert_int_equal(stats_of(fixture).connections, 0);
+    assert_int_equal(stats_of().connections, 0);
 }
 
 /* A body that no socket buffer takes at once, then an early answer, a deadline, or all of it. */
 static void test_large_body_is_written_in_pieces(void **state) {
     enum { BYTES = 32 * 1024 * 1024 };
-    struct fixture *fixture = *state;
     char *body = calloc(1, BYTES), *bytes = malloc(1024 * 1024);
     size_t total = 0;
 
     assert_true(body != NULL && bytes != NULL);
-    open_client(fixture, (struct http_client_options){0});
+    open_client((struct http_client_options){0});
     for (int way = 0; way < 3; way++) {
         struct record record;
         int fd;
 
-        call_prepare(fixture, &record);
+        call_prepare(&record);
         record.call.method = "POST";
         record.call.body = body;
         record.call.body_length = BYTES;
         if (way == 1)
             record.call.deadline_ms = clock_now_ms() + 1000;
-        http_call_start(fixture->client, &record.call, on_ended);
-        fd = accept_one(fixture);
+        http_call_start(caller.client, &record.call, on_ended);
+        fd = accept_one();
         if (way == 0)
             say(fd, "HTTP/1.1 413 Too large\r\nContent-Length: 0\r\n\r\n");
         if (way == 2) {
-            wait_until(fixture, total > BYTES) {
+            wait_until(total > BYTES) {
                 ssize_t got = recv(fd, bytes, 1024 * 1024, 0);
 
                 total += got > 0 ? (size_t)got : 0;
@@ -292,53 +280,52 @@ static void test_large_body_is_written_in_pieces(void **state) {
             say(fd, OK_REPLY);
         }
         expect(&record, way == 1 ? HTTP_CALL_UNKNOWN : HTTP_CALL_ANSWERED);
-        assert_int_equal(stats_of(fixture).idle, way == 2);
+        assert_int_equal(stats_of().idle, way == 2);
         (void)close(fd);
     }
     free(bytes);
     free(body);
 }
 
-static void close_after(struct fixture *fixture, int stage) {
+static void close_after(int stage) {
     struct record records[3];
     int fd = -1;
 
-    open_client(fixture, (struct http_client_options){.connections = 1});
+    open_client((struct http_client_options){.connections = 1});
     for (int i = 0; i < 3 && stage > 0; i++)
-        call_start(fixture, &records[i]);
+        call_start(&records[i]);
     if (stage > 1)
-        fd = accept_one(fixture);
+        fd = accept_one();
     if (stage > 2)
-        expect_request(fixture, fd);
+        expect_request(fd);
     if (stage > 3)
         say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
     for (int i = 0; i < 5 && stage > 3; i++)
-        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-    http_client_close(fixture->client, on_client_closed, fixture);
-    http_client_close(fixture->client, on_client_closed, fixture); /* nothing more happens */
-    fixture->is_closed = false;
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+        (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
+    http_client_close(caller.client, on_client_closed, NULL);
+    http_client_close(caller.client, on_client_closed, NULL); /* nothing more happens */
+    caller.is_closed = false;
+    WAIT_FOR(&caller.loop, caller.is_closed);
     for (int i = 0; i < 3 && stage > 0; i++)
         expect(&records[i], i == 0 && stage > 2 ? HTTP_CALL_UNKNOWN : HTTP_CALL_NOT_SENT);
     if (fd >= 0)
         (void)close(fd);
     else if (stage == 1)
-        (void)close(accept_one(fixture));
+        (void)close(accept_one());
 }
 
 static void test_client_closes_at_each_stage(void **state) {
     for (int stage = 0; stage < 5; stage++)
         if (stage != 2) /* there the request may have left or not */
-            close_after(*state, stage);
+            close_after(stage);
 }
 
 static void test_client_closes_while_a_name_is_resolved(void **state) {
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_client(fixture, (struct http_client_options){.host = "localhost"});
-    call_start(fixture, &record);
-    close_client(fixture);
+    open_client((struct http_client_options){.host = "localhost"});
+    call_start(&record);
+    close_client();
     expect_error(&record, HTTP_CALL_NOT_SENT, "closing");
 }
 
@@ -346,42 +333,40 @@ static void on_ended_close(struct http_call *call) {
     struct record *record = call->data;
 
     on_ended(call);
-    http_client_close(record->fixture->client, on_client_closed, record->fixture);
-    http_call_start(record->fixture->client, &(record + 1)->call, on_ended);
+    http_client_close(caller.client, on_client_closed, NULL);
+    http_call_start(caller.client, &(record + 1)->call, on_ended);
 }
 
 static void test_callback_may_close_and_call_again(void **state) {
-    struct fixture *fixture = *state;
-    struct record records[2] = {{.fixture = fixture}, {.fixture = fixture}};
+    struct record records[2] = {{.callbacks = 0}};
 
     for (int i = 0; i < 2; i++)
         records[i].call = (struct http_call){
             .method = "GET", .target = "/", .deadline_ms = 0, .data = &records[i]};
-    open_client(fixture, (struct http_client_options){0});
-    http_call_start(fixture->client, &records[0].call, on_ended_close);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    open_client((struct http_client_options){0});
+    http_call_start(caller.client, &records[0].call, on_ended_close);
+    WAIT_FOR(&caller.loop, caller.is_closed);
     expect(&records[0], HTTP_CALL_NOT_SENT);
     expect_error(&records[1], HTTP_CALL_NOT_SENT, "closing");
 }
 
 static void call_once(void *arg) {
-    struct fixture *fixture = arg;
-    struct http_client_options options = {.host = "localhost", .port = fixture->port};
+    struct http_client_options options = {.host = "localhost", .port = caller.port};
     struct record record;
     int fd = -1;
 
-    if (http_client_open(&fixture->client, &fixture->loop, &options) != 0)
+    if (http_client_open(&caller.client, &caller.loop, &options) != 0)
         return;
-    call_start(fixture, &record);
-    wait_until(fixture, record.callbacks > 0) {
+    call_start(&record);
+    wait_until(record.callbacks > 0) {
         char bytes[256];
 
         if (fd < 0)
-            fd = accept4(fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            fd = accept4(caller.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         else if (recv(fd, bytes, sizeof bytes, 0) > 0)
             say(fd, OK_REPLY);
     }
-    close_client(fixture);
+    close_client();
     if (fd >= 0)
         (void)close(fd);
 }

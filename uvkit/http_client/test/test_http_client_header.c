@@ -1,25 +1,24 @@
 /* The one header of a reply that a call can ask to keep. */
 #include "http_client_fixture.h"
 
-static void ask(struct fixture *fixture, struct record *record, const char *want_header) {
-    call_prepare(fixture, record);
+static void ask(struct record *record, const char *want_header) {
+    call_prepare(record);
     record->call.want_header = want_header;
-    http_call_start(fixture->client, &record->call, on_ended);
+    http_call_start(caller.client, &record->call, on_ended);
 }
 
 /* Answer one call with `wire`, cut in two at `split`, and hold what was kept against `expected`. */
-static void expect_kept(struct fixture *fixture, const char *wire, size_t split,
-                        const char *expected) {
+static void expect_kept(const char *wire, size_t split, const char *expected) {
     struct record record;
     int fd;
 
-    ask(fixture, &record, "Server-Timing");
-    fd = accept_request(fixture);
-    say_in_two(fixture, fd, wire, split);
+    ask(&record, "Server-Timing");
+    fd = accept_request();
+    say_in_two(fd, wire, split);
     expect_answer(&record, 200, "ok");
     assert_string_equal(record.call.header, expected);
     (void)close(fd);
-    WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+    WAIT_FOR(&caller.loop, stats_of().connections == 0);
 }
 
 #define REPLY(headers) "HTTP/1.1 200 OK\r\n" headers "Content-Length: 2\r\n\r\nok"
@@ -42,62 +41,57 @@ static const struct {
 };
 
 static void test_wanted_header_is_kept_wherever_it_is_split(void **state) {
-    struct fixture *fixture = *state;
-
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
         for (size_t split = 1; split <= strlen(replies[i].wire); split++)
-            expect_kept(fixture, replies[i].wire, split, replies[i].kept);
+            expect_kept(replies[i].wire, split, replies[i].kept);
 }
 
 /* Hold what is kept of the header lines against the start of `value`. */
-static void expect_start(struct fixture *fixture, const char *lines, const char *value) {
+static void expect_start(const char *lines, const char *value) {
     char wire[2048], kept[HTTP_CALL_HEADER_BYTES] = "";
 
     assert_true(snprintf(wire, sizeof wire, "HTTP/1.1 200 OK\r\n%sContent-Length: 2\r\n\r\nok",
                          lines) < (int)sizeof wire);
-    expect_kept(fixture, wire, 40, strncat(kept, value, sizeof kept - 1));
+    expect_kept(wire, 40, strncat(kept, value, sizeof kept - 1));
 }
 
 /* A value of `length` letters, once in one header and once with another after it. */
-static void expect_cut(struct fixture *fixture, size_t length) {
+static void expect_cut(size_t length) {
     char lines[1200], value[1024];
 
     memset(value, 'v', length);
     value[length] = '\0';
     assert_true(snprintf(lines, sizeof lines, "Server-Timing: %s\r\n", value) > 0);
-    expect_start(fixture, lines, value);
+    expect_start(lines, value);
     strcat(lines, "Server-Timing: w\r\n");
-    expect_start(fixture, lines, strcat(value, ", w"));
+    expect_start(lines, strcat(value, ", w"));
 }
 
 static void test_long_header_is_cut(void **state) {
-    struct fixture *fixture = *state;
-
     for (size_t length = HTTP_CALL_HEADER_BYTES - 6; length < HTTP_CALL_HEADER_BYTES + 6; length++)
-        expect_cut(fixture, length);
-    expect_cut(fixture, 900);
+        expect_cut(length);
+    expect_cut(900);
 }
 
 /* The same call once more, for another header, answered with `wire` on the same connection. */
 static void ask_again(struct record *record, int fd, const char *want_header, const char *wire) {
     record->callbacks = 0;
     record->call.want_header = want_header;
-    http_call_start(record->fixture->client, &record->call, on_ended);
-    expect_request(record->fixture, fd);
+    http_call_start(caller.client, &record->call, on_ended);
+    expect_request(fd);
     say(fd, wire);
 }
 
 static void test_no_header_is_kept_unasked_nor_from_the_call_before(void **state) {
     static const char *const others[] = {NULL, "X-Other"};
-    struct fixture *fixture = *state;
     struct record record;
     int fd = -1;
 
-    open_client(fixture, (struct http_client_options){.connections = 1});
+    open_client((struct http_client_options){.connections = 1});
     for (size_t i = 0; i < 2; i++) {
-        ask(fixture, &record, "Server-Timing");
+        ask(&record, "Server-Timing");
         if (i == 0)
-            fd = accept_request(fixture);
+            fd = accept_request();
         say(fd, replies[0].wire);
         expect_answer(&record, 200, "ok");
         assert_string_equal(record.call.header, "a;dur=1");
@@ -112,14 +106,13 @@ static void test_header_of_a_reply_that_breaks_off_is_not_kept(void **state) {
     static const char *const starts[] = {
         "HTTP/1.1 200 OK\r\nServer-Timing: a;dur=1",
         "HTTP/1.1 200 OK\r\nServer-Timing: a;dur=12\r\nContent-Length: 2\r\n\r\no"};
-    struct fixture *fixture = *state;
     struct record record;
 
     for (size_t i = 0; i < 2; i++) {
         int fd;
 
-        ask(fixture, &record, "Server-Timing");
-        fd = accept_request(fixture);
+        ask(&record, "Server-Timing");
+        fd = accept_request();
         say(fd, starts[i]);
         (void)close(fd);
         expect_error(&record, HTTP_CALL_UNKNOWN, "in the middle");

@@ -7,45 +7,40 @@ static int tear_down(void **state) {
     return http_client_tear_down(state);
 }
 
-static void open_by_name(struct fixture *fixture, const char *const *addresses,
-                         uint64_t timeout_ms) {
+static void open_by_name(const char *const *addresses, uint64_t timeout_ms) {
     names_lead_to(addresses);
-    open_client(fixture, (struct http_client_options){.host = "shop.example",
-                                                      .connections = 1,
-                                                      .connect_timeout_ms = timeout_ms});
+    open_client((struct http_client_options){
+        .host = "shop.example", .connections = 1, .connect_timeout_ms = timeout_ms});
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_by_name(fixture, addresses, 0);
-    call_start(fixture, &record);
+    open_by_name(addresses, 0);
+    call_start(&record);
     (void)close(accept_and_answer(&record));
 }
 
 /* An address of IPv6 on a machine without IPv6. */
 static void test_an_address_without_a_way_to_it_is_passed_over(void **state) {
     static const char *const addresses[] = {"255.255.255.255", "::1", "127.0.0.1", NULL};
-    struct fixture *fixture = *state;
     struct record record;
 
-    open_by_name(fixture, addresses, 0);
-    call_start(fixture, &record);
+    open_by_name(addresses, 0);
+    call_start(&record);
     (void)close(accept_and_answer(&record));
 }
 
 /* It has a minute to connect, and the test has less. */
 static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
-    struct fixture *fixture = *state;
     struct silent silent;
     struct record record;
 
-    silent_start(&silent, "::1", fixture->port);
-    open_by_name(fixture, addresses, 60000);
-    call_start(fixture, &record);
+    silent_start(&silent, "::1", caller.port);
+    open_by_name(addresses, 60000);
+    call_start(&record);
     (void)close(accept_and_answer(&record));
     silent_stop(&silent);
 }
@@ -54,45 +49,42 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
  * and then somebody does. */
 static void test_the_address_that_answered_is_tried_first(void **state) {
     static const char *const addresses[] = {"127.0.0.2", "127.0.0.1", NULL};
-    struct fixture *fixture = *state;
     struct silent first;
     struct record record;
 
-    open_by_name(fixture, addresses, 60000);
+    open_by_name(addresses, 60000);
     for (int i = 0; i < 2; i++) {
-        call_start(fixture, &record);
+        call_start(&record);
         (void)close(accept_and_answer(&record));
-        WAIT_FOR(&fixture->loop, stats_of(fixture).connections == 0);
+        WAIT_FOR(&caller.loop, stats_of().connections == 0);
         if (i == 0)
-            silent_start(&first, "127.0.0.2", fixture->port);
+            silent_start(&first, "127.0.0.2", caller.port);
     }
-    assert_int_equal(stats_of(fixture).opened, 2);
+    assert_int_equal(stats_of().opened, 2);
     silent_stop(&first);
 }
 
 static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
-    struct fixture *fixture = *state;
     struct record record;
     char expected[64];
 
-    open_by_name(fixture, addresses, 60000);
-    call_start(fixture, &record);
-    (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: connection refused", fixture->port);
+    open_by_name(addresses, 60000);
+    call_start(&record);
+    (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: connection refused", caller.port);
     expect_error(&record, HTTP_CALL_NOT_SENT, expected);
-    assert_int_equal(stats_of(fixture).connect_failures, 1);
+    assert_int_equal(stats_of().connect_failures, 1);
 }
 
 static void test_silent_addresses_end_with_the_time_to_connect(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
-    struct fixture *fixture = *state;
     struct silent silent[2];
     struct record record;
 
     for (int i = 0; i < 2; i++)
-        silent_start(&silent[i], addresses[i], fixture->port);
-    open_by_name(fixture, addresses, 50);
-    call_start(fixture, &record);
+        silent_start(&silent[i], addresses[i], caller.port);
+    open_by_name(addresses, 50);
+    call_start(&record);
     expect_error(&record, HTTP_CALL_NOT_SENT, "connection timed out");
     for (int i = 0; i < 2; i++)
         silent_stop(&silent[i]);
@@ -100,15 +92,14 @@ static void test_silent_addresses_end_with_the_time_to_connect(void **state) {
 
 static void test_a_client_closes_between_two_addresses(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.3", NULL};
-    struct fixture *fixture = *state;
     struct record record;
 
     for (int turns = 0; turns < 8; turns++) {
-        open_by_name(fixture, addresses, 60000);
-        call_start(fixture, &record);
+        open_by_name(addresses, 60000);
+        call_start(&record);
         for (int i = 0; i < turns; i++)
-            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
-        close_client(fixture);
+            (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
+        close_client();
         expect(&record, HTTP_CALL_NOT_SENT);
     }
 }
