@@ -41,6 +41,13 @@ void assert_answer(struct answer *answer, enum redis_status status, const char *
         assert_string_equal(answer->text, text);
 }
 
+void ask_redis(const char *words, enum redis_status status, const char *text) {
+    struct answer answer;
+
+    start(&answer, 10000, words);
+    assert_answer(&answer, status, text);
+}
+
 int64_t connection_id(void) {
     struct answer answer;
 

@@ -18,6 +18,8 @@ extern int answers;
 void on_answer(struct redis_call *call, const redisReply *reply);
 /* Start `words`, separated by spaces; the callback does not come inside. */
 void start(struct answer *answer, int64_t within_ms, const char *words);
+/* The same, and wait for its answer. */
+void ask_redis(const char *words, enum redis_status status, const char *text);
 void assert_answer(struct answer *answer, enum redis_status status, const char *text);
 
 /* The server's number for the connection that commands go over: another one after a reconnect. */

@@ -1,11 +1,15 @@
 /* A client of Redis on a loop, and an administrator beside it. */
 #include "redis_fixture.h"
 
+#include "log.h"
+
 uv_loop_t loop;
 struct redis *redis;
 struct redis_address server;
 bool is_closed;
 char client_name[32];
+struct fault_proxy *proxy;
+struct own_redis own;
 
 static redisContext *admin; /* blocking */
 
@@ -57,6 +61,9 @@ void close_redis(void) {
 int redis_tear_down(void **state) {
     if (redis != NULL)
         close_redis();
+    if (proxy != NULL)
+        fault_proxy_close(proxy);
+    proxy = NULL;
     redisFree(admin);
     redis_address_free(&server);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
@@ -73,4 +80,39 @@ void open_redis_at(const char *url) {
 void open_redis(void) {
     open_redis_at(redis_url());
     WAIT_FOR(&loop, redis->connection.is_up);
+}
+
+int redis_set_up_open(void **state) {
+    int status = redis_set_up(state);
+
+    if (status == 0)
+        open_redis();
+    return status;
+}
+
+int redis_set_up_far(void **state) {
+    int status = redis_set_up(state);
+
+    if (status != 0)
+        return status;
+    proxy = fault_proxy_open_url(&loop, redis_url());
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
+    WAIT_FOR(&loop, redis->connection.is_up);
+    return 0;
+}
+
+int redis_set_up_own(void **state) {
+    own_redis_start(&own);
+    log_init("test", LOG_INFO);
+    said_start();
+    return redis_set_up(state);
+}
+
+int redis_tear_down_own(void **state) {
+    int status = redis_tear_down(state);
+
+    said_stop();
+    own_redis_stop(&own);
+    return status;
 }

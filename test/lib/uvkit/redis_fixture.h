@@ -4,8 +4,10 @@
 
 #include "clock.h"
 #include "fault_proxy.h"
+#include "own_redis.h"
 #include "redis_admin.h"
 #include "redis_internal.h"
+#include "said.h"
 #include "test.h"
 #include "wait.h"
 
@@ -20,8 +22,19 @@ extern struct redis_address server;
 extern bool is_closed;
 extern char client_name[32];
 
+extern struct fault_proxy *proxy; /* or NULL */
+extern struct own_redis own;
+
 int redis_set_up(void **state);
+int redis_set_up_open(void **state); /* with a client that is up */
+int redis_set_up_far(void **state);  /* with a proxy before the server, and a client through it */
 int redis_tear_down(void **state);
+/* With a server of its own, and with what is logged kept (said.h). */
+int redis_set_up_own(void **state);
+int redis_tear_down_own(void **state);
+#define TEST_OPEN(test) cmocka_unit_test_setup_teardown(test, redis_set_up_open, redis_tear_down)
+#define TEST_FAR(test)  cmocka_unit_test_setup_teardown(test, redis_set_up_far, redis_tear_down)
+#define TEST_OWN(test)  cmocka_unit_test_setup_teardown(test, redis_set_up_own, redis_tear_down_own)
 
 void open_redis(void); /* and wait until it is up */
 void open_redis_at(const char *url);

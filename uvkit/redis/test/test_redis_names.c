@@ -1,31 +1,23 @@
 /* A name with several addresses: each one is tried. What a server says before it closes is told. */
 #include "names.h"
-#include "own_redis.h"
 #include "redis_answer.h"
-#include "said.h"
-
-#include "log.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-static struct own_redis own; /* on 127.0.0.1 */
 static char by_name[64];
 
 static int set_up(void **state) {
-    own_redis_start(&own);
+    int status = redis_set_up_own(state);
+
     (void)snprintf(by_name, sizeof by_name, "redis://shop.example%s", strrchr(own.url, ':'));
-    log_init("test", LOG_INFO);
-    said_start();
-    return redis_set_up(state);
+    return status;
 }
 
 static int tear_down(void **state) {
-    int status = redis_tear_down(state);
+    int status = redis_tear_down_own(state);
 
     names_lead_to(NULL);
-    said_stop();
-    own_redis_stop(&own);
     return status;
 }
 
@@ -44,10 +36,7 @@ static void open_patiently(void) {
 }
 
 static void expect_echo(void) {
-    struct answer answer;
-
-    start(&answer, PATIENCE_MS, "ECHO me");
-    assert_answer(&answer, REDIS_IS_OK, "me");
+    ask_redis("ECHO me", REDIS_IS_OK, "me");
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {

@@ -3,28 +3,22 @@
 #include "redis_answer.h"
 
 static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
-    struct answer cut, after;
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
+    struct answer cut;
 
-    fault_proxy_listen(proxy);
-    open_redis_at(proxy->url);
-    WAIT_FOR(&loop, redis->connection.is_up);
     start(&cut, 10000, "BLPOP test:nothing 5");
     for (int i = 0; i < 5; i++)
         (void)uv_run(&loop, UV_RUN_NOWAIT);
     kill_clients("normal");
     assert_answer(&cut, REDIS_IS_UNKNOWN, NULL);
-    start(&after, 10000, "ECHO again");
-    assert_answer(&after, REDIS_IS_OK, "again");
+    ask_redis("ECHO again", REDIS_IS_OK, "again");
     assert_int_equal(cut.times, 1);
     assert_int_equal(proxy->clients, 2);
-    fault_proxy_close(proxy);
 }
 
 static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) {
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer early, patient;
 
+    proxy = fault_proxy_open_url(&loop, redis_url());
     open_redis_at(proxy->url);
     start(&early, 50, "ECHO early");
     start(&patient, 10000, "ECHO patient");
@@ -33,14 +27,14 @@ static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) 
     assert_false(redis->connection.is_up);
     fault_proxy_listen(proxy);
     assert_answer(&patient, REDIS_IS_OK, "patient");
-    fault_proxy_close(proxy);
 }
 
 static void test_a_server_that_never_greets_is_tried_again(void **state) {
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer answer;
-    struct redis_options options = {.url = proxy->url, .connect_timeout_ms = 50};
+    struct redis_options options = {.connect_timeout_ms = 50};
 
+    proxy = fault_proxy_open_url(&loop, redis_url());
+    options.url = proxy->url;
     fault_proxy_listen(proxy);
     fault_proxy_set(proxy, PROXY_HOLDS);
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
@@ -49,16 +43,11 @@ static void test_a_server_that_never_greets_is_tried_again(void **state) {
     assert_false(redis->connection.is_up);
     fault_proxy_set(proxy, PROXY_PASSES);
     assert_answer(&answer, REDIS_IS_OK, "me");
-    fault_proxy_close(proxy);
 }
 
 static void test_a_server_that_falls_silent_is_connected_to_again(void **state) {
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
-    struct answer lost, long_lost, found;
+    struct answer lost, long_lost;
 
-    fault_proxy_listen(proxy);
-    open_redis_at(proxy->url);
-    WAIT_FOR(&loop, redis->connection.is_up);
     fault_proxy_set(proxy, PROXY_HOLDS);
     start(&lost, 50, "ECHO lost");
     start(&long_lost, 60000, "ECHO lost");
@@ -66,16 +55,13 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
     assert_true(redis->connection.is_up);
     assert_answer(&long_lost, REDIS_IS_UNKNOWN, "no answer to anything");
     fault_proxy_set(proxy, PROXY_PASSES);
-    start(&found, 10000, "ECHO found");
-    assert_answer(&found, REDIS_IS_OK, "found");
-    fault_proxy_close(proxy);
+    ask_redis("ECHO found", REDIS_IS_OK, "found");
 }
 
 static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state) {
     struct answer answer;
     int64_t id;
 
-    open_redis();
     id = connection_id();
     start(&answer, 60000, "ECHO me");
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
@@ -87,7 +73,6 @@ static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state
 static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) {
     struct answer first, second;
 
-    open_redis();
     start(&first, 100, "ECHO 1");
     start(&second, 100, "ECHO 2");
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
@@ -148,7 +133,6 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
 /* Reconnects after a failed allocation, so it always comes through once open. */
 static void use_all(void *arg) {
     struct redis_options options = {.url = redis_url(), .name = "test"};
-    struct answer answer;
     int status = redis_open(&redis, &loop, &options);
 
     if (status != 0) {
@@ -156,8 +140,7 @@ static void use_all(void *arg) {
         redis = NULL;
         return;
     }
-    start(&answer, 5000, "ECHO me");
-    assert_answer(&answer, REDIS_IS_OK, "me");
+    ask_redis("ECHO me", REDIS_IS_OK, "me");
     close_redis();
 }
 
@@ -169,12 +152,12 @@ static void test_a_failed_allocation_is_survived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_broken_connection_leaves_unknown_and_recovers),
+        TEST_FAR(test_a_broken_connection_leaves_unknown_and_recovers),
         TEST(test_commands_wait_for_a_server_that_is_not_there_yet),
         TEST(test_a_server_that_never_greets_is_tried_again),
-        TEST(test_a_server_that_falls_silent_is_connected_to_again),
-        TEST(test_a_pause_of_this_process_is_not_the_servers_silence),
-        TEST(test_an_answer_that_came_in_time_counts_after_a_pause),
+        TEST_FAR(test_a_server_that_falls_silent_is_connected_to_again),
+        TEST_OPEN(test_a_pause_of_this_process_is_not_the_servers_silence),
+        TEST_OPEN(test_an_answer_that_came_in_time_counts_after_a_pause),
         TEST(test_a_wrong_password_counts_as_down),
         TEST(test_expired_commands_make_room_while_there_is_no_connection),
         TEST(test_close_ends_every_command_once_at_every_stage),

@@ -3,11 +3,7 @@
  */
 #include "own_folder.h"
 #include "own_port.h"
-#include "own_redis.h"
 #include "redis_answer.h"
-#include "said.h"
-
-#include "log.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -15,23 +11,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #endif
-
-static struct own_redis own;
-
-static int set_up(void **state) {
-    own_redis_start(&own);
-    log_init("test", LOG_INFO);
-    said_start();
-    return redis_set_up(state);
-}
-
-static int tear_down(void **state) {
-    int status = redis_tear_down(state);
-
-    said_stop();
-    own_redis_stop(&own);
-    return status;
-}
 
 /* A master that became a replica: the next connection may find the one that took over. All that was
  * sent is answered first. */
@@ -76,15 +55,13 @@ static void test_a_replica_without_its_primary_is_connected_to_again(void **stat
 }
 
 static void test_a_server_that_stays_a_replica_is_not_told_of_each_time(void **state) {
-    struct answer answer;
     int64_t first, last;
 
     open_redis_at(own.url);
     own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
     first = connection_id();
     for (int i = 0; i < 6; i++) {
-        start(&answer, 10000, "SET key value");
-        assert_answer(&answer, REDIS_IS_REJECTED, NULL);
+        ask_redis("SET key value", REDIS_IS_REJECTED, NULL);
     }
     last = connection_id();
     assert_true(last > first);
@@ -93,11 +70,8 @@ static void test_a_server_that_stays_a_replica_is_not_told_of_each_time(void **s
 }
 
 static void test_what_the_server_repeats_of_a_command_is_cut(void **state) {
-    struct answer answer;
-
     open_redis_at(own.url);
-    start(&answer, 10000, "NOSUCHTHING secret");
-    assert_answer(&answer, REDIS_IS_REJECTED, "ERR unknown command 'NOSUCHTHING'");
+    ask_redis("NOSUCHTHING secret", REDIS_IS_REJECTED, "ERR unknown command 'NOSUCHTHING'");
 }
 
 static int messages;
@@ -110,7 +84,6 @@ static void on_message(struct redis_subscription *subscription, const char *mess
 static void test_a_subscription_that_is_refused_is_left_for_a_while(void **state) {
     struct redis_subscription subscription = {.channel = "news", .on_message = on_message};
     struct redis_connection *connection;
-    struct answer answer;
 
     own_redis_do(&own, "ACL SETUSER default resetchannels");
     open_redis_at(own.url);
@@ -119,8 +92,7 @@ static void test_a_subscription_that_is_refused_is_left_for_a_while(void **state
     for (int i = 0; i < 3; i++) { /* each of them told to, at once */
         WAIT_FOR(&loop, said("NOPERM") > 0 && connection->watcher == NULL);
         assert_true(uv_timer_get_due_in(&connection->timer) > 10000);
-        start(&answer, 10000, "ECHO me");
-        assert_answer(&answer, REDIS_IS_OK, "me");
+        ask_redis("ECHO me", REDIS_IS_OK, "me");
         assert_int_equal(said("redis refuses subscriptions"), 1);
         assert_int_equal(said("is up") + said("is down"), 0);
         connection->timer.timer_cb(&connection->timer);
@@ -199,8 +171,7 @@ static void test_the_name_leads_to_the_new_primary(void **state) {
     own_redis_do(&own, "REPLICAOF 127.0.0.1 %d", other.port);
     start(&answer, 10000, "SET key value");
     assert_answer(&answer, REDIS_IS_REJECTED, NULL);
-    start(&answer, 10000, "SET key value");
-    assert_answer(&answer, REDIS_IS_OK, "OK");
+    ask_redis("SET key value", REDIS_IS_OK, "OK");
     assert_int_equal(own_redis_do(&other, "EXISTS key"), 1);
     WAIT_FOR(&loop, counts[0] == 2);
     assert_int_equal(own_redis_do(&other, "PUBLISH news hello"), 1);
@@ -235,14 +206,12 @@ static void test_denied_channels_do_not_reconnect_endlessly(void **state) {
 }
 
 static void test_a_user_of_the_acl_logs_in(void **state) {
-    struct answer answer;
     char url[128];
 
     own_redis_do(&own, "ACL SETUSER an@na on >se:cret ~* +@all");
     (void)snprintf(url, sizeof url, "redis://an%%40na:se%%3acret@127.0.0.1:%d", own.port);
     open_redis_at(url);
-    start(&answer, 10000, "ACL WHOAMI");
-    assert_answer(&answer, REDIS_IS_OK, "an@na");
+    ask_redis("ACL WHOAMI", REDIS_IS_OK, "an@na");
     close_redis();
 
     (void)snprintf(url, sizeof url, "redis://an%%40na:wrong@127.0.0.1:%d", own.port);
@@ -298,19 +267,16 @@ static int serve_tls(const char *folder) {
 
 /* OpenSSL's errors belong to the thread. */
 static void test_an_error_of_another_user_of_tls_is_not_ours(void **state) {
-    struct answer answer;
     char folder[64], url[64];
 
     own_folder_make(folder, sizeof folder, "own-tls");
     (void)snprintf(url, sizeof url, "rediss://127.0.0.1:%d", serve_tls(folder));
     open_redis_at(url);
-    start(&answer, 10000, "PING");
-    assert_answer(&answer, REDIS_IS_OK, "PONG");
+    ask_redis("PING", REDIS_IS_OK, "PONG");
     ERR_raise(ERR_LIB_SSL, SSL_R_BAD_SIGNATURE);
     redis_connection_read(&redis->connection);
     assert_int_equal(said("redis is down"), 0);
-    start(&answer, 10000, "PING");
-    assert_answer(&answer, REDIS_IS_OK, "PONG");
+    ask_redis("PING", REDIS_IS_OK, "PONG");
     (void)unsetenv("SSL_CERT_FILE");
     own_folder_remove(folder);
 }
@@ -330,25 +296,23 @@ static void test_another_reason_to_be_down_is_told_too(void **state) {
     assert_int_equal(said("redis is down"), 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_read_only_server_is_connected_to_again),
-        TEST(test_a_replica_without_its_primary_is_connected_to_again),
-        TEST(test_a_server_that_stays_a_replica_is_not_told_of_each_time),
-        TEST(test_what_the_server_repeats_of_a_command_is_cut),
-        TEST(test_a_subscription_that_is_refused_is_left_for_a_while),
-        TEST(test_a_denied_channel_leaves_the_others),
-        TEST(test_the_name_leads_to_the_new_primary),
-        TEST(test_denied_channels_do_not_reconnect_endlessly),
-        TEST(test_a_user_of_the_acl_logs_in),
-        TEST(test_a_socket_is_connected_to),
-        TEST(test_tls_needs_a_build_that_has_it),
+        TEST_OWN(test_a_read_only_server_is_connected_to_again),
+        TEST_OWN(test_a_replica_without_its_primary_is_connected_to_again),
+        TEST_OWN(test_a_server_that_stays_a_replica_is_not_told_of_each_time),
+        TEST_OWN(test_what_the_server_repeats_of_a_command_is_cut),
+        TEST_OWN(test_a_subscription_that_is_refused_is_left_for_a_while),
+        TEST_OWN(test_a_denied_channel_leaves_the_others),
+        TEST_OWN(test_the_name_leads_to_the_new_primary),
+        TEST_OWN(test_denied_channels_do_not_reconnect_endlessly),
+        TEST_OWN(test_a_user_of_the_acl_logs_in),
+        TEST_OWN(test_a_socket_is_connected_to),
+        TEST_OWN(test_tls_needs_a_build_that_has_it),
 #ifdef UVKIT_REDIS_TLS
-        TEST(test_an_error_of_another_user_of_tls_is_not_ours),
+        TEST_OWN(test_an_error_of_another_user_of_tls_is_not_ours),
 #endif
-        TEST(test_another_reason_to_be_down_is_told_too),
+        TEST_OWN(test_another_reason_to_be_down_is_told_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,8 +142,8 @@ static void test_channels_are_of_the_server_that_takes_commands(void **state) {
 
 static void test_one_that_left_while_down_is_not_subscribed_again(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0};
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
+    proxy = fault_proxy_open_url(&loop, redis_url());
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     listen_to(&a, channel);
@@ -154,7 +154,6 @@ static void test_one_that_left_while_down_is_not_subscribed_again(void **state) 
     redis_unsubscribe(redis, &a.subscription);
     WAIT_FOR(&loop, b.begun == 2 && subscribed() == 0);
     redis_unsubscribe(redis, &b.subscription);
-    fault_proxy_close(proxy);
 }
 
 static void on_answer(struct redis_call *call, const redisReply *reply) {
@@ -166,10 +165,10 @@ static void on_answer(struct redis_call *call, const redisReply *reply) {
 
 static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state) {
     struct listener a = {.begun = 0};
-    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     bool is_answered = false;
     struct redis_call call = {.argc = 1, .argv = {"PING"}, .data = &is_answered};
 
+    proxy = fault_proxy_open_url(&loop, redis_url());
     fault_proxy_listen(proxy);
     open_redis_at(proxy->url);
     listen_to(&a, channel);
@@ -181,7 +180,6 @@ static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state)
     fault_proxy_set(proxy, PROXY_PASSES);
     WAIT_FOR(&loop, a.begun == 2);
     redis_unsubscribe(redis, &a.subscription);
-    fault_proxy_close(proxy);
 }
 
 static void test_subscribers_may_leave_in_a_callback(void **state) {
