@@ -14,7 +14,7 @@
 
 typedef int (*resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-static const char *const *leads_to;
+static const char *leads_to;
 static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 
 void names_hold(void) {
@@ -25,7 +25,7 @@ void names_let_go(void) {
     (void)pthread_mutex_unlock(&holding);
 }
 
-void names_lead_to(const char *const *addresses) {
+void names_lead_to(const char *addresses) {
     leads_to = addresses;
 }
 
@@ -39,17 +39,19 @@ static resolver usual(void) {
 
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **found) {
-    const char *const *each = leads_to;
+    char addresses[128], *each, *rest = NULL;
     unsigned char bytes[sizeof(struct in6_addr)];
     int status = EAI_NONAME;
 
-    if (each == NULL || inet_pton(AF_INET, name, bytes) == 1 ||
+    if (leads_to == NULL || inet_pton(AF_INET, name, bytes) == 1 ||
         inet_pton(AF_INET6, name, bytes) == 1)
         return usual()(name, service, hints, found);
     names_hold();
     names_let_go();
-    for (*found = NULL; *each != NULL; each++)
-        if (usual()(*each, service, hints, found) == 0) {
+    (void)snprintf(addresses, sizeof addresses, "%s", leads_to);
+    *found = NULL;
+    for (each = strtok_r(addresses, " ", &rest); each != NULL; each = strtok_r(NULL, " ", &rest))
+        if (usual()(each, service, hints, found) == 0) {
             status = 0;
             while (*found != NULL)
                 found = &(*found)->ai_next;

@@ -40,27 +40,23 @@ static void expect_echo(void) {
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
-
-    names_lead_to(addresses);
+    names_lead_to("::1 127.0.0.2 127.0.0.1");
     open_patiently();
     expect_echo();
     assert_int_equal(said("redis is down"), 0);
 }
 
 static void test_a_silent_address_is_left_for_the_next_one(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
     struct silent silent;
 
     silent_start(&silent, "::1", port());
-    names_lead_to(addresses);
+    names_lead_to("::1 127.0.0.1");
     open_patiently();
     expect_echo();
     silent_stop(&silent);
 }
 
 static void test_an_address_that_connects_and_never_greets_is_left(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
     struct sockaddr_in6 address = {.sin6_family = AF_INET6,
                                    .sin6_addr = in6addr_loopback,
                                    .sin6_port = htons((uint16_t)port())};
@@ -69,17 +65,16 @@ static void test_an_address_that_connects_and_never_greets_is_left(void **state)
     assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 128), 0);
-    names_lead_to(addresses);
+    names_lead_to("::1 127.0.0.1");
     open_within(100);
     expect_echo();
     (void)close(listener);
 }
 
 static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
     char expected[80];
 
-    names_lead_to(addresses);
+    names_lead_to("::1 127.0.0.2");
     open_patiently();
     (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: Connection refused", port());
     WAIT_FOR(&loop, said("redis is down") == 1);
@@ -88,11 +83,10 @@ static void test_without_any_the_last_reason_and_its_address_are_told(void **sta
 
 /* The user's subscriptions are at the server of the commands, whichever address that is. */
 static void test_subscriptions_are_at_the_address_that_answered(void **state) {
-    static const char *const addresses[] = {"127.0.0.2", "127.0.0.1", NULL};
     struct redis_subscription subscription = {.channel = "news"};
     struct silent silent;
 
-    names_lead_to(addresses);
+    names_lead_to("127.0.0.2 127.0.0.1");
     open_patiently();
     expect_echo();
     silent_start(&silent, "127.0.0.2", port());
@@ -103,9 +97,7 @@ static void test_subscriptions_are_at_the_address_that_answered(void **state) {
 }
 
 static void test_a_name_that_is_none_is_told(void **state) {
-    static const char *const addresses[] = {NULL};
-
-    names_lead_to(addresses);
+    names_lead_to("");
     open_patiently();
     WAIT_FOR(&loop, said("redis is down") == 1);
     assert_int_equal(said("unknown node or service"), 1);
@@ -117,9 +109,7 @@ static void expect_unresolved(void) {
 }
 
 static void test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken(void **state) {
-    static const char *const addresses[] = {"127.0.0.1", NULL};
-
-    names_lead_to(addresses);
+    names_lead_to("127.0.0.1");
     names_hold();
     open_within(100);
     expect_unresolved();
@@ -134,10 +124,9 @@ static void on_busy(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 /* Others hang in all threads: this request can be canceled. */
 static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(void **state) {
-    static const char *const addresses[] = {"127.0.0.1", NULL};
     uv_getaddrinfo_t busy[8];
 
-    names_lead_to(addresses);
+    names_lead_to("127.0.0.1");
     names_hold();
     for (int i = 0; i < 8; i++) {
         busy[i].data = busy;
@@ -152,9 +141,7 @@ static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(voi
 }
 
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
-
-    names_lead_to(addresses);
+    names_lead_to("::1 127.0.0.2 127.0.0.1");
     for (int turns = 0; turns < 12; turns++) {
         open_patiently();
         for (int i = 0; i < turns; i++)

@@ -2,7 +2,8 @@
 #include "names.h"
 #include "postgres_fixture.h"
 
-#define HOST "127.0.0.1"
+#define HOST      "127.0.0.1"
+#define ADDRESSES "::1 127.0.0.2 " HOST
 
 static int tear_down(void **state) {
     names_lead_to(NULL);
@@ -10,8 +11,7 @@ static int tear_down(void **state) {
 }
 
 /* The proxy's address is the last one of the name. */
-static lk_client *open_by_name(struct postgres_fixture *env, const char *mode,
-                               const char *const *addresses) {
+static lk_client *open_by_name(struct postgres_fixture *env, const char *mode) {
     char url[400];
     const char *by_address = postgres_url_at(env->proxy->port, mode), *host;
 
@@ -19,13 +19,12 @@ static lk_client *open_by_name(struct postgres_fixture *env, const char *mode,
     assert_non_null(host);
     (void)snprintf(url, sizeof url, "%.*sshop.example%s", (int)(host - by_address), by_address,
                    host + strlen(HOST));
-    names_lead_to(addresses);
+    names_lead_to(ADDRESSES);
     return open_client(&env->fixture, url);
 }
 
-static void expect_lock(struct postgres_fixture *env, const char *mode,
-                        const char *const *addresses) {
-    lk_client *client = open_by_name(env, mode, addresses);
+static void expect_lock(struct postgres_fixture *env, const char *mode) {
+    lk_client *client = open_by_name(env, mode);
     struct caller caller;
 
     assert_int_equal(
@@ -35,18 +34,15 @@ static void expect_lock(struct postgres_fixture *env, const char *mode,
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.2", HOST, NULL};
-
-    expect_lock(*state, "mode=session", addresses);
-    expect_lock(*state, "mode=table", addresses);
+    expect_lock(*state, "mode=session");
+    expect_lock(*state, "mode=table");
 }
 
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
-    static const char *const addresses[] = {"::1", "127.0.0.2", HOST, NULL};
     struct postgres_fixture *env = *state;
 
     for (int turns = 0; turns < 12; turns++) {
-        lk_client *client = open_by_name(env, "mode=table", addresses);
+        lk_client *client = open_by_name(env, "mode=table");
         struct caller caller;
 
         start(&caller, open_lock(&env->fixture, client, 2000), 1);
