@@ -76,3 +76,15 @@ void fault_each_allocation(void (*scenario)(void *arg), void *arg) {
             return;
     }
 }
+
+rlim_t fault_descriptors(rlim_t most) {
+    struct rlimit limit = {.rlim_cur = 0};
+    rlim_t before;
+    int rc = getrlimit(RLIMIT_NOFILE, &limit);
+
+    before = limit.rlim_cur;
+    limit.rlim_cur = most;
+    rc |= setrlimit(RLIMIT_NOFILE, &limit);
+    assert(rc == 0);
+    return before;
+}

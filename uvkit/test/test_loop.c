@@ -2,7 +2,8 @@
 #include "loop.h"
 #include "test.h"
 
-#include <sys/resource.h>
+#include "fault.h"
+
 #include <unistd.h>
 
 #define MORE 16 /* than any loop takes */
@@ -17,16 +18,11 @@ static int next_descriptor(void) {
 
 /* The result of loop_init() when so many descriptors are free. A loop that began is closed. */
 static int init_with(int free_descriptors) {
-    struct rlimit before, few;
+    rlim_t limit = fault_descriptors((rlim_t)(next_descriptor() + free_descriptors));
     uv_loop_t loop;
-    int code;
+    int code = loop_init(&loop);
 
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = (rlim_t)(next_descriptor() + free_descriptors);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    code = loop_init(&loop);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    (void)fault_descriptors(limit);
     if (code == 0)
         assert_int_equal(uv_loop_close(&loop), 0);
     return code;

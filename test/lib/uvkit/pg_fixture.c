@@ -191,6 +191,26 @@ enum pg_status run_sql(struct pg_query *query, const char *sql) {
     return query->status;
 }
 
+bool run_with_little_memory(struct pg_query *query) {
+    struct pg_pool_options options = {.conninfo = fixture.conninfo,
+                                      .name = fixture.name,
+                                      .connections = 1 + fixture.pipelines,
+                                      .pipelines = fixture.pipelines};
+    int ended, rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
+
+    query->result = NULL;
+    if (rv != 0) {
+        assert_int_equal(rv, UV_ENOMEM);
+        fixture.pool = NULL;
+        return false;
+    }
+    fixture.is_closed = false;
+    start_statement(query, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture.loop, ended != 0);
+    close_pool();
+    return true;
+}
+
 struct in_fiber {
     void (*body)(void);
     bool is_done;

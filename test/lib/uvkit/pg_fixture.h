@@ -67,6 +67,9 @@ void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended);
 /* Start it and wait. */
 enum pg_status run_sql(struct pg_query *query, const char *sql);
 
+/* The same on a pool that opens for it, for fault_each_allocation(). False: it did not open. */
+bool run_with_little_memory(struct pg_query *query);
+
 /* Run a function in a fiber and wait for its end. */
 void run_in_fiber(void (*body)(void));
 /* In a fiber, on a held connection. */

@@ -2,7 +2,7 @@
  * arrived counts, what is late is not sent, what works is used. */
 #include "http_client_fixture.h"
 
-#include <sys/resource.h>
+#include "fault.h"
 
 /* As a stopped process does: the loop does not run, and time goes by. */
 static void stand_still_past(int64_t moment_ms) {
@@ -45,17 +45,6 @@ static void test_call_that_is_late_after_a_stall_is_not_sent(void **state) {
     (void)close(fd);
 }
 
-static rlim_t set_descriptor_limit(rlim_t soft) {
-    struct rlimit limit;
-    rlim_t before;
-
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    before = limit.rlim_cur;
-    limit.rlim_cur = soft;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    return before;
-}
-
 /* One call is out; a second one cannot have a connection of its own. */
 static int start_without_descriptors(struct record records[2]) {
     int fd;
@@ -63,11 +52,11 @@ static int start_without_descriptors(struct record records[2]) {
 
     open_client((struct http_client_options){0});
     fd = call_and_accept(&records[0]);
-    limit = set_descriptor_limit(0);
+    limit = fault_descriptors(0);
     call_start(&records[1]);
     for (int i = 0; i < 5; i++)
         (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
-    (void)set_descriptor_limit(limit);
+    (void)fault_descriptors(limit);
     assert_int_equal(records[1].callbacks, 0);
     assert_int_equal(stats_of().queued, 1);
     assert_int_equal(stats_of().connect_failures, 1);
@@ -103,12 +92,12 @@ static void test_without_descriptors_and_connections_every_call_ends(void **stat
     struct record records[3];
     rlim_t limit;
 
-    limit = set_descriptor_limit(0);
+    limit = fault_descriptors(0);
     for (int i = 0; i < 3; i++)
         call_start(&records[i]);
     for (int i = 0; i < 3; i++)
         expect_error(&records[i], HTTP_CALL_NOT_SENT, "too many open files");
-    (void)set_descriptor_limit(limit);
+    (void)fault_descriptors(limit);
     assert_int_equal(stats_of().connections, 0);
 }
 
@@ -119,12 +108,12 @@ static void test_queue_stays_bounded_while_no_connection_can_be_made(void **stat
 
     open_client((struct http_client_options){.queue = 2});
     fd = call_and_accept(&records[0]);
-    limit = set_descriptor_limit(0);
+    limit = fault_descriptors(0);
     for (int i = 1; i < 6; i++)
         call_start(&records[i]);
     for (int i = 3; i < 6; i++)
         expect_error(&records[i], HTTP_CALL_NOT_SENT, "the queue is full");
-    (void)set_descriptor_limit(limit);
+    (void)fault_descriptors(limit);
     assert_int_equal(stats_of().queued, 2);
     close_client();
     expect_error(&records[0], HTTP_CALL_UNKNOWN, "closing");

@@ -1,12 +1,12 @@
 /* How connections of the HTTP server end: either side may close at any moment; draining is
  * graceful.
  */
+#include "fault.h"
 #include "http_fixture.h"
 #include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -154,17 +154,6 @@ static void test_peer_may_reset_before_it_is_told_to_continue(void **state) {
     expect_server_unharmed();
 }
 
-static rlim_t set_descriptor_limit(rlim_t soft) {
-    struct rlimit limit;
-    rlim_t before;
-
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    before = limit.rlim_cur;
-    limit.rlim_cur = soft;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    return before;
-}
-
 static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void **state) {
     struct http_peer *others = calloc(3, sizeof *others);
     rlim_t limit;
@@ -173,11 +162,11 @@ static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void 
     bring_to(KEPT_ALIVE);
     for (int i = 0; i < 3; i++)
         http_peer_open(&others[i], &http.loop, http.port);
-    limit = set_descriptor_limit((rlim_t)others[2].fd + 1);
+    limit = fault_descriptors((rlim_t)others[2].fd + 1);
     for (int i = 0; i < 3; i++)
         http_peer_expect_end(&others[i]);
     (void)uv_run(&http.loop, UV_RUN_NOWAIT);
-    (void)set_descriptor_limit(limit);
+    (void)fault_descriptors(limit);
     for (int i = 0; i < 3; i++)
         http_peer_close(&others[i]);
     http_ask(sent_at[KEPT_ALIVE], 200, "");

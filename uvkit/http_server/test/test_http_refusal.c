@@ -1,4 +1,5 @@
 /* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
+#include "fault.h"
 #include "http_fixture.h"
 #include "test.h"
 
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define LIMIT 1024
 
@@ -17,14 +17,10 @@ static struct http_server_options hasty = {.header_timeout_ms = 40},
                                   for_two = {.connection_limit = 2};
 
 static int set_up_with_few_descriptors(void **state) {
-    struct rlimit few, many;
+    rlim_t limit = fault_descriptors(40);
 
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &many), 0);
-    few = many;
-    few.rlim_cur = 40;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     (void)http_fixture_set_up(state);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &many), 0);
+    (void)fault_descriptors(limit);
     return 0;
 }
 

@@ -109,23 +109,11 @@ static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
 }
 
 static void use_with_little_memory(void *arg) {
-    struct pg_pool_options options = {
-        .conninfo = fixture.conninfo, .name = fixture.name, .connections = 1};
     struct pg_query query;
-    int ended;
-    int rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
 
-    if (rv != 0) {
-        assert_int_equal(rv, UV_ENOMEM);
-        fixture.pool = NULL;
-        return;
-    }
-    fixture.is_closed = false;
-    start_statement(&query, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
+    if (run_with_little_memory(&query))
+        assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
     pg_query_clear(&query);
-    close_pool();
 }
 
 static void test_each_allocation_may_fail(void **state) {

@@ -312,26 +312,15 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
 }
 
 static void use_with_little_memory(void *arg) {
-    struct pg_pool_options options = {
-        .conninfo = fixture.conninfo, .name = fixture.name, .connections = 2, .pipelines = 1};
     struct pg_query query;
-    int ended;
-    int rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
 
-    if (rv != 0) {
-        assert_int_equal(rv, UV_ENOMEM);
-        fixture.pool = NULL;
-        return;
-    }
-    fixture.is_closed = false;
-    start_statement(&query, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_OK);
+    if (run_with_little_memory(&query))
+        assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
-    close_pool();
 }
 
 static void test_each_allocation_may_fail(void **state) {
+    fixture.pipelines = 1;
     fault_each_allocation(use_with_little_memory, NULL);
 }
 
