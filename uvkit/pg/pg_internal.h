@@ -6,7 +6,6 @@
 #include "log.h"
 #include "pg.h"
 #include "pg_link.h"
-#include "pg_stale.h"
 
 #define PG_NEVER          INT64_MAX
 #define PG_STATEMENTS_MAX 256 /* that a program has */

@@ -30,6 +30,10 @@
 #define SQLSTATE_COMPLETION_UNKNOWN "40003"
 #define SQLSTATE_CONNECTION_CLASS   "08"
 
+#define RENEW_FIRST_MS              20
+#define RENEW_MOST_MS               60000
+#define RENEW_READ_ONLY_MOST_MS     1280
+
 #define CANCELS_MOST                16
 #define CANCEL_STACK                (256 * 1024)
 
@@ -89,6 +93,35 @@ const char *pg_error_text(const PGresult *result) {
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
     return text != NULL ? text : PQresultErrorMessage(result);
+}
+
+enum pg_stale pg_stale(const PGresult *result) {
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (sqlstate == NULL)
+        return PG_STALE_NOT;
+#define X(name, state)                                                                             \
+    if (strcmp(sqlstate, state) == 0)                                                              \
+        return PG_STALE_##name;
+    PG_STALES(X)
+#undef X
+    return PG_STALE_NOT;
+}
+
+static int64_t next_length_ms(int64_t length_ms, enum pg_stale kind) {
+    int64_t most_ms = kind == PG_STALE_READ_ONLY ? RENEW_READ_ONLY_MOST_MS : RENEW_MOST_MS;
+
+    if (length_ms == 0)
+        return RENEW_FIRST_MS;
+    return length_ms * 2 < most_ms ? length_ms * 2 : most_ms;
+}
+
+bool pg_stale_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms) {
+    if (now_ms < pause->until_ms)
+        return false;
+    pause->length_ms = next_length_ms(pause->length_ms, kind);
+    pause->until_ms = now_ms + pause->length_ms;
+    return true;
 }
 
 /* ---- Its end */

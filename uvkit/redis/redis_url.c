@@ -1,10 +1,4 @@
-/* The URL of a Redis server, as redis-py and go-redis read it:
- *
- *     redis://[user][:password]@host[:port][/db][?db=n]     rediss:// the same with TLS
- *     unix://[[user][:password]@]/path/to/socket[?db=n]     redis+unix:// the same
- *
- * IPv6 hosts stand in brackets. User, password and path may be percent-encoded. Parameters other
- * than db are the caller's. */
+/* The URL of a Redis server, in the forms that redis.h has. IPv6 hosts stand in brackets. */
 #include "redis_internal.h"
 
 #include <ctype.h>

@@ -2,7 +2,6 @@
 #include "postgres_internal.h"
 
 #include "clock.h"
-#include "pg_stale.h"
 
 #include <assert.h>
 

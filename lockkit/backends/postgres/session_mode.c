@@ -13,7 +13,6 @@
  * A session that breaks while it may hold or wait is a ghost, until the server says on another
  * connection that it has ended. */
 #include "clock.h"
-#include "pg_stale.h"
 #include "postgres_internal.h"
 #include "session_sql.h"
 
