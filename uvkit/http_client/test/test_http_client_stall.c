@@ -90,9 +90,8 @@ static void test_connecting_is_tried_again_while_another_call_takes_long(void **
 
 static void test_without_descriptors_and_connections_every_call_ends(void **state) {
     struct record records[3];
-    rlim_t limit;
+    rlim_t limit = fault_descriptors(0);
 
-    limit = fault_descriptors(0);
     for (int i = 0; i < 3; i++)
         call_start(&records[i]);
     for (int i = 0; i < 3; i++)

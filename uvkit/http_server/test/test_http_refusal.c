@@ -194,9 +194,8 @@ static void test_large_body_is_413_before_it_arrives(void **state) {
 
 static void test_large_chunked_body_is_413(void **state) {
     char request[8192];
-    size_t length;
+    size_t length = (size_t)snprintf(request, sizeof request, CHUNKED "1001\r\n");
 
-    length = (size_t)snprintf(request, sizeof request, CHUNKED "1001\r\n");
     memset(request + length, 'x', 0x1001);
     request[length + 0x1001] = '\0';
     refuses(request, 413, "too_large");

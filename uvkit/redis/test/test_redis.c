@@ -81,9 +81,8 @@ static void test_an_error_reply_is_a_rejection_with_its_text(void **state) {
 
 static void test_a_late_reply_goes_to_no_later_command(void **state) {
     struct answer late, next;
-    int64_t id;
+    int64_t id = connection_id();
 
-    id = connection_id();
     start(&late, 50, "BLPOP test:late 60");
     start(&next, 10000, "ECHO next");
     assert_answer(&late, REDIS_IS_UNKNOWN, "no answer in time");

@@ -60,9 +60,8 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
 
 static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state) {
     struct answer answer;
-    int64_t id;
+    int64_t id = connection_id();
 
-    id = connection_id();
     start(&answer, 60000, "ECHO me");
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
     (void)usleep((REDIS_SILENCE_MS + 200) * 1000);
