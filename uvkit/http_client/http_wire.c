@@ -188,17 +188,17 @@ static int client_reply_on_message_complete(llhttp_t *parser) {
     return HPE_PAUSED;
 }
 
-static const llhttp_settings_t callbacks = {.on_header_field = on_header_field,
-                                            .on_header_field_complete = on_header_field_complete,
-                                            .on_header_value = on_header_value,
-                                            .on_headers_complete = client_reply_on_headers_complete,
-                                            .on_body = client_reply_on_body,
-                                            .on_message_complete =
-                                                client_reply_on_message_complete};
+static const llhttp_settings_t reply_callbacks = {
+    .on_header_field = on_header_field,
+    .on_header_field_complete = on_header_field_complete,
+    .on_header_value = on_header_value,
+    .on_headers_complete = client_reply_on_headers_complete,
+    .on_body = client_reply_on_body,
+    .on_message_complete = client_reply_on_message_complete};
 
 void http_reply_expect(struct http_reply *reply, struct http_call *call, size_t limit) {
     call->header[0] = '\0';
-    llhttp_init(&reply->parser, HTTP_RESPONSE, &callbacks);
+    llhttp_init(&reply->parser, HTTP_RESPONSE, &reply_callbacks);
     reply->parser.data = reply;
     reply->call = call;
     reply->limit = limit;
@@ -233,7 +233,7 @@ static const char *http_reply_parse(struct http_reply *reply, const char *bytes,
     return reply->error != NULL ? reply->error : "malformed reply";
 }
 
-static const char *http_reply_end(struct http_reply *reply) {
+static const char *http_reply_parse_end(struct http_reply *reply) {
     if (reply->has_input)
         (void)llhttp_finish(&reply->parser); /* may complete a reply that ends here */
     reply->keeps_alive = false;
@@ -245,7 +245,7 @@ static const char *http_reply_end(struct http_reply *reply) {
 
 const char *http_reply_read(struct http_reply *reply, const char *bytes, ssize_t length) {
     if (length == UV_EOF)
-        return http_reply_end(reply);
+        return http_reply_parse_end(reply);
     if (length < 0)
         return uv_strerror((int)length);
     return http_reply_parse(reply, bytes, (size_t)length);

@@ -567,7 +567,7 @@ static int http_request_on_message_complete(llhttp_t *parser) {
     return HPE_PAUSED;
 }
 
-static const llhttp_settings_t callbacks = {
+static const llhttp_settings_t request_callbacks = {
     .on_url = on_head_text,
     .on_url_complete = on_url_complete,
     .on_header_field = on_head_text,
@@ -582,7 +582,7 @@ static const llhttp_settings_t callbacks = {
 
 void http_request_init(struct http_inbound *inbound) {
     inbound->exchange.inbound = inbound;
-    llhttp_init(&inbound->parser, HTTP_REQUEST, &callbacks);
+    llhttp_init(&inbound->parser, HTTP_REQUEST, &request_callbacks);
     inbound->parser.data = inbound;
     http_exchange_reset(&inbound->exchange);
 }
