@@ -211,6 +211,26 @@ bool run_with_little_memory(struct pg_query *query) {
     return true;
 }
 
+void expect_sql(const char *sql, enum pg_status status) {
+    struct pg_query query;
+
+    assert_int_equal(run_sql(&query, sql), status);
+    pg_query_clear(&query);
+}
+
+void expect_first(const char *sql, const char *answer) {
+    struct pg_query query;
+
+    assert_int_equal(run_sql(&query, sql), PG_OK);
+    assert_string_equal(pg_text(&query, 0, 0), answer);
+    pg_query_clear(&query);
+}
+
+void expect_end(const struct pg_query *query, const int *ended, enum pg_status status) {
+    WAIT_FOR(&fixture.loop, *ended != 0);
+    assert_int_equal(query->status, status);
+}
+
 struct in_fiber {
     void (*body)(void);
     bool is_done;

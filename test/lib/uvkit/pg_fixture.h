@@ -66,6 +66,10 @@ void start_prepared(struct pg_query *query, const struct pg_statement *statement
 void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended);
 /* Start it and wait. */
 enum pg_status run_sql(struct pg_query *query, const char *sql);
+void expect_sql(const char *sql, enum pg_status status);
+void expect_first(const char *sql, const char *answer); /* its first field */
+/* Wait for one that was started. */
+void expect_end(const struct pg_query *query, const int *ended, enum pg_status status);
 
 /* The same on a pool that opens for it, for fault_each_allocation(). False: it did not open. */
 bool run_with_little_memory(struct pg_query *query);

@@ -33,12 +33,8 @@ static void add_in_fiber(void) {
 }
 
 static void test_statement_is_prepared_once_per_connection(void **state) {
-    struct pg_query query;
-
     run_in_fiber(add_in_fiber);
-    assert_int_equal(run_sql(&query, "SELECT count(*) FROM pg_prepared_statements"), PG_OK);
-    assert_int_equal(pg_int(&query, 0, 0), 1);
-    pg_query_clear(&query);
+    expect_first("SELECT count(*) FROM pg_prepared_statements", "1");
 }
 
 static void test_an_error_is_told_as_one_printable_line(void **state) {
@@ -82,11 +78,8 @@ static void test_statement_that_cannot_be_prepared_is_rejected(void **state) {
 }
 
 static void test_statement_that_the_server_forgot_is_prepared_again(void **state) {
-    struct pg_query query;
-
     run_in_fiber(add_in_fiber);
-    assert_int_equal(run_sql(&query, "DEALLOCATE ALL"), PG_OK);
-    pg_query_clear(&query);
+    expect_sql("DEALLOCATE ALL", PG_OK);
     run_in_fiber(add_in_fiber);
 }
 
@@ -182,8 +175,7 @@ static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
     int ended;
 
     start_query(&query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_UNKNOWN);
+    expect_end(&query, &ended, PG_UNKNOWN);
     assert_string_equal(query.message, "no answer by the deadline");
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
     assert_int_equal(run_sql(&query, "SELECT 1"), PG_OK);
@@ -221,24 +213,16 @@ static void hold_and_leave_open(void) {
 }
 
 static void test_open_transaction_is_rolled_back_when_given_back(void **state) {
-    struct pg_query query;
-
     run_in_fiber(hold_and_leave_open);
-    assert_int_equal(run_sql(&query, "SELECT to_regclass('test_pg_left') IS NULL"), PG_OK);
-    assert_string_equal(pg_text(&query, 0, 0), "t");
-    pg_query_clear(&query);
+    expect_first("SELECT to_regclass('test_pg_left') IS NULL", "t");
     assert_int_equal(pool_stats().held, 0);
     assert_int_equal(pool_stats().reconnects, 0);
 }
 
 static void test_transaction_begun_outside_a_hold_is_rolled_back(void **state) {
-    struct pg_query query;
-
-    assert_int_equal(run_sql(&query, "BEGIN"), PG_OK);
-    pg_query_clear(&query);
+    expect_sql("BEGIN", PG_OK);
     WAIT_FOR(&fixture.loop, pool_stats().idle == 1);
-    assert_int_equal(run_sql(&query, "COMMIT"), PG_OK);
-    pg_query_clear(&query);
+    expect_sql("COMMIT", PG_OK);
     assert_int_equal(pool_stats().reconnects, 0);
 }
 
@@ -302,18 +286,15 @@ static void test_statement_is_prepared_ahead_of_its_query(void **state) {
 /* Set in the connection string and ours: ours win, and leave the rest. */
 static void test_settings_win_over_those_of_the_connection_string(void **state) {
     struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
-    struct pg_query query;
     char conninfo[700];
 
     (void)snprintf(conninfo, sizeof conninfo,
                    "%s options='-c statement_timeout=0 -c lock_timeout=77'", fixture.conninfo);
     options.conninfo = conninfo;
     assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
-    assert_int_equal(run_sql(&query, "SELECT current_setting('statement_timeout') || ' ' ||"
-                                     " current_setting('lock_timeout')"),
-                     PG_OK);
-    assert_string_equal(pg_text(&query, 0, 0), "1234ms 77ms");
-    pg_query_clear(&query);
+    expect_first("SELECT current_setting('statement_timeout') || ' ' ||"
+                 " current_setting('lock_timeout')",
+                 "1234ms 77ms");
 }
 
 /* ---- Held by one at a time, and never all of them */

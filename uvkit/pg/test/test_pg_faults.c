@@ -6,18 +6,11 @@
 
 #define KILL_POOL "SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS
 
-static void expect_working(void) {
-    struct pg_query query;
-
-    assert_int_equal(run_sql(&query, "SELECT 1"), PG_OK);
-    pg_query_clear(&query);
-}
-
 static void test_killed_idle_connections_are_not_handed_out(void **state) {
     open_ready_pool(fixture.conninfo, 3, 0);
     assert_int_equal(ask(KILL_POOL), 3);
     WAIT_FOR(&fixture.loop, 3 - pool_stats().connections + pool_stats().reconnects == 3);
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
     WAIT_FOR(&fixture.loop, pool_stats().reconnects == 3);
 }
 
@@ -28,10 +21,9 @@ static void test_killed_busy_connection_leaves_its_query_unknown(void **state) {
     start_query(&query, "SELECT pg_sleep(1000)", PATIENCE_MS, &ended);
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 1);
     (void)ask(KILL_POOL);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_UNKNOWN);
+    expect_end(&query, &ended, PG_UNKNOWN);
     assert_string_equal(query.message, "terminating connection due to administrator command");
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
 }
 
 static void test_cut_connection_leaves_its_query_unknown(void **state) {
@@ -43,15 +35,13 @@ static void test_cut_connection_leaves_its_query_unknown(void **state) {
     fault_proxy_set(fixture.proxy, PROXY_HOLDS);
     start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
     fault_proxy_set(fixture.proxy, PROXY_REFUSES);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_UNKNOWN);
+    expect_end(&query, &ended, PG_UNKNOWN);
     assert_true(strlen(query.message) > 0);
     start_query(&query, "SELECT 1", 50, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    expect_end(&query, &ended, PG_NOT_SENT);
     assert_ptr_equal(strstr(query.message, "no connection: "), query.message);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
 }
 
 static void test_query_cut_in_prepare_is_sent_elsewhere(void **state) {
@@ -66,8 +56,7 @@ static void test_query_cut_in_prepare_is_sent_elsewhere(void **state) {
     WAIT_FOR(&fixture.loop, pool_stats().connections == 0);
     assert_int_equal(ended, 0);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_OK);
+    expect_end(&query, &ended, PG_OK);
     pg_query_clear(&query);
 }
 
@@ -77,8 +66,7 @@ static void expect_late(const char *word) {
 
     WAIT_FOR(&fixture.loop, !pg_pool_is_up(fixture.pool));
     start_query(&query, "SELECT 1", 2000, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    expect_end(&query, &ended, PG_NOT_SENT);
     if (strstr(query.message, word) == NULL)
         fail_msg("no \"%s\" in \"%s\"", word, query.message);
     assert_null(strchr(query.message, '\n'));
@@ -109,8 +97,7 @@ static void test_server_that_comes_later_is_found(void **state) {
     expect_late("refused");
     start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
     fault_proxy_listen(fixture.proxy);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_OK);
+    expect_end(&query, &ended, PG_OK);
     pg_query_clear(&query);
 }
 
@@ -123,7 +110,7 @@ static void test_second_host_is_tried(void **state) {
                    PQhost(fixture.admin), fixture.proxy->port, PQport(fixture.admin),
                    PQuser(fixture.admin), PQpass(fixture.admin), PQdb(fixture.admin));
     open_ready_pool(conninfo, 3, 0);
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
 }
 
 static unsigned count_in_log(int fd, const char *words) {
@@ -182,7 +169,7 @@ static void hold_while_killed(void) {
 
 static void test_held_connection_that_is_killed_is_replaced_when_given_back(void **state) {
     run_in_fiber(hold_while_killed);
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
     assert_int_equal(pool_stats().reconnects, 1);
 }
 
@@ -198,7 +185,7 @@ static void hold_past_the_deadline(void) {
 
 static void test_held_connection_breaks_at_a_deadline(void **state) {
     run_in_fiber(hold_past_the_deadline);
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
 }
 
 static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void **state) {
@@ -225,15 +212,13 @@ static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
 
     start_query(&query, "SELECT 1", 100, &ended);
     (void)usleep(700 * 1000);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_OK);
+    expect_end(&query, &ended, PG_OK);
     pg_query_clear(&query);
     start_statement(&query, 100, &ended);
     (void)usleep(700 * 1000);
-    WAIT_FOR(&fixture.loop, ended != 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    expect_end(&query, &ended, PG_NOT_SENT);
     assert_string_equal(query.message, "prepared too late to be sent");
-    expect_working();
+    expect_sql("SELECT 1", PG_OK);
     assert_int_equal(pool_stats().reconnects, 0);
 }
 

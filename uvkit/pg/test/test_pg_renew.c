@@ -17,13 +17,6 @@ static enum pg_status run_read(struct pg_query *query) {
     return query->status;
 }
 
-static void expect(const char *sql, enum pg_status status) {
-    struct pg_query query;
-
-    assert_int_equal(run_sql(&query, sql), status);
-    pg_query_clear(&query);
-}
-
 static void expect_read(enum pg_status status) {
     struct pg_query query;
 
@@ -93,9 +86,9 @@ static void test_session_that_was_set_otherwise_is_replaced(void **state) {
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         open_with_table(0);
-        expect(changes[i], PG_OK);
+        expect_sql(changes[i], PG_OK);
         expect_read(PG_OK);
-        expect(KEEP_ROW, PG_OK);
+        expect_sql(KEEP_ROW, PG_OK);
         assert_int_equal(ask(ROWS), 1);
         close_pool();
     }
@@ -127,7 +120,7 @@ static void refuse_on_hold(void) {
 static void test_held_session_is_replaced_when_given_back(void **state) {
     open_with_table(0);
     run_in_fiber(refuse_on_hold);
-    expect(KEEP_ROW, PG_OK);
+    expect_sql(KEEP_ROW, PG_OK);
     assert_int_equal(pool_stats().reconnects, 1);
     assert_int_equal(ask(ROWS), 1);
 }
@@ -161,7 +154,7 @@ static void test_statement_that_is_wrong_does_not_renew_at_each_query(void **sta
 
     open_with_table(0);
     for (int i = 0; i < 200; i++)
-        expect("SELECT no_such_column", PG_REJECTED);
+        expect_sql("SELECT no_such_column", PG_REJECTED);
     renewals = pool_stats().reconnects;
     most = 10 + (uint64_t)(clock_now_ms() - begun_ms) / 1000;
     assert_in_range(renewals, 1, most);
@@ -172,7 +165,7 @@ static void refuse(const char *sqlstate) {
 
     (void)snprintf(sql, sizeof sql, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '%s'; END $$",
                    sqlstate);
-    expect(sql, PG_REJECTED);
+    expect_sql(sql, PG_REJECTED);
 }
 
 static void test_error_that_no_session_mends_renews_none(void **state) {
@@ -182,7 +175,7 @@ static void test_error_that_no_session_mends_renews_none(void **state) {
     open_with_table(0);
     for (size_t i = 0; i < sizeof sqlstates / sizeof *sqlstates; i++)
         refuse(sqlstates[i]);
-    expect(KEEP_ROW, PG_OK);
+    expect_sql(KEEP_ROW, PG_OK);
     assert_int_equal(pool_stats().reconnects, 0);
 }
 
@@ -233,7 +226,7 @@ static void test_pause_ends_when_a_new_session_helps(void **state) {
     open_with_table(0);
     pause = &fixture.pool->pauses[PG_STALE_TABLE];
     *pause = (struct pg_pause){0, 60000};
-    expect("SET search_path = nowhere", PG_OK);
+    expect_sql("SET search_path = nowhere", PG_OK);
     expect_read(PG_OK);
     assert_int_equal(pause->length_ms, 0);
     assert_int_equal(pause->until_ms, 0);

@@ -30,18 +30,10 @@ static int forget_variables(void **state) {
     return pg_tear_down(state);
 }
 
-static void expect_answer(const char *sql, const char *answer) {
-    struct pg_query query;
-
-    assert_int_equal(run_sql(&query, sql), PG_OK);
-    assert_string_equal(pg_text(&query, 0, 0), answer);
-    pg_query_clear(&query);
-}
-
 static void test_no_variable_says_where_to_connect_and_how(void **state) {
     for_each_variable(set_nonsense);
     open_pool(fixture.conninfo, 1, 0);
-    expect_answer("SELECT current_user", PQuser(fixture.admin));
+    expect_first("SELECT current_user", PQuser(fixture.admin));
 }
 
 static void test_variables_that_make_sense_are_not_obeyed_either(void **state) {
@@ -54,9 +46,9 @@ static void test_variables_that_make_sense_are_not_obeyed_either(void **state) {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         assert_int_equal(setenv(variables[i][0], variables[i][1], 1), 0);
     open_pool(fixture.conninfo, 1, 0);
-    expect_answer("SELECT current_setting('work_mem') = '777kB'", "f");
-    expect_answer("SELECT current_setting('application_name')", fixture.name);
-    expect_answer("SELECT current_setting('client_encoding')", "UTF8");
+    expect_first("SELECT current_setting('work_mem') = '777kB'", "f");
+    expect_first("SELECT current_setting('application_name')", fixture.name);
+    expect_first("SELECT current_setting('client_encoding')", "UTF8");
 }
 
 static void test_service_that_a_variable_names_says_nothing(void **state) {
@@ -69,7 +61,7 @@ static void test_service_that_a_variable_names_says_nothing(void **state) {
     assert_int_equal(setenv("PGSERVICEFILE", path, 1), 0);
     assert_int_equal(setenv("PGSERVICE", "work", 1), 0);
     open_pool(fixture.conninfo, 1, 0);
-    expect_answer("SELECT 'in'", "in");
+    expect_first("SELECT 'in'", "in");
     (void)unsetenv("PGSERVICE");
     (void)unsetenv("PGSERVICEFILE");
     (void)unlink(path);
@@ -148,7 +140,7 @@ static void test_no_setting_of_a_role_is_a_session_s(void **state) {
 #undef X
     open_pool(conninfo, 1, 0);
 #define X(name_, value, pinned)                                                                    \
-    expect_answer("SELECT setting FROM pg_settings WHERE name = '" name_ "'", pinned);
+    expect_first("SELECT setting FROM pg_settings WHERE name = '" name_ "'", pinned);
     HOSTILE(X)
 #undef X
     drop_role();
@@ -185,7 +177,7 @@ static void test_no_transaction_timeout_of_a_role_is_a_session_s(void **state) {
     for (unsigned pipelines = 0; pipelines < 2; pipelines++) {
         fixture.pipelines = pipelines;
         open_ready_pool(conninfo, pipelines + 1, 0);
-        expect_answer("SELECT count(*) " TRANSACTION_TIMEOUT " AND setting <> '0'", "0");
+        expect_first("SELECT count(*) " TRANSACTION_TIMEOUT " AND setting <> '0'", "0");
         close_pool();
     }
     drop_role();
@@ -197,8 +189,8 @@ static void test_connection_string_says_where_tables_are(void **state) {
     (void)snprintf(conninfo, sizeof conninfo, "%s options='-c search_path=app -c DateStyle=SQL'",
                    fixture.conninfo);
     open_pool(conninfo, 1, 0);
-    expect_answer("SELECT current_setting('search_path')", "app");
-    expect_answer("SELECT current_setting('DateStyle')", "ISO, MDY");
+    expect_first("SELECT current_setting('search_path')", "app");
+    expect_first("SELECT current_setting('DateStyle')", "ISO, MDY");
 }
 
 int main(void) {
