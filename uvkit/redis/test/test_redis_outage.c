@@ -5,6 +5,7 @@
 static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     struct answer cut;
 
+    WAIT_FOR(&loop, redis->connection.is_up);
     start(&cut, 10000, "BLPOP test:nothing 5");
     for (int i = 0; i < 5; i++)
         (void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -48,6 +49,7 @@ static void test_a_server_that_never_greets_is_tried_again(void **state) {
 static void test_a_server_that_falls_silent_is_connected_to_again(void **state) {
     struct answer lost, long_lost;
 
+    WAIT_FOR(&loop, redis->connection.is_up);
     fault_proxy_set(proxy, PROXY_HOLDS);
     start(&lost, 50, "ECHO lost");
     start(&long_lost, 60000, "ECHO lost");
