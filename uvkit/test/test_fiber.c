@@ -5,7 +5,7 @@
 #include <string.h>
 
 static int tear_down(void **state) {
-    fiber_cleanup();
+    fiber_cleanup(); /* which asserts that all have ended */
     return 0;
 }
 
@@ -38,7 +38,6 @@ static void test_runs_up_to_each_wait(void **state) {
     assert_non_null(trace.second.waiter);
     fiber_event_set(&trace.second);
     assert_string_equal(trace.text, "a1b2c");
-    fiber_cleanup(); /* which asserts that all have ended */
 }
 
 static void test_event_set_before_the_wait_is_not_missed(void **state) {
@@ -88,7 +87,6 @@ static void test_two_thousand_fibers_wait_at_a_time(void **state) {
         assert_non_null(events[i].waiter);
     for (size_t i = 2000; i-- > 0;)
         fiber_event_set(&events[i]);
-    fiber_cleanup();
 }
 
 struct counter {
@@ -122,7 +120,6 @@ static void test_switches_many_times(void **state) {
         assert_int_equal(one.count, 20000);
         assert_int_equal(other.count, 20000);
     }
-    fiber_cleanup();
 }
 
 static void descends(struct trace *trace, int depth) {
@@ -148,7 +145,6 @@ static void test_nothing_of_a_discarded_fiber_runs(void **state) {
     assert_null(trace.first.waiter);
     fiber_event_set(&trace.first);
     assert_string_equal(trace.text, "a");
-    fiber_cleanup(); /* none is alive */
 }
 
 static void test_a_discarded_stack_is_used_again(void **state) {
@@ -173,7 +169,6 @@ static void test_a_discarded_stack_is_used_again(void **state) {
         assert_ptr_equal(trace.first.waiter, stack);
     }
     fiber_discard(&trace.first);
-    fiber_cleanup();
 }
 
 static void discards_another(void *arg) {
@@ -194,7 +189,6 @@ static void test_a_fiber_can_discard_a_fiber(void **state) {
     assert_null(trace.first.waiter);
     fiber_event_set(&trace.second);
     assert_string_equal(trace.text, "axyz");
-    fiber_cleanup();
 }
 
 static void test_more_are_discarded_than_the_pool_keeps(void **state) {
@@ -205,7 +199,6 @@ static void test_more_are_discarded_than_the_pool_keeps(void **state) {
         assert_int_equal(fiber_start(uses_its_stack, &events[i]), 0);
     for (size_t i = 0; i < 300; i++)
         fiber_discard(&events[i]);
-    fiber_cleanup();
 }
 
 struct sleeper {
@@ -273,19 +266,21 @@ static void test_a_wait_may_end_before_it_happens(void **state) {
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_runs_up_to_each_wait, tear_down),
-        cmocka_unit_test_teardown(test_event_set_before_the_wait_is_not_missed, tear_down),
-        cmocka_unit_test_teardown(test_a_fiber_can_wake_a_fiber, tear_down),
-        cmocka_unit_test_teardown(test_two_thousand_fibers_wait_at_a_time, tear_down),
-        cmocka_unit_test_teardown(test_sleepers_wake_in_order_of_time, tear_down),
-        cmocka_unit_test_teardown(test_a_wait_may_end_before_it_happens, tear_down),
-        cmocka_unit_test_teardown(test_switches_many_times, tear_down),
-        cmocka_unit_test_teardown(test_nothing_of_a_discarded_fiber_runs, tear_down),
-        cmocka_unit_test_teardown(test_a_discarded_stack_is_used_again, tear_down),
-        cmocka_unit_test_teardown(test_a_fiber_can_discard_a_fiber, tear_down),
-        cmocka_unit_test_teardown(test_more_are_discarded_than_the_pool_keeps, tear_down),
+        TEST(test_runs_up_to_each_wait),
+        TEST(test_event_set_before_the_wait_is_not_missed),
+        TEST(test_a_fiber_can_wake_a_fiber),
+        TEST(test_two_thousand_fibers_wait_at_a_time),
+        TEST(test_sleepers_wake_in_order_of_time),
+        TEST(test_a_wait_may_end_before_it_happens),
+        TEST(test_switches_many_times),
+        TEST(test_nothing_of_a_discarded_fiber_runs),
+        TEST(test_a_discarded_stack_is_used_again),
+        TEST(test_a_fiber_can_discard_a_fiber),
+        TEST(test_more_are_discarded_than_the_pool_keeps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

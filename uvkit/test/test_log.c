@@ -191,21 +191,19 @@ static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
     assert_int_equal(left_out, 0);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_name_nothing_is_written),
-        cmocka_unit_test_setup_teardown(test_line_has_time_level_service_message_and_pairs, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_line_without_pairs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_levels_below_the_least_are_not_written, set_up,
-                                        tear_down),
+        TEST(test_line_has_time_level_service_message_and_pairs),
+        TEST(test_line_without_pairs),
+        TEST(test_levels_below_the_least_are_not_written),
         cmocka_unit_test(test_levels_are_parsed_by_name),
-        cmocka_unit_test_setup_teardown(test_no_event_makes_two_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_value_moves_or_hides_what_stands_on_a_terminal,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_sink_gets_what_is_not_written_then, set_up,
-                                        tear_down),
+        TEST(test_no_event_makes_two_lines),
+        TEST(test_no_value_moves_or_hides_what_stands_on_a_terminal),
+        TEST(test_long_line_is_cut_and_says_so),
+        TEST(test_a_sink_gets_what_is_not_written_then),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
         cmocka_unit_test(test_a_limit_passes_the_first_and_counts_the_rest),

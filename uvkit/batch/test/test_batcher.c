@@ -11,7 +11,6 @@
 
 struct caller {
     struct batcher_call call;
-    struct fixture *fixture;
     char name;
     int64_t deadline_ms;
     bool goes_again; /* once, as soon as it is back */
@@ -28,196 +27,183 @@ struct fixture {
     size_t logged;
 };
 
-static void note(struct fixture *fixture, char letter) {
-    assert_true(fixture->logged < sizeof fixture->log - 1);
-    fixture->log[fixture->logged++] = letter;
-    fixture->log[fixture->logged] = '\0';
+static struct fixture fixture;
+
+static void note(char letter) {
+    assert_true(fixture.logged < sizeof fixture.log - 1);
+    fixture.log[fixture.logged++] = letter;
+    fixture.log[fixture.logged] = '\0';
 }
 
 static void run(void *data, const struct batcher_calls *batch, unsigned count) {
-    struct fixture *fixture = data;
     struct fiber_event gate = FIBER_EVENT_INIT;
     struct batcher_call *call;
     unsigned counted = 0;
 
-    note(fixture, '(');
+    note('(');
     TAILQ_FOREACH (call, batch, entry) {
-        note(fixture, ((struct caller *)call)->name);
+        note(((struct caller *)call)->name);
         counted++;
     }
     assert_int_equal(counted, count);
-    fixture->gates[fixture->under_way++] = &gate;
+    fixture.gates[fixture.under_way++] = &gate;
     fiber_event_wait(&gate);
-    note(fixture, ')');
+    note(')');
 }
 
 static void call_in_fiber(void *arg) {
     struct caller *caller = arg;
-    struct fixture *fixture = caller->fixture;
 
     do {
-        if (batcher_await(&fixture->batcher, &caller->call, caller->deadline_ms))
+        if (batcher_await(&fixture.batcher, &caller->call, caller->deadline_ms))
             caller->back++;
         else
             caller->refused++;
-        note(fixture, (char)(caller->name - 'a' + 'A'));
+        note((char)(caller->name - 'a' + 'A'));
     } while (caller->goes_again && caller->back + caller->refused < 2);
 }
 
-static struct caller *start(struct fixture *fixture, int64_t deadline_ms, bool goes_again) {
-    struct caller *caller = &fixture->callers[fixture->started];
+static struct caller *start(int64_t deadline_ms, bool goes_again) {
+    struct caller *caller = &fixture.callers[fixture.started];
 
-    *caller = (struct caller){.fixture = fixture,
-                              .name = (char)('a' + fixture->started++),
+    *caller = (struct caller){.name = (char)('a' + fixture.started++),
                               .deadline_ms = deadline_ms,
                               .goes_again = goes_again};
     assert_int_equal(fiber_start(call_in_fiber, caller), 0);
     return caller;
 }
 
-static void start_many(struct fixture *fixture, unsigned count) {
+static void start_many(unsigned count) {
     for (unsigned i = 0; i < count; i++)
-        (void)start(fixture, INT64_MAX, false);
+        (void)start(INT64_MAX, false);
 }
 
 /* The batch that has been under way for longest is back. */
-static void come_back(struct fixture *fixture) {
-    struct fiber_event *gate = fixture->gates[0];
+static void come_back(void) {
+    struct fiber_event *gate = fixture.gates[0];
 
-    assert_true(fixture->under_way > 0);
-    fixture->under_way--;
-    memmove(fixture->gates, fixture->gates + 1, fixture->under_way * sizeof *fixture->gates);
+    assert_true(fixture.under_way > 0);
+    fixture.under_way--;
+    memmove(fixture.gates, fixture.gates + 1, fixture.under_way * sizeof *fixture.gates);
     fiber_event_set(gate);
 }
 
-static struct fixture open_fixture(unsigned lanes, unsigned most, unsigned limit) {
-    return (struct fixture){.batcher = {.lanes = lanes, .most = most, .limit = limit, .run = run}};
+static void open_fixture(unsigned lanes, unsigned most, unsigned limit) {
+    fixture =
+        (struct fixture){.batcher = {.lanes = lanes, .most = most, .limit = limit, .run = run}};
+    batcher_init(&fixture.batcher);
 }
 
-#define OPEN(fixture, lanes, most, limit)                                                          \
-    struct fixture fixture = open_fixture(lanes, most, limit);                                     \
-    fixture.batcher.data = &fixture;                                                               \
-    batcher_init(&fixture.batcher)
-
-static void expect_log(struct fixture *fixture, const char *log) {
-    while (fixture->under_way > 0)
-        come_back(fixture);
-    assert_string_equal(fixture->log, log);
-    assert_int_equal(fixture->batcher.running, 0);
-    assert_int_equal(fixture->batcher.waiting, 0);
+static void expect_log(const char *log) {
+    while (fixture.under_way > 0)
+        come_back();
+    assert_string_equal(fixture.log, log);
+    assert_int_equal(fixture.batcher.running, 0);
+    assert_int_equal(fixture.batcher.waiting, 0);
     fiber_cleanup();
 }
 
 static void test_who_comes_alone_goes_at_once(void **state) {
-    OPEN(fixture, 1, 10, 10);
-
+    open_fixture(1, 10, 10);
     for (int i = 0; i < 3; i++) {
-        start_many(&fixture, 1);
-        come_back(&fixture);
+        start_many(1);
+        come_back();
     }
-    expect_log(&fixture, "(a)A(b)B(c)C");
+    expect_log("(a)A(b)B(c)C");
 }
 
 static void test_who_comes_meanwhile_goes_together_in_that_order(void **state) {
-    OPEN(fixture, 1, 10, 10);
-
-    start_many(&fixture, 4);
-    come_back(&fixture);
-    start_many(&fixture, 2);
+    open_fixture(1, 10, 10);
+    start_many(4);
+    come_back();
+    start_many(2);
     /* The next batch goes before the customers of the last one go on. */
-    expect_log(&fixture, "(a)(bcdA)(efCDB)FE");
+    expect_log("(a)(bcdA)(efCDB)FE");
 }
 
 static void test_a_batch_has_a_most(void **state) {
-    OPEN(fixture, 1, 2, 10);
-
-    start_many(&fixture, 6);
-    expect_log(&fixture, "(a)(bcA)(deCB)(fED)F");
+    open_fixture(1, 2, 10);
+    start_many(6);
+    expect_log("(a)(bcA)(deCB)(fED)F");
 }
 
 static void test_lanes_are_under_way_together(void **state) {
-    OPEN(fixture, 2, 2, 10);
-
-    start_many(&fixture, 5);
+    open_fixture(2, 2, 10);
+    start_many(5);
     assert_int_equal(fixture.under_way, 2);
-    expect_log(&fixture, "(a(b)(cdA)(eB)DC)E");
+    expect_log("(a(b)(cdA)(eB)DC)E");
 }
 
 static void test_too_many_are_turned_away(void **state) {
-    OPEN(fixture, 1, 10, 2);
-
-    start_many(&fixture, 4);
+    open_fixture(1, 10, 2);
+    start_many(4);
     assert_int_equal(fixture.callers[3].refused, 1);
-    expect_log(&fixture, "(aD)(bcA)CB");
+    expect_log("(aD)(bcA)CB");
     assert_int_equal(fixture.callers[1].back + fixture.callers[2].back, 2);
 }
 
 static void test_who_is_late_is_turned_away_when_its_turn_comes(void **state) {
-    OPEN(fixture, 1, 10, 10);
-
-    start_many(&fixture, 1);
-    (void)start(&fixture, clock_now_ms(), false);
-    start_many(&fixture, 1);
-    (void)start(&fixture, clock_now_ms(), false);
-    expect_log(&fixture, "(a)(cBDA)C");
+    open_fixture(1, 10, 10);
+    start_many(1);
+    (void)start(clock_now_ms(), false);
+    start_many(1);
+    (void)start(clock_now_ms(), false);
+    expect_log("(a)(cBDA)C");
     assert_int_equal(fixture.callers[1].refused + fixture.callers[3].refused, 2);
     assert_int_equal(fixture.callers[2].back, 1);
 }
 
 static void test_all_may_be_late(void **state) {
-    OPEN(fixture, 1, 10, 10);
-
-    start_many(&fixture, 1);
-    (void)start(&fixture, clock_now_ms(), false);
-    come_back(&fixture);
-    start_many(&fixture, 1); /* the lane is free */
-    expect_log(&fixture, "(a)BA(c)C");
+    open_fixture(1, 10, 10);
+    start_many(1);
+    (void)start(clock_now_ms(), false);
+    come_back();
+    start_many(1); /* the lane is free */
+    expect_log("(a)BA(c)C");
 }
 
 static void test_who_is_back_may_go_again_at_once(void **state) {
-    OPEN(fixture, 1, 10, 10);
-
-    (void)start(&fixture, INT64_MAX, true);
-    (void)start(&fixture, INT64_MAX, true);
-    (void)start(&fixture, clock_now_ms(), true);
-    expect_log(&fixture, "(a)(bCA)(aCB)(bA)B");
+    open_fixture(1, 10, 10);
+    (void)start(INT64_MAX, true);
+    (void)start(INT64_MAX, true);
+    (void)start(clock_now_ms(), true);
+    expect_log("(a)(bCA)(aCB)(bA)B");
 }
 
-#define OPEN_TO_GATHER(fixture, calls, ms)                                                         \
-    OPEN(fixture, 1, 10, 10);                                                                      \
-    fixture.batcher.enough = calls;                                                                \
-    fixture.batcher.gather_ms = ms;                                                                \
-    fixture.batcher.loop = uv_default_loop()
+static void open_to_gather(unsigned calls, uint64_t ms) {
+    open_fixture(1, 10, 10);
+    fixture.batcher.enough = calls;
+    fixture.batcher.gather_ms = ms;
+    fixture.batcher.loop = uv_default_loop();
+}
 
-static void run_until_under_way(const struct fixture *fixture) {
-    while (fixture->under_way == 0)
+static void run_until_under_way(void) {
+    while (fixture.under_way == 0)
         assert_true(uv_run(uv_default_loop(), UV_RUN_ONCE) >= 0);
 }
 
 static void test_a_batch_gathers_enough(void **state) {
-    OPEN_TO_GATHER(fixture, 3, 3600000);
-
-    start_many(&fixture, 2);
+    open_to_gather(3, 3600000);
+    start_many(2);
     (void)uv_run(fixture.batcher.loop, UV_RUN_NOWAIT);
     assert_int_equal(fixture.under_way, 0);
-    start_many(&fixture, 1);
-    run_until_under_way(&fixture);
-    start_many(&fixture, 3); /* enough when it is back */
-    expect_log(&fixture, "(abc)(defBCA)EFD");
+    start_many(1);
+    run_until_under_way();
+    start_many(3); /* enough when it is back */
+    expect_log("(abc)(defBCA)EFD");
 }
 
 static void test_a_batch_does_not_gather_for_ever(void **state) {
-    OPEN_TO_GATHER(fixture, 3, 1);
-
-    start_many(&fixture, 2);
-    run_until_under_way(&fixture);
-    start_many(&fixture, 1);
-    come_back(&fixture); /* not enough again */
-    run_until_under_way(&fixture);
+    open_to_gather(3, 1);
+    start_many(2);
+    run_until_under_way();
+    start_many(1);
+    come_back(); /* not enough again */
+    run_until_under_way();
     fixture.batcher.enough = 1; /* and now it is */
-    come_back(&fixture);
-    start_many(&fixture, 1);
-    expect_log(&fixture, "(ab)BA(c)C(d)D");
+    come_back();
+    start_many(1);
+    expect_log("(ab)BA(c)C(d)D");
 }
 
 int main(void) {

@@ -12,19 +12,26 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+struct launch {
+    const char *name;
+    void (*check)(void);
+    int code;
+};
+
 /* Runs `check` in a process that was launched badly; it must end with `code`. */
-static void assert_ends(void (*check)(void), int code) {
+static void ends(void **state) {
+    const struct launch *launch = *state;
     int status;
     const pid_t child = fork();
 
     assert_true(child >= 0);
     if (child == 0) {
-        check();
+        launch->check();
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), code);
+    assert_int_equal(WEXITSTATUS(status), launch->code);
 }
 
 static void require(bool holds) {
@@ -49,10 +56,6 @@ static void mend_each_set_of_closed_ones(void) {
     }
 }
 
-static void test_closed_standard_descriptors_are_open_again(void **state) {
-    assert_ends(mend_each_set_of_closed_ones, 0);
-}
-
 static void mend_open_ones(void) {
     const int marked = open("/dev/zero", O_RDONLY);
     char byte = 1;
@@ -62,19 +65,11 @@ static void mend_open_ones(void) {
     require(read(STDIN_FILENO, &byte, 1) == 1 && byte == 0);
 }
 
-static void test_an_open_descriptor_stays_what_it_is(void **state) {
-    assert_ends(mend_open_ones, 0);
-}
-
 static void mend_without_room(void) {
     (void)close(STDIN_FILENO);
     require(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0}) == 0);
     (void)close(STDERR_FILENO); /* where it says so: nobody reads it here */
     inherited_mend();
-}
-
-static void test_a_descriptor_that_cannot_be_opened_ends_the_program(void **state) {
-    assert_ends(mend_without_room, EX_OSERR);
 }
 
 static void wait_for_a_child(void) {
@@ -89,10 +84,6 @@ static void wait_for_a_child(void) {
     require(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
 }
 
-static void test_an_ignored_sigchld_hides_no_child_any_more(void **state) {
-    assert_ends(wait_for_a_child, 0);
-}
-
 static void look_at_the_mask(void) {
     sigset_t all, now;
 
@@ -100,10 +91,6 @@ static void look_at_the_mask(void) {
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     inherited_mend();
     require(sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigisemptyset(&now));
-}
-
-static void test_a_blocked_signal_arrives_again(void **state) {
-    assert_ends(look_at_the_mask, 0);
 }
 
 static void write_too_much(void) {
@@ -114,30 +101,26 @@ static void write_too_much(void) {
     require(write(file, "x", 1) < 0 && errno == EFBIG);
 }
 
-static void test_a_file_that_grows_too_large_is_an_error(void **state) {
-    assert_ends(write_too_much, 0);
-}
-
 static void look_at_sighup(void) {
     (void)signal(SIGHUP, SIG_IGN);
     inherited_mend();
     require(signal(SIGHUP, SIG_DFL) == SIG_IGN);
 }
 
-static void test_an_ignored_sighup_stays_ignored(void **state) {
-    assert_ends(look_at_sighup, 0);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_standard_descriptors_are_open_again),
-        cmocka_unit_test(test_an_open_descriptor_stays_what_it_is),
-        cmocka_unit_test(test_a_descriptor_that_cannot_be_opened_ends_the_program),
-        cmocka_unit_test(test_an_ignored_sigchld_hides_no_child_any_more),
-        cmocka_unit_test(test_a_blocked_signal_arrives_again),
-        cmocka_unit_test(test_a_file_that_grows_too_large_is_an_error),
-        cmocka_unit_test(test_an_ignored_sighup_stays_ignored),
+    static struct launch launches[] = {
+        {"test_closed_standard_descriptors_are_open_again", mend_each_set_of_closed_ones, 0},
+        {"test_an_open_descriptor_stays_what_it_is", mend_open_ones, 0},
+        {"test_a_descriptor_that_cannot_be_opened_ends_the_program", mend_without_room, EX_OSERR},
+        {"test_an_ignored_sigchld_hides_no_child_any_more", wait_for_a_child, 0},
+        {"test_a_blocked_signal_arrives_again", look_at_the_mask, 0},
+        {"test_a_file_that_grows_too_large_is_an_error", write_too_much, 0},
+        {"test_an_ignored_sighup_stays_ignored", look_at_sighup, 0},
     };
+    struct CMUnitTest tests[sizeof launches / sizeof *launches] = {{.name = NULL}};
 
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = launches[i].name, .test_func = ends, .initial_state = &launches[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
