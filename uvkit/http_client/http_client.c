@@ -17,7 +17,7 @@
 #include "dial.h"
 #include "fiber.h"
 #include "http_wire.h"
-#include "sigpipe.h"
+#include "loop.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -693,7 +693,7 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     (void)uv_check_init(loop, &made->polled);
     (void)uv_idle_init(loop, &made->ending);
     made->timer.data = made->polled.data = made->ending.data = made;
-    sigpipe_ignore();
+    loop_ignore_sigpipe();
     *client = made;
     return 0;
 }

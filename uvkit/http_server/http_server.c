@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
-#include "sigpipe.h"
+#include "loop.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -605,7 +605,7 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     made->listener.data = made->turn.data = made->more.data = made->sending.data = made;
     made->sweep.data = made->drain.data = made->room.data = made;
     made->open_handles = 7;
-    sigpipe_ignore();
+    loop_ignore_sigpipe();
     *server = made;
     return 0;
 }

@@ -17,7 +17,7 @@
 
 #include "clock.h"
 #include "fiber.h"
-#include "sigpipe.h"
+#include "loop.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -430,7 +430,7 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     redis->on_up_data = options->data;
     TAILQ_INIT(&redis->running);
     TAILQ_INIT(&redis->ended);
-    sigpipe_ignore();
+    loop_ignore_sigpipe();
     (void)uv_timer_init(loop, &redis->timer);
     redis->timer.data = redis;
     redis->connection = (struct redis_connection){.loop = loop,

@@ -1,9 +1,11 @@
-/* A loop begins with enough descriptors, and says so without. */
+/* A loop begins with enough descriptors, and says so without; SIGPIPE is ignored, unless the
+ * program handles it. */
 #include "loop.h"
 #include "test.h"
 
 #include "fault.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #define MORE 16 /* than any loop takes */
@@ -43,9 +45,40 @@ static void test_too_few_descriptors_are_told_and_kept_by_nobody(void **state) {
     fail_msg("%d descriptors are too few for a loop", MORE);
 }
 
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number) {
+    caught++;
+}
+
+static void write_to_nobody(void) {
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(write(ends[1], "x", 1), -1);
+    assert_int_equal(errno, EPIPE);
+    assert_int_equal(close(ends[1]), 0);
+}
+
+static void test_writing_to_nobody_is_an_error_alone(void **state) {
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+    loop_ignore_sigpipe();
+    write_to_nobody();
+}
+
+static void test_a_handler_of_the_program_stays(void **state) {
+    assert_true(signal(SIGPIPE, on_signal) != SIG_ERR);
+    loop_ignore_sigpipe();
+    write_to_nobody();
+    assert_int_equal(caught, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_too_few_descriptors_are_told_and_kept_by_nobody),
+        cmocka_unit_test(test_writing_to_nobody_is_an_error_alone),
+        cmocka_unit_test(test_a_handler_of_the_program_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
