@@ -15,11 +15,6 @@ void batcher_init(struct batcher *batcher) {
     TAILQ_INIT(&batcher->queue);
 }
 
-static void batcher_enqueue(struct batcher *batcher, struct batcher_call *call) {
-    TAILQ_INSERT_TAIL(&batcher->queue, call, entry);
-    batcher->waiting++;
-}
-
 static void batcher_move(struct batcher *batcher, struct batcher_call *call,
                          struct batcher_calls *to) {
     assert(batcher->waiting > 0);
@@ -104,7 +99,8 @@ bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t d
                                   .is_leader = batcher->running < batcher->lanes};
     if (!call->is_leader && batcher->waiting >= batcher->limit)
         return false;
-    batcher_enqueue(batcher, call);
+    TAILQ_INSERT_TAIL(&batcher->queue, call, entry);
+    batcher->waiting++;
     if (call->is_leader)
         batcher->running++;
     else

@@ -29,18 +29,14 @@ struct rest {
     char bytes[];
 };
 
-static void http_inbound_maybe_over(struct http_inbound *inbound) {
-    if (inbound->is_handle_closed && !inbound->has_handler)
-        inbound->on_over(inbound);
-}
-
 static void inbound_socket_on_closed(uv_handle_t *handle) {
     struct http_inbound *inbound = handle->data;
 
     assert(inbound->state == CLOSED && inbound->server->stats.connections > 0);
     inbound->server->stats.connections--;
     inbound->is_handle_closed = true;
-    http_inbound_maybe_over(inbound);
+    if (!inbound->has_handler)
+        inbound->on_over(inbound);
 }
 
 void http_inbound_close(struct http_inbound *inbound, const char *why) {

@@ -372,11 +372,6 @@ static void inbound_init(struct http_inbound *inbound, struct http_server *serve
     inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
 }
 
-static void inbound_start(struct http_inbound *inbound) {
-    (void)uv_tcp_nodelay(&inbound->tcp, 1); /* only a hint */
-    read_on(inbound);
-}
-
 /* ---- Accepting them, and their end */
 
 static void http_server_on_handle_closed(uv_handle_t *handle) {
@@ -430,7 +425,8 @@ static void on_inbound_over(struct http_inbound *inbound) {
 static void welcome(struct http_server *server, struct http_inbound *inbound) {
     server->stats.connections++;
     inbound->number = ++server->accepted;
-    inbound_start(inbound);
+    (void)uv_tcp_nodelay(&inbound->tcp, 1); /* only a hint */
+    read_on(inbound);
     if (server->stats.connections <= server->options.connection_limit)
         return;
     (void)http_exchange_refuse(&inbound->exchange, 503, "too_many_connections",

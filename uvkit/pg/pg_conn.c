@@ -274,15 +274,9 @@ static void conn_send_query(struct pg_conn *conn) {
                                                      query->params, NULL, NULL, 0));
 }
 
-static void conn_send_prepare(struct pg_conn *conn) {
-    const struct pg_statement *statement = conn->query->statement;
-
-    pg_link_sent(conn->link,
-                 PQsendPrepare(conn->link->pg, statement->name, statement->sql, 0, NULL));
-}
-
 static void conn_start(struct pg_conn *conn, struct pg_query *query) {
-    bool must_prepare = query->statement != NULL && !conn_knows(conn, query->statement);
+    const struct pg_statement *statement = query->statement;
+    bool must_prepare = statement != NULL && !conn_knows(conn, statement);
 
     assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     if (query->internal.is_preparation && !must_prepare) {
@@ -294,7 +288,8 @@ static void conn_start(struct pg_conn *conn, struct pg_query *query) {
     conn->due_ms = query->deadline_ms;
     pg_pool_arm(conn->pool, conn->due_ms);
     if (must_prepare)
-        conn_send_prepare(conn);
+        pg_link_sent(conn->link,
+                     PQsendPrepare(conn->link->pg, statement->name, statement->sql, 0, NULL));
     else
         conn_send_query(conn);
 }
@@ -411,13 +406,11 @@ static void conn_make_due(struct pg_conn *conn, int64_t due_ms) {
     pg_pool_arm(conn->pool, conn->due_ms);
 }
 
-static int64_t pg_conn_later(int64_t one, int64_t other) {
-    return one > other ? one : other;
-}
-
 /* When the connection is given up unless its first query is answered. */
 static int64_t slots_give_up_ms(const struct pg_conn *conn) {
-    return pg_conn_later(slot_at(conn, 0)->deadline_ms, conn->head_ms) + conn->pool->answer_ms;
+    int64_t deadline_ms = slot_at(conn, 0)->deadline_ms;
+
+    return (deadline_ms > conn->head_ms ? deadline_ms : conn->head_ms) + conn->pool->answer_ms;
 }
 
 /* The clock runs for what is now the first one. */

@@ -435,11 +435,6 @@ static bool is_wanted(const struct reader *reader, const char *flag) {
     return false;
 }
 
-static bool is_help_wanted(const struct reader *reader) {
-    return is_wanted(reader, "--help") ||
-           (find_by_letter(reader->table, 'h') == NULL && is_wanted(reader, "-h"));
-}
-
 static void clear_texts(const struct setting *table) {
     for (; table->name != NULL; table++)
         if (settings_is_text(table))
@@ -468,7 +463,8 @@ enum settings_result settings_read(const struct setting *table,
                             .kept = 1};
 
     clear_texts(table);
-    if (is_help_wanted(&reader)) {
+    if (is_wanted(&reader, "--help") ||
+        (find_by_letter(table, 'h') == NULL && is_wanted(&reader, "-h"))) {
         settings_help(table, reader.program, program);
         return SETTINGS_HELP;
     }
