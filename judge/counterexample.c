@@ -1,12 +1,272 @@
-/* Tells what contradicts what. */
-#include "example_text.h"
+/* Tells what contradicts what, in prose.
+ *
+ * From below: words for the operations, which are called A, B and C: who asked, what it read and
+ * wrote, what its customer was told; how two orders came to hold one raw lock, and what befell
+ * orders, instances and servers; a sentence or two for each anomaly; and which ones are told. */
+#include "judge.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one anomaly each, which was found: false when no request shows it */
+#define PART_TEXT 80
+
+__attribute__((format(printf, 2, 3))) static void example_say(struct counterexample *example,
+                                                              const char *format, ...) {
+    va_list arguments;
+
+    if (example->lines == COUNTEREXAMPLE_LINES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(example->line[example->lines++], VERDICT_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static double example_in_seconds(int64_t ns) {
+    return (double)ns / 1e9;
+}
+
+/* ---- operations */
+
+/* What the operation about this order is called: 'A'; '\0' when it is about none of them. */
+static char example_name(const struct counterexample *example, const char *order_id) {
+    for (size_t i = 0; i < example->ops; i++)
+        if (order_id[0] != '\0' && strcmp(example->order_id[i], order_id) == 0)
+            return (char)('A' + i);
+    return '\0';
+}
+
+static void example_widen(struct counterexample *example, int64_t ns) {
+    if (ns <= 0)
+        return;
+    if (example->from_ns == 0 || ns < example->from_ns)
+        example->from_ns = ns;
+    if (ns > example->to_ns)
+        example->to_ns = ns;
+}
+
+static struct counterexample_op *example_add_op(struct counterexample *example, const char *id,
+                                                int64_t sent_ns, int64_t answered_ns) {
+    struct counterexample_op *op = &example->op[example->ops];
+
+    assert(example->ops < COUNTEREXAMPLE_OPS);
+    snprintf(example->order_id[example->ops++], UUID_TEXT, "%s", id);
+    op->sent_ns = sent_ns == LINEAR_BEFORE ? 0 : sent_ns;
+    op->answered_ns = answered_ns == LINEAR_NEVER ? 0 : answered_ns;
+    example_widen(example, op->sent_ns);
+    example_widen(example, op->answered_ns);
+    return op;
+}
+
+/* "sent 0.417213 s" or why it is not known. */
+static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
+    if (buyer->purchase == NULL)
+        snprintf(text, PART_TEXT, "no request for this product");
+    else if (buyer->purchase->is_seated)
+        snprintf(text, PART_TEXT, "sent without a key at an unknown time");
+    else if (buyer->sent_ns == LINEAR_BEFORE)
+        snprintf(text, PART_TEXT, "never sent");
+    else
+        snprintf(text, PART_TEXT, "sent %.6f s", example_in_seconds(buyer->sent_ns));
+}
+
+static const struct record *example_told(const struct purchase *purchase) {
+    for (size_t i = 0; i < purchase->count && purchase->yes == NULL; i++)
+        if (purchase->requests[i]->outcome == RECORD_UNKNOWN)
+            return purchase->requests[i];
+    return purchase->yes != NULL ? purchase->yes : purchase->requests[0];
+}
+
+/* Of the reply that counts; LINEAR_NEVER when there was none. */
+static int64_t answered_ns(const struct buyer *buyer) {
+    const struct record *told = buyer->purchase != NULL ? example_told(buyer->purchase) : NULL;
+
+    return told != NULL && told->outcome != RECORD_UNKNOWN ? told->received_ns : LINEAR_NEVER;
+}
+
+/* ", answered 0.420011 s" or ", not told". */
+static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
+                           const struct ledger_sale *sale) {
+    const struct purchase *purchase = buyer->purchase;
+
+    if (purchase == NULL)
+        text[0] = '\0';
+    else if (purchase->yes == NULL)
+        snprintf(text, PART_TEXT, ", %s", record_outcome_text(example_told(purchase)->outcome));
+    else if (strcmp(purchase->id, sale->order_id) != 0 && buyer->answered_ns == LINEAR_NEVER)
+        snprintf(text, PART_TEXT, ", answered with order %s", purchase->id);
+    else
+        snprintf(text, PART_TEXT, ", answered %.6f s", example_in_seconds(purchase->answered_ns));
+}
+
+static void example_tell_sale(struct counterexample *example, const struct judge *judge,
+                              const struct ledger_sale *sale) {
+    const struct buyer *buyer = judge_buyer(judge, sale);
+    const char name = (char)('A' + example->ops);
+    char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT];
+    struct counterexample_op *op =
+        example_add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
+
+    snprintf(op->instance, sizeof op->instance, "%s", sale->instance);
+    op->ledger_us = ledger_time_us(sale->at);
+    write_sent(sent, buyer);
+    write_answered(answered, buyer, sale);
+    if (judge->row_count > 1)
+        snprintf(row, sizeof row, " in shard %" PRId64, sale->shard);
+    if (judge_sale_kind(judge, sale) == SALE_COUNTED)
+        snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64, sale->remaining + 1, row,
+                 sale->remaining);
+    else
+        snprintf(did, sizeof did, "took unit %" PRId64 "%s", sale->unit, row);
+    example_say(example, "%c = order %s via %s: %s, %s at %.15s%s", name, sale->order_id,
+                sale->instance, sent, did, ledger_clock(sale->at), answered);
+}
+
+static void example_tell_request(struct counterexample *example, const struct record *record,
+                                 const char *id, const char *told) {
+    const char name = (char)('A' + example->ops);
+
+    (void)example_add_op(example, id, record->sent_ns, record->received_ns);
+    if (record->sent_ns <= 0)
+        example_say(example, "%c = request %s: %s", name, id, told);
+    else
+        example_say(example, "%c = request %s: sent %.6f s, %s at %.6f s", name, id,
+                    example_in_seconds(record->sent_ns), told,
+                    example_in_seconds(record->received_ns));
+}
+
+static void example_tell_outcome(struct counterexample *example, const struct record *record,
+                                 const char *id) {
+    example_tell_request(example, record, id, record_outcome_text(record->outcome));
+}
+
+static void example_tell_pair(struct counterexample *example, const struct judge *judge,
+                              const struct pair *pair) {
+    if (pair->refusal != NULL)
+        example_tell_outcome(example, pair->refusal, pair->refusal->key);
+    for (size_t i = 0; i < 2; i++)
+        if (pair->sales[i] != NULL)
+            example_tell_sale(example, judge, pair->sales[i]);
+}
+
+static void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck) {
+    char told[PART_TEXT];
+    size_t used = 0;
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (stuck->told[i] > 0)
+            used +=
+                (size_t)snprintf(told + used, sizeof told - used, "%s%zu %s", used > 0 ? ", " : "",
+                                 stuck->told[i], record_outcome_name((enum record_outcome)i));
+    assert(used > 0 && used < sizeof told);
+    example_say(example,
+                "Of those who wanted a unit from %.3f s to the end of the "
+                "demand at %.3f s nobody got one: %s.",
+                example_in_seconds(stuck->from_ns), example_in_seconds(stuck->to_ns), told);
+}
+
+/* ---- locks: A's expired, B took it, A freed it, C took it while B was at work */
+
+/* The order that freed a lock which was not its own: it may have sold nothing. */
+static void tell_freer(struct counterexample *example, const struct judge *judge,
+                       const char *order_id) {
+    const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order_id);
+    const struct purchase *purchase = judge_find(judge, order_id);
+
+    if (sale != NULL)
+        example_tell_sale(example, judge, sale);
+    else
+        example_tell_outcome(example, example_told(purchase), order_id);
+}
+
+/* How the second came to hold the lock of the first. */
+static void example_tell_taken(struct counterexample *example, const struct overlap *overlap) {
+    if (overlap->has_expired)
+        example_say(example, "A's lock expired by %.6f s; B took it at %.6f s, and A went on.",
+                    example_in_seconds(overlap->expired_ns),
+                    example_in_seconds(overlap->handed_ns));
+    else
+        example_say(example, "B took the lock at %.6f s, and A had not given it back.",
+                    example_in_seconds(overlap->handed_ns));
+}
+
+static void tell_freed(struct counterexample *example, const struct overlap *overlap) {
+    const char held = example_name(example, overlap->held->order_id);
+
+    example_say(example, "A freed the lock at %.6f s (%s), which was %c's by then.",
+                example_in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
+    example_say(example, "%c took it at %.6f s, while %c was at work.",
+                example_name(example, overlap->taken->order_id),
+                example_in_seconds(overlap->taken->at_ns), held);
+}
+
+static void example_tell_chain(struct counterexample *example, const struct judge *judge,
+                               const struct overlap *overlap) {
+    const bool is_turned = /* the holder wrote later */
+        strcmp(overlap->sales[0]->order_id, overlap->held->order_id) != 0;
+
+    if (overlap->freed != NULL)
+        tell_freer(example, judge, overlap->freed->order_id);
+    example_tell_sale(example, judge, overlap->sales[is_turned]);
+    example_tell_sale(example, judge, overlap->sales[!is_turned]);
+    example->has_chain = true;
+    example_tell_taken(example, overlap);
+    if (overlap->freed != NULL)
+        tell_freed(example, overlap);
+}
+
+/* ---- what befell them */
+
+static bool is_at_hand(const struct counterexample *example, const struct event *event) {
+    if (event->at_ns > example->to_ns || event->until_ns < example->from_ns)
+        return false;
+    for (size_t i = 0; i < example->ops; i++)
+        if (strcmp(example->op[i].instance, event->who) == 0)
+            return true;
+    return event->kind == EVENT_SERVER;
+}
+
+/* A lock that was refused is asked for again and again. */
+static bool is_telling(const struct counterexample *example, const struct event *event) {
+    switch (event->kind) {
+    case EVENT_SERVER:
+        return is_at_hand(example, event);
+    case EVENT_FAILPOINT:
+        return event->item == example->item &&
+               (example_name(example, event->order_id) != '\0' ||
+                (event_is_standstill(event) && is_at_hand(example, event)));
+    case EVENT_LOCK:
+        return event->item == example->item && example_name(example, event->order_id) != '\0' &&
+               !(event_takes_lock(event) && event->result == EVENT_NO);
+    }
+    return false;
+}
+
+/* "B at inventory-1: SET NX ttl 200 ms: yes" */
+static void example_add(struct counterexample *example, const struct event *event) {
+    struct counterexample_event *added = &example->event[example->events++];
+    const char letter = example_name(example, event->order_id);
+    const char *result = event_result_name(event->result);
+
+    added->at_ns = event->at_ns;
+    added->until_ns = event->until_ns;
+    added->letter = letter;
+    snprintf(added->who, sizeof added->who, "%s", event->who);
+    snprintf(added->text, sizeof added->text, "%s%s%s%s%s", event->name,
+             event->detail[0] != '\0' ? " " : "", event->detail, result[0] != '\0' ? ": " : "",
+             result);
+}
+
+static void example_weave(struct counterexample *example, const struct judge *judge) {
+    for (size_t i = 0; judge->events != NULL && i < judge->events->count; i++)
+        if (example->events < COUNTEREXAMPLE_EVENTS &&
+            is_telling(example, &judge->events->items[i]))
+            example_add(example, &judge->events->items[i]);
+}
+
+/* ---- one anomaly each, which was found; no line when no request shows it */
 
 /* Whether a sale between the two may have set the row's count back to what both read: then B need
  * not have read it before A wrote. Only a sale writes the count, while it holds the row, and then
@@ -50,15 +310,23 @@ static void tell_reads(struct counterexample *example, const struct judge *judge
                     other, b->remaining + 1, one, a->remaining, a->unit);
 }
 
+static const struct overlap *find_overlap(const struct judge *judge, const struct pair *pair) {
+    for (size_t i = 0; i < judge->overlap_count; i++)
+        if (judge->overlaps[i].sales[0] == pair->sales[0] &&
+            judge->overlaps[i].sales[1] == pair->sales[1])
+            return &judge->overlaps[i];
+    return NULL;
+}
+
 /* The one that wrote first is A, unless it was sent after the other one had been answered. */
 static void tell_twins(struct counterexample *example, const struct judge *judge,
                        const struct pair *pair) {
     bool is_turned = judge_buyer(judge, pair->sales[1])->answered_ns <
                      judge_buyer(judge, pair->sales[0])->sent_ns;
     const struct ledger_sale *a = pair->sales[is_turned], *b = pair->sales[!is_turned];
-    const struct overlap *overlap = judge_find_overlap(judge, pair);
+    const struct overlap *overlap = find_overlap(judge, pair);
 
-    *example = example_begin(judge, ANOMALY_TWIN, a);
+    example->shard = a->shard;
     if (overlap != NULL) {
         example_tell_chain(example, judge, overlap);
     } else {
@@ -74,7 +342,7 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
 }
 
 /* More sales than units, all of units that there were, are twins. */
-static bool tell_oversell(struct counterexample *example, const struct judge *judge) {
+static void tell_oversell(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale =
         judge->outside != NULL ? judge->outside : judge->range.sales[0];
     const struct ledger_row *row = sale != NULL ? judge_row(judge, sale->shard) : NULL;
@@ -82,8 +350,8 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
     /* Not the tightest, which is told as a TWIN. */
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
 
-    *example = example_begin(judge, ANOMALY_OVERSELL, sale);
     if (sale != NULL) {
+        example->shard = sale->shard;
         example_tell_sale(example, judge, sale);
         example_say(example,
                     "A sold unit %" PRId64 ", and %s had units %" PRId64 " to %" PRId64
@@ -100,30 +368,26 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
                     ": a contradiction.",
                     judge->ledger->sale_count, initial, twins->sales[0]->unit);
     }
-    return true;
 }
 
-static bool counterexample_tell_twin(struct counterexample *example, const struct judge *judge) {
+static void tell_tightest_twins(struct counterexample *example, const struct judge *judge) {
     assert(judge->twin_count > 0);
     tell_twins(example, judge, &judge->twins[0]);
-    return true;
 }
 
-static bool tell_undersell(struct counterexample *example, const struct judge *judge) {
+static void tell_undersell(struct counterexample *example, const struct judge *judge) {
     assert(judge->refused_last != NULL);
-    *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
-    example_tell_refusal(example, judge->refused_last);
+    example_tell_outcome(example, judge->refused_last, judge->refused_last->key);
     example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
     example_say(example, "They never were sold, so they were there when "
                          "A was refused: a contradiction.");
-    return true;
 }
 
-static bool tell_early(struct counterexample *example, const struct judge *judge) {
+static void tell_early(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale = judge->early.sales[0];
 
     assert(sale != NULL && judge->early.refusal != NULL);
-    *example = example_begin(judge, ANOMALY_EARLY_SOLD_OUT, sale);
+    example->shard = sale->shard;
     example_tell_pair(example, judge, &judge->early);
     example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
                 sale->unit);
@@ -133,14 +397,13 @@ static bool tell_early(struct counterexample *example, const struct judge *judge
     else
         example_say(example, "A count may only fall, so that unit was there when "
                              "A was refused: a contradiction.");
-    return true;
 }
 
-static bool tell_stale(struct counterexample *example, const struct judge *judge) {
+static void tell_stale(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *a = judge->stale.sales[0], *b = judge->stale.sales[1];
 
     assert(a != NULL && b != NULL);
-    *example = example_begin(judge, ANOMALY_STALE, a);
+    example->shard = a->shard;
     example_tell_pair(example, judge, &judge->stale);
     if (is_counted(judge, a) && is_counted(judge, b))
         example_say(example,
@@ -156,17 +419,17 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
                              "such sales need: a contradiction.");
     else
         example_say(example, "A count may only fall: a contradiction.");
-    return true;
 }
 
-static bool tell_stuck(struct counterexample *example, const struct judge *judge) {
+static void tell_stuck(struct counterexample *example, const struct judge *judge) {
     const struct stuck *stuck = &judge->stuck;
 
     assert(stuck->attempt != NULL);
-    *example = example_begin(judge, ANOMALY_STUCK, stuck->last);
-    if (stuck->last != NULL)
+    if (stuck->last != NULL) {
+        example->shard = stuck->last->shard;
         example_tell_sale(example, judge, stuck->last);
-    example_tell_refusal(example, stuck->attempt);
+    }
+    example_tell_outcome(example, stuck->attempt, stuck->attempt->key);
     if (stuck->last != NULL)
         example_say(example,
                     "A was the last sale, and %" PRId64 " customers asked since. If it took a "
@@ -180,7 +443,6 @@ static bool tell_stuck(struct counterexample *example, const struct judge *judge
                 "No server was known to be down then, and at the end %" PRId64
                 " units are left in the stock: a contradiction.",
                 judge->left);
-    return true;
 }
 
 static void tell_yes(struct counterexample *example, const struct record *yes) {
@@ -205,17 +467,17 @@ static void tell_other(struct counterexample *example, const struct judge *judge
                     purchase->requests[0]->key);
 }
 
-static bool tell_ghost(struct counterexample *example, const struct judge *judge) {
+static void tell_ghost(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->ghost;
     const struct record *told = purchase != NULL ? example_told(purchase) : NULL;
 
     if (purchase == NULL)
-        return false;
-    *example = example_begin(judge, ANOMALY_GHOST, purchase->sale);
+        return;
+    example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
     if (purchase->yes != NULL)
         tell_yes(example, told);
     else
-        example_tell_request(example, told, purchase->id, record_outcome_text(told->outcome));
+        example_tell_outcome(example, told, purchase->id);
     if (purchase->sale == NULL)
         example_say(example, "The ledger has no sale of that order%s: a contradiction.",
                     purchase->order != NULL ? ", though the order is recorded" : "");
@@ -231,23 +493,21 @@ static bool tell_ghost(struct counterexample *example, const struct judge *judge
                     purchase->order->unit, purchase->sale->unit);
     else
         tell_other(example, judge, purchase);
-    return true;
 }
 
-static bool tell_orphan(struct counterexample *example, const struct judge *judge) {
+static void tell_orphan(struct counterexample *example, const struct judge *judge) {
     const bool is_unasked = judge->orphan_row == NULL && judge->orphan == NULL;
     const struct ledger_sale *sale = is_unasked ? judge->unasked : judge->orphan_row;
 
     assert(sale != NULL || judge->orphan != NULL);
-    *example = example_begin(judge, ANOMALY_ORPHAN, sale);
-    if (sale != NULL)
+    if (sale != NULL) {
+        example->shard = sale->shard;
         example_tell_sale(example, judge, sale);
-    else
-        example_tell_request(example, judge->orphan->requests[0], judge->orphan->id,
-                             record_outcome_text(judge->orphan->requests[0]->outcome));
+    } else {
+        example_tell_outcome(example, judge->orphan->requests[0], judge->orphan->id);
+    }
     if (judge->denial != NULL)
-        example_tell_request(example, judge->denial, judge->orphan->requests[0]->key,
-                             record_outcome_text(judge->denial->outcome));
+        example_tell_outcome(example, judge->denial, judge->orphan->requests[0]->key);
     if (is_unasked)
         example_say(example, "Each request without an answer was sent after that unit was gone, or "
                              "has another order: a contradiction.");
@@ -262,52 +522,173 @@ static bool tell_orphan(struct counterexample *example, const struct judge *judg
     else
         example_say(example,
                     "An order was recorded, and its customer was told no: a contradiction.");
-    return true;
 }
 
-static bool tell_duplicate(struct counterexample *example, const struct judge *judge) {
+static void tell_duplicate(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->duplicate;
     const struct ledger_sale *own = NULL;
     const char *key;
 
     if (purchase == NULL)
-        return false;
+        return;
     key = purchase->requests[0]->key;
     own = ledger_find_sale(judge->ledger, key);
-    *example = example_begin(judge, ANOMALY_DUPLICATE, purchase->sale);
+    example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
         example_tell_sale(example, judge, own);
         example_tell_sale(example, judge, purchase->sale);
         example_say(example,
                     "Both were sold for the key %s, which may buy one unit: a contradiction.", key);
-        return true;
+        return;
     }
-    assert(purchase_other_yes(purchase) != NULL);
+    assert(judge->other_yes != NULL);
     tell_yes(example, purchase->yes);
-    tell_yes(example, purchase_other_yes(purchase));
+    tell_yes(example, judge->other_yes);
     example_say(example, "Both replies are to the key %s, which may buy one unit: a contradiction.",
                 key);
-    return true;
+}
+
+/* ---- LEAK */
+
+static const struct ledger_row *tell_surplus(struct counterexample *example,
+                                             const struct judge *judge) {
+    const struct ledger_sale *a = judge->leak.last.sales[0], *b = judge->leak.last.sales[1];
+    const struct ledger_row *row = judge_row(judge, a->shard);
+
+    example_tell_sale(example, judge, a);
+    if (b != NULL && judge_sale_kind(judge, b) == SALE_COUNTED && b->remaining == row->available) {
+        example_tell_sale(example, judge, b);
+        example_say(example, "B wrote %" PRId64 " after A had written %" PRId64 ".", b->remaining,
+                    a->remaining);
+    }
+    example_say(example,
+                "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
+                " is in the stock, and A sold it: a contradiction.",
+                row->available, row->first_unit, a->unit);
+    return row;
+}
+
+static const struct ledger_row *tell_missing(struct counterexample *example,
+                                             const struct judge *judge) {
+    const struct pair *missed = &judge->leak.missed;
+    const struct ledger_row *row = judge->leak.row;
+
+    example_tell_pair(example, judge, missed);
+    if (missed->sales[0] == NULL && missed->refusal == NULL)
+        example_say(example,
+                    "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
+                    " is gone, no order has it, and nobody gave it back: a contradiction.",
+                    row->available, row->first_unit, missed->unit);
+    else if (judge->is_any_unknown)
+        example_say(example,
+                    "A saw units gone that no order has and nobody gave back, from unit %" PRId64
+                    " up; too few requests of unknown outcome were sent in time to have taken "
+                    "them: a contradiction.",
+                    missed->unit);
+    else
+        example_say(example,
+                    "A saw %s, and no order has unit %" PRId64
+                    ", and nobody gave it back: a contradiction.",
+                    missed->refusal != NULL ? "none left" : "that unit gone", missed->unit);
+    return row;
+}
+
+static const struct ledger_row *tell_wrong(struct counterexample *example,
+                                           const struct judge *judge) {
+    const struct ledger_sale *sale = judge->leak.wrong_sale;
+    const struct ledger_row *row = judge_row(judge, sale->shard);
+
+    example_tell_sale(example, judge, sale);
+    if (row == NULL)
+        example_say(example, "A sold from shard %" PRId64 ", which has no stock: a contradiction.",
+                    sale->shard);
+    else if (sale->remaining < 0 || sale->remaining >= row->initial)
+        example_say(example,
+                    "A left %" PRId64 " there, and the row began with %" PRId64
+                    " units: a contradiction.",
+                    sale->remaining, row->initial);
+    else
+        example_say(example,
+                    "A left %" PRId64 " there, from unit %" PRId64 " up, so it took unit %" PRId64
+                    "; and the ledger says unit %" PRId64 ": a contradiction.",
+                    sale->remaining, row->first_unit, row->first_unit + sale->remaining,
+                    sale->unit);
+    return row;
+}
+
+/* The plainest of what was found, and a row that shows it; NULL: the sums alone do. */
+static const struct ledger_row *tell_plainest(struct counterexample *example,
+                                              const struct judge *judge) {
+    const struct leak *leak = &judge->leak;
+
+    if (leak->left != NULL)
+        return tell_surplus(example, judge);
+    if (leak->has_missed && !leak->is_elsewhere)
+        return tell_missing(example, judge);
+    if (leak->wrong_sale != NULL)
+        return tell_wrong(example, judge);
+    if (leak->unknown > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back for sale to a stock row that "
+                    "never had it: a contradiction.",
+                    leak->unknown_unit);
+    else if (leak->doubled > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back for sale, and an order has it, or it came "
+                    "back twice: a contradiction.",
+                    leak->doubled_unit);
+    else if (leak->untaken > 0 && !judge->is_keyless)
+        example_say(example,
+                    "Unit %" PRId64 " came back, and an order of a key is "
+                    "never given back: a contradiction.",
+                    leak->back_unit);
+    else if (leak->untaken > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back, and fewer requests can have given a unit back, as "
+                    "they were told busy, an error or nothing, than units did: a contradiction.",
+                    leak->back_unit);
+    return leak->row != NULL ? leak->row : leak->unbalanced_row;
+}
+
+static void tell_leak(struct counterexample *example, const struct judge *judge) {
+    const struct ledger_row *row = tell_plainest(example, judge);
+    char sums[VERDICT_TEXT];
+
+    if (row != NULL && judge->row_count > 1) {
+        example->shard = row->shard;
+        (void)leak_write_row(judge, row, sums);
+        example_say(example, "%s", sums);
+    }
+    example_say(example, "%s.", judge->leak.sums);
 }
 
 /* ---- choosing */
 
+static struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly) {
+    return (struct counterexample){.anomaly = anomaly, .item = judge->item};
+}
+
 void counterexamples_add(struct counterexamples *all, const struct judge *judge) {
-    static bool (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
-        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = counterexample_tell_twin,
+    static void (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
+        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = tell_tightest_twins,
         [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
         [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
-        [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = example_tell_leak,
+        [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
         [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck};
 
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (all->has[i] || !judge->has_found[i])
             continue;
-        all->has[i] = tell[i](&all->first[i], judge);
+        all->first[i] = example_begin(judge, (enum anomaly)i);
+        tell[i](&all->first[i], judge);
         example_weave(&all->first[i], judge);
+        all->has[i] = all->first[i].lines > 0;
     }
     for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++) {
-        tell_twins(&all->twin[all->twins], judge, &judge->twins[i]);
-        example_weave(&all->twin[all->twins++], judge);
+        struct counterexample *twin = &all->twin[all->twins++];
+
+        *twin = example_begin(judge, ANOMALY_TWIN);
+        tell_twins(twin, judge, &judge->twins[i]);
+        example_weave(twin, judge);
     }
 }

@@ -1,9 +1,9 @@
 /* What the parts of the judgement share: the ledger and the purchases of one product, and what was
  * found in them.
  *
- * The verdict opens a judge for each product and lets the rules look, one after the other: units,
- * promises, refusals, rows, overlaps. Each tells what it found with judge_found(), and keeps the
- * operations that show it best; from those the counterexample is told at the end. */
+ * The verdict opens a judge for each product and lets the rules look, one after the other. Each
+ * tells what it found with judge_found(), and keeps the operations that show it best; from those the
+ * counterexample is told at the end. */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H
 
@@ -43,19 +43,6 @@ enum sale_kind {
     SALE_WRONG    /* unit, remaining and stock row contradict each other */
 };
 
-/* All purchases of the round, sorted by product, then key; each item's are in one run. */
-struct purchases {
-    const struct record **requests;
-    struct purchase *all;
-    size_t count;
-};
-__attribute__((warn_unused_result)) int purchases_make(struct purchases *purchases,
-                                                       const struct recorder *recorder);
-void purchases_free(struct purchases *purchases);
-
-/* The first yes of other content than purchase->yes, or NULL. */
-const struct record *purchase_other_yes(const struct purchase *purchase);
-
 /* Two that contradict each other: sales or a refusal; one or both may be missing. */
 struct pair {
     const struct ledger_sale *sales[2];
@@ -63,28 +50,34 @@ struct pair {
     int64_t unit; /* that is missing */
 };
 
-/* Where units and counts disagree, and how many units; see units.c. Evidence: the first of each. */
+/* Where units and counts disagree, and how many units; see leak.c. Evidence: the first of each. */
 struct leak {
     int64_t missing, surplus, untaken, doubled, wrong, unknown, unbalanced;
     bool has_missed;
+    bool is_elsewhere;               /* the unit of `missed`: an order has it, or it came back */
     struct pair missed;              /* the first: what passed it, or else the count at the end */
     const struct ledger_row *row;    /* of `missed`, or that is below zero or above its beginning */
     const struct ledger_sale *left;  /* a sale of a unit that is in the stock, too */
     int64_t back_unit, doubled_unit; /* that came back */
     int64_t unknown_unit;            /* likewise, and is none of the row */
     const struct ledger_sale *wrong_sale;
+    const struct ledger_row *unbalanced_row; /* or NULL */
+    struct pair last;        /* with `left`: the last sale like it, and the last sale of its row */
+    char sums[VERDICT_TEXT]; /* "981 left + 20 units sold is 1001, and ..." */
 };
 
-/* Two sales of one unit that held a raw lock at a time; see locks.c. */
+/* Two sales of one unit that held a raw lock at a time; see sales.c. */
 struct overlap {
     const struct ledger_sale *sales[2]; /* of the two, by time */
     const struct event *held, *taken;   /* the second grant came before the first was given back, */
     const struct event *freed; /* because a third order had freed the key between them; or NULL */
     const struct event *lost;  /* the grant that had run out: that of `freed`, or else `held`; */
     int64_t expired_ns;        /* when it had. NULL, EVENT_OPEN: not known */
+    int64_t handed_ns;         /* when the lock of the first was another's */
+    bool has_expired;          /* by then */
 };
 
-/* The end of the demand, in which nobody was sold anything; see refusals.c. */
+/* The end of the demand, in which nobody was sold anything; see stock.c. */
 struct stuck {
     int64_t from_ns, to_ns;
     size_t told[RECORD_OUTCOME_COUNT]; /* attempts in it, by what they were told */
@@ -130,13 +123,14 @@ struct judge {
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
     struct stuck stuck;
-    const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
-    const struct ledger_sale *outside, *orphan_row;    /* likewise */
-    const struct ledger_sale *unasked;                 /* asked for too late by each; or NULL */
-    const struct purchase *orphan;                     /* whose row is orphan_row, or NULL */
-    const struct record *denial;                       /* of `orphan`, after its yes; or NULL */
-    int64_t left;                                      /* in the stock rows that have some */
-    bool has_ended;                                    /* nothing is left, or someone was refused */
+    const struct purchase *ghost, *duplicate;       /* the first of each, or NULL */
+    const struct record *other_yes;                 /* to `duplicate`, of other content; or NULL */
+    const struct ledger_sale *outside, *orphan_row; /* likewise */
+    const struct ledger_sale *unasked;              /* asked for too late by each; or NULL */
+    const struct purchase *orphan;                  /* whose row is orphan_row, or NULL */
+    const struct record *denial;                    /* of `orphan`, after its yes; or NULL */
+    int64_t left;                                   /* in the stock rows that have some */
+    bool has_ended;                                 /* nothing is left, or someone was refused */
     const struct record *refused_first, *refused_last; /* to arrive; NULL without a refusal */
 };
 
@@ -160,40 +154,18 @@ bool judge_may_undo(const struct judge *judge, const struct record *record);
 __attribute__((format(printf, 4, 5))) void judge_found(struct judge *judge, enum anomaly anomaly,
                                                        int64_t count, const char *format, ...);
 
-/* "981 left + 20 units sold is 1001, and ..."; returns how many are too many. */
-int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]);
+/* The rules, in this order. 0, or -1 without memory.
+ * sales: OVERSELL, TWIN, GHOST, ORPHAN, DUPLICATE;
+ * stock: UNDERSELL, EARLY-SOLD-OUT, STUCK, STALE, what the former have not found, and `leak`;
+ * leaks: LEAK, by rows and sums together. */
+__attribute__((warn_unused_result)) int judge_sales(struct judge *judge);
+__attribute__((warn_unused_result)) int judge_stock(struct judge *judge);
+__attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
+
 /* "Shard 1 began with units 6 to 10: 3 of them sold, 1 left, 0 came back."; returns how many are
  * too many. */
-int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
-                        char text[VERDICT_TEXT]);
-
-/* Whether an order has it, or it came back, in whatever row. */
-bool judge_is_somewhere(const struct judge *judge, int64_t unit);
-
-/* What the ledger alone shows: OVERSELL, TWIN, and DUPLICATE rows. */
-void judge_units(struct judge *judge);
-/* Which of the twins held a lock together, after judge_units(): 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int judge_locks(struct judge *judge);
-/* Whether the lock of the first had run out when the second took it. */
-bool judge_has_expired(const struct overlap *overlap);
-/* The overlap of a pair of sales, or NULL. */
-const struct overlap *judge_find_overlap(const struct judge *judge, const struct pair *pair);
-/* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */
-void judge_promises(struct judge *judge);
-/* What clients were refused: UNDERSELL, EARLY-SOLD-OUT, STUCK. */
-void judge_refusals(struct judge *judge);
-/* These were sent after a refusal had arrived: EARLY-SOLD-OUT. `next` was sent first, `latest`
- * last.
- */
-void judge_early(struct judge *judge, const struct ledger_sale *next,
-                 const struct ledger_sale *latest);
-/* The linearizability check of the stock rows, after the others: STALE, what they have not found,
- * and `leak`. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int judge_rows(struct judge *judge);
-/* Find LEAK by rows and sums together. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
-/* How many pairs of attempts overlapped: 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int judge_overlaps(struct judge *judge);
+int64_t leak_write_row(const struct judge *judge, const struct ledger_row *row,
+                       char text[VERDICT_TEXT]);
 
 /* The smallest counterexample of each anomaly of all products, told in prose. What it says of reads
  * is deduced: a sale that left 57 in its row had read 58 there. */

@@ -1,106 +1,14 @@
-/* What the ledger alone shows: units sold twice, units that never were, and units and counts that
- * do not add up.
+/* Units and counts that do not add up.
  *
- * For a LEAK the sums of the product are held against its stock, and so is each row by itself
- * (rows.c): one unit too many here hides one that is missing there. A unit sold twice counts once:
- * that is a TWIN, and a leak only when more is missing. */
+ * The sums of the product are held against its stock, and so is each row by itself (stock.c): one
+ * unit too many here hides one that is missing there. A unit sold twice counts once: that is a
+ * TWIN, and a leak only when more is missing. */
 #include "judge.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void units_tell_twin(struct judge *judge, const struct ledger_sale *a,
-                            const struct ledger_sale *b) {
-    judge_found(judge, ANOMALY_TWIN, 1,
-                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
-                a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
-                ledger_clock(b->at));
-}
-
-/* How far apart in time. Two by one instance stand behind two by different ones that are up to a
- * millisecond wider: these show what no lock inside a process can prevent. */
-static int64_t apart_us(const struct pair *pair) {
-    int64_t apart = ledger_time_us(pair->sales[1]->at) - ledger_time_us(pair->sales[0]->at);
-
-    if (strcmp(pair->sales[0]->instance, pair->sales[1]->instance) == 0)
-        apart += 1000;
-    return apart;
-}
-
-/* The tightest pairs, in order: insert it where it belongs, and let the last one go. */
-static void keep_twin(struct judge *judge, const struct ledger_sale *a,
-                      const struct ledger_sale *b) {
-    struct pair pair = {.sales = {a, b}};
-    size_t place = judge->twin_count;
-
-    while (place > 0 && apart_us(&judge->twins[place - 1]) > apart_us(&pair))
-        place--;
-    assert(a->unit == b->unit && judge->twin_count <= VERDICT_COUNTEREXAMPLES);
-    if (place == VERDICT_COUNTEREXAMPLES)
-        return;
-    if (judge->twin_count < VERDICT_COUNTEREXAMPLES)
-        judge->twin_count++;
-    memmove(&judge->twins[place + 1], &judge->twins[place],
-            (judge->twin_count - place - 1) * sizeof pair);
-    judge->twins[place] = pair;
-}
-
-static void units_find_twins(struct judge *judge) {
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
-            judge->distinct++;
-            continue;
-        }
-        units_tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
-        keep_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
-    }
-}
-
-/* Sales beyond the stock, or of units beyond it, whichever are more: they may be the same sales. */
-static void find_oversell(struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
-    int64_t beyond = (int64_t)ledger->sale_count - ledger->initial;
-    int64_t outside = 0;
-    const struct ledger_sale *first = NULL;
-
-    for (size_t i = 0; i < ledger->sale_count; i++) {
-        if (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial)
-            continue;
-        outside++;
-        first = first != NULL ? first : &ledger->sales[i];
-    }
-    judge->outside = first;
-    if (beyond > 0 && beyond >= outside)
-        judge_found(judge, ANOMALY_OVERSELL, beyond, "%zu sold of a stock of %" PRId64,
-                    ledger->sale_count, ledger->initial);
-    else if (outside > 0)
-        judge_found(judge, ANOMALY_OVERSELL, outside,
-                    "unit %" PRId64 " sold, and the stock is 1 to %" PRId64
-                    ": order %s by %s at %.12s",
-                    first->unit, ledger->initial, first->order_id, first->instance,
-                    ledger_clock(first->at));
-}
-
-static void find_double_rows(struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
-
-    for (size_t i = 1; i < ledger->sale_count; i++) {
-        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
-            judge_found(judge, ANOMALY_DUPLICATE, 1,
-                        "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
-                        ledger->sales[i].order_id, ledger->sales[i - 1].unit,
-                        ledger->sales[i].unit);
-    }
-}
-
-void judge_units(struct judge *judge) {
-    units_find_twins(judge);
-    find_oversell(judge);
-    find_double_rows(judge);
-}
 
 /* ---- sums */
 
@@ -118,7 +26,7 @@ static const char *tell_excess(const struct judge *judge, int64_t excess) {
                                                            : "too many";
 }
 
-int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
+static int64_t write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
     const struct ledger *ledger = judge->ledger;
     const int64_t sum = ledger->available + ledger->returned + ledger->units;
     const int64_t excess = sum - ledger->initial;
@@ -155,8 +63,8 @@ static int64_t units_sold(const struct judge *judge, int64_t shard) {
     return count;
 }
 
-int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
-                        char text[VERDICT_TEXT]) {
+int64_t leak_write_row(const struct judge *judge, const struct ledger_row *row,
+                       char text[VERDICT_TEXT]) {
     const int64_t sold = units_sold(judge, row->shard);
     int64_t back = 0;
     char returned[40] = "", name[40] = "The stock";
@@ -194,16 +102,16 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool units_is_sold(const struct judge *judge, int64_t unit) {
+static bool is_sold(const struct judge *judge, int64_t unit) {
     return bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
                    sizeof(const struct ledger_sale *), by_number) != NULL;
 }
 
-bool judge_is_somewhere(const struct judge *judge, int64_t unit) {
+static bool is_somewhere(const struct judge *judge, int64_t unit) {
     for (size_t i = 0; i < judge->ledger->returned_count; i++)
         if (judge->ledger->returned_units[i].unit == unit)
             return true;
-    return units_is_sold(judge, unit);
+    return is_sold(judge, unit);
 }
 
 static bool is_of_row(const struct judge *judge, const struct ledger_returned *returned) {
@@ -238,7 +146,7 @@ static int find_returned(struct judge *judge) {
         if (!is_of_row(judge, &units[i])) {
             leak->unknown++;
             leak->unknown_unit = unit;
-        } else if (units_is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
+        } else if (is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
             leak->doubled++;
             leak->doubled_unit = unit;
         }
@@ -248,76 +156,96 @@ static int find_returned(struct judge *judge) {
 }
 
 /* How many units each row has too many or too few, by itself. */
-static void units_find_unbalanced(struct judge *judge) {
+static void find_unbalanced(struct judge *judge) {
+    struct leak *leak = &judge->leak;
     char sums[VERDICT_TEXT];
 
     for (size_t i = 0; i < judge->row_count; i++) {
-        const int64_t excess = judge_write_row(judge, &judge->rows[i], sums);
+        const int64_t excess = leak_write_row(judge, &judge->rows[i], sums);
 
-        judge->leak.unbalanced += excess > 0 ? excess : -excess;
+        leak->unbalanced += excess > 0 ? excess : -excess;
+        if (excess != 0 && leak->unbalanced_row == NULL)
+            leak->unbalanced_row = &judge->rows[i];
     }
+}
+
+/* The last sale of a unit that is in the stock all the same, and the last sale of its row, which
+ * wrote what is left there. */
+static struct pair find_last(const struct judge *judge) {
+    struct pair pair = {.sales = {judge->leak.left, NULL}};
+
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const struct ledger_row *row = judge_row(judge, sale->shard);
+
+        if (row != NULL && judge_sale_kind(judge, sale) == SALE_COUNTED &&
+            sale->remaining < row->available && strcmp(sale->at, pair.sales[0]->at) > 0)
+            pair.sales[0] = sale;
+    }
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+
+        if (sale->shard == pair.sales[0]->shard && strcmp(sale->at, pair.sales[0]->at) > 0 &&
+            (pair.sales[1] == NULL || strcmp(sale->at, pair.sales[1]->at) > 0))
+            pair.sales[1] = sale;
+    }
+    return pair;
 }
 
 /* ---- all of it */
 
-/* The first example that is told stands for all that was counted. */
-static int64_t units_take(int64_t *count) {
-    int64_t taken = *count;
-
-    *count = 0;
-    return taken;
-}
-
-static void units_tell(struct judge *judge, int64_t excess, const char *sums, int64_t count) {
+/* `count` in all, and an example of each kind. */
+static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
     const struct leak *leak = &judge->leak;
 
+    judge->found[ANOMALY_LEAK].count += count;
     if (excess != 0)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count), "%s", sums);
+        judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
     if (leak->wrong_sale != NULL)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+        judge_found(judge, ANOMALY_LEAK, 0,
                     "order %s has unit %" PRId64 " of shard %" PRId64 ", and left %" PRId64
                     " there, which do not belong together",
                     leak->wrong_sale->order_id, leak->wrong_sale->unit, leak->wrong_sale->shard,
                     leak->wrong_sale->remaining);
     if (leak->left != NULL)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
-                    "unit %" PRId64 " is in the stock, and order %s has it", leak->left->unit,
-                    leak->left->order_id);
-    if (leak->has_missed && judge_is_somewhere(judge, leak->missed.unit))
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+        judge_found(judge, ANOMALY_LEAK, 0, "unit %" PRId64 " is in the stock, and order %s has it",
+                    leak->left->unit, leak->left->order_id);
+    if (leak->has_missed && leak->is_elsewhere)
+        judge_found(judge, ANOMALY_LEAK, 0,
                     "unit %" PRId64 " is gone from shard %" PRId64 ", and is told of another one",
                     leak->missed.unit, leak->row->shard);
     else if (leak->has_missed)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+        judge_found(judge, ANOMALY_LEAK, 0,
                     "unit %" PRId64 " was passed over: it is not in the stock, and no order has it",
                     leak->missed.unit);
     if (leak->unknown > 0)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+        judge_found(judge, ANOMALY_LEAK, 0,
                     "unit %" PRId64 " came back for sale to a stock row that never had it",
                     leak->unknown_unit);
     if (leak->doubled > 0)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
-                    "unit %" PRId64 " came back for sale%s", leak->doubled_unit,
-                    units_is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
+        judge_found(judge, ANOMALY_LEAK, 0, "unit %" PRId64 " came back for sale%s",
+                    leak->doubled_unit,
+                    is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
     if (leak->untaken > 0)
-        judge_found(judge, ANOMALY_LEAK, units_take(&count),
+        judge_found(judge, ANOMALY_LEAK, 0,
                     "unit %" PRId64 " came back, and no request can have given it back",
                     leak->back_unit);
-    if (count > 0)
-        judge_found(judge, ANOMALY_LEAK, count, "%s", sums);
+    if (!judge->has_found[ANOMALY_LEAK])
+        judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
 }
 
 int judge_leaks(struct judge *judge) {
+    const bool is_whole = judge->ledger->counted == (int64_t)judge->ledger->sale_count;
     struct leak *leak = &judge->leak;
-    char sums[VERDICT_TEXT];
-    int64_t count, excess = judge_write_sums(judge, sums);
+    int64_t count, excess;
 
     /* A ledger that was read while it changed may lack a sale. */
-    if (judge->ledger->counted != (int64_t)judge->ledger->sale_count) {
+    if (!is_whole)
         *leak = (struct leak){.missing = 0};
-    } else {
+    excess = write_sums(judge, leak->sums);
+    find_unbalanced(judge);
+    if (is_whole) {
         find_wrong(judge);
-        units_find_unbalanced(judge);
         if (find_returned(judge) != 0)
             return -1;
     }
@@ -325,9 +253,13 @@ int judge_leaks(struct judge *judge) {
         leak->missing + leak->surplus + leak->untaken + leak->unknown + leak->doubled + leak->wrong;
     if (excess > count || -excess > count)
         count = excess > 0 ? excess : -excess;
-    if (count == 0)
+    if (count == 0 && is_whole)
         count = leak->unbalanced;
-    if (count > 0)
-        units_tell(judge, excess, sums, count);
+    if (count == 0)
+        return 0;
+    leak->is_elsewhere = leak->has_missed && is_somewhere(judge, leak->missed.unit);
+    if (leak->left != NULL)
+        leak->last = find_last(judge);
+    leak_tell(judge, excess, count);
     return 0;
 }

@@ -1,0 +1,474 @@
+/* What each sale shows by itself, beside another one, and beside what its customer was told: units
+ * sold twice, units that never were, promises without a sale, and sales without a promise. Of two
+ * that sold one unit it is asked whether they held one raw lock at a time. */
+#include "judge.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ledger alone */
+
+static void units_tell_twin(struct judge *judge, const struct ledger_sale *a,
+                            const struct ledger_sale *b) {
+    judge_found(judge, ANOMALY_TWIN, 1,
+                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
+                a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
+                ledger_clock(b->at));
+}
+
+/* How far apart in time. Two by one instance stand behind two by different ones that are up to a
+ * millisecond wider: these show what no lock inside a process can prevent. */
+static int64_t apart_us(const struct pair *pair) {
+    int64_t apart = ledger_time_us(pair->sales[1]->at) - ledger_time_us(pair->sales[0]->at);
+
+    if (strcmp(pair->sales[0]->instance, pair->sales[1]->instance) == 0)
+        apart += 1000;
+    return apart;
+}
+
+/* The tightest pairs, in order: insert it where it belongs, and let the last one go. */
+static void keep_twin(struct judge *judge, const struct ledger_sale *a,
+                      const struct ledger_sale *b) {
+    struct pair pair = {.sales = {a, b}};
+    size_t place = judge->twin_count;
+
+    while (place > 0 && apart_us(&judge->twins[place - 1]) > apart_us(&pair))
+        place--;
+    assert(a->unit == b->unit && judge->twin_count <= VERDICT_COUNTEREXAMPLES);
+    if (place == VERDICT_COUNTEREXAMPLES)
+        return;
+    if (judge->twin_count < VERDICT_COUNTEREXAMPLES)
+        judge->twin_count++;
+    memmove(&judge->twins[place + 1], &judge->twins[place],
+            (judge->twin_count - place - 1) * sizeof pair);
+    judge->twins[place] = pair;
+}
+
+static void units_find_twins(struct judge *judge) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
+            judge->distinct++;
+            continue;
+        }
+        units_tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+        keep_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+    }
+}
+
+/* Sales beyond the stock, or of units beyond it, whichever are more: they may be the same sales. */
+static void find_oversell(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+    int64_t beyond = (int64_t)ledger->sale_count - ledger->initial;
+    int64_t outside = 0;
+    const struct ledger_sale *first = NULL;
+
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        if (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial)
+            continue;
+        outside++;
+        first = first != NULL ? first : &ledger->sales[i];
+    }
+    judge->outside = first;
+    if (beyond > 0 && beyond >= outside)
+        judge_found(judge, ANOMALY_OVERSELL, beyond, "%zu sold of a stock of %" PRId64,
+                    ledger->sale_count, ledger->initial);
+    else if (outside > 0)
+        judge_found(judge, ANOMALY_OVERSELL, outside,
+                    "unit %" PRId64 " sold, and the stock is 1 to %" PRId64
+                    ": order %s by %s at %.12s",
+                    first->unit, ledger->initial, first->order_id, first->instance,
+                    ledger_clock(first->at));
+}
+
+static void find_double_rows(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = 1; i < ledger->sale_count; i++) {
+        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
+            judge_found(judge, ANOMALY_DUPLICATE, 1,
+                        "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
+                        ledger->sales[i].order_id, ledger->sales[i - 1].unit,
+                        ledger->sales[i].unit);
+    }
+}
+
+/* ---- two that held one raw lock, from the results of their commands
+ *
+ * A grant is in force until its own order tries to free the key. The order of results is not quite
+ * that of the commands, as a reply may lie unread for a moment; so a command counts as before a
+ * result when it was sent before that arrived, and results that arrived a little later are looked
+ * at, too. */
+
+#define UNREAD_NS 100000000 /* for how long a reply may lie unread */
+#define EARLY_NS  50000000  /* a server ends a TTL so long before its end by the result */
+
+/* What is known of a key at some moment. */
+struct hold {
+    const struct event *grant; /* not given back so far, or NULL */
+    const struct event *freed; /* since then, by another order; or NULL */
+};
+
+static bool is_grant(const struct event *event) {
+    return event_takes_lock(event) && event->result == EVENT_YES;
+}
+
+static bool is_by(const struct event *event, const struct event *other) {
+    return strcmp(event->order_id, other->order_id) == 0;
+}
+
+static int locks_by_key(const void *a, const void *b) {
+    const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
+    int order = strcmp(x->key, y->key);
+
+    return order != 0 ? order : (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+/* The results of one key, by time. */
+struct results {
+    const struct event *const *events;
+    size_t count;
+};
+
+/* When a grant's TTL ran out, or EVENT_OPEN: as it says itself, or a later command of its order. */
+static int64_t expiry_of(const struct results *results, const struct event *grant) {
+    int64_t until_ns = grant->until_ns > grant->at_ns ? grant->until_ns : EVENT_OPEN;
+
+    for (size_t i = 0; i < results->count; i++) {
+        const struct event *event = results->events[i];
+
+        if (is_by(event, grant) && event_extends_lock(event) && event->result == EVENT_YES)
+            until_ns = event->until_ns;
+    }
+    return until_ns;
+}
+
+/* The last grant to the order of `freed` before it; NULL: none is known. */
+static const struct event *grant_to(const struct results *results, const struct event *freed) {
+    const struct event *grant = NULL;
+
+    for (size_t i = 0; i < results->count && results->events[i]->at_ns <= freed->at_ns; i++)
+        if (is_grant(results->events[i]) && is_by(results->events[i], freed))
+            grant = results->events[i];
+    return grant;
+}
+
+static void note_free(struct hold *hold, const struct event *event) {
+    if (hold->grant == NULL || !event_frees_lock(event))
+        return;
+    if (is_by(event, hold->grant))
+        hold->grant = NULL;
+    else if (event->result == EVENT_YES && event->at_ns >= hold->grant->began_ns)
+        hold->freed = event;
+}
+
+/* A grant is told at `i`: note what was sent before that, and told after it. */
+static void look_ahead(const struct results *results, size_t i, struct hold *hold) {
+    const int64_t at_ns = results->events[i]->at_ns;
+
+    for (size_t j = i + 1; j < results->count; j++) {
+        if (results->events[j]->at_ns > at_ns + UNREAD_NS)
+            return;
+        if (results->events[j]->began_ns <= at_ns)
+            note_free(hold, results->events[j]);
+    }
+}
+
+static bool locks_is_told(const struct judge *judge, const char *order_id) {
+    return ledger_find_sale(judge->ledger, order_id) != NULL || judge_find(judge, order_id) != NULL;
+}
+
+/* How much of the article's story it is. */
+static int rank(const struct overlap *overlap) {
+    return 2 * (overlap->freed != NULL) + overlap->has_expired;
+}
+
+/* Keep an overlap that sold one unit twice: the best stories stand first, else the earlier ones. */
+static void locks_keep(struct judge *judge, const struct overlap *overlap) {
+    const struct ledger_sale *one = ledger_find_sale(judge->ledger, overlap->held->order_id);
+    const struct ledger_sale *other = ledger_find_sale(judge->ledger, overlap->taken->order_id);
+    size_t place = judge->overlap_count;
+
+    if (one == NULL || other == NULL || one->unit != other->unit ||
+        (overlap->freed != NULL && !locks_is_told(judge, overlap->freed->order_id)))
+        return;
+    while (place > 0 && rank(overlap) > rank(&judge->overlaps[place - 1]))
+        place--;
+    if (place == VERDICT_COUNTEREXAMPLES)
+        return;
+    if (judge->overlap_count < VERDICT_COUNTEREXAMPLES)
+        judge->overlap_count++;
+    memmove(&judge->overlaps[place + 1], &judge->overlaps[place],
+            (judge->overlap_count - place - 1) * sizeof *overlap);
+    judge->overlaps[place] = *overlap;
+    judge->overlaps[place].sales[0] = strcmp(one->at, other->at) <= 0 ? one : other;
+    judge->overlaps[place].sales[1] = strcmp(one->at, other->at) <= 0 ? other : one;
+}
+
+static void locks_take_grant(struct judge *judge, const struct results *results, size_t i,
+                             struct hold *hold) {
+    const struct event *taken = results->events[i];
+    struct overlap overlap = {.taken = taken};
+
+    look_ahead(results, i, hold);
+    if (hold->grant != NULL && !is_by(hold->grant, taken)) {
+        overlap.held = hold->grant;
+        overlap.freed = hold->freed;
+        overlap.lost = hold->freed != NULL ? grant_to(results, hold->freed) : hold->grant;
+        overlap.expired_ns = overlap.lost != NULL ? expiry_of(results, overlap.lost) : EVENT_OPEN;
+        overlap.handed_ns = hold->freed != NULL ? overlap.held->at_ns : taken->at_ns;
+        overlap.has_expired = overlap.expired_ns <= overlap.handed_ns + EARLY_NS;
+        locks_keep(judge, &overlap);
+    }
+    *hold = (struct hold){.grant = taken};
+}
+
+static void look_at_key(struct judge *judge, const struct results *results) {
+    struct hold hold = {.grant = NULL};
+
+    for (size_t i = 0; i < results->count; i++)
+        if (is_grant(results->events[i]))
+            locks_take_grant(judge, results, i, &hold);
+        else
+            note_free(&hold, results->events[i]);
+}
+
+/* The twins of the best overlap are the most telling of all. */
+static void put_first(struct judge *judge) {
+    const struct overlap *best = &judge->overlaps[0];
+    size_t place = 0;
+
+    while (place < judge->twin_count && (judge->twins[place].sales[0] != best->sales[0] ||
+                                         judge->twins[place].sales[1] != best->sales[1]))
+        place++;
+    if (place == judge->twin_count && place == VERDICT_COUNTEREXAMPLES)
+        place--;
+    else if (place == judge->twin_count)
+        judge->twin_count++;
+    memmove(&judge->twins[1], &judge->twins[0], place * sizeof judge->twins[0]);
+    judge->twins[0] = (struct pair){.sales = {best->sales[0], best->sales[1]}};
+}
+
+static int find_overlaps(struct judge *judge) {
+    const size_t room = judge->events != NULL ? judge->events->count : 0;
+    const struct event **events = calloc(room + 1, sizeof *events);
+    size_t count = 0, end;
+
+    if (events == NULL)
+        return -1;
+    for (size_t i = 0; i < room; i++)
+        if (judge->events->items[i].kind == EVENT_LOCK &&
+            judge->events->items[i].item == judge->item)
+            events[count++] = &judge->events->items[i];
+    qsort(events, count, sizeof *events, locks_by_key);
+    for (size_t first = 0; first < count; first = end) {
+        end = first + 1;
+        while (end < count && strcmp(events[end]->key, events[first]->key) == 0)
+            end++;
+        look_at_key(judge, &(struct results){&events[first], end - first});
+    }
+    free(events);
+    if (judge->overlap_count > 0)
+        put_first(judge);
+    return 0;
+}
+
+/* ---- what clients were told */
+
+static void found_ghost(struct judge *judge, const struct purchase *purchase) {
+    judge->ghost = judge->ghost != NULL ? judge->ghost : purchase;
+}
+
+/* The yes replies to one key must all be the same one. */
+static const struct record *purchase_other_yes(const struct purchase *purchase) {
+    assert(purchase->yes != NULL);
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase->requests[i];
+
+        if (record->outcome == RECORD_SOLD &&
+            (strcmp(record->order_id, purchase->yes->order_id) != 0 ||
+             record->unit != purchase->yes->unit))
+            return record;
+    }
+    return NULL;
+}
+
+static bool has_duplicate(struct judge *judge, const struct purchase *purchase) {
+    const char *key = purchase->requests[0]->key;
+    const struct record *other = purchase_other_yes(purchase);
+
+    if (other != NULL)
+        judge_found(judge, ANOMALY_DUPLICATE, 1,
+                    "key %s was answered with order %s, unit %" PRId64 ", and with order %s, unit "
+                    "%" PRId64,
+                    key, purchase->id, purchase->yes->unit, other->order_id, other->unit);
+    else if (strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
+             judge_buyer(judge, purchase->sale)->purchase == purchase &&
+             ledger_find_sale(judge->ledger, key) != NULL)
+        judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
+                    key, purchase->id);
+    else
+        return false;
+    if (judge->duplicate == NULL) {
+        judge->duplicate = purchase;
+        judge->other_yes = other;
+    }
+    return true;
+}
+
+/* The key becomes the order id, so a promise of another order is none that its customer can hold
+ * the sale to; two orders of one key have been told by then. */
+static void check_yes(struct judge *judge, const struct purchase *purchase, bool is_duplicate) {
+    const struct ledger_sale *sale = purchase->sale;
+    const char *key = purchase->requests[0]->key;
+    const int64_t unit = purchase->yes->unit;
+    const char *id = purchase->id;
+
+    if (sale == NULL)
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "order %s was promised unit %" PRId64 ", and the ledger has no such sale", id,
+                    unit);
+    else if (sale->unit != unit)
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "order %s was promised unit %" PRId64 ", and the ledger says %" PRId64, id,
+                    unit, sale->unit);
+    else if (purchase->order == NULL)
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "order %s was promised unit %" PRId64 ", and no order was recorded", id, unit);
+    else if (!is_duplicate && strcmp(id, key) != 0)
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "key %s was promised unit %" PRId64 " as order %s, which is not its own", key,
+                    unit, id);
+    else
+        return;
+    found_ghost(judge, purchase);
+}
+
+static void found_orphan(struct judge *judge, const struct purchase *purchase,
+                         const struct ledger_sale *sale) {
+    if (judge->orphan != NULL || judge->orphan_row != NULL)
+        return;
+    judge->orphan = purchase;
+    judge->orphan_row = sale;
+}
+
+static void check_no(struct judge *judge, const struct purchase *purchase) {
+    const struct ledger_sale *sale = purchase->sale;
+    const struct ledger_order *order = purchase->order;
+
+    if (sale == NULL && order == NULL)
+        return;
+    judge_found(judge, ANOMALY_ORPHAN, 1,
+                "order %s took unit %" PRId64 " (%s), and its customer was %s", purchase->id,
+                sale != NULL ? sale->unit : order->unit,
+                sale != NULL ? sale->instance : "an order alone",
+                record_outcome_text(purchase->requests[0]->outcome));
+    found_orphan(judge, purchase, sale);
+}
+
+/* Whoever asks again with a key that was told yes is to be told the same. A 503 or 500 says only
+ * that the order could not be looked up. */
+static void check_repeats(struct judge *judge, const struct purchase *purchase) {
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase->requests[i];
+
+        if (purchase->sale == NULL || record->sent_ns <= purchase->yes->received_ns ||
+            (record->outcome != RECORD_SOLD_OUT && record->outcome != RECORD_REFUSED))
+            continue;
+        judge_found(judge, ANOMALY_ORPHAN, 1,
+                    "order %s has unit %" PRId64
+                    ", its customer was told so at %.3f s, asked again "
+                    "at %.3f s and was %s",
+                    purchase->id, purchase->sale->unit, (double)purchase->yes->received_ns / 1e9,
+                    (double)record->sent_ns / 1e9, record_outcome_text(record->outcome));
+        if (judge->orphan == NULL && judge->orphan_row == NULL)
+            judge->denial = record;
+        found_orphan(judge, purchase, purchase->sale);
+        return;
+    }
+}
+
+/* Keys differ but for repeats; what was asked for without one is known by the order of its reply.
+ */
+static void check_shared(struct judge *judge, const struct purchase *purchase) {
+    size_t promises = 0;
+
+    for (size_t i = 0; i < purchase->count; i++)
+        promises +=
+            purchase->requests[i]->outcome == RECORD_SOLD && !purchase->requests[i]->is_repeat;
+    if (promises < 2)
+        return;
+    judge_found(judge, ANOMALY_GHOST, (int64_t)promises - 1,
+                "order %s was promised to %zu customers", purchase->id, promises);
+    found_ghost(judge, purchase);
+}
+
+static void check_purchase(struct judge *judge, const struct purchase *purchase) {
+    if (purchase->yes != NULL) {
+        check_yes(judge, purchase, has_duplicate(judge, purchase));
+        check_repeats(judge, purchase);
+        check_shared(judge, purchase);
+    } else if (purchase->is_unknown) {
+        judge->unknown_sold += purchase->sale != NULL;
+    } else {
+        check_no(judge, purchase);
+    }
+}
+
+static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
+    const struct purchase *buyer = judge_buyer(judge, sale)->purchase;
+
+    if (buyer == NULL) {
+        judge_found(judge, ANOMALY_ORPHAN, 1,
+                    "order %s took unit %" PRId64 " (%s), and no "
+                    "request for this product asked for it",
+                    sale->order_id, sale->unit, sale->instance);
+        found_orphan(judge, NULL, sale);
+    } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
+        judge->unsettled++;
+    }
+}
+
+/* Those of no sale whose request was answered with yes or no have been looked at already, and a
+ * promise of another unit than the ledger's, too. */
+static void check_order(struct judge *judge, const struct ledger_order *order) {
+    const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
+    const struct purchase *purchase;
+
+    if (sale != NULL && sale->unit == order->unit)
+        return;
+    purchase = judge_find(judge, order->order_id);
+    if (sale == NULL && (purchase == NULL || (purchase->yes == NULL && purchase->is_unknown)))
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "order %s is recorded for unit %" PRId64 ", and the ledger has no such sale",
+                    order->order_id, order->unit);
+    else if (sale != NULL &&
+             (purchase == NULL || purchase->yes == NULL || purchase->yes->unit == sale->unit))
+        judge_found(judge, ANOMALY_GHOST, 1,
+                    "order %s is recorded for unit %" PRId64 ", and the ledger says %" PRId64,
+                    order->order_id, order->unit, sale->unit);
+    else
+        return;
+    found_ghost(judge, purchase);
+}
+
+static void check_promises(struct judge *judge) {
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        check_purchase(judge, &judge->purchases[i]);
+    for (size_t i = 0; i < judge->ledger->sale_count; i++)
+        check_sale(judge, &judge->ledger->sales[i]);
+    for (size_t i = 0; i < judge->ledger->order_count; i++)
+        check_order(judge, &judge->ledger->orders[i]);
+}
+
+int judge_sales(struct judge *judge) {
+    units_find_twins(judge);
+    find_oversell(judge);
+    find_double_rows(judge);
+    if (find_overlaps(judge) != 0)
+        return -1;
+    check_promises(judge);
+    return 0;
+}
