@@ -11,7 +11,7 @@
  *
  * A sale that may be the first of its rank leaves its place in time for that, or it is one of a
  * unit that came back, and the first taker is one more operation that was undone. */
-#include "linear_internal.h"
+#include "linear_stack.h"
 
 #include <stdlib.h>
 
@@ -39,20 +39,19 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t linear_stack_place_of(const struct linear_op *op) {
+static int64_t place_of(const struct linear_op *op) {
     return (int64_t)op->rank - op->below;
 }
 
 static bool linear_stack_is_sale(const struct stack *stack, const struct linear_op *op) {
     return op->kind != LINEAR_SOLD_OUT && op->kind != LINEAR_BACK && op->rank >= 0 &&
-           op->rank < stack->row->units && linear_stack_place_of(op) >= stack->row->left &&
-           linear_stack_place_of(op) < stack->row->units;
+           op->rank < stack->row->units && place_of(op) >= stack->row->left &&
+           place_of(op) < stack->row->units;
 }
 
 /* The lowest place that it passed, from `low` on. */
 static struct place *lowest_of(const struct stack *stack, const struct linear_op *op) {
-    const int64_t lowest =
-        op->rank < linear_stack_place_of(op) ? op->rank : linear_stack_place_of(op);
+    const int64_t lowest = op->rank < place_of(op) ? op->rank : place_of(op);
 
     return &stack->places[lowest > stack->low ? lowest - stack->low : 0];
 }
@@ -81,7 +80,7 @@ static void find_passed(const struct stack *stack) {
 static void linear_stack_add_sale(const struct stack *stack, uint32_t index) {
     const struct linear_op *op = &stack->row->ops[index];
     const int64_t began_ns = op->invoke_ns;
-    struct place *place = &stack->places[linear_stack_place_of(op) - stack->low];
+    struct place *place = &stack->places[place_of(op) - stack->low];
     const bool may_be_first = op->kind != LINEAR_AGAIN && began_ns <= place->passed_ns;
     const bool is_capped = may_be_first && place->passed_ns < op->return_ns;
     const int64_t end_ns = is_capped ? place->passed_ns : op->return_ns;
@@ -98,7 +97,7 @@ static void linear_stack_add_sale(const struct stack *stack, uint32_t index) {
     if (op->kind != LINEAR_OK && op->return_ns > place->again_ns)
         place->again_ns = op->return_ns;
     place->is_any_again = place->is_any_again || !may_be_first;
-    if (op->rank < linear_stack_place_of(op)) {
+    if (op->rank < place_of(op)) {
         lowest_of(stack, op)->covers++;
         place->covers--;
     }
@@ -176,8 +175,14 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
     return found;
 }
 
+static int linear_stack_by_time(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* How many sales had returned before this moment. */
-static size_t linear_stack_count_before(const struct stack *stack, int64_t ns) {
+static size_t count_before(const struct stack *stack, int64_t ns) {
     size_t low = 0, count = stack->count;
 
     while (count > 0) {
@@ -201,13 +206,12 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     for (size_t i = 0; i < row->count; i++)
         if (linear_stack_is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
-    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_by_time);
+    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_stack_by_time);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
         if (linear_stack_is_sale(stack, op) && op->kind != LINEAR_OK &&
-            (int64_t)linear_stack_count_before(stack, op->invoke_ns) + linear_stack_place_of(op) >=
-                row->units)
+            (int64_t)count_before(stack, op->invoke_ns) + place_of(op) >= row->units)
             gaps[found++] = (struct linear_gap){.deadline_ns = LINEAR_BEFORE,
                                                 .low = (uint32_t)op->rank,
                                                 .count = 1,
@@ -227,19 +231,19 @@ static void find_late(const struct stack *stack, struct linear_gap *own, size_t 
 
         if (own[i].kind != LINEAR_GAP_NAMELESS || !linear_stack_is_sale(stack, op))
             continue;
-        left = stack->row->units - linear_stack_place_of(op);
+        left = stack->row->units - place_of(op);
         if (left <= (int64_t)stack->count)
             own[i].late_ns = stack->returns_ns[left - 1];
-        if (linear_stack_place_of(op) > stack->low &&
-            stack->places[linear_stack_place_of(op) - stack->low - 1].late_ns < own[i].late_ns)
-            own[i].late_ns = stack->places[linear_stack_place_of(op) - stack->low - 1].late_ns;
+        if (place_of(op) > stack->low &&
+            stack->places[place_of(op) - stack->low - 1].late_ns < own[i].late_ns)
+            own[i].late_ns = stack->places[place_of(op) - stack->low - 1].late_ns;
         if (op->kind == LINEAR_AGAIN)
             own[i].deadline_ns = own[i].late_ns;
     }
 }
 
-int64_t linear_stack(const struct linear_row *row, struct linear_gap *own, size_t own_count,
-                     struct linear_gap *more) {
+int64_t linear_stack_find(const struct linear_row *row, struct linear_gap *own, size_t own_count,
+                          struct linear_gap *more) {
     struct stack stack = {.row = row, .low = row->left};
     int64_t found = -1;
 
@@ -257,8 +261,7 @@ int64_t linear_stack(const struct linear_row *row, struct linear_gap *own, size_
     if (stack.places != NULL && stack.returns_ns != NULL) {
         find_passed(&stack);
         for (uint32_t i = 0; i < row->count; i++)
-            if (linear_stack_is_sale(&stack, &row->ops[i]) &&
-                linear_stack_place_of(&row->ops[i]) >= stack.low)
+            if (linear_stack_is_sale(&stack, &row->ops[i]) && place_of(&row->ops[i]) >= stack.low)
                 linear_stack_add_sale(&stack, i);
         look_around(&stack, stack.low > row->left);
         found = (int64_t)find_gaps(&stack, more);
