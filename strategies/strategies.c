@@ -1,8 +1,6 @@
 /* The table of strategies: a line for each. */
 #include "strategies.h"
 
-#include <stddef.h>
-
 #define STRATEGIES(X)                                                                              \
     X(none)                                                                                        \
     X(mutex)                                                                                       \

@@ -3,8 +3,6 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 static enum outcome sell_unchanged(struct sale *sale, enum guard guard) {
     enum outcome outcome = read_then_write(sale, 0, guard, NULL);
 

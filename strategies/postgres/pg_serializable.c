@@ -3,8 +3,6 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 static enum outcome pg_serializable_attempt(struct sale *sale) {
     enum outcome outcome = store_begin(sale, SERIALIZABLE);
 

@@ -2,8 +2,6 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 static enum outcome none_sell(struct sale *sale) {
     return read_then_write(sale, 0, GUARD_ANY, NULL);
 }

@@ -4,8 +4,6 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 static enum outcome redis_owner_sell(struct sale *sale) {
     char token[TOKEN_TEXT];
     enum outcome outcome;

@@ -4,8 +4,6 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 static enum outcome redis_setnx_sell(struct sale *sale) {
     enum outcome outcome = key_lock_win(sale, "held", 0);
 

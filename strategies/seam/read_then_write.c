@@ -2,8 +2,6 @@
  * it. */
 #include "read_then_write.h"
 
-#include <stddef.h>
-
 static enum outcome work_then_write(struct sale *sale, const struct stock_row *seen,
                                     enum guard guard, const struct store_lock *under) {
     if (seen->available <= 0)

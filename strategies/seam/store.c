@@ -2,7 +2,6 @@
 #include "store.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

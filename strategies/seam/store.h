@@ -13,6 +13,7 @@
 #define STRATEGIES_STORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* How a sale, or one step of it, ended. OK is for steps, SOLD for the whole; the last three are

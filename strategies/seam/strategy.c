@@ -4,7 +4,6 @@
 #include "read_then_write.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 
 const char *sale_fault_name(enum sale_fault fault) {

@@ -12,18 +12,15 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* The text of an action, and whether it takes a duration. */
+/* The text of an action, and whether it takes a duration. After an error at after-write the outcome
+ * is UNKNOWN; at before-unlock the lock is not given back, but for one that ends with its sale. */
 #define FAIL_ACTIONS(X)                                                                            \
     X(NOTHING, "", false)                                                                          \
-    X(PAUSE, "pause", true)  /* the whole process, as a stop-the-world pause does */               \
-    X(DELAY, "delay", true)  /* this sale only */                                                  \
-    X(CRASH, "crash", false) /* SIGKILL to itself */                                               \
-    X(ERROR, "error",                                                                              \
-      false) /* the step fails; after-write its outcome is UNKNOWN, before-unlock  \
-                                the lock is not given back, but for one that ends with its sale */               \
-    X(DROP_REPLY, "drop-reply",                                                                    \
-      false) /* the sale goes on, the connection is cut instead of       \
-                                          answered */
+    X(PAUSE, "pause", true)            /* the whole process, as a stop-the-world pause does */     \
+    X(DELAY, "delay", true)            /* this sale only */                                        \
+    X(CRASH, "crash", false)           /* SIGKILL to itself */                                     \
+    X(ERROR, "error", false)           /* the step fails */                                        \
+    X(DROP_REPLY, "drop-reply", false) /* the sale goes on, and its connection is cut */
 
 enum fail_action {
 #define X(name, text, has_duration) FAIL_##name,

@@ -5,8 +5,6 @@
 #include "failpoint.h"
 #include "strategy.h"
 
-#include <stddef.h>
-
 #define SPEC_FAILPOINTS 4
 struct strategy_spec {
     const struct strategy *strategy;
