@@ -89,19 +89,16 @@ static void test_case(void **state) {
     static const struct seam_world seam = {make_product, begin_sale, end_sale, let_pass};
     const struct seam_case *running = *state;
 
-    running->run(&seam);
+    seam_contract_hold(&seam, running);
 }
 
 int main(void) {
-    const struct seam_case *const parts[] = {seam_contract, seam_contract_transactions,
-                                             seam_contract_segments};
     struct CMUnitTest tests[64] = {{0}};
     size_t count = 0;
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const struct seam_case *at = parts[i]; at->name != NULL; at++)
-            tests[count++] =
-                (struct CMUnitTest){at->name, test_case, NULL, NULL, (void *)(uintptr_t)at};
+    for (const struct seam_case *at = seam_contract; at->name != NULL; at++)
+        tests[count++] =
+            (struct CMUnitTest){at->name, test_case, NULL, NULL, (void *)(uintptr_t)at};
     assert_true(count < sizeof tests / sizeof *tests);
     return _cmocka_run_group_tests("seam", tests, count, NULL, NULL);
 }

@@ -17,12 +17,13 @@ struct seam_world {
 };
 
 struct seam_case {
-    const char *name;
+    const char *name, *spec;
+    int stock;
     void (*run)(const struct seam_world *world);
 };
 
-/* Each ends with a NULL name. A case fails by cmocka's assertions. */
-extern const struct seam_case seam_contract[], seam_contract_transactions[],
-    seam_contract_segments[];
+/* Ends with a NULL name. A case fails by cmocka's assertions. */
+extern const struct seam_case seam_contract[];
+void seam_contract_hold(const struct seam_world *world, const struct seam_case *held);
 
 #endif
