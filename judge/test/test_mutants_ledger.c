@@ -6,82 +6,57 @@
 /* ---- sales */
 
 /* The same order once more, with its own unit (0) or another's. */
-static bool double_row(int64_t number) {
-    const struct ledger_sale *sale = any_sale(), *other = number == 0 ? sale : any_sale();
+static bool double_row(struct ledger_sale *sale, int64_t number) {
+    const struct ledger_sale *other = number == 0 ? sale : any_sale();
 
-    if (sale == NULL || other == NULL || item_of(sale) != item_of(other) ||
-        (number != 0 && other == sale))
+    if (other == NULL || item_of(sale) != item_of(other) || (number != 0 && other == sale))
         return false;
     add_sale(item_of(sale), sale->order_id, other->shard, other->unit, other->remaining, 1);
     return true;
 }
 
-static bool drop_told_sale(int64_t number) {
-    struct record *told;
-    struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale != NULL)
-        drop_sale(sale);
-    return sale != NULL;
+static bool drop_told_sale(struct ledger_sale *sale, struct record *told, int64_t number) {
+    drop_sale(sale);
+    return true;
 }
 
-static bool drop_untold_sale(int64_t number) {
-    struct ledger_sale *sale = any_untold();
-
-    (void)number;
-    if (sale == NULL || order_of(item_of(sale), sale->order_id) == NULL)
+static bool drop_untold_sale(struct ledger_sale *sale, int64_t number) {
+    if (is_told(sale) || order_of(item_of(sale), sale->order_id) == NULL)
         return false;
     drop_sale(sale);
     return true;
 }
 
-static bool drop_both_rows(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || is_told(sale) != (number != 0))
+static bool drop_both_rows(struct ledger_sale *sale, int64_t number) {
+    if (is_told(sale) != (number != 0))
         return false;
     drop_order(item_of(sale), sale->order_id);
     drop_sale(sale);
     return true;
 }
 
-static bool forget_sale(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL)
-        return false;
+static bool forget_sale(struct ledger_sale *sale, int64_t number) {
     tell_all(sale->order_id, (enum record_outcome)number);
     drop_order(item_of(sale), sale->order_id);
     drop_sale(sale);
     return true;
 }
 
-static bool drop_all_sales(int64_t number) {
-    struct record *told;
-    const struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL)
-        return false;
+static bool drop_all_sales(struct ledger_sale *sale, struct record *told, int64_t number) {
     sim.ledgers[item_of(sale)].sale_count = 0;
     return true;
 }
 
-static bool change_told_unit(int64_t number) {
-    struct record *told;
-    struct ledger_sale *sale = any_told(&told);
-
-    if (sale != NULL)
-        sale->unit += number;
-    return sale != NULL;
+static bool change_told_unit(struct ledger_sale *sale, struct record *told, int64_t number) {
+    sale->unit += number;
+    return true;
 }
 
 /* That of another sale: in the ledger alone (0), or in all that tells of it. */
-static bool take_unit_of_another(int64_t number) {
-    struct ledger_sale *sale = any_sale(), *other = any_sale();
+static bool take_unit_of_another(struct ledger_sale *sale, int64_t number) {
+    struct ledger_sale *other = any_sale();
 
-    if (sale == NULL || other == NULL || item_of(sale) != item_of(other) || sale == other)
+    if (other == NULL || item_of(sale) != item_of(other) || sale == other)
         return false;
     if (number == 0)
         sale->unit = other->unit;
@@ -90,33 +65,24 @@ static bool take_unit_of_another(int64_t number) {
     return true;
 }
 
-static bool sell_outside(int64_t unit) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale != NULL)
-        set_unit(sale, unit);
-    return sale != NULL;
+static bool sell_outside(struct ledger_sale *sale, int64_t unit) {
+    set_unit(sale, unit);
+    return true;
 }
 
-static bool sell_above(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale != NULL)
-        set_unit(sale, sim.ledgers[item_of(sale)].initial + number);
-    return sale != NULL;
+static bool sell_above(struct ledger_sale *sale, int64_t number) {
+    set_unit(sale, sim.ledgers[item_of(sale)].initial + number);
+    return true;
 }
 
 /* Another customer has the unit, too, or one that never was: row, order and reply are as always. */
-static bool sell_again(int64_t number) {
-    const struct ledger_sale *sale = any_sale();
-    const uint32_t item = sale != NULL ? item_of(sale) : 0;
-    struct record *record;
-    int64_t unit;
+static bool sell_again(struct ledger_sale *sale, int64_t number) {
+    const uint32_t item = item_of(sale);
+    const int64_t unit = number == 0  ? sale->unit
+                         : number < 0 ? 0
+                                      : sim.ledgers[item].initial + number;
+    struct record *record = add_request(item, RECORD_SOLD, 1, end_of_run() + 1);
 
-    if (sale == NULL)
-        return false;
-    unit = number == 0 ? sale->unit : number < 0 ? 0 : sim.ledgers[item].initial + number;
-    record = add_request(item, RECORD_SOLD, 1, end_of_run() + 1);
     record->unit = unit;
     write_id(record->key, NOBODY + 1);
     memcpy(record->order_id, record->key, UUID_TEXT);
@@ -125,58 +91,41 @@ static bool sell_again(int64_t number) {
     return true;
 }
 
-static bool change_remaining(int64_t by) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || !is_of_count(sale) || (sale->remaining + by == 0 && sim.is_keyless))
+static bool change_remaining(struct ledger_sale *sale, int64_t by) {
+    if (!is_of_count(sale) || (sale->remaining + by == 0 && sim.is_keyless))
         return false;
     sale->remaining += by;
     return true;
 }
 
 /* No row was ever so full or so empty. */
-static bool set_remaining(int64_t remaining) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL)
-        return false;
+static bool set_remaining(struct ledger_sale *sale, int64_t remaining) {
     sale->remaining = remaining;
     return true;
 }
 
 /* The row of a unit that had come back: with keys none does. */
-static bool clear_remaining(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    (void)number;
-    if (sim.is_keyless || sale == NULL || sale->remaining == 0)
+static bool clear_remaining(struct ledger_sale *sale, int64_t number) {
+    if (sim.is_keyless || sale->remaining == 0)
         return false;
     sale->remaining = 0;
     return true;
 }
 
-static bool sell_from_nowhere(int64_t shard) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale != NULL)
-        sale->shard = shard;
-    return sale != NULL;
+static bool sell_from_nowhere(struct ledger_sale *sale, int64_t shard) {
+    sale->shard = shard;
+    return true;
 }
 
-static bool sell_from_another_row(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    (void)number;
-    if (sale == NULL || sim.shards < 2)
+static bool sell_from_another_row(struct ledger_sale *sale, int64_t number) {
+    if (sim.shards < 2)
         return false;
     sale->shard = (sale->shard + 1) % sim.shards;
     return true;
 }
 
-static bool sell_to_nobody(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || is_told(sale) != (number != 0) || (sim.is_keyless && number == 0))
+static bool sell_to_nobody(struct ledger_sale *sale, int64_t number) {
+    if (is_told(sale) != (number != 0) || (sim.is_keyless && number == 0))
         return false;
     write_id(sale->order_id, NOBODY + 2);
     return true;
@@ -188,7 +137,6 @@ static bool buy_for_nobody(int64_t number) {
     struct ledger_row *row = &sim.rows[item][pick(0, sim.shards - 1)];
     char id[UUID_TEXT];
 
-    (void)number;
     if (sim.is_keyless || row->available == 0)
         return false;
     row->available--;
@@ -203,7 +151,6 @@ static bool exchange_ids(int64_t number) {
     struct ledger_sale *a = any_told(&told_a), *b = any_told(&told_b);
     char id[UUID_TEXT];
 
-    (void)number;
     if (a == NULL || b == NULL || a == b || item_of(a) != item_of(b))
         return false;
     memcpy(id, a->order_id, UUID_TEXT);
@@ -213,24 +160,17 @@ static bool exchange_ids(int64_t number) {
 }
 
 /* The sale has a unit that is in the stock, and its own is gone: the sums are right. */
-static bool sell_from_below(int64_t number) {
-    struct record *told;
-    struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL || !is_of_count(sale) || row_of(sale)->available < 1)
+static bool sell_from_below(struct ledger_sale *sale, struct record *told, int64_t number) {
+    if (!is_of_count(sale) || row_of(sale)->available < 1)
         return false;
     sale->remaining = pick(0, row_of(sale)->available - 1);
     set_unit(sale, row_of(sale)->first_unit + sale->remaining);
     return true;
 }
 
-static bool move_sale_to_other_product(int64_t number) {
-    struct record *told;
-    struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL || sim.items < 2)
+static bool move_sale_to_other_product(struct ledger_sale *sale, struct record *told,
+                                       int64_t number) {
+    if (sim.items < 2)
         return false;
     sim.sales[1 - item_of(sale)][sim.ledgers[1 - item_of(sale)].sale_count++] = *sale;
     drop_sale(sale);
@@ -238,91 +178,80 @@ static bool move_sale_to_other_product(int64_t number) {
 }
 
 /* These columns say nothing of the unit and its buyer. */
-static bool change_fence(int64_t fence) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale != NULL)
-        sale->fence = fence;
-    return sale != NULL;
+static bool change_fence(struct ledger_sale *sale, int64_t fence) {
+    sale->fence = fence;
+    return true;
 }
 
-static bool change_instance(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    (void)number;
-    if (sale != NULL)
-        snprintf(sale->instance, sizeof sale->instance, "inventory-77");
-    return sale != NULL;
+static bool change_instance(struct ledger_sale *sale, int64_t number) {
+    snprintf(sale->instance, sizeof sale->instance, "inventory-77");
+    return true;
 }
 
-static bool change_year(int64_t year) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale != NULL)
-        snprintf(sale->at, sizeof sale->at, "%04d-12-31T23:59:59.999999Z", (int)year);
-    return sale != NULL;
+static bool change_year(struct ledger_sale *sale, int64_t year) {
+    snprintf(sale->at, sizeof sale->at, "%04d-12-31T23:59:59.999999Z", (int)year);
+    return true;
 }
 
 static const struct mutant ledger_mutants[] = {
-    {"a sale has no fence", STAYS_VALID, change_fence, 0},
-    {"a sale has the greatest fence", STAYS_VALID, change_fence, INT64_MAX},
-    {"a sale was made by another instance", STAYS_VALID, change_instance, 0},
-    {"a sale was made in 2001", STAYS_VALID, change_year, 2001},
-    {"a sale was made in 9999", STAYS_VALID, change_year, 9999},
-    {"a row is there twice", MUST(DUPLICATE), double_row, 0},
-    {"an order has a row with another's unit, too", MUST(DUPLICATE), double_row, 1},
-    {"a row is there twice: its unit is, too", MUST(TWIN), double_row, 0},
-    {"a row is gone, and its customer was told", MUST(GHOST), drop_told_sale, 0},
-    {"a row is gone, and its customer was not told", MUST(GHOST), drop_untold_sale, 0},
-    {"row and order are gone, and the customer was not told", MUST_LEAK, drop_both_rows, 0},
-    {"row and order are gone, and the customer was told", MUST(GHOST), drop_both_rows, 1},
-    {"row, order and reply are gone: busy", MUST_LEAK, forget_sale, RECORD_BUSY},
-    {"row, order and reply are gone: not told", MUST_LEAK, forget_sale, RECORD_UNKNOWN},
-    {"row, order and reply are gone: refused", MUST_LEAK, forget_sale, RECORD_REFUSED},
-    {"all rows of a product are gone", MUST(GHOST), drop_all_sales, 0},
-    {"a row has a higher unit than was told", MUST(GHOST), change_told_unit, 1},
-    {"a row has a lower unit than was told", MUST(GHOST), change_told_unit, -1},
-    {"a row has another's unit", MUST(TWIN), take_unit_of_another, 0},
-    {"a row, its order and its reply have another's unit", MUST(TWIN), take_unit_of_another, 1},
-    {"unit 0 is sold", MUST(OVERSELL), sell_outside, 0},
-    {"unit -5 is sold", MUST(OVERSELL), sell_outside, -5},
-    {"the greatest number is sold", MUST(OVERSELL), sell_outside, INT64_MAX},
-    {"a unit above the last one is sold", MUST(OVERSELL), sell_above, 1},
-    {"a unit far above the last one is sold", MUST(OVERSELL), sell_above, 1000000},
-    {"a unit is sold to another customer, too", MUST(TWIN), sell_again, 0},
-    {"another customer has unit 0", MUST(OVERSELL), sell_again, -1},
-    {"another customer has the unit above the last", MUST(OVERSELL), sell_again, 1},
-    {"a row left one more than it had", MUST_LEAK, change_remaining, 1},
-    {"a row left one less", MUST_LEAK, change_remaining, -1},
-    {"a row left a million", MUST_LEAK, set_remaining, 1000000},
-    {"a row left less than nothing", MUST_LEAK, set_remaining, -1},
-    {"a row left more than any number", MUST_LEAK, set_remaining, INT64_MAX},
-    {"with keys a unit was sold as if it had come back", MUST_LEAK, clear_remaining, 0},
-    {"a sale is of a shard that is not there", MUST_LEAK | MUST(OVERSELL), sell_from_nowhere, 99},
-    {"a sale is of another shard", MUST_LEAK | MUST(OVERSELL), sell_from_another_row, 0},
-    {"a row is nobody's, and its customer was told", MUST(GHOST), sell_to_nobody, 1},
-    {"a row is nobody's, and its customer was not told", MUST(ORPHAN), sell_to_nobody, 0},
-    {"nobody buys a unit of the count", MUST(ORPHAN), buy_for_nobody, 0},
-    {"two customers have each other's rows", MUST(GHOST), exchange_ids, 0},
-    {"a unit of the stock is sold instead", MUST_LEAK, sell_from_below, 0},
-    {"a row is of the other product", MUST(GHOST), move_sale_to_other_product, 0},
+    {"a sale has no fence", STAYS_VALID, SALE(change_fence, 0)},
+    {"a sale has the greatest fence", STAYS_VALID, SALE(change_fence, INT64_MAX)},
+    {"a sale was made by another instance", STAYS_VALID, SALE(change_instance, 0)},
+    {"a sale was made in 2001", STAYS_VALID, SALE(change_year, 2001)},
+    {"a sale was made in 9999", STAYS_VALID, SALE(change_year, 9999)},
+    {"a row is there twice", MUST(DUPLICATE), SALE(double_row, 0)},
+    {"an order has a row with another's unit, too", MUST(DUPLICATE), SALE(double_row, 1)},
+    {"a row is there twice: its unit is, too", MUST(TWIN), SALE(double_row, 0)},
+    {"a row is gone, and its customer was told", MUST(GHOST), TOLD(drop_told_sale, 0)},
+    {"a row is gone, and its customer was not told", MUST(GHOST), SALE(drop_untold_sale, 0)},
+    {"row and order are gone, and the customer was not told", MUST_LEAK, SALE(drop_both_rows, 0)},
+    {"row and order are gone, and the customer was told", MUST(GHOST), SALE(drop_both_rows, 1)},
+    {"row, order and reply are gone: busy", MUST_LEAK, SALE(forget_sale, RECORD_BUSY)},
+    {"row, order and reply are gone: not told", MUST_LEAK, SALE(forget_sale, RECORD_UNKNOWN)},
+    {"row, order and reply are gone: refused", MUST_LEAK, SALE(forget_sale, RECORD_REFUSED)},
+    {"all rows of a product are gone", MUST(GHOST), TOLD(drop_all_sales, 0)},
+    {"a row has a higher unit than was told", MUST(GHOST), TOLD(change_told_unit, 1)},
+    {"a row has a lower unit than was told", MUST(GHOST), TOLD(change_told_unit, -1)},
+    {"a row has another's unit", MUST(TWIN), SALE(take_unit_of_another, 0)},
+    {"a row, its order and its reply have another's unit", MUST(TWIN),
+     SALE(take_unit_of_another, 1)},
+    {"unit 0 is sold", MUST(OVERSELL), SALE(sell_outside, 0)},
+    {"unit -5 is sold", MUST(OVERSELL), SALE(sell_outside, -5)},
+    {"the greatest number is sold", MUST(OVERSELL), SALE(sell_outside, INT64_MAX)},
+    {"a unit above the last one is sold", MUST(OVERSELL), SALE(sell_above, 1)},
+    {"a unit far above the last one is sold", MUST(OVERSELL), SALE(sell_above, 1000000)},
+    {"a unit is sold to another customer, too", MUST(TWIN), SALE(sell_again, 0)},
+    {"another customer has unit 0", MUST(OVERSELL), SALE(sell_again, -1)},
+    {"another customer has the unit above the last", MUST(OVERSELL), SALE(sell_again, 1)},
+    {"a row left one more than it had", MUST_LEAK, SALE(change_remaining, 1)},
+    {"a row left one less", MUST_LEAK, SALE(change_remaining, -1)},
+    {"a row left a million", MUST_LEAK, SALE(set_remaining, 1000000)},
+    {"a row left less than nothing", MUST_LEAK, SALE(set_remaining, -1)},
+    {"a row left more than any number", MUST_LEAK, SALE(set_remaining, INT64_MAX)},
+    {"with keys a unit was sold as if it had come back", MUST_LEAK, SALE(clear_remaining, 0)},
+    {"a sale is of a shard that is not there", MUST_LEAK | MUST(OVERSELL),
+     SALE(sell_from_nowhere, 99)},
+    {"a sale is of another shard", MUST_LEAK | MUST(OVERSELL), SALE(sell_from_another_row, 0)},
+    {"a row is nobody's, and its customer was told", MUST(GHOST), SALE(sell_to_nobody, 1)},
+    {"a row is nobody's, and its customer was not told", MUST(ORPHAN), SALE(sell_to_nobody, 0)},
+    {"nobody buys a unit of the count", MUST(ORPHAN), RUN(buy_for_nobody, 0)},
+    {"two customers have each other's rows", MUST(GHOST), RUN(exchange_ids, 0)},
+    {"a unit of the stock is sold instead", MUST_LEAK, TOLD(sell_from_below, 0)},
+    {"a row is of the other product", MUST(GHOST), TOLD(move_sale_to_other_product, 0)},
     {.name = NULL},
 };
 
 /* ---- orders */
 
-static bool drop_told_order(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || is_told(sale) != (number != 0))
+static bool drop_told_order(struct ledger_sale *sale, int64_t number) {
+    if (is_told(sale) != (number != 0))
         return false;
     drop_order(item_of(sale), sale->order_id);
     return true;
 }
 
-static bool change_order_unit(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-    struct ledger_order *order = sale != NULL ? order_of(item_of(sale), sale->order_id) : NULL;
+static bool change_order_unit(struct ledger_sale *sale, int64_t number) {
+    struct ledger_order *order = order_of(item_of(sale), sale->order_id);
 
     if (order == NULL || is_told(sale) != (number != 0))
         return false;
@@ -330,13 +259,9 @@ static bool change_order_unit(int64_t number) {
     return true;
 }
 
-static bool order_for_nobody(int64_t number) {
-    const struct ledger_sale *sale = any_sale();
+static bool order_for_nobody(struct ledger_sale *sale, int64_t number) {
     struct ledger_sale copy;
 
-    (void)number;
-    if (sale == NULL)
-        return false;
     copy = *sale;
     write_id(copy.order_id, NOBODY + 4);
     add_order(item_of(sale), &copy);
@@ -347,7 +272,6 @@ static bool exchange_orders(int64_t number) {
     const struct ledger_sale *a = any_sale(), *b = any_sale();
     struct ledger_order *of_a, *of_b;
 
-    (void)number;
     if (a == NULL || b == NULL || a == b || item_of(a) != item_of(b))
         return false;
     of_a = order_of(item_of(a), a->order_id);
@@ -359,34 +283,23 @@ static bool exchange_orders(int64_t number) {
     return true;
 }
 
-static bool drop_all_orders(int64_t number) {
-    struct record *told;
-    const struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL)
-        return false;
+static bool drop_all_orders(struct ledger_sale *sale, struct record *told, int64_t number) {
     sim.ledgers[item_of(sale)].order_count = 0;
     return true;
 }
 
-static bool move_order_to_other_product(int64_t number) {
-    struct record *told;
-    const struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL || sim.items < 2)
+static bool move_order_to_other_product(struct ledger_sale *sale, struct record *told,
+                                        int64_t number) {
+    if (sim.items < 2)
         return false;
     add_order(1 - item_of(sale), sale);
     drop_order(item_of(sale), sale->order_id);
     return true;
 }
 
-static bool change_order_origin(int64_t number) {
-    const struct ledger_sale *sale = any_sale();
-    struct ledger_order *order = sale != NULL ? order_of(item_of(sale), sale->order_id) : NULL;
+static bool change_order_origin(struct ledger_sale *sale, int64_t number) {
+    struct ledger_order *order = order_of(item_of(sale), sale->order_id);
 
-    (void)number;
     if (order == NULL)
         return false;
     snprintf(order->instance, sizeof order->instance, "inventory-77");
@@ -395,15 +308,16 @@ static bool change_order_origin(int64_t number) {
 }
 
 static const struct mutant order_mutants[] = {
-    {"an order is gone, and its customer was told", MUST(GHOST), drop_told_order, 1},
-    {"an order is gone, and its customer was not told", STAYS_VALID, drop_told_order, 0},
-    {"an order has another unit than was told", MUST(GHOST), change_order_unit, 1},
-    {"an order that was not told has another unit", MUST(GHOST), change_order_unit, 0},
-    {"an order is recorded that nobody sold", MUST(GHOST), order_for_nobody, 0},
-    {"two orders have each other's units", MUST(GHOST), exchange_orders, 0},
-    {"all orders of a product are gone", MUST(GHOST), drop_all_orders, 0},
-    {"an order is of the other product", MUST(GHOST), move_order_to_other_product, 0},
-    {"an order was recorded by another instance, long ago", STAYS_VALID, change_order_origin, 0},
+    {"an order is gone, and its customer was told", MUST(GHOST), SALE(drop_told_order, 1)},
+    {"an order is gone, and its customer was not told", STAYS_VALID, SALE(drop_told_order, 0)},
+    {"an order has another unit than was told", MUST(GHOST), SALE(change_order_unit, 1)},
+    {"an order that was not told has another unit", MUST(GHOST), SALE(change_order_unit, 0)},
+    {"an order is recorded that nobody sold", MUST(GHOST), SALE(order_for_nobody, 0)},
+    {"two orders have each other's units", MUST(GHOST), RUN(exchange_orders, 0)},
+    {"all orders of a product are gone", MUST(GHOST), TOLD(drop_all_orders, 0)},
+    {"an order is of the other product", MUST(GHOST), TOLD(move_order_to_other_product, 0)},
+    {"an order was recorded by another instance, long ago", STAYS_VALID,
+     SALE(change_order_origin, 0)},
     {.name = NULL},
 };
 

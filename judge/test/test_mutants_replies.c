@@ -3,33 +3,25 @@
 
 /* ---- replies */
 
-static bool tell_buyer(int64_t outcome) {
-    struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || sim.is_keyless)
+static bool tell_buyer(struct ledger_sale *sale, int64_t outcome) {
+    if (sim.is_keyless)
         return false;
     tell_all(sale->order_id, (enum record_outcome)outcome);
     return true;
 }
 
-static bool lose_reply(int64_t number) {
-    struct record *told;
-    const struct ledger_sale *sale = any_told(&told);
-
-    (void)number;
-    if (sale == NULL || only_yes(sale) == NULL)
+static bool lose_reply(struct ledger_sale *sale, struct record *told, int64_t number) {
+    if (only_yes(sale) == NULL)
         return false;
     tell(told, RECORD_UNKNOWN);
     return true;
 }
 
 /* A customer of no sale is promised one: that of another. */
-static bool promise(int64_t number) {
-    const struct ledger_sale *sale = any_sale();
+static bool promise(struct ledger_sale *sale, int64_t number) {
     struct record *record = any_of(RECORD_UNKNOWN);
 
-    (void)number;
-    if (sale == NULL || record == NULL || record->item != item_of(sale) ||
+    if (record == NULL || record->item != item_of(sale) ||
         sale_of(record->item, record->key) != NULL || sim.is_keyless)
         return false;
     record->outcome = RECORD_SOLD;
@@ -38,12 +30,7 @@ static bool promise(int64_t number) {
     return true;
 }
 
-static bool change_reply_unit(int64_t by) {
-    struct record *told;
-    const struct ledger_sale *sale = any_told(&told);
-
-    if (sale == NULL)
-        return false;
+static bool change_reply_unit(struct ledger_sale *sale, struct record *told, int64_t by) {
     for (size_t i = 0; i < sim.recorder->ended; i++)
         if (strcmp(sim.recorder->records[i].order_id, sale->order_id) == 0)
             sim.recorder->records[i].unit += by;
@@ -51,9 +38,9 @@ static bool change_reply_unit(int64_t by) {
 }
 
 /* That of another sale (0), of nobody (1), or none. */
-static bool change_reply_order(int64_t number) {
-    const struct ledger_sale *sale = any_sale(), *other = any_sale();
-    struct record *told = sale != NULL ? only_yes(sale) : NULL;
+static bool change_reply_order(struct ledger_sale *sale, int64_t number) {
+    const struct ledger_sale *other = any_sale();
+    struct record *told = only_yes(sale);
 
     if (told == NULL || other == NULL || sale == other || item_of(sale) != item_of(other) ||
         (number == 2 && sim.is_keyless))
@@ -67,11 +54,8 @@ static bool change_reply_order(int64_t number) {
     return true;
 }
 
-static bool change_product(int64_t number) {
-    struct record *told;
-
-    (void)number;
-    if (any_told(&told) == NULL || sim.items < 2)
+static bool change_product(struct ledger_sale *sale, struct record *told, int64_t number) {
+    if (sim.items < 2)
         return false;
     told->item = 1 - told->item;
     return true;
@@ -87,20 +71,18 @@ static struct record *ask_again(const struct record *told, enum record_outcome o
     return again;
 }
 
-static bool repeat(int64_t outcome) {
-    struct record *told;
-
-    if (sim.is_keyless || any_told(&told) == NULL)
+static bool repeat(struct ledger_sale *sale, struct record *told, int64_t outcome) {
+    if (sim.is_keyless)
         return false;
     (void)ask_again(told, (enum record_outcome)outcome);
     return true;
 }
 
 /* Told yes again: the same (0), another unit (1), another order. */
-static bool repeat_yes(int64_t number) {
-    struct record *told, *again;
+static bool repeat_yes(struct ledger_sale *sale, struct record *told, int64_t number) {
+    struct record *again;
 
-    if (sim.is_keyless || any_told(&told) == NULL)
+    if (sim.is_keyless)
         return false;
     again = ask_again(told, RECORD_SOLD);
     again->unit = told->unit + (number == 1);
@@ -112,11 +94,10 @@ static bool repeat_yes(int64_t number) {
 }
 
 /* Sent before the yes had arrived. */
-static bool repeat_meanwhile(int64_t outcome) {
-    struct record *told, *again;
-    const struct ledger_sale *sale = any_told(&told);
+static bool repeat_meanwhile(struct ledger_sale *sale, struct record *told, int64_t outcome) {
+    struct record *again;
 
-    if (sim.is_keyless || sale == NULL || only_yes(sale) == NULL)
+    if (sim.is_keyless || only_yes(sale) == NULL)
         return false;
     again = ask_again(told, (enum record_outcome)outcome);
     again->sent_ns = told->sent_ns;
@@ -124,11 +105,10 @@ static bool repeat_meanwhile(int64_t outcome) {
 }
 
 /* Without keys another customer has the same order. */
-static bool promise_twice(int64_t number) {
-    struct record *told, *other;
+static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t number) {
+    struct record *other;
 
-    (void)number;
-    if (!sim.is_keyless || any_told(&told) == NULL)
+    if (!sim.is_keyless)
         return false;
     other = add_request(told->item, RECORD_SOLD, told->sent_ns, told->received_ns);
     memcpy(other->key, told->key, UUID_TEXT);
@@ -196,46 +176,48 @@ static bool drop_idle(int64_t outcome) {
 }
 
 static const struct mutant reply_mutants[] = {
-    {"a buyer was told busy", MUST(ORPHAN), tell_buyer, RECORD_BUSY},
-    {"a buyer was told an error", MUST(ORPHAN), tell_buyer, RECORD_FAILED},
-    {"a buyer was told a bad request", MUST(ORPHAN), tell_buyer, RECORD_REFUSED},
-    {"a buyer was told sold out", MUST(ORPHAN), tell_buyer, RECORD_SOLD_OUT},
-    {"a buyer was told nothing", STAYS_VALID, lose_reply, 0},
-    {"a customer without a sale was told yes", MUST(GHOST), promise, 0},
-    {"a reply names a higher unit", MUST(GHOST), change_reply_unit, 1},
-    {"a reply names a lower unit", MUST(GHOST), change_reply_unit, -1},
-    {"a reply names another's order", MUST(GHOST), change_reply_order, 0},
-    {"a reply names nobody's order", MUST(GHOST), change_reply_order, 1},
-    {"a yes names no order: its key is the order", STAYS_VALID, change_reply_order, 2},
-    {"a yes is for the other product", MUST(GHOST), change_product, 0},
-    {"a repeat is told sold out after the yes", MUST(ORPHAN), repeat, RECORD_SOLD_OUT},
-    {"a repeat is told a bad request after the yes", MUST(ORPHAN), repeat, RECORD_REFUSED},
-    {"a repeat is told busy after the yes", STAYS_VALID, repeat, RECORD_BUSY},
-    {"a repeat is told an error after the yes", STAYS_VALID, repeat, RECORD_FAILED},
-    {"a repeat is told nothing after the yes", STAYS_VALID, repeat, RECORD_UNKNOWN},
-    {"a repeat is told a bad request meanwhile", STAYS_VALID, repeat_meanwhile, RECORD_REFUSED},
-    {"a repeat is told yes, too", STAYS_VALID, repeat_yes, 0},
-    {"a repeat is told another unit", MUST(DUPLICATE), repeat_yes, 1},
-    {"a repeat is told another order", MUST(DUPLICATE), repeat_yes, 2},
-    {"two customers are told one order", MUST(GHOST), promise_twice, 0},
-    {"busy, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_BUSY},
-    {"an error, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_FAILED},
-    {"refused, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_REFUSED},
-    {"sold out, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_SOLD_OUT},
-    {"a lost reply was a busy", STAYS_VALID, tell_otherwise, NOW(UNKNOWN, BUSY)},
-    {"a busy was a bad request", STAYS_VALID, tell_otherwise, NOW(BUSY, REFUSED)},
-    {"a busy was an error", STAYS_VALID, tell_otherwise, NOW(BUSY, FAILED)},
-    {"a sold out was a busy", STAYS_VALID, tell_otherwise, NOW(SOLD_OUT, BUSY)},
-    {"a sold out was lost", STAYS_VALID, tell_less, RECORD_SOLD_OUT},
-    {"a busy was lost", STAYS_VALID, tell_less, RECORD_BUSY},
-    {"one more was told busy", STAYS_VALID, add_idle, RECORD_BUSY},
-    {"one more was told an error", STAYS_VALID, add_idle, RECORD_FAILED},
-    {"one more was told nothing", STAYS_VALID, add_idle, RECORD_UNKNOWN},
-    {"one more was told a bad request", STAYS_VALID, add_idle, RECORD_REFUSED},
-    {"one more did not reach the target", STAYS_VALID, add_idle, RECORD_UNREACHED},
-    {"one less was told busy", STAYS_VALID, drop_idle, RECORD_BUSY},
-    {"one less was told nothing", STAYS_VALID, drop_idle, RECORD_UNKNOWN},
-    {"one less was told sold out", STAYS_VALID, drop_idle, RECORD_SOLD_OUT},
+    {"a buyer was told busy", MUST(ORPHAN), SALE(tell_buyer, RECORD_BUSY)},
+    {"a buyer was told an error", MUST(ORPHAN), SALE(tell_buyer, RECORD_FAILED)},
+    {"a buyer was told a bad request", MUST(ORPHAN), SALE(tell_buyer, RECORD_REFUSED)},
+    {"a buyer was told sold out", MUST(ORPHAN), SALE(tell_buyer, RECORD_SOLD_OUT)},
+    {"a buyer was told nothing", STAYS_VALID, TOLD(lose_reply, 0)},
+    {"a customer without a sale was told yes", MUST(GHOST), SALE(promise, 0)},
+    {"a reply names a higher unit", MUST(GHOST), TOLD(change_reply_unit, 1)},
+    {"a reply names a lower unit", MUST(GHOST), TOLD(change_reply_unit, -1)},
+    {"a reply names another's order", MUST(GHOST), SALE(change_reply_order, 0)},
+    {"a reply names nobody's order", MUST(GHOST), SALE(change_reply_order, 1)},
+    {"a yes names no order: its key is the order", STAYS_VALID, SALE(change_reply_order, 2)},
+    {"a yes is for the other product", MUST(GHOST), TOLD(change_product, 0)},
+    {"a repeat is told sold out after the yes", MUST(ORPHAN), TOLD(repeat, RECORD_SOLD_OUT)},
+    {"a repeat is told a bad request after the yes", MUST(ORPHAN), TOLD(repeat, RECORD_REFUSED)},
+    {"a repeat is told busy after the yes", STAYS_VALID, TOLD(repeat, RECORD_BUSY)},
+    {"a repeat is told an error after the yes", STAYS_VALID, TOLD(repeat, RECORD_FAILED)},
+    {"a repeat is told nothing after the yes", STAYS_VALID, TOLD(repeat, RECORD_UNKNOWN)},
+    {"a repeat is told a bad request meanwhile", STAYS_VALID,
+     TOLD(repeat_meanwhile, RECORD_REFUSED)},
+    {"a repeat is told yes, too", STAYS_VALID, TOLD(repeat_yes, 0)},
+    {"a repeat is told another unit", MUST(DUPLICATE), TOLD(repeat_yes, 1)},
+    {"a repeat is told another order", MUST(DUPLICATE), TOLD(repeat_yes, 2)},
+    {"two customers are told one order", MUST(GHOST), TOLD(promise_twice, 0)},
+    {"busy, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_BUSY)},
+    {"an error, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_FAILED)},
+    {"refused, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_REFUSED)},
+    {"sold out, and then a yes for a unit long gone", MUST(STALE),
+     RUN(deny_first, RECORD_SOLD_OUT)},
+    {"a lost reply was a busy", STAYS_VALID, RUN(tell_otherwise, NOW(UNKNOWN, BUSY))},
+    {"a busy was a bad request", STAYS_VALID, RUN(tell_otherwise, NOW(BUSY, REFUSED))},
+    {"a busy was an error", STAYS_VALID, RUN(tell_otherwise, NOW(BUSY, FAILED))},
+    {"a sold out was a busy", STAYS_VALID, RUN(tell_otherwise, NOW(SOLD_OUT, BUSY))},
+    {"a sold out was lost", STAYS_VALID, RUN(tell_less, RECORD_SOLD_OUT)},
+    {"a busy was lost", STAYS_VALID, RUN(tell_less, RECORD_BUSY)},
+    {"one more was told busy", STAYS_VALID, RUN(add_idle, RECORD_BUSY)},
+    {"one more was told an error", STAYS_VALID, RUN(add_idle, RECORD_FAILED)},
+    {"one more was told nothing", STAYS_VALID, RUN(add_idle, RECORD_UNKNOWN)},
+    {"one more was told a bad request", STAYS_VALID, RUN(add_idle, RECORD_REFUSED)},
+    {"one more did not reach the target", STAYS_VALID, RUN(add_idle, RECORD_UNREACHED)},
+    {"one less was told busy", STAYS_VALID, RUN(drop_idle, RECORD_BUSY)},
+    {"one less was told nothing", STAYS_VALID, RUN(drop_idle, RECORD_UNKNOWN)},
+    {"one less was told sold out", STAYS_VALID, RUN(drop_idle, RECORD_SOLD_OUT)},
     {.name = NULL},
 };
 
@@ -331,15 +313,17 @@ static bool refuse_before_busy(int64_t number) {
 }
 
 static const struct mutant refusal_mutants[] = {
-    {"the first was told sold out", MUST(EARLY_SOLD_OUT), refuse_first, 0},
-    {"the first was told sold out, after one busy", MUST(EARLY_SOLD_OUT), refuse_first, 1},
-    {"the first was told sold out, after two busy", MUST(EARLY_SOLD_OUT), refuse_first, 2},
-    {"the first was told sold out, before a busy", MUST(EARLY_SOLD_OUT), refuse_before_busy, 0},
-    {"a sold out was the first", MUST(EARLY_SOLD_OUT), refuse_first_of, RECORD_SOLD_OUT},
-    {"a busy was a sold out, and the first", MUST(EARLY_SOLD_OUT), refuse_first_of, RECORD_BUSY},
-    {"at the end sold out is told, with units left", MUST(UNDERSELL), refuse_last, 1},
-    {"the same, and then a busy", MUST(UNDERSELL), refuse_and_leave, 1},
-    {"at the end sold out is told, and none is left", STAYS_VALID, refuse_last, 0},
+    {"the first was told sold out", MUST(EARLY_SOLD_OUT), RUN(refuse_first, 0)},
+    {"the first was told sold out, after one busy", MUST(EARLY_SOLD_OUT), RUN(refuse_first, 1)},
+    {"the first was told sold out, after two busy", MUST(EARLY_SOLD_OUT), RUN(refuse_first, 2)},
+    {"the first was told sold out, before a busy", MUST(EARLY_SOLD_OUT),
+     RUN(refuse_before_busy, 0)},
+    {"a sold out was the first", MUST(EARLY_SOLD_OUT), RUN(refuse_first_of, RECORD_SOLD_OUT)},
+    {"a busy was a sold out, and the first", MUST(EARLY_SOLD_OUT),
+     RUN(refuse_first_of, RECORD_BUSY)},
+    {"at the end sold out is told, with units left", MUST(UNDERSELL), RUN(refuse_last, 1)},
+    {"the same, and then a busy", MUST(UNDERSELL), RUN(refuse_and_leave, 1)},
+    {"at the end sold out is told, and none is left", STAYS_VALID, RUN(refuse_last, 0)},
     {.name = NULL},
 };
 

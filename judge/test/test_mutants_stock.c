@@ -63,26 +63,24 @@ static bool pass_over(int64_t outcome) {
 }
 
 static const struct mutant stock_mutants[] = {
-    {"a row has one more", MUST_LEAK, change_available, 1},
-    {"a row has one less", MUST_LEAK, change_available, -1},
-    {"a row has a million more", MUST_LEAK, change_available, 1000000},
-    {"a row has less than nothing", MUST_LEAK, set_available_below, -5},
-    {"a row that sold is full", MUST_LEAK, fill_row, 0},
-    {"a row has more than it began with", MUST_LEAK, fill_row, 3},
-    {"a unit is in another row", MUST_LEAK, move_unit, 1},
-    {"three units are in another row", MUST_LEAK, move_unit, 3},
-    {"a unit was passed over by one told busy", MUST_LEAK, pass_over, RECORD_BUSY},
-    {"a unit was passed over by one told nothing", MUST_LEAK, pass_over, RECORD_UNKNOWN},
+    {"a row has one more", MUST_LEAK, RUN(change_available, 1)},
+    {"a row has one less", MUST_LEAK, RUN(change_available, -1)},
+    {"a row has a million more", MUST_LEAK, RUN(change_available, 1000000)},
+    {"a row has less than nothing", MUST_LEAK, RUN(set_available_below, -5)},
+    {"a row that sold is full", MUST_LEAK, RUN(fill_row, 0)},
+    {"a row has more than it began with", MUST_LEAK, RUN(fill_row, 3)},
+    {"a unit is in another row", MUST_LEAK, RUN(move_unit, 1)},
+    {"three units are in another row", MUST_LEAK, RUN(move_unit, 3)},
+    {"a unit was passed over by one told busy", MUST_LEAK, RUN(pass_over, RECORD_BUSY)},
+    {"a unit was passed over by one told nothing", MUST_LEAK, RUN(pass_over, RECORD_UNKNOWN)},
     {.name = NULL},
 };
 
 /* ---- units that came back */
 
 /* A unit that has an order is for sale again: one too many (0), or for one of the count. */
-static bool return_sold(int64_t number) {
-    const struct ledger_sale *sale = any_sale();
-
-    if (sale == NULL || (number != 0 && row_of(sale)->available == 0))
+static bool return_sold(struct ledger_sale *sale, int64_t number) {
+    if ((number != 0 && row_of(sale)->available == 0))
         return false;
     add_returned(item_of(sale), sale->shard, sale->unit);
     row_of(sale)->available -= number;
@@ -94,7 +92,6 @@ static bool return_unsold(int64_t number) {
     uint32_t item;
     struct ledger_row *row = any_row(&item);
 
-    (void)number;
     if (row->available == 0 || sim.ledgers[item].returned_count < count_givers(item))
         return false;
     row->available--;
@@ -169,7 +166,6 @@ static bool return_sold_for_other(int64_t number) {
     struct ledger_returned *returned = any_returned(&item);
     const struct ledger_sale *sale = any_sale();
 
-    (void)number;
     if (returned == NULL || sale == NULL || item_of(sale) != item || sale->shard != returned->shard)
         return false;
     returned->unit = sale->unit;
@@ -256,54 +252,49 @@ static bool leave_one_giver(int64_t outcome) {
 
 /* A unit of the count is sold with nothing remaining, like one that came back; and nobody can have
  * given one back. */
-static bool sell_again_without_giver(int64_t number) {
-    struct ledger_sale *sale = any_sale();
-
-    (void)number;
-    if (sale == NULL || row_of(sale)->returns_to_count || sale->remaining == 0 ||
-        count_givers(item_of(sale)) > 0)
+static bool sell_again_without_giver(struct ledger_sale *sale, int64_t number) {
+    if (row_of(sale)->returns_to_count || sale->remaining == 0 || count_givers(item_of(sale)) > 0)
         return false;
     sale->remaining = 0;
     return true;
 }
 
 /* Of two that came back and were sold again by a list, one has the other's unit. */
-static bool sell_returned_twice(int64_t number) {
-    struct ledger_sale *sale = any_sale();
+static bool sell_returned_twice(struct ledger_sale *sale, int64_t number) {
     uint32_t item;
     const struct ledger_returned *returned = any_returned(&item);
 
-    (void)number;
-    if (sale == NULL || returned == NULL || item_of(sale) != item || sale->shard != returned->shard)
+    if (returned == NULL || item_of(sale) != item || sale->shard != returned->shard)
         return false;
     set_unit(sale, returned->unit);
     return true;
 }
 
 static const struct mutant returned_mutants[] = {
-    {"a unit that has an order came back", MUST_LEAK, return_sold, 0},
-    {"a unit that has an order came back, and one is missing", MUST_LEAK, return_sold, 1},
-    {"a unit came back that nobody can have given back", MUST_LEAK, return_unsold, 0},
-    {"unit 0 came back", MUST_LEAK, return_outside, 0},
-    {"unit -1 came back", MUST_LEAK, return_outside, -1},
-    {"the greatest number came back", MUST_LEAK, return_outside, INT64_MAX},
-    {"a unit above the last came back", MUST_LEAK, return_above, 1},
-    {"a unit far above the last came back", MUST_LEAK, return_above, 7},
-    {"a unit came back twice", MUST_LEAK, return_twice, 0},
-    {"a unit came back twice, and another did not", MUST_LEAK, return_twice, 1},
-    {"one that never was came back instead", MUST_LEAK, return_other, 4711},
-    {"unit 0 came back instead", MUST_LEAK, return_other, 0},
-    {"one that has an order came back instead", MUST_LEAK, return_sold_for_other, 0},
-    {"one of another row came back instead", MUST_LEAK, return_to_other_row, 0},
-    {"it came back to another row", MUST_LEAK, return_to_other_row, 1},
-    {"it came back to a row that is not there", MUST_LEAK, return_to_nowhere, 99},
-    {"a unit that came back is gone", MUST_LEAK, drop_returned, 0},
-    {"a unit that came back is in the count instead", MUST_LEAK, drop_returned, 1},
-    {"no request is left that can have given back", MUST_LEAK, take_givers, RECORD_REFUSED},
-    {"one request is left that can have given two back", MUST_LEAK, leave_one_giver,
-     RECORD_REFUSED},
-    {"a unit was sold again, and nobody gave it back", MUST_LEAK, sell_again_without_giver, 0},
-    {"a unit is for sale, and was sold again", MUST_LEAK, sell_returned_twice, 0},
+    {"a unit that has an order came back", MUST_LEAK, SALE(return_sold, 0)},
+    {"a unit that has an order came back, and one is missing", MUST_LEAK, SALE(return_sold, 1)},
+    {"a unit came back that nobody can have given back", MUST_LEAK, RUN(return_unsold, 0)},
+    {"unit 0 came back", MUST_LEAK, RUN(return_outside, 0)},
+    {"unit -1 came back", MUST_LEAK, RUN(return_outside, -1)},
+    {"the greatest number came back", MUST_LEAK, RUN(return_outside, INT64_MAX)},
+    {"a unit above the last came back", MUST_LEAK, RUN(return_above, 1)},
+    {"a unit far above the last came back", MUST_LEAK, RUN(return_above, 7)},
+    {"a unit came back twice", MUST_LEAK, RUN(return_twice, 0)},
+    {"a unit came back twice, and another did not", MUST_LEAK, RUN(return_twice, 1)},
+    {"one that never was came back instead", MUST_LEAK, RUN(return_other, 4711)},
+    {"unit 0 came back instead", MUST_LEAK, RUN(return_other, 0)},
+    {"one that has an order came back instead", MUST_LEAK, RUN(return_sold_for_other, 0)},
+    {"one of another row came back instead", MUST_LEAK, RUN(return_to_other_row, 0)},
+    {"it came back to another row", MUST_LEAK, RUN(return_to_other_row, 1)},
+    {"it came back to a row that is not there", MUST_LEAK, RUN(return_to_nowhere, 99)},
+    {"a unit that came back is gone", MUST_LEAK, RUN(drop_returned, 0)},
+    {"a unit that came back is in the count instead", MUST_LEAK, RUN(drop_returned, 1)},
+    {"no request is left that can have given back", MUST_LEAK, RUN(take_givers, RECORD_REFUSED)},
+    {"one request is left that can have given two back", MUST_LEAK,
+     RUN(leave_one_giver, RECORD_REFUSED)},
+    {"a unit was sold again, and nobody gave it back", MUST_LEAK,
+     SALE(sell_again_without_giver, 0)},
+    {"a unit is for sale, and was sold again", MUST_LEAK, SALE(sell_returned_twice, 0)},
     {.name = NULL},
 };
 

@@ -47,7 +47,6 @@ static bool exchange_places(int64_t number) {
     struct ledger_sale *a, *b = any_pair(&a);
     struct ledger_sale old;
 
-    (void)number;
     if (b == NULL || only_yes(a)->received_ns >= only_yes(b)->sent_ns)
         return false;
     old = *a;
@@ -91,7 +90,6 @@ static bool answer_before(int64_t by) {
 /* ---- events */
 
 static bool forget_events(int64_t number) {
-    (void)number;
     if (sim.event_list.count == 0)
         return false;
     sim.event_list.count = 0;
@@ -117,20 +115,21 @@ static bool add_fault(int64_t number) {
 }
 
 static const struct mutant time_mutants[] = {
-    {"all took three times as long", STAYS_VALID, stretch, 3},
-    {"all was a second later", STAYS_VALID, shift, 1000 * MS},
-    {"a buyer asked before all others", STAYS_VALID, send_before, RECORD_SOLD},
-    {"a sold out was asked before all others", STAYS_VALID, send_before, RECORD_SOLD_OUT},
-    {"a busy was asked before all others", STAYS_VALID, send_before, RECORD_BUSY},
-    {"a no came late", STAYS_VALID, answer_late, RECORD_SOLD_OUT},
-    {"a timeout came late", STAYS_VALID, answer_late, RECORD_UNKNOWN},
-    {"two sales changed places", MUST(STALE), exchange_places, 0},
-    {"a sale was asked for after one of a lower unit", MUST(STALE), ask_later, 1},
-    {"a sale was asked for long after one of a lower unit", MUST(STALE), ask_later, 1000},
-    {"a sale was answered before one of a higher unit was sent", MUST(STALE), answer_before, 1},
-    {"nothing tells of the faults", STAYS_VALID, forget_events, 0},
-    {"Redis was down, too", STAYS_VALID, add_fault, 0},
-    {"an instance crashed, too", STAYS_VALID, add_fault, 1},
+    {"all took three times as long", STAYS_VALID, RUN(stretch, 3)},
+    {"all was a second later", STAYS_VALID, RUN(shift, 1000 * MS)},
+    {"a buyer asked before all others", STAYS_VALID, RUN(send_before, RECORD_SOLD)},
+    {"a sold out was asked before all others", STAYS_VALID, RUN(send_before, RECORD_SOLD_OUT)},
+    {"a busy was asked before all others", STAYS_VALID, RUN(send_before, RECORD_BUSY)},
+    {"a no came late", STAYS_VALID, RUN(answer_late, RECORD_SOLD_OUT)},
+    {"a timeout came late", STAYS_VALID, RUN(answer_late, RECORD_UNKNOWN)},
+    {"two sales changed places", MUST(STALE), RUN(exchange_places, 0)},
+    {"a sale was asked for after one of a lower unit", MUST(STALE), RUN(ask_later, 1)},
+    {"a sale was asked for long after one of a lower unit", MUST(STALE), RUN(ask_later, 1000)},
+    {"a sale was answered before one of a higher unit was sent", MUST(STALE),
+     RUN(answer_before, 1)},
+    {"nothing tells of the faults", STAYS_VALID, RUN(forget_events, 0)},
+    {"Redis was down, too", STAYS_VALID, RUN(add_fault, 0)},
+    {"an instance crashed, too", STAYS_VALID, RUN(add_fault, 1)},
     {.name = NULL},
 };
 
@@ -230,7 +229,6 @@ static bool end_of_a_stock(int64_t number) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
     const int64_t from = end_of_run() + 600 * MS;
 
-    (void)number;
     for (int s = 0; s < sim.shards; s++)
         if (sim.rows[item][s].available > 0)
             return false;
@@ -240,19 +238,20 @@ static bool end_of_a_stock(int64_t number) {
 }
 
 static const struct mutant end_mutants[] = {
-    {"at the end forty are told busy", MUST(STUCK), end_in_vain, RECORD_BUSY},
-    {"at the end forty are told an error", MUST(STUCK), end_in_vain, RECORD_FAILED},
-    {"at the end forty are told nothing, and nobody anything", STAYS_VALID, end_in_vain,
-     RECORD_UNKNOWN},
-    {"at the end forty send a bad request", STAYS_VALID, end_in_vain, RECORD_REFUSED},
-    {"at the end twenty-nine are told busy", STAYS_VALID, end_with_too_few, 29},
-    {"at the end a last one buys", STAYS_VALID, end_with_a_turn, RECORD_SOLD},
-    {"at the end a last one is told sold out", MUST(UNDERSELL), end_with_a_turn, RECORD_SOLD_OUT},
-    {"at the end Redis is down", STAYS_VALID, end_with_a_fault, 0},
-    {"at the end Redis was down shortly before", STAYS_VALID, end_with_a_fault, 1},
-    {"at the end both instances have crashed", STAYS_VALID, end_with_crashes, 2},
-    {"at the end one of two instances has crashed", MUST(STUCK), end_with_crashes, 1},
-    {"at the end forty are told busy, and nothing is left", STAYS_VALID, end_of_a_stock, 0},
+    {"at the end forty are told busy", MUST(STUCK), RUN(end_in_vain, RECORD_BUSY)},
+    {"at the end forty are told an error", MUST(STUCK), RUN(end_in_vain, RECORD_FAILED)},
+    {"at the end forty are told nothing, and nobody anything", STAYS_VALID,
+     RUN(end_in_vain, RECORD_UNKNOWN)},
+    {"at the end forty send a bad request", STAYS_VALID, RUN(end_in_vain, RECORD_REFUSED)},
+    {"at the end twenty-nine are told busy", STAYS_VALID, RUN(end_with_too_few, 29)},
+    {"at the end a last one buys", STAYS_VALID, RUN(end_with_a_turn, RECORD_SOLD)},
+    {"at the end a last one is told sold out", MUST(UNDERSELL),
+     RUN(end_with_a_turn, RECORD_SOLD_OUT)},
+    {"at the end Redis is down", STAYS_VALID, RUN(end_with_a_fault, 0)},
+    {"at the end Redis was down shortly before", STAYS_VALID, RUN(end_with_a_fault, 1)},
+    {"at the end both instances have crashed", STAYS_VALID, RUN(end_with_crashes, 2)},
+    {"at the end one of two instances has crashed", MUST(STUCK), RUN(end_with_crashes, 1)},
+    {"at the end forty are told busy, and nothing is left", STAYS_VALID, RUN(end_of_a_stock, 0)},
     {.name = NULL},
 };
 

@@ -220,7 +220,6 @@ static void test_examples_are_bounded_and_counts_are_not(void **state) {
 }
 
 static void judge_whatever(void *arg) {
-    (void)arg;
     (void)!verdict_judge(&judged, &verdict);
 }
 

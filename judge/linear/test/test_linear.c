@@ -212,7 +212,6 @@ static void check_whatever(void *arg) {
     const struct linear_open open = {.unknown_ns = unknown_ns, .unknown_count = 1};
     struct linear_answer answer;
 
-    (void)arg;
     (void)!linear_check(&row, 1, &open, &answer);
 }
 

@@ -96,12 +96,6 @@ struct ledger_sale *any_told(struct record **told) {
     return *told != NULL ? sale : NULL;
 }
 
-struct ledger_sale *any_untold(void) {
-    struct ledger_sale *sale = any_sale();
-
-    return sale != NULL && !is_told(sale) ? sale : NULL;
-}
-
 struct record *any_of(enum record_outcome outcome) {
     struct record *record = &sim.recorder->records[pick(0, (int64_t)sim.recorder->ended - 1)];
 
@@ -300,6 +294,19 @@ static bool is_right(const struct mutant *kind, uint64_t seed) {
     return false;
 }
 
+static bool mutate(const struct mutant *kind) {
+    struct record *told = NULL;
+    struct ledger_sale *sale;
+
+    if (kind->of_run != NULL)
+        return kind->of_run(kind->number);
+    sale = kind->of_sale != NULL ? any_sale() : any_told(&told);
+    if (sale == NULL)
+        return false;
+    return kind->of_sale != NULL ? kind->of_sale(sale, kind->number)
+                                 : kind->of_told(sale, told, kind->number);
+}
+
 /* Each shop in its turn, so that no kind is tried on a few of them alone. */
 static int try_kind(const struct mutant *kind) {
     int mutants = 0, wrong = 0;
@@ -308,7 +315,7 @@ static int try_kind(const struct mutant *kind) {
         const struct simulated_shop shop = simulated_shop(seed);
 
         simulate(seed, &shop);
-        if (sim.cut != CUT_NONE || !kind->mutate(kind->number))
+        if (sim.cut != CUT_NONE || !mutate(kind))
             continue;
         mutants++;
         wrong += !is_right(kind, seed);

@@ -23,8 +23,6 @@ void print_run(uint64_t seed);
 struct ledger_sale *any_sale(void);
 /* Its customer was told of it, by the request that `told` becomes. */
 struct ledger_sale *any_told(struct record **told);
-/* Its customer was not told. */
-struct ledger_sale *any_untold(void);
 struct record *any_of(enum record_outcome outcome);
 /* Of two sales of one row's count, each told by its only request, the one of the lower unit. */
 struct ledger_sale *any_pair(struct ledger_sale **higher);
@@ -67,10 +65,16 @@ int64_t end_of_run(void);
 struct mutant {
     const char *name;
     unsigned must; /* one of these anomalies; STAYS_VALID: none */
-    /* False where the run in `sim` has no place for it, and then nothing was changed. */
-    bool (*mutate)(int64_t number);
-    int64_t number; /* for `mutate` */
+    /* One of these, for `number`: it changes the run in `sim`, any sale, or any sale whose customer
+     * was told of it by `told`. False where there is no place for it; nothing was changed then. */
+    bool (*of_run)(int64_t number);
+    int64_t number;
+    bool (*of_sale)(struct ledger_sale *sale, int64_t number);
+    bool (*of_told)(struct ledger_sale *sale, struct record *told, int64_t number);
 };
+#define RUN(function, with)  .of_run = function, .number = with
+#define SALE(function, with) .of_sale = function, .number = with
+#define TOLD(function, with) .of_told = function, .number = with
 
 /* Try each of them, up to one without a name, in many runs: each is judged right, and each
  * sentence that is said of it is true of its rows. */
