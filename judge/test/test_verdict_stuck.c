@@ -264,6 +264,79 @@ static void test_a_counterexample_without_a_sale_says_so(void **state) {
                         "Nothing was ever sold, and 400 customers asked.");
 }
 
+/* ---- a lock that is known to have changed hands */
+
+/* A lock that others have kept since before the span: each waited, and was refused all the time. */
+static void keep_lock(int64_t kept_ms) {
+    get_stuck(SOLD, RECORD_BUSY);
+    for (int i = FIRST; i < ASKED; i++) {
+        number(i)->cost.wait_us = 150000;
+        number(i)->cost.kept_us = (int32_t)kept_ms * 1000;
+    }
+}
+
+static void test_a_lock_that_others_kept_all_the_time_is_stuck(void **state) {
+    keep_lock(150);
+    assert_int_equal(stuck(), SPAN);
+    for (int i = FIRST; i < ASKED; i++) /* it was refused after 2 ms, and from then on */
+        number(i)->cost.kept_us -= 2000;
+    assert_int_equal(stuck(), SPAN);
+}
+
+static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state) {
+    struct record_cost *last;
+
+    keep_lock(150);
+    last = &number(ASKED - 1)->cost; /* told at 402 ms, and sent to the lock at 252 ms */
+    last->kept_us = 90000;           /* within the slack */
+    assert_int_equal(stuck(), SPAN);
+    last->kept_us = 89999;
+    assert_int_equal(stuck(), 0);
+    last->kept_us = 0; /* and no refusal since */
+    assert_int_equal(stuck(), 0);
+    last->wait_us = 99999; /* this customer came later and has not seen all of the span */
+    assert_int_equal(stuck(), SPAN);
+}
+
+static void test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept(void **state) {
+    keep_lock(150);
+    for (int i = FIRST + 30; i < ASKED; i++)
+        number(i)->cost.kept_us = -1;
+    assert_int_equal(stuck(), SPAN);
+}
+
+static void test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck(void **state) {
+    get_stuck(SOLD, RECORD_BUSY);
+    number(FIRST - 1)->cost.hold_us = 10; /* told before the span */
+    assert_int_equal(stuck(), SPAN);
+    number(FIRST)->cost.hold_us = 10;
+    assert_int_equal(stuck(), 0);
+    number(FIRST)->cost.kept_us = 150000; /* that of another shard, which others kept */
+    number(FIRST)->cost.wait_us = 150000;
+    assert_int_equal(stuck(), SPAN);
+}
+
+static struct event raw_command(const char *name, int64_t at_ns) {
+    struct event event = {.kind = EVENT_LOCK, .result = EVENT_YES, .at_ns = at_ns};
+
+    snprintf(event.name, sizeof event.name, "%s", name);
+    return event;
+}
+
+static void test_a_key_that_was_set_or_deleted_in_the_span_is_not_stuck(void **state) {
+    const struct event early = raw_command("SET NX", FROM - 1);
+    struct event other = raw_command("SET NX", FROM);
+
+    get_stuck(SOLD, RECORD_BUSY);
+    other.item = 1;
+    assert_int_equal(stuck_beside(early, other), SPAN);
+    other.item = 0;
+    other.result = EVENT_NO;
+    assert_int_equal(stuck_beside(early, other), SPAN);
+    assert_int_equal(stuck_beside(early, raw_command("SET NX", FROM)), 0);
+    assert_int_equal(stuck_beside(early, raw_command("DEL", FROM)), 0);
+}
+
 /* ---- thousands of queues before one lock */
 
 static uint64_t seed;
@@ -382,6 +455,11 @@ int main(void) {
         JUDGED(test_one_product_of_several_is_stuck),
         JUDGED(test_the_last_sale_and_what_the_others_were_told_are_named),
         JUDGED(test_a_counterexample_without_a_sale_says_so),
+        JUDGED(test_a_lock_that_others_kept_all_the_time_is_stuck),
+        JUDGED(test_a_lock_that_changed_hands_in_the_span_is_not_stuck),
+        JUDGED(test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept),
+        JUDGED(test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck),
+        JUDGED(test_a_key_that_was_set_or_deleted_in_the_span_is_not_stuck),
         JUDGED(test_a_lock_that_is_given_back_is_never_stuck),
         JUDGED(test_a_lock_that_is_not_given_back_is_always_stuck),
     };

@@ -404,7 +404,7 @@ static bool is_line_true(const struct counterexample *example, const char *line,
 
 /* ---- all of them */
 
-static const char *contradicted_sum(void) {
+static const char *contradicted_sum(const struct verdict *verdict) {
     int64_t sold = 0, units = 0, left = 0;
 
     for (int item = 0; item < sim.items; item++) {
@@ -412,24 +412,24 @@ static const char *contradicted_sum(void) {
         units += sim.ledgers[item].units;
         left += sum_available((uint32_t)item) + (int64_t)sim.ledgers[item].returned_count;
     }
-    if (simulated_verdict.sold != sold)
+    if (verdict->sold != sold)
         return "sold";
-    if (simulated_verdict.distinct != units)
+    if (verdict->distinct != units)
         return "different units sold";
-    return simulated_verdict.left != left ? "left" : NULL;
+    return verdict->left != left ? "left" : NULL;
 }
 
-const char *prose_contradiction(size_t *read) {
+const char *prose_contradiction(const struct verdict *verdict, size_t *read) {
     for (int i = 0; i < ANOMALY_COUNT; i++)
-        for (size_t j = 0; j < simulated_verdict.found[i].examples; j++)
-            if (!is_true(NULL, simulated_verdict.found[i].example[j], read))
-                return simulated_verdict.found[i].example[j];
-    for (size_t i = 0; i < simulated_verdict.counterexamples; i++) {
-        const struct counterexample *example = &simulated_verdict.counterexample[i];
+        for (size_t j = 0; j < verdict->found[i].examples; j++)
+            if (!is_true(NULL, verdict->found[i].example[j], read))
+                return verdict->found[i].example[j];
+    for (size_t i = 0; i < verdict->counterexamples; i++) {
+        const struct counterexample *example = &verdict->counterexample[i];
 
         for (size_t j = 0; j < example->lines; j++)
             if (!is_line_true(example, example->line[j], read))
                 return example->line[j];
     }
-    return contradicted_sum();
+    return contradicted_sum(verdict);
 }

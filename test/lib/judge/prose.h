@@ -2,10 +2,10 @@
 #ifndef JUDGE_TEST_PROSE_H
 #define JUDGE_TEST_PROSE_H
 
-#include "simulated_judge.h"
+#include "simulated_sale.h"
 
-/* A sentence of `simulated_verdict` that the rows of `sim` contradict, or NULL. `read` grows by the
+/* A sentence of the verdict that the rows of `sim` contradict, or NULL. `read` grows by the
  * sentences that were understood and compared. */
-const char *prose_contradiction(size_t *read);
+const char *prose_contradiction(const struct verdict *verdict, size_t *read);
 
 #endif

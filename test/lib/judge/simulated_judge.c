@@ -134,15 +134,6 @@ struct ledger_sale *any_pair(struct ledger_sale **higher) {
                : NULL;
 }
 
-size_t count_of(uint32_t item, enum record_outcome outcome) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < sim.recorder->ended; i++)
-        count +=
-            sim.recorder->records[i].item == item && sim.recorder->records[i].outcome == outcome;
-    return count;
-}
-
 size_t count_givers(uint32_t item) {
     return sim.is_keyless ? count_of(item, RECORD_BUSY) + count_of(item, RECORD_FAILED) +
                                 count_of(item, RECORD_UNKNOWN)
@@ -276,7 +267,7 @@ static bool is_right(const struct mutant *kind, uint64_t seed) {
 
     sum_up();
     simulated_judge();
-    contradiction = prose_contradiction(&sentences);
+    contradiction = prose_contradiction(&simulated_verdict, &sentences);
     miscount = miscounted();
     if (contradiction == NULL && miscount == NULL &&
         (kind->must != STAYS_VALID ? (found() & kind->must) != 0 : found() == 0))

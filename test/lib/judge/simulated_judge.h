@@ -36,8 +36,6 @@ bool is_told(const struct ledger_sale *sale);
 /* The yes that is the only request of its key, so that it is known when the sale began and ended;
  * or NULL. */
 struct record *only_yes(const struct ledger_sale *sale);
-/* Requests of the product that were told this. */
-size_t count_of(uint32_t item, enum record_outcome outcome);
 /* Requests of the product that may have given a unit back. */
 size_t count_givers(uint32_t item);
 

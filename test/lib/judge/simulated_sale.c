@@ -61,6 +61,15 @@ struct ledger_order *order_of(uint32_t item, const char *id) {
     return NULL;
 }
 
+size_t count_of(uint32_t item, enum record_outcome outcome) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < sim.recorder->ended; i++)
+        count +=
+            sim.recorder->records[i].item == item && sim.recorder->records[i].outcome == outcome;
+    return count;
+}
+
 void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_t remaining,
               int64_t now) {
     struct ledger_sale *sale = &sim.sales[item][sim.ledgers[item].sale_count++];

@@ -68,6 +68,8 @@ void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_
 void add_order(uint32_t item, const struct ledger_sale *sale);
 struct ledger_sale *sale_of(uint32_t item, const char *id);
 struct ledger_order *order_of(uint32_t item, const char *id);
+/* Requests of the product that were told this. */
+size_t count_of(uint32_t item, enum record_outcome outcome);
 /* The sums of the ledgers, and their order. */
 void sum_up(void);
 
