@@ -199,9 +199,7 @@ static void test_a_shared_order_of_unknown_outcome_names_its_customer(void **sta
 
 static void test_an_orphan_says_what_its_customer_was_told(void **state) {
     request(RECORD_BUSY);
-    ledger_row(0, 10);
-    order_row(0, 10);
-    ledger.available--;
+    sell_for(0, 10);
     LINES(counterexample_of(ANOMALY_ORPHAN),
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at "
           "10:01:02.123456, told: too busy, nothing was sold",
@@ -214,8 +212,7 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
 
     sell(10);
     record = sell(10);
-    record->outcome = RECORD_UNKNOWN;
-    record->order_id[0] = '\0';
+    untell(record, RECORD_UNKNOWN);
     ledger.available = 9;
     twin = counterexample_of(ANOMALY_TWIN);
     assert_non_null(strstr(twin->line[1], ", not told: the reply is missing"));

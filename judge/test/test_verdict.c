@@ -27,9 +27,7 @@ static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {
     sell(10);
     request(RECORD_UNKNOWN);
     request(RECORD_UNKNOWN);
-    ledger_row(1, 9);
-    order_row(1, 9);
-    ledger.available--;
+    sell_for(1, 9);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.unknown_sold, 1);
 }

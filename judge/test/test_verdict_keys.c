@@ -18,8 +18,7 @@ static void test_no_to_each_request_of_a_key_makes_one_orphan(void **state) {
     struct record *first;
 
     first = sell(10);
-    first->outcome = RECORD_BUSY;
-    first->order_id[0] = '\0';
+    untell(first, RECORD_BUSY);
     repeat(first, RECORD_FAILED);
     assert_only(ANOMALY_ORPHAN, 1);
 }
@@ -146,9 +145,7 @@ static void test_both_orders_of_a_duplicate_were_asked_for(void **state) {
     struct record *again;
 
     again = repeat(sell(10), RECORD_SOLD);
-    ledger_row(5, 9);
-    order_row(5, 9);
-    ledger.available--;
+    sell_for(5, 9);
     memcpy(again->order_id, ids[5], UUID_TEXT);
     again->unit = 9;
     assert_only(ANOMALY_DUPLICATE, 1);
@@ -167,20 +164,10 @@ static void test_two_orders_of_one_key_are_a_duplicate(void **state) {
     assert_only(ANOMALY_DUPLICATE, 1);
 }
 
-/* Sent without a key: what its reply names is its key, and without one it has no name. */
-static struct record *nameless(enum record_outcome outcome) {
-    struct record *record = request(outcome);
-
-    record_leave_nameless(record);
-    return record;
-}
-
 static void test_a_lost_reply_without_a_key_may_be_of_any_order(void **state) {
     at(sell(10), 1, 2);
     at(nameless(RECORD_UNKNOWN), 3, 9);
-    ledger_row(7, 9);
-    order_row(7, 9);
-    ledger.available--;
+    sell_for(7, 9);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.unknown_sold, 1);
     ledger.order_count--;
@@ -192,9 +179,7 @@ static void test_a_lost_reply_without_a_key_is_of_one_order(void **state) {
     at(nameless(RECORD_UNKNOWN), 1, 9);
     at(sell(8), 1, 9);
     for (int i = 0; i < 2; i++) {
-        ledger_row(6 + i, 10 - i);
-        order_row(6 + i, 10 - i);
-        ledger.available--;
+        sell_for(6 + i, 10 - i);
     }
     ledger_sort(&ledger);
     assert_only(ANOMALY_ORPHAN, 1);
@@ -209,14 +194,10 @@ static void test_of_two_lost_replies_each_may_be_of_either_order(void **state) {
     at(nameless(RECORD_UNKNOWN), 1, 99);
     at(sell(9), 2, 3); /* unit 10 was sold by then */
     at(nameless(RECORD_UNKNOWN), 4, 99);
-    ledger_row(7, 10);
-    order_row(7, 10);
-    ledger.available--;
+    sell_for(7, 10);
     ledger_sort(&ledger);
     assert_kind(VERDICT_VALID);
-    ledger_row(8, 8);
-    order_row(8, 8);
-    ledger.available--;
+    sell_for(8, 8);
     ledger_sort(&ledger);
     assert_kind(VERDICT_VALID);
 }

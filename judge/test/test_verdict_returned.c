@@ -2,31 +2,15 @@
  * sent in time. */
 #include "verdict_fixture.h"
 
-static struct ledger_row row;
-
 /* All is sold from one row, to whose count units return. */
 static void return_to_count(int64_t available) {
-    row = (struct ledger_row){0, 1, ledger.initial, available, true};
-    ledger.rows = &row;
-    ledger.row_count = 1;
-    ledger.available = available;
+    (void)keep_count(available, true);
     judged.is_keyless = true;
-}
-
-static struct record *nameless(enum record_outcome outcome) {
-    struct record *record = request(outcome);
-
-    record_leave_nameless(record);
-    return record;
 }
 
 /* Sold, and its customer was not told; behind the others. */
 static void sell_to_nobody(int64_t unit) {
-    const int number = ROOM - 1 - (int)ledger.sale_count;
-
-    ledger_row(number, unit);
-    order_row(number, unit);
-    ledger.available--;
+    sell_for(ROOM - 1 - (int)ledger.sale_count, unit);
 }
 
 /* ---- by number */
@@ -37,13 +21,11 @@ static void test_a_unit_that_never_was_came_back(void **state) {
     sell(8);
     ledger.available = 7;
     returned_row(0, 51);
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    assert_any(ANOMALY_LEAK);
     assert_non_null(strstr(counterexample_of(ANOMALY_LEAK)->line[0],
                            "Unit 51 came back for sale to a stock row that never had it"));
     returned_units[0] = (struct ledger_returned){7, 9}; /* or another shard, which is not there */
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    assert_any(ANOMALY_LEAK);
 }
 
 static void test_a_timeout_of_a_key_gives_nothing_back(void **state) {
@@ -65,8 +47,7 @@ static void test_a_unit_that_came_back_twice_is_a_leak(void **state) {
     ledger.available = 7;
     returned_row(0, 9);
     returned_row(0, 9);
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    assert_any(ANOMALY_LEAK);
     returned_units[1].unit = 10;
     assert_kind(VERDICT_VALID);
 }
@@ -78,8 +59,7 @@ static void test_a_row_that_does_not_add_up_is_a_leak_whatever_the_timeouts(void
     sell(8);
     ledger.available = 7;
     ledger.returned = 1; /* the list has none */
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    assert_any(ANOMALY_LEAK);
 }
 
 /* The last unit of the stock is sold after a refusal: a busy may have given it back if it was sent
@@ -203,8 +183,7 @@ static void test_a_sale_leaves_a_count_that_there_can_have_been(void **state) {
     assert_kind(VERDICT_VALID);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         sales[2].remaining = wrong[i];
-        judge();
-        assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+        assert_any(ANOMALY_LEAK);
     }
 }
 

@@ -27,7 +27,7 @@ static void test_a_sale_that_read_an_old_count_is_stale(void **state) {
     at(sell(8), 1, 4);
     at(sell(9), 5, 6);
     assert_only(ANOMALY_STALE, 1);
-    assert_non_null(strstr(verdict.found[ANOMALY_STALE].example[0], "got unit 8 and was answered"));
+    assert_example(ANOMALY_STALE, 0, "got unit 8 and was answered");
 }
 
 static void test_sales_that_overlap_are_not_stale(void **state) {
@@ -42,8 +42,7 @@ static void test_a_sale_of_unknown_outcome_may_end_at_any_time(void **state) {
 
     at(sell(10), 1, 2);
     record = at(sell(8), 1, 4);
-    record->outcome = RECORD_UNKNOWN;
-    record->order_id[0] = '\0';
+    untell(record, RECORD_UNKNOWN);
     at(sell(9), 5, 6);
     assert_kind(VERDICT_VALID);
 }
@@ -62,15 +61,15 @@ static void test_a_shard_that_sold_the_unit_of_another_is_an_oversell(void **sta
     for (int64_t unit = 10; unit > 4; unit--)
         sell_of_second(unit);
     assert_only(ANOMALY_OVERSELL, 1);
-    assert_non_null(strstr(verdict.found[ANOMALY_OVERSELL].example[0], "had units 6 to 10"));
+    assert_example(ANOMALY_OVERSELL, 0, "had units 6 to 10");
 }
 
 static void test_a_unit_passed_over_behind_right_sums_is_a_leak(void **state) {
     sell(10);
     sell(8);
     assert_only(ANOMALY_LEAK, 2);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[0], "unit 8 is in the stock"));
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[1], "unit 9 was passed over"));
+    assert_example(ANOMALY_LEAK, 0, "unit 8 is in the stock");
+    assert_example(ANOMALY_LEAK, 1, "unit 9 was passed over");
 }
 
 static void test_a_unit_missing_from_a_ledger_that_moved_is_no_leak(void **state) {
@@ -85,7 +84,7 @@ static void test_a_unit_passed_over_behind_wrong_sums_counts_once(void **state) 
     sell(8);
     ledger.available = 7;
     assert_only(ANOMALY_LEAK, 1);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[0], "7 left + 2 units sold is 9"));
+    assert_example(ANOMALY_LEAK, 0, "7 left + 2 units sold is 9");
 }
 
 static void test_a_unit_that_came_back_is_not_passed_over(void **state) {
@@ -101,7 +100,7 @@ static void test_a_unit_that_came_back_is_not_passed_over(void **state) {
     judged.is_keyless = true;
     recorder->records[0].sent_ns = 7 * MS; /* unit 8 was sold by then */
     assert_only(ANOMALY_LEAK, 1);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[0], "unit 9 came back, and no"));
+    assert_example(ANOMALY_LEAK, 0, "unit 9 came back, and no");
 }
 
 static void test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over(void **state) {
@@ -118,17 +117,9 @@ static void test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over(voi
     assert_int_equal(verdict.found[ANOMALY_STALE].count, 1);
 }
 
-/* The row that all is sold from, with units that return to its count or without. */
-static void keep_count(struct ledger_row *row, int64_t available, bool returns_to_count) {
-    *row = (struct ledger_row){0, 1, 10, available, returns_to_count};
-    ledger.rows = row;
-    ledger.row_count = 1;
-    ledger.available = available;
-}
-
 /* 10, 9 and 8 are sold; 10 comes back, to the place of 8, and is sold again. */
 static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **state) {
-    static struct ledger_row row;
+    struct ledger_row *row;
 
     judged.is_keyless = true;
     request(RECORD_BUSY);
@@ -136,15 +127,13 @@ static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **stat
     sell(8);
     at(sell(10), 7, 8);
     sales[2].remaining = 7;
-    keep_count(&row, 7, true);
+    row = keep_count(7, true);
     assert_kind(VERDICT_VALID);
-    row.returns_to_count = false;
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
-    row.returns_to_count = true;
+    row->returns_to_count = false;
+    assert_any(ANOMALY_LEAK);
+    row->returns_to_count = true;
     judged.is_keyless = false; /* an order of a key is never given back */
-    judge();
-    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    assert_any(ANOMALY_LEAK);
     judged.is_keyless = true;
     at(sell(10), 9, 10);
     ledger.available = 7;
@@ -153,27 +142,25 @@ static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **stat
 
 /* 10 to 1 are sold, one is told so, and 1 comes back. */
 static void test_a_unit_that_returned_to_the_count_was_not_withheld(void **state) {
-    static struct ledger_row row;
-
     judged.is_keyless = true;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
     request(RECORD_BUSY);
     request(RECORD_SOLD_OUT);
-    keep_count(&row, 0, true);
+    (void)keep_count(0, true);
     returned_row(0, 1);
     assert_kind(VERDICT_VALID);
     assert_true(verdict.has_ended);
     ledger.returned = 0;
     ledger.returned_count = 0;
-    keep_count(&row, 1, true); /* it never was sold */
+    (void)keep_count(1, true); /* it never was sold */
     assert_only(ANOMALY_UNDERSELL, 1);
 }
 
 /* 10 to 7 are sold; 9 comes back, then 8, to its own place, and is sold once more: it left 7 both
  * times, the second time after 7 was sold. */
 static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state) {
-    static struct ledger_row row;
+    struct ledger_row *row;
 
     judged.is_keyless = true;
     request(RECORD_BUSY);
@@ -182,11 +169,11 @@ static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state
     at(sell(7), 4, 5);
     at(sell(8), 7, 8);
     returned_row(0, 9);
-    keep_count(&row, 6, true);
+    row = keep_count(6, true);
     assert_kind(VERDICT_VALID);
     recorder->records[1].outcome = RECORD_REFUSED; /* one alone gave back one unit */
     assert_only(ANOMALY_STALE, 1);
-    row.returns_to_count = false;
+    row->returns_to_count = false;
     assert_only(ANOMALY_STALE, 1);
 }
 
@@ -200,8 +187,7 @@ static void test_a_unit_and_a_count_that_contradict_each_other_are_a_leak(void *
     judge();
     assert_int_equal(verdict.found[ANOMALY_LEAK].count, 1);
     assert_int_equal(verdict.found[ANOMALY_STALE].count, 1);
-    assert_non_null(
-        strstr(verdict.found[ANOMALY_LEAK].example[0], "has unit 9 of shard 0, and left 3 there"));
+    assert_example(ANOMALY_LEAK, 0, "has unit 9 of shard 0, and left 3 there");
 }
 
 static void test_a_shard_without_a_stock_sells_nothing(void **state) {
@@ -210,7 +196,7 @@ static void test_a_shard_without_a_stock_sells_nothing(void **state) {
     ledger.available = 9;
     judge();
     assert_int_equal(verdict.kind, VERDICT_VIOLATED);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[0], "of shard 7"));
+    assert_example(ANOMALY_LEAK, 0, "of shard 7");
 }
 
 static void test_one_unit_too_many_here_does_not_hide_one_missing_there(void **state) {
@@ -246,7 +232,7 @@ static void test_a_unit_for_sale_again_that_an_order_has_is_a_leak(void **state)
     ledger.available = 7;
     judge();
     assert_int_equal(verdict.found[ANOMALY_LEAK].count, 2);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[1], "unit 8 came back for sale"));
+    assert_example(ANOMALY_LEAK, 1, "unit 8 came back for sale");
 }
 
 static void test_a_timeout_does_not_hide_a_unit_that_is_sold_and_in_the_stock(void **state) {
@@ -254,7 +240,7 @@ static void test_a_timeout_does_not_hide_a_unit_that_is_sold_and_in_the_stock(vo
     at(sell(10), 1, 2);
     at(sell(8), 3, 4);
     assert_only(ANOMALY_LEAK, 1);
-    assert_non_null(strstr(verdict.found[ANOMALY_LEAK].example[0], "unit 8 is in the stock"));
+    assert_example(ANOMALY_LEAK, 0, "unit 8 is in the stock");
     recorder->records[0].sent_ns = 10 * MS; /* after it was read that unit 9 is gone */
     assert_only(ANOMALY_LEAK, 2);
 }

@@ -84,9 +84,7 @@ static void test_a_sale_in_the_span_or_after_it_is_not_stuck(void **state) {
 static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     number(SOLD)->outcome = RECORD_UNKNOWN;
-    ledger_row(SOLD, STOCK - SOLD);
-    order_row(SOLD, STOCK - SOLD);
-    ledger.available--;
+    sell_for(SOLD, STOCK - SOLD);
     at_time(SOLD, "10:01:02.301999");
     assert_int_equal(stuck(), SPAN);
     at_time(SOLD, "10:01:02.302000");
