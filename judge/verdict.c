@@ -118,7 +118,7 @@ static void purchases_free(struct purchases *purchases) {
  * they are, and each pair is counted from both of its sides. */
 
 struct span {
-    int64_t start; /* the first member: overlap_by_time() sorts spans by it */
+    int64_t start; /* the first member: linear_by_moment() sorts spans by it */
     int64_t end;
     bool is_buyer;
 };
@@ -158,12 +158,6 @@ static bool overlap_span_of(const struct purchase *purchase, struct span *span) 
     return has_any;
 }
 
-static int overlap_by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of all attempts, which are sorted, or of those that took a unit, with room for them at `room`. */
 static struct bounds bounds_of(const struct span *spans, size_t count, bool is_of_all,
                                int64_t *room) {
@@ -175,30 +169,13 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, overlap_by_time);
+    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, linear_by_moment);
     return bounds;
 }
 
-/* How many of the sorted times are before `end`. */
-static size_t overlap_count_before(const int64_t *times, size_t count, int64_t end) {
-    size_t low = 0;
-
-    while (count > 0) {
-        size_t half = count / 2;
-
-        if (times[low + half] < end) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
-}
-
 static size_t count_overlaps(const struct bounds *bounds, const struct span *span) {
-    size_t begun = overlap_count_before(bounds->starts, bounds->count, span->end);
-    size_t over = overlap_count_before(bounds->ends, bounds->count, span->start + 1);
+    size_t begun = linear_count_before(bounds->starts, bounds->count, span->end);
+    size_t over = linear_count_before(bounds->ends, bounds->count, span->start + 1);
 
     assert(begun >= over);
     return begun - over;
@@ -229,7 +206,7 @@ static int count_overlapping(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
         count += overlap_span_of(&judge->purchases[i], &spans[count]);
     if (spans != NULL && room != NULL) {
-        qsort(spans, count, sizeof *spans, overlap_by_time);
+        qsort(spans, count, sizeof *spans, linear_by_moment);
         count_pairs(judge, spans, count, room);
     }
     free(spans);

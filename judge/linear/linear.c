@@ -36,6 +36,28 @@ struct check {
 
 /* ---- sorting */
 
+int linear_by_moment(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+size_t linear_count_before(const int64_t *moments_ns, size_t count, int64_t ns) {
+    size_t low = 0;
+
+    while (count > 0) {
+        const size_t half = count / 2;
+
+        if (moments_ns[low + half] < ns) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
 static bool has_rank(const struct check *check, const struct linear_op *op) {
     return op->kind != LINEAR_SOLD_OUT && op->rank >= 0 && (uint32_t)op->rank < check->units;
 }
@@ -388,12 +410,6 @@ static int check_row(struct check *check, const struct linear_row *row) {
  * deadline first). Operations that can fill few gaps go first: those undone, into the ranks of
  * units that came back. */
 
-static int linear_by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of one row the highest ranks first, which were passed first. */
 static int by_deadline(const void *a, const void *b) {
     const struct linear_gap *x = a, *y = b;
@@ -531,8 +547,8 @@ static int add_stacks(struct dealer *dealer, size_t row_count) {
 static void deal_out(struct dealer *dealer, struct linear_answer *answers) {
     const struct linear_open *open = dealer->open;
 
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_time);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_time);
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_moment);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_moment);
     deal_gaps(dealer);
     for (size_t g = 0; g < dealer->count; g++)
         if (dealer->gaps[g].count > 0)

@@ -116,4 +116,9 @@ __attribute__((warn_unused_result)) int linear_check(const struct linear_row *ro
                                                      const struct linear_open *open,
                                                      struct linear_answer *answers);
 
+/* For qsort(): moments, or what begins with one; the earliest first. */
+int linear_by_moment(const void *a, const void *b);
+/* How many of these, in that order, are before `ns`. */
+size_t linear_count_before(const int64_t *moments_ns, size_t count, int64_t ns);
+
 #endif

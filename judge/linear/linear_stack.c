@@ -175,29 +175,6 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
     return found;
 }
 
-static int linear_stack_by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* How many sales had returned before this moment. */
-static size_t count_before(const struct stack *stack, int64_t ns) {
-    size_t low = 0, count = stack->count;
-
-    while (count > 0) {
-        const size_t half = count / 2;
-
-        if (stack->returns_ns[low + half] < ns) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
-}
-
 /* Sales from a place so high that too few units were left for it: no operation can mend it. */
 static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) {
     const struct linear_row *row = stack->row;
@@ -206,12 +183,14 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     for (size_t i = 0; i < row->count; i++)
         if (linear_stack_is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
-    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_stack_by_time);
+    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_by_moment);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
         if (linear_stack_is_sale(stack, op) && op->kind != LINEAR_OK &&
-            (int64_t)count_before(stack, op->invoke_ns) + place_of(op) >= row->units)
+            (int64_t)linear_count_before(stack->returns_ns, stack->count, op->invoke_ns) +
+                    place_of(op) >=
+                row->units)
             gaps[found++] = (struct linear_gap){.deadline_ns = LINEAR_BEFORE,
                                                 .low = (uint32_t)op->rank,
                                                 .count = 1,
