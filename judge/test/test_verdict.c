@@ -140,5 +140,5 @@ int main(void) {
         JUDGED(test_one_request_in_twenty_may_be_late),
     };
 
-    return scene_run_group(scenes, tests, sizeof tests / sizeof *tests);
+    return scene_run_group(scenes, NULL, tests, sizeof tests / sizeof *tests);
 }

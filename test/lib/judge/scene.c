@@ -59,11 +59,14 @@ static bool set_flag(const char *name) {
     return false;
 }
 
-/* A word in its parts; -1 for one that it does not have. */
+#define NONE INT64_MIN
+
+/* A word in its parts; -1 or NONE for one that it does not have. */
 struct word {
     char name[16];
     bool is_nameless;
     double sent_ms, received_ms;
+    const char *clock;
     int64_t unit, last, times, shard, remaining, told, recorded, key, repeats, names;
 };
 
@@ -74,10 +77,10 @@ static struct word split(const char *text) {
                         .last = -1,
                         .times = 1,
                         .shard = -1,
-                        .remaining = INT64_MIN,
+                        .remaining = NONE,
                         .told = -1,
                         .recorded = -1,
-                        .key = -1,
+                        .key = NONE,
                         .repeats = -1,
                         .names = -1};
     const struct {
@@ -87,7 +90,7 @@ static struct word split(const char *text) {
                  {'/', &word.remaining}, {'>', &word.told},    {'^', &word.recorded},
                  {'=', &word.key},       {'&', &word.repeats}, {'!', &word.names}};
     char *at = (char *)(uintptr_t)text + word.is_nameless;
-    size_t length = strcspn(at, ":*#/>^=&!@");
+    size_t length = strcspn(at, ":*#/>^=&!@%");
 
     assert_in_range(length, 1, sizeof word.name - 1);
     memcpy(word.name, at, length);
@@ -95,6 +98,10 @@ static struct word split(const char *text) {
         const char sign = *at++;
         size_t i = 0;
 
+        if (sign == '%') {
+            word.clock = at;
+            break;
+        }
         if (sign == '@') {
             word.sent_ms = strtod(at, &at);
             word.received_ms = strtod(at + 1, &at);
@@ -125,8 +132,10 @@ static void set_row(struct ledger_sale *sale, const struct word *word) {
         rows[sale->shard].available--;
         sale->remaining = sale->unit - rows[sale->shard].first_unit;
     }
-    if (word->remaining != INT64_MIN)
+    if (word->remaining != NONE)
         sale->remaining = word->remaining;
+    if (word->clock != NULL)
+        at_time((int)(sale - sales), word->clock);
 }
 
 /* "row", "sale" or "order", of a request's id. */
@@ -177,7 +186,7 @@ static void play_word(const char *text) {
         returned_row(word.shard >= 0 ? word.shard : 0, word.unit);
     else if (word.key >= 0 && strstr("row sale order", word.name) != NULL)
         play_rows(&word);
-    else if (!set_flag(word.name) && (word.key < 0 || !set_number(word.name, word.key)))
+    else if (!set_flag(word.name) && (word.key == NONE || !set_number(word.name, word.key)))
         for (int64_t i = 0; i < word.times; i++)
             for (int64_t unit = word.unit; unit >= (word.last >= 0 ? word.last : word.unit); unit--)
                 play_request(&word, unit);
@@ -267,15 +276,41 @@ static void test_scene(void **state) {
             assert_example((enum anomaly)anomaly, i, text + 1);
 }
 
-int scene_run_group(const struct scene *scenes, const struct CMUnitTest *tests, size_t count) {
-    struct CMUnitTest all[192];
+static void test_telling(void **state) {
+    const struct telling *telling = *state;
+    const struct counterexample *example;
+    char copy[1024], *rest = copy, *line;
+    size_t at = telling->line >= 0 ? (size_t)telling->line : 0;
 
-    assert_in_range(count, 0, sizeof all / sizeof *all);
-    memcpy(all, tests, count * sizeof *tests);
-    for (; scenes->name != NULL; scenes++) {
-        assert_in_range(count + 1, 1, sizeof all / sizeof *all);
-        all[count++] = (struct CMUnitTest){scenes->name, test_scene, verdict_set_up,
-                                           verdict_tear_down, (void *)(uintptr_t)scenes};
-    }
-    return _cmocka_run_group_tests("scenes", all, count, NULL, NULL);
+    assert_in_range(snprintf(copy, sizeof copy, "%s", telling->lines), 1, sizeof copy - 1);
+    play(telling->run);
+    example = counterexample_of(telling->anomaly);
+    if (telling->line == LAST)
+        at = example->lines - 1;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        assert_string_equal(example->line[at++], line);
+    if (telling->line == ALL)
+        assert_int_equal(example->lines, at);
+}
+
+/* ---- tests */
+
+static struct CMUnitTest all[192];
+static size_t all_count;
+
+static void add_test(const char *name, CMUnitTestFunction test, const void *row) {
+    assert_in_range(all_count, 0, sizeof all / sizeof *all - 1);
+    all[all_count++] =
+        (struct CMUnitTest){name, test, verdict_set_up, verdict_tear_down, (void *)(uintptr_t)row};
+}
+
+int scene_run_group(const struct scene *scenes, const struct telling *tellings,
+                    const struct CMUnitTest *tests, size_t count) {
+    for (; scenes != NULL && scenes->name != NULL; scenes++)
+        add_test(scenes->name, test_scene, scenes);
+    for (; tellings != NULL && tellings->name != NULL; tellings++)
+        add_test(tellings->name, test_telling, tellings);
+    assert_in_range(all_count + count, 0, sizeof all / sizeof *all);
+    memcpy(&all[all_count], tests, count * sizeof *tests);
+    return _cmocka_run_group_tests("scenes", all, all_count + count, NULL, NULL);
 }

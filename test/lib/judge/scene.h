@@ -14,6 +14,7 @@
  *   count=7        all is sold from one row that has 7 left, to whose count units return; list=7 not
  *   keyless        one of the flags of struct verdict_case
  * A request's word, or a row's, goes on with any of
+ *   %10:01:02.123456  written at this time of the day; behind all others
  *   @1-2           sent after 1 ms, answered after 2 (else request i: i + 0.1 ms to i + 3 ms)
  *   #1             by shard 1
  *   /3             3 remain in its row
@@ -35,7 +36,18 @@ struct scene {
     const char *verdict;
 };
 
-/* A test for each scene, up to one without a name, and the tests of the file. */
-int scene_run_group(const struct scene *scenes, const struct CMUnitTest *tests, size_t count);
+/* What its counterexample of an anomaly says. */
+struct telling {
+    const char *name, *run;
+    enum anomaly anomaly;
+    int line; /* which one; or: */
+    const char *lines;
+};
+#define ALL  (-1)
+#define LAST (-2)
+
+/* A test for each row, up to one without a name, and the tests of the file. NULL: no such table. */
+int scene_run_group(const struct scene *scenes, const struct telling *tellings,
+                    const struct CMUnitTest *tests, size_t count);
 
 #endif

@@ -161,14 +161,6 @@ void assert_kind(enum verdict_kind kind) {
     assert_int_equal(verdict.kind, kind);
 }
 
-void sell_for_one_key_twice(void) {
-    memcpy(sell(10)->order_id, ids[1], UUID_TEXT);
-    ledger_row(1, 10);
-    order_row(1, 10);
-    sales[0].unit = 9;
-    ledger.available--;
-}
-
 const struct counterexample *counterexample_of(enum anomaly anomaly) {
     judge();
     for (size_t i = 0; i < verdict.counterexamples; i++)

@@ -52,8 +52,6 @@ struct record *nameless(enum record_outcome outcome);
 struct ledger_row *keep_count(int64_t available, bool returns_to_count);
 /* A sale as it should be: told, in the ledger, recorded, and taken from the stock. */
 struct record *sell(int64_t unit);
-/* Two orders for one key, of units 10 and 9. */
-void sell_for_one_key_twice(void);
 
 void judge(void);
 /* Judge, and find this anomaly so many times and no other. */
