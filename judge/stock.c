@@ -60,31 +60,6 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
                     refusals, left);
 }
 
-/* Sales whose request was sent after a refusal had arrived, and whose units never came back: they
- * were there at the refusal. Of those that may have come back, the check of the rows says how many cannot. */
-struct later_sales {
-    const struct ledger_sale *next, *latest; /* the first to be sent, and the last; NULL: none */
-};
-
-static struct later_sales find_later_sales(const struct judge *judge) {
-    struct later_sales found = {NULL, NULL};
-
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = &judge->ledger->sales[i];
-        const int64_t sent_ns = judge_buyer(judge, sale)->sent_ns;
-        enum sale_kind kind = judge_sale_kind(judge, sale);
-
-        if (sent_ns <= judge->refused_first->received_ns || kind == SALE_EITHER ||
-            kind == SALE_AGAIN)
-            continue;
-        if (found.next == NULL || sent_ns < judge_buyer(judge, found.next)->sent_ns)
-            found.next = sale;
-        if (found.latest == NULL || sent_ns > judge_buyer(judge, found.latest)->sent_ns)
-            found.latest = sale;
-    }
-    return found;
-}
-
 /* Those refused before the latest buyer are counted. The evidence is the next one, and the last
  * refusal before it: these two are the closest in time. */
 static void found_early_sold_out(struct judge *judge, const struct ledger_sale *next,
@@ -113,11 +88,27 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
                 latest->order_id, (double)latest_ns / 1e9);
 }
 
+/* Sales whose request was sent after a refusal had arrived, and whose units never came back: they
+ * were there at the refusal. Of those that may have come back, the check of the rows says how many
+ * cannot. */
 static void find_early_sold_out(struct judge *judge) {
-    const struct later_sales later = find_later_sales(judge);
+    const struct ledger_sale *next = NULL, *latest = NULL;
 
-    if (later.next != NULL)
-        found_early_sold_out(judge, later.next, later.latest);
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const int64_t sent_ns = judge_buyer(judge, sale)->sent_ns;
+        enum sale_kind kind = judge_sale_kind(judge, sale);
+
+        if (sent_ns <= judge->refused_first->received_ns || kind == SALE_EITHER ||
+            kind == SALE_AGAIN)
+            continue;
+        if (next == NULL || sent_ns < judge_buyer(judge, next)->sent_ns)
+            next = sale;
+        if (latest == NULL || sent_ns > judge_buyer(judge, latest)->sent_ns)
+            latest = sale;
+    }
+    if (next != NULL)
+        found_early_sold_out(judge, next, latest);
 }
 
 /* ---- STUCK */

@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct firing *firing_find(struct firings *firings, enum event_kind kind, const char *what) {
+/* The one of this name, new or known; NULL when there are too many. */
+static struct firing *firing_take(struct firings *firings, enum event_kind kind, const char *what) {
+    struct firing *firing;
+
     for (size_t i = 0; i < firings->count; i++)
         if (firings->items[i].kind == kind && strcmp(firings->items[i].what, what) == 0)
             return &firings->items[i];
-    return NULL;
-}
-
-/* The one of this name, new or known; NULL when there are too many. */
-static struct firing *firing_take(struct firings *firings, enum event_kind kind, const char *what) {
-    struct firing *firing = firing_find(firings, kind, what);
-
-    if (firing != NULL || firings->count == FIRINGS)
-        return firing;
+    if (firings->count == FIRINGS)
+        return NULL;
     firing = &firings->items[firings->count++];
     *firing = (struct firing){.kind = kind};
     snprintf(firing->what, sizeof firing->what, "%s", what);

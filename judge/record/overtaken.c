@@ -19,26 +19,22 @@ static bool has_waited(const struct record *record) {
     return overtaken_is_served(record) || (record->outcome == RECORD_BUSY && record->sent_ns > 0);
 }
 
-static int overtaken_compare(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int by_answer(const void *a, const void *b) {
-    const struct record *one = ((const struct customer *)a)->record;
-    const struct record *other = ((const struct customer *)b)->record;
+    const struct record *x = ((const struct customer *)a)->record;
+    const struct record *y = ((const struct customer *)b)->record;
 
-    if (one->item != other->item)
-        return one->item < other->item ? -1 : 1;
-    return overtaken_compare(one->received_ns, other->received_ns);
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return (x->received_ns > y->received_ns) - (x->received_ns < y->received_ns);
 }
 
 static int by_sending(const void *a, const void *b) {
-    const struct record *one = ((const struct customer *)a)->record;
-    const struct record *other = ((const struct customer *)b)->record;
+    const struct record *x = ((const struct customer *)a)->record;
+    const struct record *y = ((const struct customer *)b)->record;
 
-    if (one->item != other->item)
-        return one->item < other->item ? -1 : 1;
-    return overtaken_compare(one->sent_ns, other->sent_ns);
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
 }
 
 /* tree[i] counts those of the ranks i - (i & -i) + 1 .. i. */

@@ -41,8 +41,9 @@ static const char *const callable[] = {
     "store_lock_shared", "store_stamp", "store_lock_stamped", "store_unlock", "store_kv_set_absent",
     "store_kv_expire", "store_kv_get", "store_kv_delete", "store_kv_delete_if_equal", "store_deal",
     "store_saw_empty", "store_random_token", "store_pause", "store_work", "store_find_sale",
-    "store_take_returned", "read_then_write", "lock_then_write", "look_then_write",
-    "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text", "lock_kind_name",
+    "store_take_returned", "read_then_write", "lock_shard_then_write", "lock_then_write",
+    "look_then_write", "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text",
+    "lock_kind_name",
     /* of the C library, what compiles to a call, and what looks at texts */
     "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strnlen", "strcmp", "strncmp",
     "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr", "strstr", "strspn", "strcspn",

@@ -6,14 +6,7 @@
 #include "strategy.h"
 
 static enum outcome pg_table_sell(struct sale *sale) {
-    struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, LOCK_TABLE, 0, &lock);
-
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    outcome = read_then_write(sale, 0, GUARD_FENCE, lock);
-    store_unlock(sale, lock, outcome);
-    return outcome;
+    return lock_shard_then_write(sale, LOCK_TABLE, 0, GUARD_FENCE);
 }
 
 const struct strategy strategy_pg_table = {

@@ -4,23 +4,12 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome segment_sell_from(struct sale *sale, int shard) {
-    struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, LOCK_LOCAL, shard, &lock);
-
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    outcome = read_then_write(sale, shard, GUARD_ANY, lock);
-    store_unlock(sale, lock, outcome);
-    return outcome;
-}
-
 static enum outcome segment_sell(struct sale *sale) {
     int shards = sale->options->shards, first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
     for (int i = 0; i < shards && outcome == OUTCOME_SOLD_OUT; i++)
-        outcome = segment_sell_from(sale, (first + i) % shards);
+        outcome = lock_shard_then_write(sale, LOCK_LOCAL, (first + i) % shards, GUARD_ANY);
     return outcome;
 }
 

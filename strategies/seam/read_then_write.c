@@ -18,15 +18,20 @@ enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
     return outcome == OUTCOME_OK ? work_then_write(sale, &seen, guard, under) : outcome;
 }
 
-enum outcome lock_then_write(struct sale *sale, enum lock_kind kind) {
+enum outcome lock_shard_then_write(struct sale *sale, enum lock_kind kind, int shard,
+                                   enum guard guard) {
     struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, kind, 0, &lock);
+    enum outcome outcome = store_lock(sale, kind, shard, &lock);
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = read_then_write(sale, 0, sale->options->is_fenced ? GUARD_FENCE : GUARD_ANY, lock);
+    outcome = read_then_write(sale, shard, guard, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
+}
+
+enum outcome lock_then_write(struct sale *sale, enum lock_kind kind) {
+    return lock_shard_then_write(sale, kind, 0, sale->options->is_fenced ? GUARD_FENCE : GUARD_ANY);
 }
 
 static enum outcome read_then_write_look(struct sale *sale, enum lock_kind kind) {

@@ -9,8 +9,12 @@
 enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
                              const struct store_lock *under);
 
-/* The same under a lock of this kind, from the read to the write; with options->is_fenced the row
- * refuses a token that is not the newest. BUSY, too, and what store_lock() says. */
+/* The same under a lock of this kind, from the read to the write. BUSY, too, and what store_lock()
+ * says. */
+enum outcome lock_shard_then_write(struct sale *sale, enum lock_kind kind, int shard,
+                                   enum guard guard);
+
+/* The same of the first row; with options->is_fenced it refuses a token that is not the newest. */
 enum outcome lock_then_write(struct sale *sale, enum lock_kind kind);
 
 /* The same, but whether any is left is looked at first, beside others who look. Who shares the lock

@@ -16,15 +16,9 @@ static enum outcome sharded_look(struct sale *sale, int shard) {
 
 static enum outcome sharded_sell_from(struct sale *sale, int shard) {
     enum outcome outcome = store_saw_empty(sale, shard) ? sharded_look(sale, shard) : OUTCOME_OK;
-    struct store_lock *lock;
 
-    if (outcome == OUTCOME_OK)
-        outcome = store_lock(sale, LOCK_REDIS, shard, &lock);
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    outcome = read_then_write(sale, shard, GUARD_ANY, lock);
-    store_unlock(sale, lock, outcome);
-    return outcome;
+    return outcome == OUTCOME_OK ? lock_shard_then_write(sale, LOCK_REDIS, shard, GUARD_ANY)
+                                 : outcome;
 }
 
 static enum outcome sharded_sell(struct sale *sale) {
