@@ -1,6 +1,6 @@
 /* STUCK: when nothing is sold any more at the end of the demand, and when that is no lock's fault.
  */
-#include "verdict_fixture.h"
+#include "scene.h"
 
 #define STOCK 300
 #define ASKED 400 /* customers, one a millisecond; the last is told at 402 ms */
@@ -25,6 +25,51 @@ static void get_stuck(int buyers, enum record_outcome told) {
     judged.ledger_start_us = ledger_time_us(start.at);
 }
 
+/* The same in words, but for the bound. The 100th sale was answered at 102 ms. */
+#define STARTS "stock=300 ledger_start_us=1795255262000000 stuck_ns=100000000 "
+#define SELLS  STARTS "sold:300..201 "
+
+static const struct scene scenes[] = {
+    {"a lock that nobody gives back is stuck", SELLS "busy*300",
+     "STUCK 101: from 0.302 s to 0.402 s, the end of the demand, 101 customers wanted a unit and "
+     "nothing was sold, with 200 units left"},
+    {"an error or no word speaks for stuck as busy does", SELLS "failed*298 unknown failed",
+     "STUCK 101"},
+    {"nothing sold at all is stuck, too", STARTS "busy*400", "STUCK 101"},
+    {"a sale before the span is stuck", STARTS "sold:300..202 sold:201@99.1-301.999999 busy*300",
+     "STUCK 101"},
+    {"a sale in the span is not stuck", STARTS "sold:300..202 sold:201@99.1-302 busy*300", "valid"},
+    {"a sale after the span is not stuck", STARTS "sold:300..202 sold:201@99.1-9999 busy*300",
+     "valid"},
+    /* The sale of a holder that died: its customer never heard of it. */
+    {"a sale without an answer counts by the ledger's clock",
+     SELLS "unknown:200%10:01:02.301999 busy*299", "STUCK 101"},
+    {"a sale without an answer in the span is not stuck",
+     SELLS "unknown:200%10:01:02.302000 busy*299", "valid"},
+    {"a sale without an answer long before the span is stuck",
+     SELLS "unknown:200%10:01:02.101000 busy*299", "STUCK 101"},
+    {"a sale without an answer may be late where the clock is not known",
+     SELLS "ledger_start_us=0 unknown:200%10:01:02.101000 busy*299", "valid"},
+    {"thirty attempts are enough", SELLS "busy*199 refused*71 busy*30", "STUCK 30"},
+    {"thirty attempts are needed", SELLS "busy*199 refused*72 busy*29", "valid"},
+    {"a stock without units is not stuck",
+     "stock=100 ledger_start_us=1795255262000000 stuck_ns=100000000 sold:100..1 busy*300", "valid"},
+    /* Whoever was told so had his turn; that units are left is another matter. */
+    {"a sold out in the span is not stuck", SELLS "busy*199 sold_out busy*100", "UNDERSELL 1"},
+    {"a demand that lasts twice as long can show it", SELLS "stuck_ns=200950000 busy*300",
+     "STUCK 201"},
+    {"a short demand cannot show it", SELLS "stuck_ns=200950001 busy*300", "valid"},
+    {"the bound is 300 ms by itself", SELLS "stuck_ns=0 busy*300", "valid"},
+    {"a round that was interrupted is not stuck", SELLS "busy*300 interrupted", "inconclusive"},
+    {"a round that was aborted is not stuck", SELLS "busy*300 aborted", "valid"},
+    {"a ledger that may lack sales says nothing", SELLS "busy*300 counted=101", "inconclusive"},
+    {"a request that does not reach the target tells of a server that is down",
+     SELLS "busy*102 unreached busy*197", "STUCK 101"},
+    {"a request that did not reach it too late is not stuck", SELLS "busy*103 unreached busy*196",
+     "valid"},
+    {.name = NULL},
+};
+
 static int64_t stuck(void) {
     judge();
     for (int i = 0; i < ANOMALY_COUNT; i++)
@@ -34,20 +79,6 @@ static int64_t stuck(void) {
 
 static struct record *number(int i) {
     return &recorder->records[i];
-}
-
-static void test_a_lock_that_nobody_gives_back_is_stuck(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    assert_only(ANOMALY_STUCK, SPAN);
-    assert_string_equal(verdict.found[ANOMALY_STUCK].example[0],
-                        "from 0.302 s to 0.402 s, the end of the demand, 101 customers wanted a "
-                        "unit and nothing was sold, with 200 units left");
-}
-
-static void test_an_error_or_no_word_speaks_for_stuck_as_busy_does(void **state) {
-    get_stuck(SOLD, RECORD_FAILED);
-    number(ASKED - 2)->outcome = RECORD_UNKNOWN;
-    assert_int_equal(stuck(), SPAN);
 }
 
 /* Sent long before the end, all of them were still waiting there: until their wait= was over. */
@@ -65,36 +96,6 @@ static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
     assert_int_equal(stuck(), 0);
 }
 
-static void test_nothing_sold_at_all_is_stuck_too(void **state) {
-    get_stuck(0, RECORD_BUSY);
-    assert_int_equal(stuck(), SPAN);
-}
-
-static void test_a_sale_in_the_span_or_after_it_is_not_stuck(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    number(SOLD - 1)->received_ns = FROM - 1;
-    assert_int_equal(stuck(), SPAN);
-    number(SOLD - 1)->received_ns = FROM;
-    assert_int_equal(stuck(), 0);
-    number(SOLD - 1)->received_ns = 9999 * MS;
-    assert_int_equal(stuck(), 0);
-}
-
-/* The sale of a holder that died: its customer never heard of it. */
-static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    number(SOLD)->outcome = RECORD_UNKNOWN;
-    sell_for(SOLD, STOCK - SOLD);
-    at_time(SOLD, "10:01:02.301999");
-    assert_int_equal(stuck(), SPAN);
-    at_time(SOLD, "10:01:02.302000");
-    assert_int_equal(stuck(), 0);
-    at_time(SOLD, "10:01:02.101000");
-    assert_int_equal(stuck(), SPAN);
-    judged.ledger_start_us = 0;
-    assert_int_equal(stuck(), 0);
-}
-
 static void test_who_has_his_unit_makes_no_attempt(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* told yes long ago */
@@ -102,58 +103,6 @@ static void test_who_has_his_unit_makes_no_attempt(void **state) {
     at(number(FIRST + 1), 300, 303)->is_repeat = true;
     memcpy(number(FIRST + 3)->key, number(FIRST + 2)->key, UUID_TEXT); /* one customer, twice */
     assert_int_equal(stuck(), SPAN - 3);
-}
-
-static void test_thirty_attempts_are_needed(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    for (int i = FIRST; i < ASKED - VERDICT_STUCK; i++)
-        number(i)->outcome = RECORD_REFUSED; /* a bad request wants nothing */
-    assert_int_equal(stuck(), VERDICT_STUCK);
-    number(ASKED - VERDICT_STUCK)->outcome = RECORD_REFUSED;
-    assert_int_equal(stuck(), 0);
-}
-
-static void test_a_stock_without_units_is_not_stuck(void **state) {
-    get_stuck(STOCK - 200, RECORD_BUSY);
-    ledger.initial = STOCK - 200;
-    ledger.available = 0;
-    for (size_t i = 0; i < ledger.sale_count; i++)
-        sales[i].unit -= 200, sales[i].remaining -= 200, orders[i].unit -= 200,
-            number((int)i)->unit -= 200;
-    assert_int_equal(stuck(), 0);
-    assert_int_equal(verdict.kind, VERDICT_VALID);
-}
-
-/* Whoever was told so had his turn; that units are left is another matter. */
-static void test_a_sold_out_in_the_span_is_not_stuck(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    number(FIRST)->outcome = RECORD_SOLD_OUT;
-    assert_only(ANOMALY_UNDERSELL, 1);
-}
-
-static void test_a_short_demand_cannot_show_it(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    judged.stuck_ns = (402 * MS - MS / 10) / 2;
-    assert_in_range(stuck(), 1, ASKED);
-    judged.stuck_ns++;
-    assert_int_equal(stuck(), 0);
-    judged.stuck_ns = 0; /* 300 ms */
-    assert_int_equal(stuck(), 0);
-}
-
-static void test_a_round_that_was_stopped_is_not_stuck(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    judged.is_interrupted = true;
-    assert_int_equal(stuck(), 0);
-    judged.is_interrupted = false;
-    judged.is_aborted = true;
-    assert_int_equal(stuck(), 0);
-}
-
-static void test_a_ledger_that_may_lack_sales_says_nothing(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    ledger.counted++;
-    assert_int_equal(stuck(), 0);
 }
 
 static struct event events[2];
@@ -203,14 +152,6 @@ static void test_an_instance_that_was_shot_may_have_been_the_only_one(void **sta
     recorder->instance_count = 0;
     assert_int_equal(stuck_beside(crash("inventory-1"), down("redis", 2)), SPAN);
     assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), down("redis", 2)), 0);
-}
-
-static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down(void **state) {
-    get_stuck(SOLD, RECORD_BUSY);
-    number(202)->outcome = RECORD_UNREACHED;
-    assert_int_equal(stuck(), SPAN);
-    number(203)->outcome = RECORD_UNREACHED;
-    assert_int_equal(stuck(), 0);
 }
 
 static void test_a_target_that_answers_nobody_is_not_stuck(void **state) {
@@ -426,23 +367,11 @@ static void test_what_was_down_since_an_earlier_round_is_not_stuck(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         JUDGED(test_what_was_down_since_an_earlier_round_is_not_stuck),
-        JUDGED(test_a_lock_that_nobody_gives_back_is_stuck),
-        JUDGED(test_an_error_or_no_word_speaks_for_stuck_as_busy_does),
         JUDGED(test_who_is_told_busy_late_has_waited_until_then),
-        JUDGED(test_nothing_sold_at_all_is_stuck_too),
-        JUDGED(test_a_sale_in_the_span_or_after_it_is_not_stuck),
-        JUDGED(test_a_sale_without_an_answer_counts_by_the_ledgers_clock),
         JUDGED(test_who_has_his_unit_makes_no_attempt),
-        JUDGED(test_thirty_attempts_are_needed),
-        JUDGED(test_a_stock_without_units_is_not_stuck),
-        JUDGED(test_a_sold_out_in_the_span_is_not_stuck),
-        JUDGED(test_a_short_demand_cannot_show_it),
-        JUDGED(test_a_round_that_was_stopped_is_not_stuck),
-        JUDGED(test_a_ledger_that_may_lack_sales_says_nothing),
         JUDGED(test_the_time_of_a_server_that_is_down_does_not_count),
         JUDGED(test_instances_are_no_lock_when_all_are_down),
         JUDGED(test_an_instance_that_was_shot_may_have_been_the_only_one),
-        JUDGED(test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down),
         JUDGED(test_a_target_that_answers_nobody_is_not_stuck),
         JUDGED(test_one_product_of_several_is_stuck),
         JUDGED(test_the_last_sale_and_what_the_others_were_told_are_named),
@@ -455,5 +384,5 @@ int main(void) {
         JUDGED(test_a_lock_that_is_not_given_back_is_always_stuck),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return scene_run_group(scenes, NULL, tests, sizeof tests / sizeof *tests);
 }

@@ -21,10 +21,15 @@ static bool set_number(const char *name, int64_t number) {
         const char *name;
         int64_t *number;
     } numbers[] = {
-        {"left", &ledger.available},    {"counted", &ledger.counted},
-        {"units", &ledger.units},       {"returned", &ledger.returned},
-        {"left0", &rows[0].available},  {"left1", &rows[1].available},
-        {"stuck_ns", &judged.stuck_ns}, {"pairs_wanted", &judged.pairs_wanted},
+        {"left", &ledger.available},
+        {"counted", &ledger.counted},
+        {"units", &ledger.units},
+        {"returned", &ledger.returned},
+        {"left0", &rows[0].available},
+        {"left1", &rows[1].available},
+        {"stuck_ns", &judged.stuck_ns},
+        {"ledger_start_us", &judged.ledger_start_us},
+        {"pairs_wanted", &judged.pairs_wanted},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -51,6 +56,7 @@ static bool set_flag(const char *name) {
         bool *flag;
     } flags[] = {{"keyless", &judged.is_keyless},
                  {"interrupted", &judged.is_interrupted},
+                 {"aborted", &judged.is_aborted},
                  {"restless", &judged.is_restless}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
