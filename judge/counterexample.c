@@ -151,6 +151,7 @@ static void example_tell_pair(struct counterexample *example, const struct judge
             example_tell_sale(example, judge, pair->sales[i]);
 }
 
+/* Who was told what in the span. */
 static void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck) {
     char told[PART_TEXT];
     size_t used = 0;

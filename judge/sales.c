@@ -11,14 +11,6 @@
 
 /* ---- the ledger alone */
 
-static void units_tell_twin(struct judge *judge, const struct ledger_sale *a,
-                            const struct ledger_sale *b) {
-    judge_found(judge, ANOMALY_TWIN, 1,
-                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
-                a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
-                ledger_clock(b->at));
-}
-
 /* How far apart in time. Two by one instance stand behind two by different ones that are up to a
  * millisecond wider: these show what no lock inside a process can prevent. */
 static int64_t apart_us(const struct pair *pair) {
@@ -48,13 +40,19 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 }
 
 static void units_find_twins(struct judge *judge) {
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
+    const struct ledger_sale *a = NULL, *b;
+
+    for (size_t i = 0; i < judge->ledger->sale_count; i++, a = b) {
+        b = judge->by_unit[i];
+        if (a == NULL || a->unit != b->unit) {
             judge->distinct++;
             continue;
         }
-        units_tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
-        keep_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+        judge_found(judge, ANOMALY_TWIN, 1,
+                    "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
+                    a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id,
+                    b->instance, ledger_clock(b->at));
+        keep_twin(judge, a, b);
     }
 }
 

@@ -105,11 +105,6 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
     return 0;
 }
 
-static void purchases_free(struct purchases *purchases) {
-    free(purchases->requests);
-    free(purchases->all);
-}
-
 /* ---- how many races the run could have shown: attempts that overlapped in time, of which one at
  * least took a unit. Two that were both refused compete for nothing.
  *
@@ -216,13 +211,6 @@ static int count_overlapping(struct judge *judge) {
 
 /* ---- the products */
 
-static int run_rules(struct judge *judge) {
-    return judge_sales(judge) != 0 || judge_stock(judge) != 0 || judge_leaks(judge) != 0 ||
-                   count_overlapping(judge) != 0
-               ? -1
-               : 0;
-}
-
 static void verdict_add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->sold += (int64_t)judge->ledger->sale_count;
     verdict->left += judge->ledger->available + judge->ledger->returned;
@@ -324,10 +312,10 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
         while (next < purchases->count && purchases->all[next].requests[0]->item == item)
             next++;
         judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
-        rc = judge_open(&judge);
-        if (rc == 0)
-            rc = run_rules(&judge);
-        if (rc == 0) {
+        if (judge_open(&judge) != 0 || judge_sales(&judge) != 0 || judge_stock(&judge) != 0 ||
+            judge_leaks(&judge) != 0 || count_overlapping(&judge) != 0) {
+            rc = -1;
+        } else {
             verdict_add_counts(verdict, &judge);
             counterexamples_add(examples, &judge);
         }
@@ -359,7 +347,8 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
         rc = judge_products(judged, &purchases, examples, verdict);
     if (rc == 0)
         choose_counterexamples(examples, verdict);
-    purchases_free(&purchases);
+    free(purchases.requests);
+    free(purchases.all);
     free(examples);
     return rc;
 }

@@ -5,24 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *outcome_text(enum outcome outcome) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        OUTCOMES(X)
+static const struct {
+    const char *name, *text;
+} outcomes[] = {
+#define X(name, text) {#name, text},
+    OUTCOMES(X)
 #undef X
-    };
+};
 
-    return texts[outcome];
+const char *outcome_text(enum outcome outcome) {
+    return outcomes[outcome].text;
 }
 
 const char *outcome_name(enum outcome outcome) {
-    static const char *const names[] = {
-#define X(name, text) #name,
-        OUTCOMES(X)
-#undef X
-    };
-
-    return names[outcome];
+    return outcomes[outcome].name;
 }
 
 const char *lock_kind_name(enum lock_kind kind) {

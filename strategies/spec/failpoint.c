@@ -92,14 +92,10 @@ int failpoint_parse(const char *text, struct failpoint *failpoint, char message[
     return -1;
 }
 
-static bool failpoint_is_of(const struct failpoint *failpoint, const char *instance) {
-    return failpoint->instance[0] == '\0' || strcmp(failpoint->instance, instance) == 0;
-}
-
 enum fail_action failpoint_pass(struct failpoint *failpoint, const char *instance,
                                 enum fail_point point, bool *has_passed) {
     if (failpoint->action == FAIL_NOTHING || failpoint->point != point || *has_passed ||
-        !failpoint_is_of(failpoint, instance))
+        (failpoint->instance[0] != '\0' && strcmp(failpoint->instance, instance) != 0))
         return FAIL_NOTHING;
     *has_passed = true;
     failpoint->passed++;
