@@ -118,16 +118,14 @@ static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t
 }
 
 /* Sold, and answered with a no; asked again, it has its unit. Others had seen it gone long ago. */
-static bool deny_first(int64_t outcome) {
-    struct ledger_sale *sale, *later = any_pair(&sale);
-    struct record *told;
+static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, int64_t outcome) {
+    struct record *told = only_yes(higher), *again;
 
-    if (later == NULL || sim.is_keyless)
+    if (sim.is_keyless)
         return false;
-    told = only_yes(sale);
-    (void)ask_again(told, RECORD_SOLD);
-    sim.recorder->records[sim.recorder->ended - 1].unit = told->unit;
-    memcpy(sim.recorder->records[sim.recorder->ended - 1].order_id, told->order_id, UUID_TEXT);
+    again = ask_again(told, RECORD_SOLD);
+    again->unit = told->unit;
+    memcpy(again->order_id, told->order_id, UUID_TEXT);
     tell(told, (enum record_outcome)outcome);
     return true;
 }
@@ -145,10 +143,8 @@ static bool tell_otherwise(int64_t number) {
 #define NOW(told, now) (RECORD_##told + 16 * RECORD_##now)
 
 /* A lost reply allows all that the reply did. */
-static bool tell_less(int64_t outcome) {
-    struct record *record = any_of((enum record_outcome)outcome);
-
-    if (record == NULL || record->sent_ns <= 0)
+static bool tell_less(struct record *record, int64_t outcome) {
+    if (record->sent_ns <= 0)
         return false;
     tell(record, RECORD_UNKNOWN);
     return true;
@@ -164,11 +160,8 @@ static bool add_idle(int64_t outcome) {
     return true;
 }
 
-static bool drop_idle(int64_t outcome) {
-    struct record *record = any_of((enum record_outcome)outcome);
-
-    if (record == NULL || sim.is_keyless || sale_of(record->item, record->key) != NULL ||
-        sim.recorder->ended < 2)
+static bool drop_idle(struct record *record, int64_t outcome) {
+    if (sim.is_keyless || sale_of(record->item, record->key) != NULL || sim.recorder->ended < 2)
         return false;
     *record = sim.recorder->records[--sim.recorder->ended];
     sim.recorder->count = sim.recorder->ended;
@@ -199,25 +192,25 @@ static const struct mutant reply_mutants[] = {
     {"a repeat is told another unit", MUST(DUPLICATE), TOLD(repeat_yes, 1)},
     {"a repeat is told another order", MUST(DUPLICATE), TOLD(repeat_yes, 2)},
     {"two customers are told one order", MUST(GHOST), TOLD(promise_twice, 0)},
-    {"busy, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_BUSY)},
-    {"an error, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_FAILED)},
-    {"refused, and then a yes for a unit long gone", MUST(STALE), RUN(deny_first, RECORD_REFUSED)},
+    {"busy, and then a yes for a unit long gone", MUST(STALE), PAIR(deny_first, RECORD_BUSY)},
+    {"an error, and then a yes for a unit long gone", MUST(STALE), PAIR(deny_first, RECORD_FAILED)},
+    {"refused, and then a yes for a unit long gone", MUST(STALE), PAIR(deny_first, RECORD_REFUSED)},
     {"sold out, and then a yes for a unit long gone", MUST(STALE),
-     RUN(deny_first, RECORD_SOLD_OUT)},
+     PAIR(deny_first, RECORD_SOLD_OUT)},
     {"a lost reply was a busy", STAYS_VALID, RUN(tell_otherwise, NOW(UNKNOWN, BUSY))},
     {"a busy was a bad request", STAYS_VALID, RUN(tell_otherwise, NOW(BUSY, REFUSED))},
     {"a busy was an error", STAYS_VALID, RUN(tell_otherwise, NOW(BUSY, FAILED))},
     {"a sold out was a busy", STAYS_VALID, RUN(tell_otherwise, NOW(SOLD_OUT, BUSY))},
-    {"a sold out was lost", STAYS_VALID, RUN(tell_less, RECORD_SOLD_OUT)},
-    {"a busy was lost", STAYS_VALID, RUN(tell_less, RECORD_BUSY)},
+    {"a sold out was lost", STAYS_VALID, RECORD(tell_less, RECORD_SOLD_OUT)},
+    {"a busy was lost", STAYS_VALID, RECORD(tell_less, RECORD_BUSY)},
     {"one more was told busy", STAYS_VALID, RUN(add_idle, RECORD_BUSY)},
     {"one more was told an error", STAYS_VALID, RUN(add_idle, RECORD_FAILED)},
     {"one more was told nothing", STAYS_VALID, RUN(add_idle, RECORD_UNKNOWN)},
     {"one more was told a bad request", STAYS_VALID, RUN(add_idle, RECORD_REFUSED)},
     {"one more did not reach the target", STAYS_VALID, RUN(add_idle, RECORD_UNREACHED)},
-    {"one less was told busy", STAYS_VALID, RUN(drop_idle, RECORD_BUSY)},
-    {"one less was told nothing", STAYS_VALID, RUN(drop_idle, RECORD_UNKNOWN)},
-    {"one less was told sold out", STAYS_VALID, RUN(drop_idle, RECORD_SOLD_OUT)},
+    {"one less was told busy", STAYS_VALID, RECORD(drop_idle, RECORD_BUSY)},
+    {"one less was told nothing", STAYS_VALID, RECORD(drop_idle, RECORD_UNKNOWN)},
+    {"one less was told sold out", STAYS_VALID, RECORD(drop_idle, RECORD_SOLD_OUT)},
     {.name = NULL},
 };
 
@@ -265,10 +258,8 @@ static bool refuse_first(int64_t busy) {
 }
 
 /* A sold out, or a busy that becomes one, was the first. */
-static bool refuse_first_of(int64_t outcome) {
-    struct record *record = any_of((enum record_outcome)outcome);
-
-    if (record == NULL || record->sent_ns <= 0 || count_told(record->item) == 0)
+static bool refuse_first_of(struct record *record, int64_t outcome) {
+    if (record->sent_ns <= 0 || count_told(record->item) == 0)
         return false;
     if (outcome != RECORD_SOLD_OUT && sale_of(record->item, record->key) != NULL)
         return false;
@@ -318,9 +309,9 @@ static const struct mutant refusal_mutants[] = {
     {"the first was told sold out, after two busy", MUST(EARLY_SOLD_OUT), RUN(refuse_first, 2)},
     {"the first was told sold out, before a busy", MUST(EARLY_SOLD_OUT),
      RUN(refuse_before_busy, 0)},
-    {"a sold out was the first", MUST(EARLY_SOLD_OUT), RUN(refuse_first_of, RECORD_SOLD_OUT)},
+    {"a sold out was the first", MUST(EARLY_SOLD_OUT), RECORD(refuse_first_of, RECORD_SOLD_OUT)},
     {"a busy was a sold out, and the first", MUST(EARLY_SOLD_OUT),
-     RUN(refuse_first_of, RECORD_BUSY)},
+     RECORD(refuse_first_of, RECORD_BUSY)},
     {"at the end sold out is told, with units left", MUST(UNDERSELL), RUN(refuse_last, 1)},
     {"the same, and then a busy", MUST(UNDERSELL), RUN(refuse_and_leave, 1)},
     {"at the end sold out is told, and none is left", STAYS_VALID, RUN(refuse_last, 0)},

@@ -23,63 +23,43 @@ static bool shift(int64_t by) {
     return true;
 }
 
-static bool send_before(int64_t outcome) {
-    struct record *record = any_of((enum record_outcome)outcome);
-
-    if (record == NULL || record->sent_ns < 2)
+static bool send_before(struct record *record, int64_t outcome) {
+    if (record->sent_ns < 2)
         return false;
     record->sent_ns = 1;
     return true;
 }
 
 /* A repeat after a yes may not be told no: those of a key stay as they are. */
-static bool answer_late(int64_t outcome) {
-    struct record *record = any_of((enum record_outcome)outcome);
-
-    if (record == NULL || record->sent_ns <= 0)
+static bool answer_late(struct record *record, int64_t outcome) {
+    if (record->sent_ns <= 0)
         return false;
     record->received_ns += 1 << 20;
     return true;
 }
 
 /* Two sales of a row, one after the other, change places. */
-static bool exchange_places(int64_t number) {
-    struct ledger_sale *a, *b = any_pair(&a);
-    struct ledger_sale old;
-
-    if (b == NULL || only_yes(a)->received_ns >= only_yes(b)->sent_ns)
+static bool exchange_places(struct ledger_sale *lower, struct ledger_sale *higher, int64_t number) {
+    if (only_yes(higher)->received_ns >= only_yes(lower)->sent_ns)
         return false;
-    old = *a;
-    set_unit(a, b->unit);
-    set_unit(b, old.unit);
-    a->remaining = b->remaining;
-    b->remaining = old.remaining;
+    exchange_units(higher, lower);
     return true;
 }
 
 /* The sale of a higher unit was asked for when the lower one had been sold. */
-static bool ask_later(int64_t by) {
-    struct ledger_sale *higher, *lower = any_pair(&higher);
-    struct record *record;
+static bool ask_later(struct ledger_sale *lower, struct ledger_sale *higher, int64_t by) {
+    struct record *record = only_yes(higher);
 
-    if (lower == NULL)
-        return false;
-    record = only_yes(higher);
     record->sent_ns = only_yes(lower)->received_ns + by;
     record->received_ns = record->sent_ns + 1;
     return true;
 }
 
 /* The sale of a lower unit had been answered when the higher one was asked for. */
-static bool answer_before(int64_t by) {
-    struct ledger_sale *higher, *lower = any_pair(&higher);
-    struct record *record;
-    int64_t to;
+static bool answer_before(struct ledger_sale *lower, struct ledger_sale *higher, int64_t by) {
+    struct record *record = only_yes(lower);
+    const int64_t to = only_yes(higher)->sent_ns - by;
 
-    if (lower == NULL)
-        return false;
-    record = only_yes(lower);
-    to = only_yes(higher)->sent_ns - by;
     if (to < 2)
         return false;
     record->sent_ns = 1;
@@ -117,16 +97,16 @@ static bool add_fault(int64_t number) {
 static const struct mutant time_mutants[] = {
     {"all took three times as long", STAYS_VALID, RUN(stretch, 3)},
     {"all was a second later", STAYS_VALID, RUN(shift, 1000 * MS)},
-    {"a buyer asked before all others", STAYS_VALID, RUN(send_before, RECORD_SOLD)},
-    {"a sold out was asked before all others", STAYS_VALID, RUN(send_before, RECORD_SOLD_OUT)},
-    {"a busy was asked before all others", STAYS_VALID, RUN(send_before, RECORD_BUSY)},
-    {"a no came late", STAYS_VALID, RUN(answer_late, RECORD_SOLD_OUT)},
-    {"a timeout came late", STAYS_VALID, RUN(answer_late, RECORD_UNKNOWN)},
-    {"two sales changed places", MUST(STALE), RUN(exchange_places, 0)},
-    {"a sale was asked for after one of a lower unit", MUST(STALE), RUN(ask_later, 1)},
-    {"a sale was asked for long after one of a lower unit", MUST(STALE), RUN(ask_later, 1000)},
+    {"a buyer asked before all others", STAYS_VALID, RECORD(send_before, RECORD_SOLD)},
+    {"a sold out was asked before all others", STAYS_VALID, RECORD(send_before, RECORD_SOLD_OUT)},
+    {"a busy was asked before all others", STAYS_VALID, RECORD(send_before, RECORD_BUSY)},
+    {"a no came late", STAYS_VALID, RECORD(answer_late, RECORD_SOLD_OUT)},
+    {"a timeout came late", STAYS_VALID, RECORD(answer_late, RECORD_UNKNOWN)},
+    {"two sales changed places", MUST(STALE), PAIR(exchange_places, 0)},
+    {"a sale was asked for after one of a lower unit", MUST(STALE), PAIR(ask_later, 1)},
+    {"a sale was asked for long after one of a lower unit", MUST(STALE), PAIR(ask_later, 1000)},
     {"a sale was answered before one of a higher unit was sent", MUST(STALE),
-     RUN(answer_before, 1)},
+     PAIR(answer_before, 1)},
     {"nothing tells of the faults", STAYS_VALID, RUN(forget_events, 0)},
     {"Redis was down, too", STAYS_VALID, RUN(add_fault, 0)},
     {"an instance crashed, too", STAYS_VALID, RUN(add_fault, 1)},

@@ -29,17 +29,15 @@ static void spoil_remaining(void) {
 }
 
 static void spoil_places(void) {
-    struct ledger_sale *a = any_sale(), *b = any_sale(), old;
+    struct ledger_sale *a = any_sale(), *b = any_sale();
+    int64_t shard;
 
     if (a == NULL || b == NULL)
         return;
-    old = *a;
-    set_unit(a, b->unit);
-    set_unit(b, old.unit);
-    a->remaining = b->remaining;
-    b->remaining = old.remaining;
+    exchange_units(a, b);
+    shard = a->shard;
     a->shard = b->shard;
-    b->shard = old.shard;
+    b->shard = shard;
 }
 
 static void spoil_time(void) {

@@ -162,6 +162,15 @@ void set_unit(struct ledger_sale *sale, int64_t unit) {
             sim.recorder->records[i].unit = unit;
 }
 
+void exchange_units(struct ledger_sale *a, struct ledger_sale *b) {
+    const struct ledger_sale old = *a;
+
+    set_unit(a, b->unit);
+    set_unit(b, old.unit);
+    a->remaining = b->remaining;
+    b->remaining = old.remaining;
+}
+
 void drop_sale(struct ledger_sale *sale) {
     const uint32_t item = item_of(sale);
 
@@ -286,16 +295,19 @@ static bool is_right(const struct mutant *kind, uint64_t seed) {
 }
 
 static bool mutate(const struct mutant *kind) {
-    struct record *told = NULL;
-    struct ledger_sale *sale;
+    struct ledger_sale *sale, *higher;
+    struct record *record;
 
     if (kind->of_run != NULL)
         return kind->of_run(kind->number);
-    sale = kind->of_sale != NULL ? any_sale() : any_told(&told);
-    if (sale == NULL)
-        return false;
-    return kind->of_sale != NULL ? kind->of_sale(sale, kind->number)
-                                 : kind->of_told(sale, told, kind->number);
+    if (kind->of_sale != NULL)
+        return (sale = any_sale()) != NULL && kind->of_sale(sale, kind->number);
+    if (kind->of_told != NULL)
+        return (sale = any_told(&record)) != NULL && kind->of_told(sale, record, kind->number);
+    if (kind->of_pair != NULL)
+        return (sale = any_pair(&higher)) != NULL && kind->of_pair(sale, higher, kind->number);
+    record = any_of((enum record_outcome)kind->number);
+    return record != NULL && kind->of_record(record, kind->number);
 }
 
 /* Each shop in its turn, so that no kind is tried on a few of them alone. */
