@@ -1,5 +1,8 @@
-/* Thousands of simulated runs: those of a correct shop are never called a violation, and each
- * untrue refusal is found. */
+/* Thousands of simulated runs: those of a correct shop are never called a violation, and each untrue
+ * refusal is found. Then the verdict against a search through all orders, of 20,000 small runs:
+ * those of a correct shop, and with a thing or two changed. A run is valid exactly when the search
+ * finds an order for it. */
+#include "referee.h"
 #include "simulated_judge.h"
 
 #include <inttypes.h>
@@ -89,10 +92,174 @@ static void test_each_untrue_refusal_is_found(void **state) {
     assert_in_range(early, RUNS / 10, RUNS);
 }
 
+/* ---- against the search */
+
+#define HISTORIES 20000
+
+static struct record *any_record(void) {
+    return &sim.recorder->records[pick(0, (int64_t)sim.recorder->ended - 1)];
+}
+
+static void spoil_unit(void) {
+    struct ledger_sale *sale = any_sale();
+
+    if (sale == NULL)
+        return;
+    set_unit(sale, pick(0, sim.ledgers[item_of(sale)].initial + 1));
+    if (one_in(2))
+        sale->remaining = sale->unit - sim.rows[item_of(sale)][sale->shard].first_unit;
+}
+
+static void spoil_remaining(void) {
+    struct ledger_sale *sale = any_sale();
+
+    if (sale != NULL)
+        sale->remaining = one_in(3) ? 0 : pick(-1, 5);
+}
+
+static void spoil_places(void) {
+    struct ledger_sale *a = any_sale(), *b = any_sale();
+    int64_t shard;
+
+    if (a == NULL || b == NULL)
+        return;
+    exchange_units(a, b);
+    shard = a->shard;
+    a->shard = b->shard;
+    b->shard = shard;
+}
+
+static void spoil_time(void) {
+    struct record *record = any_record(), *other = any_record();
+    const int64_t by = one_in(2) ? other->sent_ns - record->sent_ns : 1000 * pick(-20, 20);
+
+    if (record->sent_ns <= 0 || record->sent_ns + by <= 0)
+        return;
+    record->sent_ns += by;
+    record->received_ns += by;
+}
+
+/* A sale is gone, and perhaps its order. */
+static void spoil_rows(void) {
+    struct ledger_sale *sale = any_sale();
+    const uint32_t item = sale != NULL ? item_of(sale) : 0;
+
+    if (sale == NULL)
+        return;
+    if (one_in(2))
+        drop_order(item, sale->order_id);
+    drop_sale(sale);
+}
+
+static void spoil_stock(void) {
+    struct ledger_row *row = &sim.rows[pick(0, sim.items - 1)][pick(0, sim.shards - 1)];
+
+    row->available += one_in(2) ? 1 : -1;
+}
+
+static void spoil_returned(void) {
+    const uint32_t item = (uint32_t)pick(0, sim.items - 1);
+    struct ledger *ledger = &sim.ledgers[item];
+    const struct ledger_returned unit = {pick(0, sim.shards - 1), pick(0, ledger->initial + 1)};
+
+    if (ledger->returned_count > 0 && one_in(2))
+        ledger->returned_count--;
+    if (one_in(2))
+        sim.returned[item][ledger->returned_count++] = unit;
+}
+
+static void spoil_reply(void) {
+    static const enum record_outcome outcomes[] = {RECORD_SOLD_OUT, RECORD_BUSY, RECORD_UNKNOWN,
+                                                   RECORD_REFUSED, RECORD_FAILED};
+    struct record *record = any_record();
+
+    if (record->sent_ns <= 0)
+        return;
+    tell(record, outcomes[pick(0, 4)]);
+}
+
+static void spoil(void) {
+    static void (*const ways[])(void) = {spoil_unit,  spoil_remaining, spoil_places, spoil_time,
+                                         spoil_time,  spoil_rows,      spoil_stock,  spoil_returned,
+                                         spoil_reply, spoil_reply};
+
+    ways[pick(0, (int64_t)(sizeof ways / sizeof ways[0]) - 1)]();
+}
+
+static void print_stock(void) {
+    for (int item = 0; item < sim.items; item++) {
+        const struct ledger *ledger = &sim.ledgers[item];
+
+        for (size_t i = 0; i < ledger->row_count; i++)
+            print_message("  shard %" PRId64 ": from unit %" PRId64 " %" PRId64 ", %" PRId64
+                          " left%s\n",
+                          ledger->rows[i].shard, ledger->rows[i].first_unit,
+                          ledger->rows[i].initial, ledger->rows[i].available,
+                          ledger->rows[i].returns_to_count ? ", returns to the count" : "");
+        for (size_t i = 0; i < ledger->returned_count; i++)
+            print_message("  came back: unit %" PRId64 " of shard %" PRId64 "\n",
+                          ledger->returned_units[i].unit, ledger->returned_units[i].shard);
+    }
+}
+
+/* An anomaly that was found, or -1. */
+static int first_found(void) {
+    int first = 0;
+
+    while (first < ANOMALY_COUNT && simulated_verdict.found[first].count == 0)
+        first++;
+    return first < ANOMALY_COUNT ? first : -1;
+}
+
+struct tally {
+    int valid, violated;
+};
+
+static bool compare_one(uint64_t seed, struct tally *tally) {
+    struct simulated_shop shop = simulated_shop(seed);
+    const char *why;
+    int found;
+
+    shop.items = 1;
+    shop.shards = seed / 36 % 2 == 0 ? 1 : 2;
+    shop.units = shop.shards == 1 ? 4 : 5;
+    shop.requests = shop.returns_to_count ? 6 : 8;
+    simulate(seed, &shop);
+    for (int64_t changes = pick(0, 2); changes > 0; changes--) {
+        spoil();
+        sum_up();
+    }
+    why = referee_objects();
+    simulated_judge();
+    found = first_found();
+    tally->valid += why == NULL;
+    tally->violated += why != NULL;
+    if ((why != NULL) == (found >= 0))
+        return true;
+    print_run(seed);
+    print_stock();
+    print_message("the search: %s; the judge: %s\n", why != NULL ? why : "valid",
+                  found >= 0 ? simulated_verdict.found[found].example[0] : "valid");
+    return false;
+}
+
+static void test_the_verdict_agrees_with_a_search_through_all_orders(void **state) {
+    struct tally tally = {0, 0};
+    int wrong = 0;
+
+    for (uint64_t seed = 1; seed <= HISTORIES; seed++)
+        wrong += !compare_one(seed, &tally);
+    print_message("%d valid, %d violated, %d wrong\n", tally.valid, tally.violated, wrong);
+    assert_int_equal(wrong, 0);
+    assert_in_range(tally.valid, HISTORIES / 4, HISTORIES);
+    assert_in_range(tally.violated, HISTORIES / 4, HISTORIES);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_correct_sale_is_violated),
         cmocka_unit_test(test_each_untrue_refusal_is_found),
+        cmocka_unit_test(test_the_verdict_agrees_with_a_search_through_all_orders),
     };
 
     return cmocka_run_group_tests(tests, simulated_set_up, simulated_tear_down);
