@@ -187,7 +187,7 @@ static bool is_nobodys(const struct purchase *purchase) {
 }
 
 /* A request without a key and without an answer may have any order that nobody else asked for.
- * Which one is not known, so the sale gets no times of it; rows.c asks whether enough of them were
+ * Which one is not known, so the sale gets no times of it; stock.c asks whether enough of them were
  * sent in time. For people, and to count overlaps, the last sent gets the first order. */
 static int seat_nameless(struct judge *judge) {
     struct purchase **nameless = calloc(judge->purchase_count + 1, sizeof(struct purchase *));

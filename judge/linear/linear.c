@@ -544,41 +544,31 @@ static int add_stacks(struct dealer *dealer, size_t row_count) {
     return 0;
 }
 
-static void deal_out(struct dealer *dealer, struct linear_answer *answers) {
-    const struct linear_open *open = dealer->open;
-
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_moment);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_moment);
-    deal_gaps(dealer);
-    for (size_t g = 0; g < dealer->count; g++)
-        if (dealer->gaps[g].count > 0)
-            tell_open(&dealer->gaps[g], &dealer->rows[dealer->gaps[g].row],
-                      &answers[dealer->gaps[g].row]);
-}
-
-static int linear_fill(const struct linear_gap *gaps, size_t gap_count,
-                       const struct linear_row *rows, size_t row_count,
-                       const struct linear_open *open, struct linear_answer *answers) {
-    struct dealer dealer = {.rows = rows, .open = open, .count = gap_count};
-    size_t room = gap_count + 1;
-    int rc = -1;
+/* 0, or -1 without memory. */
+static int deal_out(struct check *check, const struct linear_row *rows, size_t row_count,
+                    const struct linear_open *open, struct linear_answer *answers) {
+    struct dealer dealer = {.rows = rows, .open = open, .count = check->gap_count};
+    size_t room = check->gap_count + 1;
 
     for (size_t r = 0; r < row_count; r++)
         room += rows[r].is_stack ? 3 * rows[r].count : 0;
-    dealer.gaps = malloc(room * sizeof *dealer.gaps);
-    if (dealer.gaps != NULL) {
-        if (gap_count > 0)
-            memcpy(dealer.gaps, gaps, gap_count * sizeof *gaps);
-        rc = add_stacks(&dealer, row_count);
-    }
+    dealer.gaps = realloc(check->gaps, room * sizeof *dealer.gaps);
+    if (dealer.gaps == NULL)
+        return -1;
+    check->gaps = dealer.gaps;
+    if (add_stacks(&dealer, row_count) != 0)
+        return -1;
     dealer.flexible = malloc((dealer.count + 1) * sizeof *dealer.flexible);
     if (dealer.flexible == NULL)
-        rc = -1;
-    if (rc == 0)
-        deal_out(&dealer, answers);
+        return -1;
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_moment);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_moment);
+    deal_gaps(&dealer);
     free(dealer.flexible);
-    free(dealer.gaps);
-    return rc;
+    for (size_t g = 0; g < dealer.count; g++)
+        if (dealer.gaps[g].count > 0)
+            tell_open(&dealer.gaps[g], &rows[dealer.gaps[g].row], &answers[dealer.gaps[g].row]);
+    return 0;
 }
 
 /* ---- all rows */
@@ -617,7 +607,7 @@ int linear_check(const struct linear_row *rows, size_t row_count, const struct l
         rc = check_row(&check, &rows[r]);
     }
     if (rc == 0)
-        rc = linear_fill(check.gaps, check.gap_count, rows, row_count, open, answers);
+        rc = deal_out(&check, rows, row_count, open, answers);
     for (size_t r = 0; r < row_count && rc == 0; r++)
         linear_conclude(&rows[r], &answers[r]);
     free(check.gaps);
