@@ -2,8 +2,8 @@
  * found in them.
  *
  * The verdict opens a judge for each product and lets the rules look, one after the other. Each
- * tells what it found with judge_found(), and keeps the operations that show it best; from those the
- * counterexample is told at the end. */
+ * tells what it found with judge_found(), and keeps the operations that show it best; from those
+ * the counterexample is told at the end. */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H
 

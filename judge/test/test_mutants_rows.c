@@ -1,5 +1,5 @@
-/* Rows of the two ledgers and of the stock that are missing, doubled or changed, and units that came
- * back and cannot have. */
+/* Rows of the two ledgers and of the stock that are missing, doubled or changed, and units that
+ * came back and cannot have. */
 #include "simulated_judge.h"
 
 #define NOBODY 900000 /* from this number on ids are of nobody */

@@ -88,7 +88,7 @@ static const struct scene scenes[] = {
     {"refused after a yes is an orphan", "stock=1 sold:1@1-3 refused&0@3.000001-5", "ORPHAN 1"},
     {"busy after a yes says that the order could not be looked up",
      "stock=1 sold:1@1-3 busy&0@3.000001-5", "valid"},
-    {"a key that was refused before it bought was refused early", /* only the second can have sold */
+    {"a key that was refused before it bought was refused early", /* the second can have sold */
      "sold_out@1-2 sold:10..4@1-9 sold:2=0@5-6 sold:3@1-9 sold:1@1-9", "EARLY-SOLD-OUT 1"},
     /* It had a unit, gave it back and another customer got it, while it got another one. */
     {"a unit given back by a key that bought another is not early",

@@ -1,7 +1,7 @@
-/* Thousands of simulated runs: those of a correct shop are never called a violation, and each untrue
- * refusal is found. Then the verdict against a search through all orders, of 20,000 small runs:
- * those of a correct shop, and with a thing or two changed. A run is valid exactly when the search
- * finds an order for it. */
+/* Thousands of simulated runs: those of a correct shop are never called a violation, and each
+ * untrue refusal is found. Then the verdict against a search through all orders, of 20,000 small
+ * runs: those of a correct shop, and with a thing or two changed. A run is valid exactly when the
+ * search finds an order for it. */
 #include "referee.h"
 #include "simulated_judge.h"
 

@@ -11,7 +11,8 @@
  *   back:10        a unit that came back
  *   stock=5        units that there were, when it begins; likewise rows=2 of as many units each
  *   left=7         that there are at its end; left1=3 in the row of shard 1
- *   count=7        all is sold from one row that has 7 left, to whose count units return; list=7 not
+ *   count=7        all is sold from one row that has 7 left, to whose count units return; list=7:
+ *                  they do not
  *   keyless        one of the flags of struct verdict_case
  * A request's word, or a row's, goes on with any of
  *   %10:01:02.123456  written at this time of the day; behind all others
@@ -30,9 +31,9 @@
 
 struct scene {
     const char *name, *run;
-    /* "valid" or "inconclusive", or all anomalies with their counts; then members of struct verdict:
-     * "TWIN 1, LEAK 2, left 9". Then texts in the examples of the first anomaly, one of each, or in
-     * the reasons: "LEAK 2: unit 8 is in the stock; unit 9 was passed over". */
+    /* "valid" or "inconclusive", or all anomalies with their counts; then members of struct
+     * verdict: "TWIN 1, LEAK 2, left 9". Then texts in the examples of the first anomaly, one of
+     * each, or in the reasons: "LEAK 2: unit 8 is in the stock; unit 9 was passed over". */
     const char *verdict;
 };
 

@@ -64,8 +64,8 @@ int64_t end_of_run(void);
 struct mutant {
     const char *name;
     unsigned must; /* one of these anomalies; STAYS_VALID: none */
-    /* One of these, for `number`: it changes the run in `sim`; any sale; any sale whose customer was
-     * told of it by `told`; two sales as any_pair() finds them; or any request with the outcome
+    /* One of these, for `number`: it changes the run in `sim`; any sale; any sale whose customer
+     * was told of it by `told`; two sales as any_pair() finds them; or any request with the outcome
      * `number`. False where there is no place for it; nothing was changed then. */
     bool (*of_run)(int64_t number);
     int64_t number;

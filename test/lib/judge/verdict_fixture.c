@@ -94,41 +94,15 @@ void returned_row(int64_t shard, int64_t unit) {
     ledger.returned++;
 }
 
-void sell_for(int number, int64_t unit) {
-    ledger_row(number, unit);
-    order_row(number, unit);
-    ledger.available--;
-}
-
-void untell(struct record *record, enum record_outcome outcome) {
-    record->outcome = outcome;
-    record->order_id[0] = '\0';
-}
-
-struct record *nameless(enum record_outcome outcome) {
-    struct record *record = request(outcome);
-
-    record_leave_nameless(record);
-    return record;
-}
-
-struct ledger_row *keep_count(int64_t available, bool returns_to_count) {
-    static struct ledger_row row;
-
-    row = (struct ledger_row){0, 1, ledger.initial, available, returns_to_count};
-    ledger.rows = &row;
-    ledger.row_count = 1;
-    ledger.available = available;
-    return &row;
-}
-
 struct record *sell(int64_t unit) {
     int number = (int)recorder->count;
     struct record *record = request(RECORD_SOLD);
 
     record->unit = unit;
     memcpy(record->order_id, record->key, UUID_TEXT);
-    sell_for(number, unit);
+    ledger_row(number, unit);
+    order_row(number, unit);
+    ledger.available--;
     return record;
 }
 
@@ -142,16 +116,6 @@ void assert_only(enum anomaly anomaly, int64_t count) {
         assert_int_equal(verdict.found[i].count, i == (int)anomaly ? count : 0);
     assert_int_equal(verdict.kind, VERDICT_VIOLATED);
     assert_true(verdict.found[anomaly].examples >= 1);
-}
-
-void assert_any(enum anomaly anomaly) {
-    judge();
-    assert_true(verdict.found[anomaly].count > 0);
-}
-
-void assert_example(enum anomaly anomaly, size_t which, const char *text) {
-    assert_in_range(which, 0, verdict.found[anomaly].examples - 1);
-    assert_non_null(strstr(verdict.found[anomaly].example[which], text));
 }
 
 void assert_kind(enum verdict_kind kind) {
@@ -168,12 +132,6 @@ const struct counterexample *counterexample_of(enum anomaly anomaly) {
             return &verdict.counterexample[i];
     fail_msg("no counterexample of %s", anomaly_name(anomaly));
     return NULL;
-}
-
-void assert_lines(const struct counterexample *example, size_t count, const char *const *lines) {
-    for (size_t i = 0; i < example->lines && i < count; i++)
-        assert_string_equal(example->line[i], lines[i]);
-    assert_int_equal(example->lines, count);
 }
 
 void at_time(int sale, const char *clock) {

@@ -42,33 +42,16 @@ struct record *repeat(const struct record *first, enum record_outcome outcome);
 struct ledger_sale *ledger_row(int number, int64_t unit);
 void order_row(int number, int64_t unit);
 void returned_row(int64_t shard, int64_t unit);
-/* Both rows, and its unit taken from the stock; nobody is told. */
-void sell_for(int number, int64_t unit);
-/* Its reply says this, and names no order. */
-void untell(struct record *record, enum record_outcome outcome);
-/* A request without a key, whose reply names no order. */
-struct record *nameless(enum record_outcome outcome);
-/* One row, from which all is sold: units that come back go to its count, or are sold by number. */
-struct ledger_row *keep_count(int64_t available, bool returns_to_count);
 /* A sale as it should be: told, in the ledger, recorded, and taken from the stock. */
 struct record *sell(int64_t unit);
 
 void judge(void);
 /* Judge, and find this anomaly so many times and no other. */
 void assert_only(enum anomaly anomaly, int64_t count);
-/* Judge, and find this one, and maybe others. */
-void assert_any(enum anomaly anomaly);
 /* Judge, and find no anomaly. */
 void assert_kind(enum verdict_kind kind);
-/* This example of what was found has this text in it. */
-void assert_example(enum anomaly anomaly, size_t which, const char *text);
-
 /* Judge, and find a counterexample of this anomaly. */
 const struct counterexample *counterexample_of(enum anomaly anomaly);
-void assert_lines(const struct counterexample *example, size_t count, const char *const *lines);
-#define LINES(example, ...)                                                                        \
-    assert_lines(example, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),             \
-                 (const char *const[]){__VA_ARGS__})
 #define ORDER "01900000-0000-7000-8000-00000000000" /* and the number of its request */
 /* The row of this sale was written at this time of the day. */
 void at_time(int sale, const char *clock);
