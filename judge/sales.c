@@ -174,10 +174,6 @@ static void look_ahead(const struct results *results, size_t i, struct hold *hol
     }
 }
 
-static bool locks_is_told(const struct judge *judge, const char *order_id) {
-    return ledger_find_sale(judge->ledger, order_id) != NULL || judge_find(judge, order_id) != NULL;
-}
-
 /* How much of the article's story it is. */
 static int rank(const struct overlap *overlap) {
     return 2 * (overlap->freed != NULL) + overlap->has_expired;
@@ -190,7 +186,9 @@ static void locks_keep(struct judge *judge, const struct overlap *overlap) {
     size_t place = judge->overlap_count;
 
     if (one == NULL || other == NULL || one->unit != other->unit ||
-        (overlap->freed != NULL && !locks_is_told(judge, overlap->freed->order_id)))
+        (overlap->freed != NULL &&
+         ledger_find_sale(judge->ledger, overlap->freed->order_id) == NULL &&
+         judge_find(judge, overlap->freed->order_id) == NULL))
         return;
     while (place > 0 && rank(overlap) > rank(&judge->overlaps[place - 1]))
         place--;

@@ -369,19 +369,6 @@ static void rows_add_op(struct rows *rows, struct linear_op op, const struct led
     rows->sales[rows->count++] = sale;
 }
 
-static enum linear_kind kind_of(enum sale_kind kind) {
-    switch (kind) {
-    case SALE_COUNTED:
-    case SALE_WRONG:
-        break;
-    case SALE_EITHER:
-        return LINEAR_EITHER;
-    case SALE_AGAIN:
-        return LINEAR_AGAIN;
-    }
-    return LINEAR_OK;
-}
-
 /* A unit that came back to the count may be sold from any place of it. */
 static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *sale,
                         enum sale_kind kind) {
@@ -392,6 +379,10 @@ static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *
 
 static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
                           const struct ledger_sale *sale) {
+    static const enum linear_kind kinds[] = {[SALE_COUNTED] = LINEAR_OK,
+                                             [SALE_EITHER] = LINEAR_EITHER,
+                                             [SALE_AGAIN] = LINEAR_AGAIN,
+                                             [SALE_WRONG] = LINEAR_OK};
     const struct buyer *buyer = judge_buyer(rows->judge, sale);
     const enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
@@ -400,7 +391,7 @@ static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
         (struct linear_op){.invoke_ns = buyer->sent_ns,
                            .return_ns = buyer->answered_ns,
                            .rank = rows_rank_of(row, sale->unit),
-                           .kind = kind_of(kind),
+                           .kind = kinds[kind],
                            .below = below_of(row, sale, kind),
                            .is_nameless = buyer->purchase != NULL && buyer->purchase->is_seated},
         sale);
