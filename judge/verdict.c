@@ -7,6 +7,7 @@
 
 #include "duration.h"
 #include "judge.h"
+#include "moment.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -113,7 +114,7 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
  * they are, and each pair is counted from both of its sides. */
 
 struct span {
-    int64_t start; /* the first member: linear_by_moment() sorts spans by it */
+    int64_t start; /* the first member: moment_compare() sorts spans by it */
     int64_t end;
     bool is_buyer;
 };
@@ -164,13 +165,13 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, linear_by_moment);
+    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, moment_compare);
     return bounds;
 }
 
 static size_t count_overlaps(const struct bounds *bounds, const struct span *span) {
-    size_t begun = linear_count_before(bounds->starts, bounds->count, span->end);
-    size_t over = linear_count_before(bounds->ends, bounds->count, span->start + 1);
+    size_t begun = moment_count_before(bounds->starts, bounds->count, span->end);
+    size_t over = moment_count_before(bounds->ends, bounds->count, span->start + 1);
 
     assert(begun >= over);
     return begun - over;
@@ -201,7 +202,7 @@ static int count_overlapping(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
         count += overlap_span_of(&judge->purchases[i], &spans[count]);
     if (spans != NULL && room != NULL) {
-        qsort(spans, count, sizeof *spans, linear_by_moment);
+        qsort(spans, count, sizeof *spans, moment_compare);
         count_pairs(judge, spans, count, room);
     }
     free(spans);

@@ -3,7 +3,10 @@
  *
  * Walking from the lowest rank up, the earliest return so far is the deadline by which every higher
  * rank must have begun. */
+#include "linear.h"
+
 #include "linear_stack.h"
+#include "moment.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -35,28 +38,6 @@ struct check {
 };
 
 /* ---- sorting */
-
-int linear_by_moment(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-size_t linear_count_before(const int64_t *moments_ns, size_t count, int64_t ns) {
-    size_t low = 0;
-
-    while (count > 0) {
-        const size_t half = count / 2;
-
-        if (moments_ns[low + half] < ns) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
-}
 
 static bool has_rank(const struct check *check, const struct linear_op *op) {
     return op->kind != LINEAR_SOLD_OUT && op->rank >= 0 && (uint32_t)op->rank < check->units;
@@ -561,8 +542,8 @@ static int deal_out(struct check *check, const struct linear_row *rows, size_t r
     dealer.flexible = malloc((dealer.count + 1) * sizeof *dealer.flexible);
     if (dealer.flexible == NULL)
         return -1;
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_moment);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_moment);
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, moment_compare);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, moment_compare);
     deal_gaps(&dealer);
     free(dealer.flexible);
     for (size_t g = 0; g < dealer.count; g++)

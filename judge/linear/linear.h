@@ -26,39 +26,7 @@
 #ifndef JUDGE_LINEAR_H
 #define JUDGE_LINEAR_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#define LINEAR_BEFORE INT64_MIN /* an invoke before everything */
-#define LINEAR_NEVER  INT64_MAX /* a return that has not come */
-
-enum linear_kind {
-    LINEAR_OK,       /* sold: `rank` units were left */
-    LINEAR_SOLD_OUT, /* saw no unit left */
-    LINEAR_AGAIN,    /* has the unit that was sold as `rank` before and came back */
-    LINEAR_EITHER,   /* one of LINEAR_OK and LINEAR_AGAIN: it cannot be told which */
-    LINEAR_BACK      /* not sold: the unit of `rank` came back and waits */
-};
-
-struct linear_op {
-    int64_t invoke_ns;
-    int64_t return_ns; /* not before the invoke */
-    int32_t rank;      /* not of LINEAR_SOLD_OUT */
-    enum linear_kind kind;
-    int32_t below;    /* of a stack: its unit lay so far below the place of its rank, or above */
-    bool is_nameless; /* a sale by an open operation of unknown outcome, no one knows which */
-};
-
-#define LINEAR_UNREAD INT64_MIN /* `left`: the count at the end is not known */
-
-/* Fewer than 2^32 - 1 operations on at most 2^31 - 1 units, of which 0 .. units are left. */
-struct linear_row {
-    int64_t units, left;
-    const struct linear_op *ops;
-    size_t count;
-    bool is_stack; /* a unit that comes back lies on those that are left, and is sold next */
-};
+#include "linear_row.h"
 
 /* Invokes of operations without a known end, for all rows together; the check sorts them. */
 struct linear_open {
@@ -81,8 +49,6 @@ enum linear_contradiction {
     LINEAR_UNASKED, /* a nameless sale, and no open operation began in time to be it */
     LINEAR_CONTRADICTION_COUNT
 };
-
-#define LINEAR_END UINT32_MAX /* for an operation: the count at the end */
 
 /* `op` are indexes of the fewest operations that show it:
  * RANGE    the sale
@@ -115,10 +81,5 @@ __attribute__((warn_unused_result)) int linear_check(const struct linear_row *ro
                                                      size_t row_count,
                                                      const struct linear_open *open,
                                                      struct linear_answer *answers);
-
-/* For qsort(): moments, or what begins with one; the earliest first. */
-int linear_by_moment(const void *a, const void *b);
-/* How many of these, in that order, are before `ns`. */
-size_t linear_count_before(const int64_t *moments_ns, size_t count, int64_t ns);
 
 #endif

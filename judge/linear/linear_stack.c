@@ -13,6 +13,8 @@
  * unit that came back, and the first taker is one more operation that was undone. */
 #include "linear_stack.h"
 
+#include "moment.h"
+
 #include <stdlib.h>
 
 struct place {
@@ -183,12 +185,12 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     for (size_t i = 0; i < row->count; i++)
         if (linear_stack_is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
-    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_by_moment);
+    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, moment_compare);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
         if (linear_stack_is_sale(stack, op) && op->kind != LINEAR_OK &&
-            (int64_t)linear_count_before(stack->returns_ns, stack->count, op->invoke_ns) +
+            (int64_t)moment_count_before(stack->returns_ns, stack->count, op->invoke_ns) +
                     place_of(op) >=
                 row->units)
             gaps[found++] = (struct linear_gap){.deadline_ns = LINEAR_BEFORE,

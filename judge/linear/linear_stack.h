@@ -3,7 +3,7 @@
 #ifndef JUDGE_LINEAR_STACK_H
 #define JUDGE_LINEAR_STACK_H
 
-#include "linear.h"
+#include "linear_row.h"
 
 #define LINEAR_NO_OP LINEAR_END
 

@@ -1,0 +1,24 @@
+/* Compares and searches moments. */
+#include "moment.h"
+
+int moment_compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+size_t moment_count_before(const int64_t *moments_ns, size_t count, int64_t ns) {
+    size_t low = 0;
+
+    while (count > 0) {
+        const size_t half = count / 2;
+
+        if (moments_ns[low + half] < ns) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
