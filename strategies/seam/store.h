@@ -80,17 +80,15 @@ enum guard {
     X(STAMPED, "stamped", NOBODY)     /* in this process: counts who had it, for a look without */ \
     X(SPIN, "spin", NOBODY)     /* in this process: tried again and again, without a queue */      \
     X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */              \
-    X(REDIS_FAIR, "redis-fair",                                                                    \
-      REDIS) /* as redis; whoever came first, from any instance, is next */                        \
-    X(REDIS_WAIT, "redis-wait", REDIS)     /* as redis, once options->replicas have it, too */     \
-    X(REDIS_RW, "rw", REDIS)               /* as redis: alone, or shared by those who look */      \
-    X(REDLOCK, "redlock", REDIS)           /* a majority of several Redis */                       \
+    X(REDIS_FAIR, "redis-fair", REDIS) /* as redis; first come, first served, at all instances */  \
+    X(REDIS_WAIT, "redis-wait", REDIS) /* as redis, once options->replicas have it, too */         \
+    X(REDIS_RW, "rw", REDIS)           /* as redis: alone, or shared by those who look */          \
+    X(REDLOCK, "redlock", REDIS)       /* a majority of several Redis */                           \
     X(ZOOKEEPER, "zookeeper", COORDINATOR) /* the first of the nodes of sessions that live */      \
     X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", COORDINATOR) /* one node: who makes it first has it */ \
     X(ETCD, "etcd", COORDINATOR)            /* a key that lives as long as its lease */            \
     X(PG_ADVISORY, "pg-advisory", POSTGRES) /* of a session that the sale has for itself */        \
-    X(PG_ADVISORY_RAW, "pg-advisory-raw",                                                          \
-      POSTGRES) /* of whichever session of a pool the statement found, by way of the pooler */
+    X(PG_ADVISORY_RAW, "pg-advisory-raw", POSTGRES) /* of any session of the pooler's pool */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

@@ -122,7 +122,8 @@ struct record *only_yes(const struct ledger_sale *sale) {
     return found;
 }
 
-struct ledger_sale *any_pair(struct ledger_sale **higher) {
+/* Of two sales of one row's count, each told by its only request, the one of the lower unit. */
+static struct ledger_sale *any_pair(struct ledger_sale **higher) {
     struct ledger_sale *sale = any_sale();
 
     *higher = any_sale();

@@ -24,8 +24,6 @@ struct ledger_sale *any_sale(void);
 /* Its customer was told of it, by the request that `told` becomes. */
 struct ledger_sale *any_told(struct record **told);
 struct record *any_of(enum record_outcome outcome);
-/* Of two sales of one row's count, each told by its only request, the one of the lower unit. */
-struct ledger_sale *any_pair(struct ledger_sale **higher);
 
 uint32_t item_of(const struct ledger_sale *sale);
 struct ledger_row *row_of(const struct ledger_sale *sale);
@@ -65,8 +63,9 @@ struct mutant {
     const char *name;
     unsigned must; /* one of these anomalies; STAYS_VALID: none */
     /* One of these, for `number`: it changes the run in `sim`; any sale; any sale whose customer
-     * was told of it by `told`; two sales as any_pair() finds them; or any request with the outcome
-     * `number`. False where there is no place for it; nothing was changed then. */
+     * was told of it by `told`; two sales of one row's count, each told by its only request; or any
+     * request with the outcome `number`. False where there is no place for it; nothing was changed
+     * then. */
     bool (*of_run)(int64_t number);
     int64_t number;
     bool (*of_sale)(struct ledger_sale *sale, int64_t number);
