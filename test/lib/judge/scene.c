@@ -23,7 +23,7 @@ static void keep_count(int64_t available, bool returns_to_count) {
     ledger.available = available;
 }
 
-/* What a word says of a number, and NULL where there is none of this name. */
+/* False where there is no number of this name. */
 static bool set_number(const char *name, int64_t number) {
     const struct {
         const char *name;
@@ -58,6 +58,7 @@ static bool set_number(const char *name, int64_t number) {
     return true;
 }
 
+/* False where there is no flag of this name. */
 static bool set_flag(const char *name) {
     const struct {
         const char *name;

@@ -10,7 +10,8 @@
  *   row:10=7       a sale and an order with the id of request 7, whoever asked; sale:, order: one
  *   back:10        a unit that came back
  *   stock=5        units that there were, when it begins; likewise rows=2 of as many units each
- *   left=7         that there are at its end; left1=3 in the row of shard 1
+ *   left=7         that there are at its end; left1=3 in the row of shard 1; other numbers of the
+ *                  ledger and of struct verdict_case likewise, by their names
  *   count=7        all is sold from one row that has 7 left, to whose count units return; list=7:
  *                  they do not
  *   keyless        one of the flags of struct verdict_case
