@@ -298,6 +298,8 @@ static bool is_right(const struct mutant *kind, uint64_t seed) {
 static bool mutate(const struct mutant *kind) {
     struct ledger_sale *sale, *higher;
     struct record *record;
+    uint32_t item;
+    int64_t back;
 
     if (kind->of_run != NULL)
         return kind->of_run(kind->number);
@@ -307,8 +309,14 @@ static bool mutate(const struct mutant *kind) {
         return (sale = any_told(&record)) != NULL && kind->of_told(sale, record, kind->number);
     if (kind->of_pair != NULL)
         return (sale = any_pair(&higher)) != NULL && kind->of_pair(sale, higher, kind->number);
-    record = any_of((enum record_outcome)kind->number);
-    return record != NULL && kind->of_record(record, kind->number);
+    if (kind->of_record != NULL)
+        return (record = any_of((enum record_outcome)kind->number)) != NULL &&
+               kind->of_record(record, kind->number);
+    item = (uint32_t)pick(0, sim.items - 1);
+    if (kind->of_row != NULL)
+        return kind->of_row(&sim.rows[item][pick(0, sim.shards - 1)], item, kind->number);
+    back = (int64_t)sim.ledgers[item].returned_count;
+    return back > 0 && kind->of_back(&sim.returned[item][pick(0, back - 1)], item, kind->number);
 }
 
 /* Each shop in its turn, so that no kind is tried on a few of them alone. */

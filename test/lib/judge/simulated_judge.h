@@ -62,22 +62,31 @@ int64_t end_of_run(void);
 struct mutant {
     const char *name;
     unsigned must; /* one of these anomalies; STAYS_VALID: none */
-    /* One of these, for `number`: it changes the run in `sim`; any sale; any sale whose customer
-     * was told of it by `told`; two sales of one row's count, each told by its only request; or any
-     * request with the outcome `number`. False where there is no place for it; nothing was changed
-     * then. */
+    /* One of these, for `number`: it changes
+     * - the run in `sim`;
+     * - any sale;
+     * - any sale whose customer was told of it by `told`;
+     * - two sales of one row's count, each told by its only request;
+     * - any request with the outcome `number`;
+     * - any stock row of the product `item`;
+     * - any unit that came back.
+     * False where there is no place for it; nothing was changed then. */
     bool (*of_run)(int64_t number);
     int64_t number;
     bool (*of_sale)(struct ledger_sale *sale, int64_t number);
     bool (*of_told)(struct ledger_sale *sale, struct record *told, int64_t number);
     bool (*of_pair)(struct ledger_sale *lower, struct ledger_sale *higher, int64_t number);
     bool (*of_record)(struct record *record, int64_t number);
+    bool (*of_row)(struct ledger_row *row, uint32_t item, int64_t number);
+    bool (*of_back)(struct ledger_returned *returned, uint32_t item, int64_t number);
 };
 #define RUN(function, with)    .of_run = function, .number = with
 #define SALE(function, with)   .of_sale = function, .number = with
 #define TOLD(function, with)   .of_told = function, .number = with
 #define PAIR(function, with)   .of_pair = function, .number = with
 #define RECORD(function, with) .of_record = function, .number = with
+#define ROW(function, with)    .of_row = function, .number = with
+#define BACK(function, with)   .of_back = function, .number = with
 
 /* Try each of them, up to one without a name, in many runs: each is judged right, and each
  * sentence that is said of it is true of its rows. */
