@@ -274,11 +274,8 @@ static bool refuse_first_of(struct record *record, int64_t outcome) {
 /* When all is over, and units that never were sold are left (1) or none is. */
 static bool refuse_last(int64_t number) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
-    const int64_t end = end_of_run();
-    int64_t left = 0;
+    const int64_t end = end_of_run(), left = units_left(item);
 
-    for (int s = 0; s < sim.shards; s++)
-        left += sim.rows[item][s].available;
     if ((left > 0) != (number != 0) || (left == 0 && sim.rows[item][0].returns_to_count))
         return false;
     (void)add_request(item, RECORD_SOLD_OUT, end + 10, end + 20);
@@ -436,12 +433,9 @@ static const struct mutant time_mutants[] = {
 /* A product with units that never were sold, which half a second later this many ask for. */
 static bool ask_in_vain(uint32_t *item, int count, enum record_outcome outcome) {
     const int64_t from = end_of_run() + 600 * MS;
-    int64_t left = 0;
 
     *item = (uint32_t)pick(0, sim.items - 1);
-    for (int s = 0; s < sim.shards; s++)
-        left += sim.rows[*item][s].available;
-    if (left == 0 || sim.ledgers[*item].sale_count == 0 || sim.event_list.count > 0)
+    if (units_left(*item) == 0 || sim.ledgers[*item].sale_count == 0 || sim.event_list.count > 0)
         return false;
     for (int i = 0; i < count; i++) {
         const int64_t sent = from + i * 10 * MS;
@@ -527,9 +521,8 @@ static bool end_of_a_stock(int64_t number) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
     const int64_t from = end_of_run() + 600 * MS;
 
-    for (int s = 0; s < sim.shards; s++)
-        if (sim.rows[item][s].available > 0)
-            return false;
+    if (units_left(item) > 0)
+        return false;
     for (int i = 0; i < 40; i++)
         (void)add_request(item, RECORD_BUSY, from + i * 10 * MS, from + i * 10 * MS + MS);
     return true;

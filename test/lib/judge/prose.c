@@ -28,15 +28,6 @@ static int64_t sum_available(uint32_t item) {
     return sum;
 }
 
-/* Units in the rows that never were sold. */
-static int64_t sum_left(uint32_t item) {
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < sim.ledgers[item].row_count; i++)
-        sum += sim.rows[item][i].available > 0 ? sim.rows[item][i].available : 0;
-    return sum;
-}
-
 static int64_t count_units(const struct ledger *ledger, int64_t shard) {
     int64_t count = 0;
 
@@ -177,11 +168,11 @@ static bool two_rows(uint32_t item, const struct said *said) {
 
 static bool refused_and_left(uint32_t item, const struct said *said) {
     return said->number[0] == (int64_t)count_of(item, RECORD_SOLD_OUT) &&
-           said->number[1] == sum_left(item);
+           said->number[1] == units_left(item);
 }
 
 static bool left_at_end(uint32_t item, const struct said *said) {
-    return said->number[0] == sum_left(item);
+    return said->number[0] == units_left(item);
 }
 
 static bool sums_without_returned(uint32_t item, const struct said *said) {

@@ -251,14 +251,11 @@ static const char *miscounted(void) {
 
     for (int item = 0; item < sim.items; item++) {
         const struct ledger *ledger = &sim.ledgers[item];
-        int64_t left = 0;
 
-        for (int s = 0; s < sim.shards; s++)
-            left += sim.rows[item][s].available > 0 ? sim.rows[item][s].available : 0;
         has_twin = has_twin || ledger->counted > ledger->units;
         has_more = has_more || ledger->counted > ledger->initial;
-        has_undersold =
-            has_undersold || (left > 0 && count_of((uint32_t)item, RECORD_SOLD_OUT) > 0);
+        has_undersold = has_undersold || (units_left((uint32_t)item) > 0 &&
+                                          count_of((uint32_t)item, RECORD_SOLD_OUT) > 0);
         has_leak = has_leak || !is_balanced(ledger);
     }
     if (has_twin != (simulated_verdict.found[ANOMALY_TWIN].count > 0))

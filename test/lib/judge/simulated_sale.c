@@ -383,6 +383,14 @@ void sum_up(void) {
     }
 }
 
+int64_t units_left(uint32_t item) {
+    int64_t left = 0;
+
+    for (int s = 0; s < sim.shards; s++)
+        left += sim.rows[item][s].available > 0 ? sim.rows[item][s].available : 0;
+    return left;
+}
+
 /* Units on the shelf above those that never were sold have come back. */
 static void list_returned(uint32_t item) {
     struct ledger *ledger = &sim.ledgers[item];

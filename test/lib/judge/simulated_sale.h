@@ -72,5 +72,7 @@ struct ledger_order *order_of(uint32_t item, const char *id);
 size_t count_of(uint32_t item, enum record_outcome outcome);
 /* The sums of the ledgers, and their order. */
 void sum_up(void);
+/* In the rows of the product, of those that never were sold. */
+int64_t units_left(uint32_t item);
 
 #endif
