@@ -430,68 +430,56 @@ static const struct mutant time_mutants[] = {
 
 /* ---- the end of the demand */
 
-/* A product with units that never were sold, which half a second later this many ask for. */
-static bool ask_in_vain(uint32_t *item, int count, enum record_outcome outcome) {
+/* A product with units that never were sold, which half a second later this many ask for; or -1. */
+static int ask_in_vain(int count, enum record_outcome outcome) {
     const int64_t from = end_of_run() + 600 * MS;
+    const uint32_t item = (uint32_t)pick(0, sim.items - 1);
 
-    *item = (uint32_t)pick(0, sim.items - 1);
-    if (units_left(*item) == 0 || sim.ledgers[*item].sale_count == 0 || sim.event_list.count > 0)
-        return false;
-    for (int i = 0; i < count; i++) {
-        const int64_t sent = from + i * 10 * MS;
-
-        (void)add_request(*item, outcome, sent, sent + MS);
-    }
-    return true;
+    if (units_left(item) == 0 || sim.ledgers[item].sale_count == 0 || sim.event_list.count > 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        (void)add_request(item, outcome, from + i * 10 * MS, from + i * 10 * MS + MS);
+    return (int)item;
 }
 
 static bool end_in_vain(int64_t outcome) {
-    uint32_t item;
-
-    return ask_in_vain(&item, 40, (enum record_outcome)outcome);
+    return ask_in_vain(40, (enum record_outcome)outcome) >= 0;
 }
 
 static bool end_with_too_few(int64_t count) {
-    uint32_t item;
-
-    return ask_in_vain(&item, (int)count, RECORD_BUSY);
+    return ask_in_vain((int)count, RECORD_BUSY) >= 0;
 }
 
 /* All but the last; that one had a turn. */
 static bool end_with_a_turn(int64_t outcome) {
-    uint32_t item;
-    struct record *last;
+    const int item = ask_in_vain(40, RECORD_BUSY);
+    struct record *last = &sim.recorder->records[sim.recorder->ended - 1];
 
-    if (!ask_in_vain(&item, 40, RECORD_BUSY))
+    if (item < 0)
         return false;
-    last = &sim.recorder->records[sim.recorder->ended - 1];
     last->outcome = (enum record_outcome)outcome;
-    if (outcome == RECORD_SOLD) {
-        for (int s = 0; s < sim.shards; s++) {
-            struct ledger_row *row = &sim.rows[item][s];
+    for (int s = 0; s < sim.shards && outcome == RECORD_SOLD; s++) {
+        struct ledger_row *row = &sim.rows[item][s];
 
-            /* Onto the count nothing may have come back. */
-            if (row->available == 0 || (row->returns_to_count && sim.ledgers[item].returned_count))
-                continue;
-            row->available--;
-            write_id(last->key, 900007);
-            memcpy(last->order_id, last->key, UUID_TEXT);
-            last->unit = row->first_unit + row->available;
-            add_sale(item, last->key, row->shard, last->unit, row->available, 1000);
-            add_order(item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);
-            return true;
-        }
-        return false;
+        /* Onto the count nothing may have come back. */
+        if (row->available == 0 || (row->returns_to_count && sim.ledgers[item].returned_count))
+            continue;
+        row->available--;
+        write_id(last->key, 900007);
+        memcpy(last->order_id, last->key, UUID_TEXT);
+        last->unit = row->first_unit + row->available;
+        add_sale((uint32_t)item, last->key, row->shard, last->unit, row->available, 1000);
+        add_order((uint32_t)item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);
+        return true;
     }
-    return true;
+    return outcome != RECORD_SOLD;
 }
 
 /* A server was down until then. */
 static bool end_with_a_fault(int64_t number) {
-    uint32_t item;
     struct event *event;
 
-    if (!ask_in_vain(&item, 40, RECORD_BUSY))
+    if (ask_in_vain(40, RECORD_BUSY) < 0)
         return false;
     event = add_event(EVENT_SERVER, "redis", "kill");
     event->at_ns = event->began_ns = end_of_run() - 200 * MS;
@@ -501,9 +489,7 @@ static bool end_with_a_fault(int64_t number) {
 
 /* So many of the two instances crashed before. */
 static bool end_with_crashes(int64_t count) {
-    uint32_t item;
-
-    if (!ask_in_vain(&item, 40, RECORD_BUSY))
+    if (ask_in_vain(40, RECORD_BUSY) < 0)
         return false;
     for (int64_t i = 1; i <= count; i++) {
         char who[LEDGER_INSTANCE];

@@ -158,29 +158,25 @@ static void test_only_an_owner_leaves_anothers_key_alone(void **state) {
     }
 }
 
-static void test_a_pause_between_get_and_del_frees_anothers_key(void **state) {
-    const struct model_sale *a;
+/* After the look, and before the command that deletes, the key becomes another's. */
+static void test_a_pause_before_the_delete_frees_anothers_key_unless_it_compares(void **state) {
+    static const struct {
+        const char *name, *said, *left;
+    } cases[] = {{"redis-get-del", "SET NX, GET", ""}, {"redis-owner", "SET NX", "of b"}};
 
-    hand.stop = FAIL_BEFORE_DELETE;
-    hand.does_stop = true;
-    a = hand_begin("redis-get-del", 0);
-    hand_go_on(a);
-    assert_string_equal(hand.said, "SET NX, GET");
-    hand_set_key("of b");
-    hand_go_on(a);
-    assert_string_equal(hand_key(), "");
-}
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct model_sale *a;
 
-static void test_the_same_pause_before_a_compared_delete_frees_nothing(void **state) {
-    const struct model_sale *a;
-
-    hand.stop = FAIL_BEFORE_DELETE;
-    hand.does_stop = true;
-    a = hand_begin("redis-owner", 0);
-    hand_go_on(a);
-    hand_set_key("of b");
-    hand_go_on(a);
-    assert_string_equal(hand_key(), "of b");
+        (void)hand_set_up(state);
+        hand.stop = FAIL_BEFORE_DELETE;
+        hand.does_stop = true;
+        a = hand_begin(cases[i].name, 0);
+        hand_go_on(a);
+        assert_string_equal(hand.said, cases[i].said);
+        hand_set_key("of b");
+        hand_go_on(a);
+        assert_string_equal(hand_key(), cases[i].left);
+    }
 }
 
 /* Its lease ends behind its last look at it. */
@@ -238,8 +234,7 @@ int main(void) {
         TEST(test_who_ends_before_expire_holds_the_key_for_ever),
         TEST(test_a_late_holder_sells_what_the_next_one_sells),
         TEST(test_only_an_owner_leaves_anothers_key_alone),
-        TEST(test_a_pause_between_get_and_del_frees_anothers_key),
-        TEST(test_the_same_pause_before_a_compared_delete_frees_nothing),
+        TEST(test_a_pause_before_the_delete_frees_anothers_key_unless_it_compares),
         TEST(test_a_fence_refuses_the_late_holder_that_a_lease_lets_write),
         TEST(test_a_fence_refuses_what_was_read_before_an_older_one_wrote),
     };
