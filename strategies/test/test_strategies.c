@@ -75,17 +75,12 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 
 /* Of each but those that read nothing. */
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const blind[] = {"atomic", "batched", "prewarm"};
     const struct model_sale *sale;
 
     for (size_t i = 0; strategies[i] != NULL; i++) {
-        bool reads = true;
-
-        for (size_t b = 0; b < sizeof blind / sizeof *blind; b++)
-            reads = reads && strcmp(strategies[i]->name, blind[b]) != 0;
         (void)hand_set_up(state);
         hand.read_outcome = OUTCOME_BUSY;
-        if (reads)
+        if (strstr("atomic batched prewarm", strategies[i]->name) == NULL)
             assert_int_equal(hand_sell(strategies[i]->name, 0, &sale), OUTCOME_BUSY);
     }
 }
@@ -144,20 +139,16 @@ static void test_who_was_overtaken_begins_again_or_gives_up(void **state) {
 
 /* The count is what it was, and the version is not. */
 static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
-    const struct model_sale *one, *two;
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "pg-value" : "pg-version";
+        const struct model_sale *one = hand_begin(name, 0), *two;
 
-    one = hand_begin("pg-value", 0);
-    assert_int_equal(hand_sell("pg-value", 0, &two), OUTCOME_SOLD);
-    hand.world.state.rows[0].available++;
-    hand.world.state.rows[0].version++;
-    hand_go_on(one);
-    assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
-    one = hand_begin("pg-version", 0);
-    assert_int_equal(hand_sell("pg-version", 0, &two), OUTCOME_SOLD);
-    hand.world.state.rows[0].available++;
-    hand.world.state.rows[0].version++;
-    hand_go_on(one);
-    assert_int_equal(hand_outcome(one), OUTCOME_BUSY);
+        assert_int_equal(hand_sell(name, 0, &two), OUTCOME_SOLD);
+        hand.world.state.rows[0].available++;
+        hand.world.state.rows[0].version++;
+        hand_go_on(one);
+        assert_int_equal(hand_outcome(one), i == 0 ? OUTCOME_SOLD : OUTCOME_BUSY);
+    }
 }
 
 static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
