@@ -9,6 +9,11 @@
 static struct strategy_spec spec;
 static char why[MESSAGE_BYTES];
 
+static const struct sale_options *accepted(const char *text) {
+    assert_int_equal(spec_parse(text, &spec, why), 0);
+    return &spec.options;
+}
+
 static void test_each_name_is_a_spec_with_the_defaults(void **state) {
     for (size_t i = 0; strategies[i] != NULL; i++) {
         assert_int_equal(spec_parse(strategies[i]->name, &spec, why), 0);
@@ -53,41 +58,29 @@ static void test_several_failpoints_are_read(void **state) {
 }
 
 static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
-    assert_int_equal(spec_parse("prewarm", &spec, why), 0);
-    assert_false(spec.options.acknowledges_late);
-    assert_int_equal(spec_parse("prewarm,ack=ledger", &spec, why), 0);
-    assert_true(spec.options.acknowledges_late);
+    assert_false(accepted("prewarm")->acknowledges_late);
+    assert_true(accepted("prewarm,ack=ledger")->acknowledges_late);
     assert_int_equal(spec_parse("prewarm,ack=never", &spec, why), -1);
     assert_int_equal(spec_parse("atomic,ack=ledger", &spec, why), -1);
 }
 
 static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
-    assert_int_equal(spec_parse("etcd", &spec, why), 0);
-    assert_false(spec.options.is_fenced);
-    assert_int_equal(spec_parse("etcd,fence=on", &spec, why), 0);
-    assert_true(spec.options.is_fenced);
-    assert_int_equal(spec_parse("redis-wait", &spec, why), 0);
-    assert_int_equal(spec.options.replicas, 1);
-    assert_int_equal(spec_parse("redis-wait,replicas=2,fence=on", &spec, why), 0);
-    assert_int_equal(spec.options.replicas, 2);
+    assert_false(accepted("etcd")->is_fenced);
+    assert_true(accepted("etcd,fence=on")->is_fenced);
+    assert_int_equal(accepted("redis-wait")->replicas, 1);
+    assert_int_equal(accepted("redis-wait,replicas=2,fence=on")->replicas, 2);
     assert_int_equal(spec_parse("redis-wait,replicas=3", &spec, why), -1);
     assert_int_equal(spec_parse("etcd,replicas=1", &spec, why), -1);
     assert_int_equal(spec_parse("none,fence=on", &spec, why), -1);
 }
 
 static void test_hand_over_is_an_option_of_some_leases(void **state) {
-    assert_int_equal(spec_parse("redis", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 0);
-    assert_int_equal(spec_parse("redis-cohort", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 16);
-    assert_int_equal(spec_parse("sharded", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 16);
-    assert_int_equal(spec_parse("sharded,handover=1000", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 1000);
-    assert_int_equal(spec_parse("pg-advisory", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 0);
-    assert_int_equal(spec_parse("pg-advisory,handover=1,fence=on", &spec, why), 0);
-    assert_int_equal(spec.options.handover, 1);
+    assert_int_equal(accepted("redis")->handover, 0);
+    assert_int_equal(accepted("redis-cohort")->handover, 16);
+    assert_int_equal(accepted("sharded")->handover, 16);
+    assert_int_equal(accepted("sharded,handover=1000")->handover, 1000);
+    assert_int_equal(accepted("pg-advisory")->handover, 0);
+    assert_int_equal(accepted("pg-advisory,handover=1,fence=on")->handover, 1);
     assert_int_equal(spec_parse("redis,handover=1001", &spec, why), -1);
     assert_int_equal(spec_parse("redis-fair,handover=1", &spec, why), -1);
 }
