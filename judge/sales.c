@@ -39,7 +39,7 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
     judge->twins[place] = pair;
 }
 
-static void units_find_twins(struct judge *judge) {
+static void sales_find_twins(struct judge *judge) {
     const struct ledger_sale *a = NULL, *b;
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++, a = b) {
@@ -117,7 +117,7 @@ static bool is_by(const struct event *event, const struct event *other) {
     return strcmp(event->order_id, other->order_id) == 0;
 }
 
-static int locks_by_key(const void *a, const void *b) {
+static int sales_by_key(const void *a, const void *b) {
     const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
     int order = strcmp(x->key, y->key);
 
@@ -180,7 +180,7 @@ static int rank(const struct overlap *overlap) {
 }
 
 /* Keep an overlap that sold one unit twice: the best stories stand first, else the earlier ones. */
-static void locks_keep(struct judge *judge, const struct overlap *overlap) {
+static void keep_overlap(struct judge *judge, const struct overlap *overlap) {
     const struct ledger_sale *one = ledger_find_sale(judge->ledger, overlap->held->order_id);
     const struct ledger_sale *other = ledger_find_sale(judge->ledger, overlap->taken->order_id);
     size_t place = judge->overlap_count;
@@ -203,7 +203,7 @@ static void locks_keep(struct judge *judge, const struct overlap *overlap) {
     judge->overlaps[place].sales[1] = strcmp(one->at, other->at) <= 0 ? other : one;
 }
 
-static void locks_take_grant(struct judge *judge, const struct results *results, size_t i,
+static void sales_take_grant(struct judge *judge, const struct results *results, size_t i,
                              struct hold *hold) {
     const struct event *taken = results->events[i];
     struct overlap overlap = {.taken = taken};
@@ -216,7 +216,7 @@ static void locks_take_grant(struct judge *judge, const struct results *results,
         overlap.expired_ns = overlap.lost != NULL ? expiry_of(results, overlap.lost) : EVENT_OPEN;
         overlap.handed_ns = hold->freed != NULL ? overlap.held->at_ns : taken->at_ns;
         overlap.has_expired = overlap.expired_ns <= overlap.handed_ns + EARLY_NS;
-        locks_keep(judge, &overlap);
+        keep_overlap(judge, &overlap);
     }
     *hold = (struct hold){.grant = taken};
 }
@@ -226,7 +226,7 @@ static void look_at_key(struct judge *judge, const struct results *results) {
 
     for (size_t i = 0; i < results->count; i++)
         if (is_grant(results->events[i]))
-            locks_take_grant(judge, results, i, &hold);
+            sales_take_grant(judge, results, i, &hold);
         else
             note_free(&hold, results->events[i]);
 }
@@ -258,7 +258,7 @@ static int find_overlaps(struct judge *judge) {
         if (judge->events->items[i].kind == EVENT_LOCK &&
             judge->events->items[i].item == judge->item)
             events[count++] = &judge->events->items[i];
-    qsort(events, count, sizeof *events, locks_by_key);
+    qsort(events, count, sizeof *events, sales_by_key);
     for (size_t first = 0; first < count; first = end) {
         end = first + 1;
         while (end < count && strcmp(events[end]->key, events[first]->key) == 0)
@@ -460,7 +460,7 @@ static void check_promises(struct judge *judge) {
 }
 
 int judge_sales(struct judge *judge) {
-    units_find_twins(judge);
+    sales_find_twins(judge);
     find_oversell(judge);
     find_double_rows(judge);
     if (find_overlaps(judge) != 0)

@@ -40,14 +40,14 @@ struct purchases {
     size_t count;
 };
 
-static int64_t judge_sent_at(const struct record *record) {
+static int64_t purchase_sent_at(const struct record *record) {
     return record->sent_ns > 0 ? record->sent_ns : INT64_MAX;
 }
 
-static int judge_by_key(const void *a, const void *b) {
+static int purchase_by_key(const void *a, const void *b) {
     const struct record *x = *(const struct record *const *)a;
     const struct record *y = *(const struct record *const *)b;
-    int64_t sent_x = judge_sent_at(x), sent_y = judge_sent_at(y);
+    int64_t sent_x = purchase_sent_at(x), sent_y = purchase_sent_at(y);
     int order;
 
     if (x->item != y->item)
@@ -92,7 +92,7 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
         return -1;
     for (size_t i = 0; i < count; i++)
         purchases->requests[i] = &recorder->records[i];
-    qsort(purchases->requests, count, sizeof(const struct record *), judge_by_key);
+    qsort(purchases->requests, count, sizeof(const struct record *), purchase_by_key);
     for (size_t i = 0; i < count; i++) {
         const struct record *record = purchases->requests[i];
         const struct record *before = i > 0 ? purchases->requests[i - 1] : NULL;
