@@ -102,7 +102,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool is_sold(const struct judge *judge, int64_t unit) {
+static bool leak_is_sold(const struct judge *judge, int64_t unit) {
     return bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
                    sizeof(const struct ledger_sale *), by_number) != NULL;
 }
@@ -111,7 +111,7 @@ static bool is_somewhere(const struct judge *judge, int64_t unit) {
     for (size_t i = 0; i < judge->ledger->returned_count; i++)
         if (judge->ledger->returned_units[i].unit == unit)
             return true;
-    return is_sold(judge, unit);
+    return leak_is_sold(judge, unit);
 }
 
 static bool is_of_row(const struct judge *judge, const struct ledger_returned *returned) {
@@ -146,7 +146,7 @@ static int find_returned(struct judge *judge) {
         if (!is_of_row(judge, &units[i])) {
             leak->unknown++;
             leak->unknown_unit = unit;
-        } else if (is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
+        } else if (leak_is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
             leak->doubled++;
             leak->doubled_unit = unit;
         }
@@ -225,7 +225,7 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
     if (leak->doubled > 0)
         judge_found(judge, ANOMALY_LEAK, 0, "unit %" PRId64 " came back for sale%s",
                     leak->doubled_unit,
-                    is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
+                    leak_is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
     if (leak->untaken > 0)
         judge_found(judge, ANOMALY_LEAK, 0,
                     "unit %" PRId64 " came back, and no request can have given it back",

@@ -74,7 +74,7 @@ static const struct record *first_seller(const struct purchase *purchase) {
     return purchase->requests[0];
 }
 
-static void sum_up(struct purchase *purchase) {
+static void purchase_sum_up(struct purchase *purchase) {
     const struct record *first = first_seller(purchase), *yes = purchase->yes;
 
     purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
@@ -102,7 +102,7 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
         take_request(&purchases->all[purchases->count - 1], record);
     }
     for (size_t i = 0; i < purchases->count; i++)
-        sum_up(&purchases->all[i]);
+        purchase_sum_up(&purchases->all[i]);
     return 0;
 }
 
