@@ -4,11 +4,11 @@
 #include "clock.h"
 #include "fiber.h"
 #include "file_lock.h"
-#include "lock_adapter.h"
 #include "log.h"
 #include "pg.h"
 #include "process_lock.h"
 #include "statement.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -90,6 +90,48 @@ static enum outcome lease_refuse(struct store_lock *lock, enum lk_status status)
                                                                                   : OUTCOME_BUSY;
 }
 
+/* An acquire that a fiber waits for; on its stack. */
+struct acquiring {
+    struct fiber_event done;
+    enum lk_status status;
+    lk_lease **lease;
+    unsigned *attempts;
+    int64_t *kept_ns;
+};
+
+static void lease_on_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                              void *data) {
+    struct acquiring *acquiring = data;
+
+    assert((status == LK_OK) == (lease != NULL));
+    acquiring->status = status;
+    *acquiring->attempts = lk_request_round_trips(request);
+    *acquiring->kept_ns = lk_request_kept_ns(request);
+    *acquiring->lease = lease;
+    fiber_event_set(&acquiring->done);
+}
+
+static enum lk_status lease_await(lk_client *client, const char *name,
+                                  const struct lk_lock_options *options, uint32_t wait_ms,
+                                  lk_lease **lease, unsigned *attempts, int64_t *kept_ns) {
+    struct acquiring acquiring = {
+        .done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts, .kept_ns = kept_ns};
+    lk_lock *lock;
+    enum lk_status status = lk_lock_open(&lock, client, name, options);
+
+    *lease = NULL;
+    *attempts = 0;
+    *kept_ns = -1;
+    if (status == LK_OK)
+        status = lk_acquire(lock, wait_ms, lease_on_acquired, &acquiring, NULL);
+    if (status == LK_OK) {
+        fiber_event_wait(&acquiring.done);
+        status = acquiring.status;
+    }
+    lk_lock_close(lock); /* lives on as long as the lease */
+    return status;
+}
+
 static enum outcome lease_acquire(struct store_lock *lock) {
     const struct sale_options *sale = lock->sale->options;
     const struct lk_lock_options options = {
@@ -111,9 +153,8 @@ static enum outcome lease_acquire(struct store_lock *lock) {
     lock->product->lease = lock->kind;
     lease_name(name, lock->product, lock->shard);
     if (status == LK_OK)
-        status =
-            lock_acquire_await(client, name, &options, wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
-                               &lease, &lock->attempts, &lock->kept_ns);
+        status = lease_await(client, name, &options, wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
+                             &lease, &lock->attempts, &lock->kept_ns);
     lock->grant = lease;
     return status == LK_OK ? OUTCOME_OK : lease_refuse(lock, status);
 }
@@ -267,16 +308,12 @@ uint64_t lock_stamp(const struct product *product, int shard) {
     return process_lock_is_free(name) ? product->stamped + 1 : 0;
 }
 
-static int process_ask(struct store_lock *lock, const char *name, struct process_lock **won) {
-    uv_loop_t *loop = lock->servers->loop;
-
+static enum process_lock_mode process_mode(const struct store_lock *lock) {
     if (lock->kind == LOCK_SPIN)
-        return process_lock_spin(loop, name, lock->deadline_ms, won, &lock->attempts);
-    if (lock->mode == MODE_UNCHANGED)
-        return process_lock_try(name, won);
-    return process_lock_acquire(
-        loop, name, lock->mode == MODE_SHARED ? PROCESS_LOCK_SHARED : PROCESS_LOCK_EXCLUSIVE,
-        lock->deadline_ms, won);
+        return PROCESS_LOCK_SPIN;
+    return lock->mode == MODE_UNCHANGED ? PROCESS_LOCK_AT_ONCE
+           : lock->mode == MODE_SHARED  ? PROCESS_LOCK_SHARED
+                                        : PROCESS_LOCK_EXCLUSIVE;
 }
 
 static enum outcome process_acquire(struct store_lock *lock) {
@@ -287,7 +324,8 @@ static enum outcome process_acquire(struct store_lock *lock) {
     if (lock->mode == MODE_UNCHANGED && lock->stamp != lock_stamp(lock->product, lock->shard))
         return OUTCOME_CONFLICT;
     process_name(name, lock->product, lock->kind, lock->shard);
-    err = process_ask(lock, name, &won);
+    err = process_lock_acquire(lock->servers->loop, name, process_mode(lock), lock->deadline_ms,
+                               &won, &lock->attempts);
     if (err != 0) {
         (void)snprintf(lock->sale->message, MESSAGE_BYTES, "lock: %s",
                        err == UV_ENOMEM ? "out of memory" : "another sale has it");
@@ -438,6 +476,33 @@ void lock_saw_fence(const struct store_lock *lock, int64_t fence) {
         lk_lease_saw_fence(lock->grant, (uint64_t)fence);
 }
 
+/* An inspection that a fiber waits for; on its stack. */
+struct inspecting {
+    struct fiber_event done;
+    char *label;
+    size_t size;
+};
+
+static void lease_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                               void *data) {
+    struct inspecting *inspecting = data;
+
+    if (status == LK_OK && inspection->holder_count > 0)
+        text_copy(inspecting->label, inspecting->size, inspection->holders[0].label);
+    fiber_event_set(&inspecting->done);
+}
+
+static void lease_await_holder(lk_client *client, const char *name, char *label, size_t size) {
+    struct inspecting inspecting = {.done = FIBER_EVENT_INIT, .label = label, .size = size};
+    lk_lock *lock;
+
+    label[0] = '\0';
+    if (lk_lock_open(&lock, client, name, NULL) == LK_OK &&
+        lk_inspect(lock, lease_on_inspected, &inspecting) == LK_OK)
+        fiber_event_wait(&inspecting.done);
+    lk_lock_close(lock);
+}
+
 void lock_holder(struct lock_servers *servers, const struct product *product,
                  char holder[INSTANCE_BYTES]) {
     char name[NAME_BYTES];
@@ -448,5 +513,5 @@ void lock_holder(struct lock_servers *servers, const struct product *product,
         lease_client(servers, product->lease, &product->spec.options, &client) != LK_OK)
         return;
     lease_name(name, product, 0);
-    lock_holder_await(client, name, holder, INSTANCE_BYTES);
+    lease_await_holder(client, name, holder, INSTANCE_BYTES);
 }

@@ -67,7 +67,7 @@ static bool process_lock_is_open(const struct process_lock *lock, enum process_l
 static void process_lock_take(struct process_lock *lock, enum process_lock_mode mode) {
     assert(process_lock_is_open(lock, mode));
     lock->holders++;
-    lock->is_exclusive = mode == PROCESS_LOCK_EXCLUSIVE;
+    lock->is_exclusive = mode != PROCESS_LOCK_SHARED;
 }
 
 static void process_lock_on_timer_closed(uv_handle_t *timer) {
@@ -116,45 +116,33 @@ static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadli
     return waiter->has_won;
 }
 
+/* It is there while somebody has it. */
+static void process_lock_spin(uv_loop_t *loop, const char *name, int64_t deadline_ms,
+                              unsigned *attempts) {
+    for (*attempts = 1; process_lock_find(name) != NULL && clock_now_ms() < deadline_ms;
+         ++*attempts)
+        fiber_sleep(loop, 0);
+}
+
 int process_lock_acquire(uv_loop_t *loop, const char *name, enum process_lock_mode mode,
-                         int64_t deadline_ms, struct process_lock **out) {
-    struct process_lock *lock = find_or_make(name);
-    struct waiter waiter = {.lock = lock, .mode = mode, .is_over = FIBER_EVENT_INIT};
+                         int64_t deadline_ms, struct process_lock **out, unsigned *attempts) {
+    struct waiter waiter = {.mode = mode, .is_over = FIBER_EVENT_INIT};
+    struct process_lock *lock;
 
     *out = NULL;
+    if (mode == PROCESS_LOCK_SPIN)
+        process_lock_spin(loop, name, deadline_ms, attempts);
+    lock = waiter.lock = find_or_make(name);
     if (lock == NULL)
         return UV_ENOMEM;
     if (process_lock_is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
         process_lock_take(lock, mode);
-    else if (!wait_in_queue(loop, &waiter, deadline_ms))
+    else if (mode == PROCESS_LOCK_AT_ONCE)
+        return UV_EBUSY;
+    else if (mode == PROCESS_LOCK_SPIN || !wait_in_queue(loop, &waiter, deadline_ms))
         return UV_ETIMEDOUT;
     *out = lock;
     return 0;
-}
-
-int process_lock_try(const char *name, struct process_lock **out) {
-    struct process_lock *lock = find_or_make(name);
-
-    *out = NULL;
-    if (lock == NULL)
-        return UV_ENOMEM;
-    if (!process_lock_is_open(lock, PROCESS_LOCK_EXCLUSIVE))
-        return UV_EBUSY;
-    process_lock_take(lock, PROCESS_LOCK_EXCLUSIVE);
-    *out = lock;
-    return 0;
-}
-
-int process_lock_spin(uv_loop_t *loop, const char *name, int64_t deadline_ms,
-                      struct process_lock **lock, unsigned *attempts) {
-    int err;
-
-    for (*attempts = 1; (err = process_lock_try(name, lock)) == UV_EBUSY; ++*attempts) {
-        if (clock_now_ms() >= deadline_ms)
-            return UV_ETIMEDOUT;
-        fiber_sleep(loop, 0);
-    }
-    return err;
 }
 
 bool process_lock_is_free(const char *name) {

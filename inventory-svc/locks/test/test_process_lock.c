@@ -18,7 +18,6 @@ struct user {
     char name;
     enum process_lock_mode mode;
     int64_t deadline_ms;
-    bool is_spinning;
 
     struct process_lock *lock;
     int err;
@@ -45,10 +44,8 @@ static int tear_down(void **state) {
 static void use(void *arg) {
     struct user *user = arg;
 
-    if (user->is_spinning)
-        user->err = process_lock_spin(&loop, "a", user->deadline_ms, &user->lock, &user->attempts);
-    else
-        user->err = process_lock_acquire(&loop, "a", user->mode, user->deadline_ms, &user->lock);
+    user->err = process_lock_acquire(&loop, "a", user->mode, user->deadline_ms, &user->lock,
+                                     &user->attempts);
     user->has_answer = true;
     assert_int_equal(user->err == 0, user->lock != NULL);
     if (user->err != 0)
@@ -142,13 +139,17 @@ static void test_who_gives_up_lets_those_behind_it_on(void **state) {
     end(&behind);
 }
 
+static int try(const char *name, struct process_lock **lock) {
+    return process_lock_acquire(&loop, name, PROCESS_LOCK_AT_ONCE, 0, lock, NULL);
+}
+
 static void test_trying_takes_it_only_when_nobody_has_it(void **state) {
     struct process_lock *lock, *other;
 
-    assert_int_equal(process_lock_try("a", &lock), 0);
-    assert_int_equal(process_lock_try("a", &other), UV_EBUSY);
+    assert_int_equal(try("a", &lock), 0);
+    assert_int_equal(try("a", &other), UV_EBUSY);
     assert_null(other);
-    assert_int_equal(process_lock_try("b", &other), 0);
+    assert_int_equal(try("b", &other), 0);
     process_lock_release(other);
     process_lock_release(lock);
 }
@@ -169,8 +170,8 @@ static void test_who_spins_leaves_the_loop_to_others(void **state) {
     ticks = 0;
     assert_int_equal(uv_timer_init(&loop, &ticker), 0);
     assert_int_equal(uv_timer_start(&ticker, on_tick, 1, 1), 0);
-    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
-    begin(&spinner, (struct user){.name = 'b', .is_spinning = true});
+    begin(&holder, (struct user){.name = 'a', .mode = PROCESS_LOCK_SPIN});
+    begin(&spinner, (struct user){.name = 'b', .mode = PROCESS_LOCK_SPIN});
     WAIT_FOR(&loop, ticks >= 3);
     assert_false(spinner.has_answer);
     end(&holder);
@@ -184,10 +185,10 @@ static void test_who_spins_leaves_the_loop_to_others(void **state) {
 static void test_a_newcomer_overtakes_who_spins(void **state) {
     struct user holder, spinner, newcomer;
 
-    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
-    begin(&spinner, (struct user){.name = 'b', .is_spinning = true});
+    begin(&holder, (struct user){.name = 'a', .mode = PROCESS_LOCK_SPIN});
+    begin(&spinner, (struct user){.name = 'b', .mode = PROCESS_LOCK_SPIN});
     fiber_event_set(&holder.go);
-    begin(&newcomer, (struct user){.name = 'c', .is_spinning = true});
+    begin(&newcomer, (struct user){.name = 'c', .mode = PROCESS_LOCK_SPIN});
     assert_true(newcomer.has_answer);
     end(&newcomer);
     end(&spinner);
@@ -197,9 +198,9 @@ static void test_a_newcomer_overtakes_who_spins(void **state) {
 static void test_who_spins_gives_up_in_time(void **state) {
     struct user holder, spinner;
 
-    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
+    begin(&holder, (struct user){.name = 'a', .mode = PROCESS_LOCK_SPIN});
     begin(&spinner,
-          (struct user){.name = 'b', .is_spinning = true, .deadline_ms = clock_now_ms() + 5});
+          (struct user){.name = 'b', .mode = PROCESS_LOCK_SPIN, .deadline_ms = clock_now_ms() + 5});
     WAIT_FOR(&loop, spinner.has_answer);
     assert_int_equal(spinner.err, UV_ETIMEDOUT);
     assert_true(clock_now_ms() >= spinner.deadline_ms);
@@ -210,7 +211,7 @@ static void test_many_who_spin_all_get_it(void **state) {
     struct user users[MANY];
 
     for (size_t i = 0; i < MANY; i++)
-        begin(&users[i], (struct user){.name = 'x', .is_spinning = true});
+        begin(&users[i], (struct user){.name = 'x', .mode = PROCESS_LOCK_SPIN});
     for (size_t won = 1; won <= MANY; won++) {
         WAIT_FOR(&loop, strlen(order) == won);
         for (size_t i = 0; i < MANY; i++)
