@@ -1,15 +1,17 @@
-/* The queue of sales to be written, the fiber that writes them, and the one that looks for those of
- * others. */
+/* Stock that Redis sells: the scripts and commands, and what their replies mean; the queue of sales
+ * to be written, the fiber that writes them, and the one that looks for those of others. */
 #include "pending.h"
 
 #include "clock.h"
 #include "fiber.h"
+#include "log.h"
 #include "metrics.h"
-#include "segment_redis.h"
-#include "segment_sql.h"
+#include "redis.h"
+#include "reservation.h"
 #include "text_copy.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,315 @@
 #define LINGER_MS     10    /* so that one statement brings many */
 #define LOOK_EVERY_MS 1000
 #define OLD_MS        2000 /* a note, by then its instance should have brought it */
+#define REDIS_MS      1000 /* of a command */
+#define KEY_BYTES     (UUID_TEXT + 24)
+#define PRODUCTS      "sale:prewarmed"
+
+extern const struct redis_script pending_open_data_set, pending_load_row, pending_take_unit,
+    pending_read_notes, pending_forget_notes, pending_count_stock;
+
+/* A command that a fiber waits for, on its stack; `take` reads the reply: 0, or -1 without memory
+ * or when it is of another form. */
+struct asking {
+    struct redis_call call;
+    int (*take)(const redisReply *reply, void *data);
+    void *data;
+    int taken;
+    struct fiber_event answered;
+};
+
+static void segment_redis_on_answered(struct redis_call *call, const redisReply *reply) {
+    struct asking *asking = call->data;
+
+    if (call->status == REDIS_IS_OK && asking->take != NULL)
+        asking->taken = asking->take(reply, asking->data);
+    fiber_event_set(&asking->answered);
+}
+
+static enum outcome segment_ask(const struct segment_keys *keys, struct asking *asking) {
+    static struct log_limit failures;
+    char quoted[2 * sizeof asking->call.message];
+    enum redis_status status;
+    unsigned left_out;
+
+    asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
+    asking->call.data = asking;
+    asking->call.sends = keys->sends;
+    asking->call.deadline_ms =
+        keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
+    redis_call_start(keys->redis, &asking->call, segment_redis_on_answered);
+    fiber_event_wait(&asking->answered);
+    status = asking->call.status;
+    if (status == REDIS_IS_OK && asking->taken == 0)
+        return OUTCOME_OK;
+    if (log_limit_pass(&failures, clock_now_ms(), &left_out))
+        log_warn("stock in Redis", "command=%s product=%s left_out=%u why=%s", asking->call.argv[0],
+                 keys->product_id, left_out,
+                 log_quote(quoted, sizeof quoted, asking->call.message));
+    (void)snprintf(keys->message, MESSAGE_BYTES, "Redis %s",
+                   status == REDIS_IS_OK         ? "answered what is not understood"
+                   : status == REDIS_IS_UNKNOWN  ? "did not answer"
+                   : status == REDIS_IS_REJECTED ? "refused a command"
+                                                 : "cannot be reached");
+    return OUTCOME_BUSY;
+}
+
+/* Run a script on the product's keys. Its arguments are in place: after the first four. */
+static enum outcome segment_run(const struct segment_keys *keys, const struct redis_script *script,
+                                struct asking *asking) {
+    char key[KEY_BYTES];
+    enum outcome outcome;
+
+    assert(asking->call.argc >= 4 && asking->call.argc <= REDIS_ARGS_MAX);
+    (void)snprintf(key, sizeof key, "sale:{%s}:stock", keys->product_id);
+    asking->call.script = script;
+    asking->call.argv[2] = "1";
+    asking->call.argv[3] = key;
+    outcome = segment_ask(keys, asking);
+    if (asking->call.is_whole && keys->retries != NULL)
+        ++*keys->retries;
+    return outcome;
+}
+
+/* ---- what a sale does */
+
+static int take_data_set(const redisReply *reply, void *data) {
+    struct data_set *set = data;
+
+    return reply->type == REDIS_REPLY_STRING &&
+                   sscanf(reply->str, "%d %40s", &set->last, set->token) == 2
+               ? 0
+               : -1;
+}
+
+enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set) {
+    struct asking asking = {
+        .call = {.argc = 5, .argv = {[4] = set->token}}, .take = take_data_set, .data = set};
+
+    return segment_run(keys, &pending_open_data_set, &asking);
+}
+
+enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
+                                const struct stock_row *row) {
+    const struct number last = number_of(set->last), shard = number_of(row->shard),
+                        first = number_of(row->first_unit), units = number_of(row->available);
+    struct asking asking = {
+        .call = {.argc = 9,
+                 .argv = {[4] = set->token, last.text, shard.text, first.text, units.text}}};
+
+    return segment_run(keys, &pending_load_row, &asking);
+}
+
+struct taking {
+    struct loaded_unit *taken;
+    bool is_over;
+};
+
+static int take_unit(const redisReply *reply, void *data) {
+    struct taking *taking = data;
+    struct loaded_unit *taken = taking->taken;
+    int is_half_sold = 0;
+    char word[8];
+
+    *taken = (struct loaded_unit){.is_again = false};
+    if (reply->type != REDIS_REPLY_STRING)
+        return -1;
+    taking->is_over = strcmp(reply->str, "over") == 0;
+    if (taking->is_over || strcmp(reply->str, "empty") == 0)
+        return 0;
+    if (sscanf(reply->str, "%7s %d %" SCNd64 " %" SCNd64 " %d", word, &taken->seen.shard,
+               &taken->seen.first_unit, &taken->seen.available, &is_half_sold) < 4 ||
+        taken->seen.available < 1)
+        return -1;
+    taken->is_again = strcmp(word, "again") == 0;
+    taken->is_half_sold = !taken->is_again && is_half_sold == 1;
+    return taken->is_again || strcmp(word, "sold") == 0 ? 0 : -1;
+}
+
+enum outcome segment_redis_take(const struct segment_keys *keys, const char *order_id,
+                                const char *instance, struct loaded_unit *taken) {
+    struct taking taking = {.taken = taken};
+    struct asking asking = {.call = {.argc = 6, .argv = {[4] = order_id, instance}},
+                            .take = take_unit,
+                            .data = &taking};
+    enum outcome outcome = segment_run(keys, &pending_take_unit, &asking);
+
+    if (outcome == OUTCOME_OK)
+        return taking.is_over ? OUTCOME_SOLD_OUT : OUTCOME_OK;
+    return asking.call.status == REDIS_IS_OK || asking.call.status == REDIS_IS_UNKNOWN
+               ? OUTCOME_UNKNOWN
+               : outcome;
+}
+
+/* ---- notes */
+
+/* Of one product, made by one instance, of one row. */
+struct note {
+    struct segment_sale sale;
+    int shard;
+    char instance[INSTANCE_BYTES];
+};
+
+struct notes {
+    size_t count;
+    bool is_finished; /* nothing is noted, nor for sale: nothing will be */
+    struct note notes[SEGMENT_SALES_MAX];
+};
+
+/* "<shard> <first unit> <units before> <instance>". False, and a line in the log, when it is none:
+ * nothing of it is brought to the ledger. */
+static bool segment_redis_read_note(struct note *note, const char *text) {
+    static struct log_limit limit;
+    char quoted[2 * KEY_BYTES];
+    int64_t first = 0, before = 0;
+    unsigned left_out;
+    int used = 0;
+
+    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %n", &note->shard, &first, &before, &used) == 3 &&
+        text[used] != '\0' && note->shard >= 0 && first >= 1 && before >= 1 &&
+        before <= INT64_MAX - first) {
+        note->sale.unit = first + before - 1;
+        text_copy(note->instance, INSTANCE_BYTES, text + used);
+        return true;
+    }
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("a note in Redis is not understood", "order=%s left_out=%u note=%s",
+                 note->sale.order_id, left_out, log_quote(quoted, sizeof quoted, text));
+    return false;
+}
+
+/* [is finished, order, note, order, note ...] */
+static int take_notes(const redisReply *reply, void *data) {
+    struct notes *notes = data;
+
+    notes->is_finished = reply->elements > 0 && reply->element[0]->integer != 0;
+    for (size_t i = 1; i + 1 < reply->elements && notes->count < SEGMENT_SALES_MAX; i += 2) {
+        struct note *note = &notes->notes[notes->count];
+
+        text_copy(note->sale.order_id, UUID_TEXT, reply->element[i]->str);
+        notes->count += segment_redis_read_note(note, reply->element[i + 1]->str);
+    }
+    return 0;
+}
+
+/* The oldest notes of a product that are `age_ms` old, or older. */
+static enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms,
+                                       struct notes *notes) {
+    const struct number age = number_of(age_ms), most = number_of(SEGMENT_SALES_MAX);
+    struct asking asking = {.call = {.argc = 6, .argv = {[4] = age.text, most.text}},
+                            .take = take_notes,
+                            .data = notes};
+
+    notes->count = 0;
+    return segment_run(keys, &pending_read_notes, &asking);
+}
+
+/* An empty instance stays: there is none. */
+static int take_note(const redisReply *reply, void *data) {
+    return reply->type == REDIS_REPLY_STRING && !segment_redis_read_note(data, reply->str) ? -1 : 0;
+}
+
+/* The note of note->sale.order_id, old or young, of a sale that may have been brought before; or an
+ * empty `instance`. */
+static enum outcome segment_redis_find(const struct segment_keys *keys, struct note *note) {
+    char key[KEY_BYTES];
+    struct asking asking = {.call = {.argc = 3, .argv = {"HGET", key, note->sale.order_id}},
+                            .take = take_note,
+                            .data = note};
+
+    note->instance[0] = '\0';
+    (void)snprintf(key, sizeof key, "sale:{%s}:stock:orders", keys->product_id);
+    return segment_ask(keys, &asking);
+}
+
+/* "<order> <order> ...", those to keep in front of a "/". */
+static char *segment_redis_list_orders(const struct segment_sale *sales, size_t count) {
+    char *text = malloc(count * UUID_TEXT + 2), *at = text;
+
+    for (size_t i = 0; i < count && text != NULL; i++)
+        if (sales[i].outcome == OUTCOME_SOLD)
+            at += sprintf(at, "%s ", sales[i].order_id);
+    if (text != NULL)
+        at = stpcpy(at, "/");
+    for (size_t i = 0; i < count && text != NULL; i++)
+        if (sales[i].outcome != OUTCOME_SOLD)
+            at += sprintf(at, "%s ", sales[i].order_id);
+    assert(text == NULL || (size_t)(at - text) < count * UUID_TEXT + 2);
+    return text;
+}
+
+/* These have been brought to the ledger. Of an order that is not SOLD there nothing is kept, so that
+ * it can buy again. */
+static enum outcome segment_redis_forget(const struct segment_keys *keys,
+                                         const struct segment_sale *sales, size_t count) {
+    char *orders = segment_redis_list_orders(sales, count);
+    struct asking asking = {.call = {.argc = 5, .argv = {[4] = orders}}};
+    enum outcome outcome = OUTCOME_BUSY;
+
+    if (orders != NULL)
+        outcome = segment_run(keys, &pending_forget_notes, &asking);
+    free(orders);
+    return outcome;
+}
+
+/* ---- for all instances */
+
+static int take_count(const redisReply *reply, void *data) {
+    int64_t *count = data;
+
+    if (reply->elements != 2)
+        return -1;
+    count[0] = reply->element[0]->integer;
+    count[1] = reply->element[1]->integer;
+    return 0;
+}
+
+enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted) {
+    int64_t count[2] = {0, 0};
+    struct asking asking = {.call = {.argc = 4}, .take = take_count, .data = count};
+    enum outcome outcome = segment_run(keys, &pending_count_stock, &asking);
+
+    *unsold = count[0];
+    *noted = count[1];
+    return outcome;
+}
+
+/* Add the product to those that may have notes, or remove it. */
+static enum outcome segment_redis_list(const struct segment_keys *keys, const char *command) {
+    struct asking asking = {.call = {.argc = 3, .argv = {command, PRODUCTS, keys->product_id}}};
+
+    return segment_ask(keys, &asking);
+}
+
+enum outcome segment_redis_announce(const struct segment_keys *keys) {
+    return segment_redis_list(keys, "SADD");
+}
+
+struct product_list {
+    char (*ids)[UUID_TEXT]; /* to be freed */
+    size_t count;
+};
+
+static int take_products(const redisReply *reply, void *data) {
+    struct product_list *list = data;
+
+    list->ids = calloc(reply->elements + 1, UUID_TEXT);
+    for (size_t i = 0; i < reply->elements && list->ids != NULL; i++)
+        text_copy(list->ids[list->count++], UUID_TEXT, reply->element[i]->str);
+    return list->ids != NULL ? 0 : -1;
+}
+
+/* The products that may have notes, whatever keys->product_id is. */
+static enum outcome segment_redis_products(const struct segment_keys *keys,
+                                           struct product_list *list) {
+    struct asking asking = {
+        .call = {.argc = 2, .argv = {"SMEMBERS", PRODUCTS}}, .take = take_products, .data = list};
+
+    *list = (struct product_list){NULL, 0};
+    return segment_ask(keys, &asking);
+}
+
+/* ---- sales to be written */
 
 /* Who waits for a sale to be written; on the stack of its fiber. */
 struct waiting {
@@ -304,7 +615,7 @@ static void pending_look_at(struct pending *pending, const struct segment_keys *
         } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
                  !pending->is_closing);
     if (outcome == OUTCOME_OK && notes->is_finished)
-        (void)segment_redis_retire(keys);
+        (void)segment_redis_list(keys, "SREM");
     free(notes);
     free(sales);
 }
@@ -313,15 +624,14 @@ static void pending_look(void *arg) {
     struct pending *pending = arg;
     char message[MESSAGE_BYTES];
     struct segment_keys keys = keys_of(pending, "", message);
-    char(*products)[UUID_TEXT];
-    size_t count;
+    struct product_list list;
 
-    (void)segment_redis_products(&keys, &products, &count);
-    for (size_t i = 0; i < count && !pending->is_closing; i++) {
-        keys.product_id = products[i];
+    (void)segment_redis_products(&keys, &list);
+    for (size_t i = 0; i < list.count && !pending->is_closing; i++) {
+        keys.product_id = list.ids[i];
         pending_look_at(pending, &keys);
     }
-    free(products);
+    free(list.ids);
     pending->is_looking = false;
     pending_maybe_closed(pending);
 }
@@ -339,21 +649,20 @@ static void on_time_to_look(uv_timer_t *timer) {
 enum outcome pending_bring(struct pending *pending, const char *order_id,
                            char message[MESSAGE_BYTES]) {
     struct segment_keys keys = keys_of(pending, "", message);
-    char(*products)[UUID_TEXT];
-    size_t count;
-    enum outcome outcome = segment_redis_products(&keys, &products, &count);
+    struct product_list list;
+    enum outcome outcome = segment_redis_products(&keys, &list);
 
-    for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
+    for (size_t i = 0; i < list.count && outcome == OUTCOME_OK; i++) {
         struct segment_sale sale;
-        struct note note;
-        bool is_found;
+        struct note note = {.shard = 0};
 
-        keys.product_id = products[i];
-        outcome = segment_redis_find(&keys, order_id, &note, &is_found);
-        if (outcome == OUTCOME_OK && is_found)
+        keys.product_id = list.ids[i];
+        text_copy(note.sale.order_id, UUID_TEXT, order_id);
+        outcome = segment_redis_find(&keys, &note);
+        if (outcome == OUTCOME_OK && note.instance[0] != '\0')
             outcome = bring_run(pending, &keys, &note, &sale, 1);
     }
-    free(products);
+    free(list.ids);
     return outcome;
 }
 

@@ -18,7 +18,6 @@
 #include "log.h"
 #include "pending.h"
 #include "reservation_sql.h"
-#include "segment_redis.h"
 #include "segment_sql.h"
 #include "stock_sql.h"
 #include "text_copy.h"
