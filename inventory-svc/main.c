@@ -2,7 +2,6 @@
  */
 #include "exercise.h"
 #include "handlers.h"
-#include "lock_metrics.h"
 #include "store_live.h"
 #include "strategies.h"
 
@@ -194,6 +193,68 @@ static int open_lab(void) {
     return err == 0 ? 0 : service_fail(EX_SOFTWARE, "the laboratory: %s", uv_strerror(err));
 }
 
+/* ---- lockkit's own counts as metrics: each of every server of locks */
+
+static const struct {
+    const char *name, *help;
+    size_t offset;
+} lock_counters[] = {
+#define COUNTER(field, text)                                                                       \
+    { "inventory_lock_" #field "_total", text, offsetof(struct lk_counters, field) }
+    COUNTER(acquired, "Locks won"),
+    COUNTER(busy, "Single attempts that found the lock held"),
+    COUNTER(timed_out, "Waits that ended without the lock"),
+    COUNTER(canceled, "Acquires cancelled"),
+    COUNTER(unknown, "Acquires without an answer"),
+    COUNTER(unavailable, "Acquires without a server"),
+    COUNTER(refused, "Acquires that the server refused"),
+    COUNTER(released, "Locks given back"),
+    COUNTER(release_lost, "Releases of a lock that was not ours any more"),
+    COUNTER(renewed, "Renewals"),
+    COUNTER(renew_failed, "Renewals that failed"),
+    COUNTER(suspected, "Leases that came close to their end"),
+    COUNTER(lost, "Leases that ended while held"),
+    COUNTER(late_grants, "Grants that came after the caller had gone"),
+    COUNTER(polls, "Attempts of waiters by the poll timer"),
+    COUNTER(wakeups, "Attempts of waiters by an event"),
+};
+
+#define LOCK_COUNTERS (sizeof lock_counters / sizeof *lock_counters)
+
+static struct lock_count {
+    struct metric metric;
+    enum lock_server server;
+    size_t offset;
+} lock_counts[LOCK_COUNTERS][LOCK_SERVER_COUNT];
+
+static double read_lock_count(void *data) {
+    const struct lock_count *count = data;
+
+    return lock_servers_count(&store.locks, count->server, count->offset);
+}
+
+/* Of each server that has a URL. */
+static void register_lock_metrics(void) {
+    static const char *const labels[] = {
+#define X(name, text) "backend=\"" text "\"",
+        LOCK_SERVERS(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < LOCK_COUNTERS; i++)
+        for (int j = 0; j < LOCK_SERVER_COUNT; j++) {
+            struct lock_count *count = &lock_counts[i][j];
+
+            *count =
+                (struct lock_count){{lock_counters[i].name, lock_counters[i].help, METRIC_COUNTER,
+                                     labels[j], .read = read_lock_count, .data = count},
+                                    (enum lock_server)j,
+                                    lock_counters[i].offset};
+            if (store.locks.urls[j] != NULL)
+                metric_register(&count->metric);
+        }
+}
+
 static double count_products(void *data) {
     (void)data;
     return product_table_count(store.products);
@@ -230,7 +291,7 @@ static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     product_table_has(store.products, (unsigned)(set.redlock[0] != '\0') << NEEDS_REDLOCK |
                                           (unsigned)(set.zookeeper[0] != '\0') << NEEDS_ZOOKEEPER |
                                           (unsigned)(set.etcd[0] != '\0') << NEEDS_ETCD);
-    lock_metrics_register(&store.locks);
+    register_lock_metrics();
     return 0;
 }
 
