@@ -6,11 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-void sale_cost_init(struct sale_cost *cost) {
-    *cost = (struct sale_cost){
-        .wait_ns = -1, .hold_ns = -1, .kept_ns = -1, .commit_ns = -1, .shard = -1};
-}
-
 static void sale_cost_add(int64_t *total, int64_t ns) {
     assert(ns >= 0); /* -1 says that there is none */
     *total = *total < 0 ? ns : *total + ns;
@@ -43,12 +38,6 @@ void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns
     sale_cost_add(&cost->wait_ns, wait_ns);
     add_trips(cost, kind, attempts);
     cost->retries += attempts > 0 ? attempts - 1 : 0;
-}
-
-void sale_cost_key(struct sale_cost *cost, int64_t wait_ns) {
-    cost->has_lock = true;
-    cost->lock = LOCK_KEY;
-    cost->wait_ns = wait_ns;
 }
 
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,

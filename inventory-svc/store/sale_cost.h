@@ -36,13 +36,12 @@ struct sale_cost {
     int shard;         /* that it was sold from, -1: nothing sold */
 };
 
-void sale_cost_init(struct sale_cost *cost);
+#define SALE_COST_INIT                                                                             \
+    { .wait_ns = -1, .hold_ns = -1, .kept_ns = -1, .commit_ns = -1, .shard = -1 }
+
 /* A lock was won, or given up, after `wait_ns` and so many attempts at the server. */
 void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns,
                     unsigned attempts);
-/* The same of a lock that is made of raw commands, which count by themselves: an attempt at it has
- * ended, `wait_ns` after the first began. */
-void sale_cost_key(struct sale_cost *cost, int64_t wait_ns);
 /* It is given back after `hold_ns`, or -1 where it was shared; released: at the server, not merely
  * left to run out, nor handed over. */
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,

@@ -1,5 +1,5 @@
-/* The store as it is in service: the stock and the ledger, transactions, locks, and a sale's time.
- * Batches, raw keys and what the laboratory is told are in files of their own.
+/* The store as it is in service: the stock and the ledger, batches, transactions, and a sale's
+ * time. Locks, raw keys and what the laboratory is told are in lock_live.c.
  *
  * A write that is not answered may still land while it is absent from the ledger, because the
  * statement may still be running. So the lock is kept from the next sale until the statement's
@@ -13,6 +13,7 @@
 #include "store_live_internal.h"
 
 #include "backoff.h"
+#include "batcher.h"
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
@@ -25,6 +26,8 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define STATEMENTS_MS    3000 /* of a sale, for all its statements together */
 #define LAST_LOOK_MS     500  /* at the ledger, beyond a sale's deadline */
@@ -33,8 +36,11 @@
 #define REDIS_MS         1000 /* of a command */
 #define PAUSE_LEAST_MS   2
 #define PAUSE_MOST_MS    32
+#define BATCH_MOST       256
+#define BATCH_LIMIT      4096 /* sales of a row that may wait */
+#define BATCH_TRIES      2
 
-int64_t live_due_ms(const struct live_sale *live) {
+static int64_t live_due_ms(const struct live_sale *live) {
     return earlier(statement_deadline_ms(), live->deadline_ms);
 }
 
@@ -76,11 +82,9 @@ static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t wh
 static enum outcome store_live_pass(struct sale *sale, enum fail_point point) {
     enum outcome outcome = OUTCOME_OK;
 
-    for (size_t i = 0; i < SPEC_FAILPOINTS; i++) {
-        enum outcome one = pass_one(sale, point, i);
-
-        outcome = one == OUTCOME_OK ? outcome : one;
-    }
+    for (size_t i = 0; i < SPEC_FAILPOINTS; i++)
+        if (pass_one(sale, point, i) != OUTCOME_OK)
+            outcome = OUTCOME_FAILED;
     return outcome;
 }
 
@@ -150,7 +154,7 @@ static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
                                 is_unknown ? ignored : sale->message);
 }
 
-struct reservation *live_begin_sold(struct live_sale *live, int shard) {
+static struct reservation *live_begin_sold(struct live_sale *live, int shard) {
     struct reservation *sold = &live->sold;
 
     *sold = (struct reservation){.shard = shard};
@@ -173,7 +177,7 @@ static enum outcome live_note_sold(struct live_sale *live) {
 }
 
 /* In a transaction nothing is sold yet. */
-enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+static enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
     if (live->is_transaction)
         return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
     if (outcome == OUTCOME_UNKNOWN)
@@ -181,17 +185,22 @@ enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t
     return outcome == OUTCOME_SOLD ? live_note_sold(live) : outcome;
 }
 
-static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
-    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
-
-    assert(live->is_transaction == (live->conn != NULL));
-    if (!live->is_transaction)
-        live->conn = pg_hold(live->store->pool, ready_ms);
+static enum outcome live_hold_conn(struct live_sale *live, int64_t deadline_ms) {
+    assert(live->conn == NULL);
+    live->conn = pg_hold(live->store->pool, deadline_ms);
     if (live->conn != NULL)
-        return stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms,
-                                       live->sale.message);
+        return OUTCOME_OK;
     (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
     return OUTCOME_BUSY;
+}
+
+static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
+    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
+    enum outcome outcome = live->is_transaction ? OUTCOME_OK : live_hold_conn(live, ready_ms);
+
+    return outcome == OUTCOME_OK ? stock_sql_prepare_write(live->store->pool, live->conn, guard,
+                                                           ready_ms, live->sale.message)
+                                 : outcome;
 }
 
 static enum outcome live_check_write(struct sale *sale, enum guard guard,
@@ -230,7 +239,7 @@ static enum outcome live_write_stock(struct sale *sale, const struct stock_row *
     return live_end_sold(live, outcome, due_ms);
 }
 
-enum outcome live_take_stock(struct sale *sale, int shard) {
+static enum outcome live_take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
     struct reservation *sold = live_begin_sold(live, shard);
     int64_t due_ms = live_due_ms(live);
@@ -279,6 +288,181 @@ enum outcome store_live_count(struct store *store, const struct product *product
                                     .in_redis = unsold,
                                     .pending = pending};
     return outcome;
+}
+
+/* ---- Batches: the sales of a row that wait are sold by one statement, in the fiber of the one
+ * that came first.
+ *
+ * It sells to all or to none. An order that the ledger has makes it refuse all of them: then one is
+ * run that first looks for each in the ledger, which costs a third of the whole. An order
+ * that the ledger gets while that runs makes it refuse all of them, too, and then each sale goes
+ * alone. One that is not answered leaves all of them unknown, and each looks itself up; so does one
+ * of which the ledger took fewer sales than the row gave units. */
+
+/* A sale in a batch, on its fiber's stack. */
+struct member {
+    struct batcher_call call; /* first: the batcher gives it back */
+    struct live_sale *live;
+    int shard;
+    int64_t asked_ns;
+    int64_t due_ms;       /* of the statement */
+    enum outcome outcome; /* OK: none of its own, as it is to go alone */
+};
+
+#define EACH_MEMBER(member, batch)                                                                 \
+    struct member *member = (void *)TAILQ_FIRST(batch);                                            \
+    member != NULL;                                                                                \
+    member = (void *)TAILQ_NEXT(&member->call, entry)
+
+/* When its statement must have ended, so that none of them outlives its sale. */
+static int64_t batch_begin_all(const struct batcher_calls *batch) {
+    int64_t now_ns = clock_now_ns(), due_ms = INT64_MAX;
+
+    for (EACH_MEMBER(member, batch)) {
+        struct live_sale *live = member->live;
+
+        (void)live_begin_sold(live, member->shard);
+        live->write_begun_ns = now_ns;
+        live->cost.wait_ns = now_ns - member->asked_ns;
+        due_ms = earlier(due_ms, live_due_ms(live));
+    }
+    for (EACH_MEMBER(member, batch))
+        member->due_ms = due_ms;
+    return due_ms;
+}
+
+static void batch_list_orders(const struct batcher_calls *batch,
+                              char ids[BATCH_MOST * UUID_TEXT + 2]) {
+    char *end = ids;
+
+    for (EACH_MEMBER(member, batch)) {
+        *end = end == ids ? '{' : ',';
+        memcpy(++end, member->live->order_id, UUID_TEXT - 1);
+        end += UUID_TEXT - 1;
+    }
+    memcpy(end, "}", 2);
+}
+
+static void end_alike(const struct batcher_calls *batch, enum outcome outcome,
+                      const char message[MESSAGE_BYTES]) {
+    for (EACH_MEMBER(member, batch)) {
+        member->outcome = outcome;
+        memcpy(member->live->sale.message, message, MESSAGE_BYTES);
+    }
+}
+
+/* It was not new: in the ledger, or in this batch already, and then it is as that one was. */
+static enum outcome of_repeat(const struct batcher_calls *batch, const struct member *repeat) {
+    for (EACH_MEMBER(member, batch)) {
+        if (member == repeat)
+            break;
+        if (strcmp(member->live->order_id, repeat->live->order_id) == 0)
+            return member->outcome == OUTCOME_SOLD ? OUTCOME_REPEATED : member->outcome;
+    }
+    return OUTCOME_REPEATED;
+}
+
+/* False: the ledger did not take as many as were sold. */
+static bool end_each(const struct batcher_calls *batch, const struct batch_sale *sale) {
+    const char *places = sale->places; /* "{1,2,5}": each is after one character */
+    char *end;
+    int64_t left = sale->available, sold_count = 0;
+    long place = 1, new_place = 0;
+
+    for (EACH_MEMBER(member, batch)) {
+        struct reservation *sold = &member->live->sold;
+
+        if (!sale->has_repeats)
+            new_place = place;
+        else if (new_place < place && places[0] != '\0' && places[0] != '}') {
+            new_place = strtol(places + 1, &end, 10);
+            places = end;
+        }
+        if (new_place != place++) {
+            member->outcome = of_repeat(batch, member);
+        } else if (left == 0) {
+            member->outcome = OUTCOME_SOLD_OUT;
+        } else {
+            sold->remaining = --left;
+            sold->unit = sale->first_unit + left;
+            member->outcome = OUTCOME_SOLD;
+            sold_count++;
+        }
+    }
+    return sold_count == sale->sold;
+}
+
+static void batch_sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
+    char order_ids[BATCH_MOST * UUID_TEXT + 2], message[MESSAGE_BYTES] = "";
+    const struct member *leader = (const void *)TAILQ_FIRST(batch);
+    struct batch_sale sale = {.product_id = leader->live->product->id,
+                              .instance = leader->live->store->instance,
+                              .shard = leader->shard,
+                              .order_ids = order_ids,
+                              .deadline_ms = batch_begin_all(batch)};
+    enum outcome outcome = OUTCOME_REPEATED;
+
+    (void)data;
+    assert(count <= BATCH_MOST);
+    batch_list_orders(batch, order_ids);
+    for (int tries = 0; tries < BATCH_TRIES && outcome == OUTCOME_REPEATED; tries++) {
+        for (EACH_MEMBER(member, batch))
+            member->live->cost.postgres++;
+        sale.has_repeats = tries > 0;
+        outcome = stock_sql_take_batch(leader->live->store->pool, &sale, message);
+        if (outcome == OUTCOME_OK && !end_each(batch, &sale)) {
+            outcome = OUTCOME_UNKNOWN;
+            text_copy(message, sizeof message, "the ledger did not take all of a batch");
+        }
+        pg_query_clear(&sale.query);
+    }
+    if (outcome != OUTCOME_OK)
+        end_alike(batch, outcome == OUTCOME_REPEATED ? OUTCOME_OK : outcome, message);
+}
+
+/* NULL without memory. */
+static struct batcher *batcher_of(struct product *product, int shard) {
+    int rows = product->spec.options.shards;
+
+    assert(shard >= 0 && shard < rows);
+    if (product->batchers == NULL) {
+        product->batchers = calloc((size_t)rows, sizeof *product->batchers);
+        for (int i = 0; i < rows && product->batchers != NULL; i++) {
+            product->batchers[i] = (struct batcher){
+                .lanes = 1, .most = BATCH_MOST, .limit = BATCH_LIMIT, .run = batch_sell_to_all};
+            batcher_init(&product->batchers[i]);
+        }
+    }
+    return product->batchers != NULL ? &product->batchers[shard] : NULL;
+}
+
+static enum outcome batch_refuse(struct member *member, const char *why) {
+    struct live_sale *live = member->live;
+
+    live->cost.wait_ns = clock_now_ns() - member->asked_ns;
+    text_copy(live->sale.message, MESSAGE_BYTES, why);
+    return OUTCOME_BUSY;
+}
+
+static enum outcome live_take_in_batch(struct sale *sale, int shard) {
+    struct live_sale *live = live_of(sale);
+    struct member member = {.live = live, .shard = shard, .asked_ns = clock_now_ns()};
+    int64_t wait_until_ms = clock_now_ms() + sale->options->wait_ms;
+    struct batcher *batcher;
+
+    assert(!live->is_transaction);
+    if (shard < 0 || shard >= sale->options->shards)
+        return OUTCOME_SOLD_OUT; /* there is no such row */
+    batcher = batcher_of(live->product, shard);
+    if (batcher == NULL)
+        return batch_refuse(&member, "out of memory");
+    if (!batcher_await(batcher, &member.call, earlier(wait_until_ms, live->deadline_ms)))
+        return batch_refuse(&member, member.call.is_late
+                                         ? "no batch took it in time"
+                                         : "too many sales of this product wait for a batch");
+    if (member.outcome == OUTCOME_OK)
+        return live_take_stock(sale, shard);
+    return live_end_sold(live, member.outcome, member.due_ms);
 }
 
 /* ---- Stock that Redis sells, and its way to the ledger */
@@ -365,13 +549,10 @@ static enum outcome live_begin(struct sale *sale, enum isolation isolation) {
     const int64_t wait_ms = live->lock_deadline_ms, usual_ms = live_due_ms(live);
     enum outcome outcome;
 
-    assert(live->conn == NULL);
     /* Sales that wait for the row keep others from a connection: it is the same wait. */
-    live->conn = pg_hold(live->store->pool, wait_ms > usual_ms ? wait_ms : usual_ms);
-    if (live->conn == NULL) {
-        (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
-        return OUTCOME_BUSY;
-    }
+    outcome = live_hold_conn(live, wait_ms > usual_ms ? wait_ms : usual_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
     live->cost.postgres++;
     outcome = transaction_sql_begin(live->store->pool, live->conn, isolation, live_due_ms(live),
                                     sale->message);
@@ -404,7 +585,9 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
 }
 
 /* The connection is free for others once the server has rolled back. */
-static void live_end(struct live_sale *live) {
+static void live_end(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+
     assert(live->is_transaction && live->conn != NULL);
     live->is_transaction = false;
     live_give_back_conn(live);
@@ -419,105 +602,21 @@ static enum outcome live_commit(struct sale *sale) {
     assert(live->is_transaction);
     live->cost.postgres++;
     outcome = transaction_sql_commit(live->store->pool, live->conn, due_ms, sale->message);
-    live_end(live);
+    live_end(sale);
     if (outcome == OUTCOME_UNKNOWN)
         live->lands_until_ms = lands_until_ms;
     return outcome == OUTCOME_OK ? live_note_sold(live) : outcome;
 }
 
-static void live_rollback(struct sale *sale) {
-    struct live_sale *live = live_of(sale);
-
-    assert(live->is_transaction);
-    live_end(live);
-}
-
-/* ---- Locks */
-
-static enum outcome live_win(struct live_sale *live) {
-    struct store_lock *lock = &live->lock;
-    enum outcome outcome = lock_acquire(lock);
-
-    live->lock_times = 1;
-    live->is_lock_unsure = false;
-    sale_cost_lock(&live->cost, lock->kind, lock->wait_ns, lock->attempts);
-    live->cost.kept_ns = lock->kept_ns;
-    return outcome;
-}
-
-/* The lock that it has already, at once and at no cost. */
-static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
-    assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
-    if (live->lock.shard != call->shard) {
-        (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
-        return OUTCOME_FAILED;
-    }
-    assert(live->lock_times > 0);
-    live->lock_times++;
-    return OUTCOME_OK;
-}
-
-static enum outcome live_lock(struct sale *sale, struct lock_call *call) {
-    struct live_sale *live = live_of(sale);
-
-    call->lock = &live->lock;
-    if (call->mode == MODE_LOOK) {
-        call->stamp = lock_stamp(live->product, call->shard);
-        return OUTCOME_OK;
-    }
-    if (live->lock.grant != NULL)
-        return live_win_again(live, call);
-    live->lock = (struct store_lock){.servers = &live->store->locks,
-                                     .product = live->product,
-                                     .sale = sale,
-                                     .kind = call->kind,
-                                     .mode = call->mode,
-                                     .shard = call->shard,
-                                     .stamp = call->stamp,
-                                     .deadline_ms = live->lock_deadline_ms,
-                                     .due_ms = live->deadline_ms};
-    return live_win(live);
-}
-
-/* How long its lock stays taken when the sale is not sure what became of its write. */
-static int64_t live_hold_ms(const struct live_sale *live) {
-    int64_t left_ms = live->lands_until_ms - clock_now_ms();
-
-    return left_ms > 0 ? left_ms : 0;
-}
-
-static void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
-    struct live_sale *live = live_of(sale);
-    /* A sale that shares a lock takes no turn of others, so that is no hold. */
-    const int64_t hold_ns = lock->mode == MODE_SHARED ? -1 : clock_now_ns() - lock->acquired_ns;
-
-    assert(lock == &live->lock && lock->grant != NULL && live->lock_times > 0);
-    live->is_lock_unsure |= outcome == OUTCOME_UNKNOWN;
-    if (--live->lock_times > 0)
-        return;
-    if (live->is_lock_unsure)
-        lock_abandon(lock, live_hold_ms(live));
-    else
-        lock_release(lock);
-    if (hold_ns >= 0)
-        lock_note_hold(lock->kind, hold_ns);
-    sale_cost_unlock(&live->cost, lock->kind, hold_ns,
-                     !live->is_lock_unsure && !lock->is_handed_over);
-}
-
 /* ---- The rest */
 
-static uint32_t dice(void) {
-    uint32_t thrown = 0;
-
-    (void)uv_random(NULL, NULL, &thrown, sizeof thrown, 0, NULL);
-    return thrown;
-}
-
 static int store_live_deal(struct sale *sale) {
-    unsigned next =
-        sale->options->deal == DEAL_EVEN ? live_of(sale)->product->next_shard++ : dice();
+    unsigned next = 0;
 
+    if (sale->options->deal == DEAL_EVEN)
+        next = live_of(sale)->product->next_shard++;
+    else
+        (void)uv_random(NULL, NULL, &next, sizeof next, 0, NULL);
     return (int)(next % (unsigned)sale->options->shards);
 }
 
@@ -537,8 +636,7 @@ static enum outcome store_live_pause_before_retry(struct sale *sale) {
     uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
-        live_note_refusals(live);
-        live_key_given_up(live);
+        live_give_up(live);
         (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }
@@ -564,7 +662,7 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .find_sale = live_find_sale,
                                          .begin = live_begin,
                                          .commit = live_commit,
-                                         .rollback = live_rollback,
+                                         .rollback = live_end,
                                          .open_data_set = live_open_data_set,
                                          .hand_out = live_hand_out,
                                          .load_row = live_load_row,
@@ -591,6 +689,6 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
         .order_id = order_id,
         .lock_deadline_ms = begun_ms + options->wait_ms,
         .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,
+        .cost = SALE_COST_INIT,
     };
-    sale_cost_init(&live->cost);
 }

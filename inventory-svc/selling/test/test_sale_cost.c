@@ -10,9 +10,8 @@ static void expect_text(const struct sale_cost *cost, const char *expected) {
 }
 
 static void test_parts_that_do_not_apply_are_left_out(void **state) {
-    struct sale_cost cost;
+    struct sale_cost cost = SALE_COST_INIT;
 
-    sale_cost_init(&cost);
     expect_text(&cost, "pg;desc=\"0\"");
     cost.postgres = 2;
     sale_cost_lock(&cost, LOCK_LOCAL, 999, 0);
@@ -29,9 +28,8 @@ static void test_parts_that_do_not_apply_are_left_out(void **state) {
 }
 
 static void test_several_locks_add_up(void **state) {
-    struct sale_cost cost;
+    struct sale_cost cost = SALE_COST_INIT;
 
-    sale_cost_init(&cost);
     sale_cost_lock(&cost, LOCK_REDIS, 1000000, 3);
     sale_cost_unlock(&cost, LOCK_REDIS, 2000000, true);
     sale_cost_lock(&cost, LOCK_REDIS, 500000, 1);

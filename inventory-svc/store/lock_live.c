@@ -1,0 +1,342 @@
+/* The live store's locks: those of locks/, and those that are made of raw commands, Redis, one command
+ * each, sent once. The laboratory, if there is one, is told the results of raw lock commands, and the
+ * failpoint that a sale is about to hit. */
+#include "store_live_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+#include "redis.h"
+#include "text_copy.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Locks of locks/ */
+
+/* The lock that it has already, at once and at no cost. */
+static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
+    assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
+    if (live->lock.shard != call->shard) {
+        (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
+        return OUTCOME_FAILED;
+    }
+    assert(live->lock_times > 0);
+    live->lock_times++;
+    return OUTCOME_OK;
+}
+
+enum outcome live_lock(struct sale *sale, struct lock_call *call) {
+    struct live_sale *live = live_of(sale);
+    struct store_lock *lock = &live->lock;
+    enum outcome outcome;
+
+    call->lock = lock;
+    if (call->mode == MODE_LOOK) {
+        call->stamp = lock_stamp(live->product, call->shard);
+        return OUTCOME_OK;
+    }
+    if (lock->grant != NULL)
+        return live_win_again(live, call);
+    *lock = (struct store_lock){.servers = &live->store->locks,
+                                .product = live->product,
+                                .sale = sale,
+                                .kind = call->kind,
+                                .mode = call->mode,
+                                .shard = call->shard,
+                                .stamp = call->stamp,
+                                .deadline_ms = live->lock_deadline_ms,
+                                .due_ms = live->deadline_ms};
+    outcome = lock_acquire(lock);
+    live->lock_times = 1;
+    live->is_lock_unsure = false;
+    sale_cost_lock(&live->cost, lock->kind, lock->wait_ns, lock->attempts);
+    live->cost.kept_ns = lock->kept_ns;
+    return outcome;
+}
+
+/* How long its lock stays taken when the sale is not sure what became of its write. */
+static int64_t live_hold_ms(const struct live_sale *live) {
+    int64_t left_ms = live->lands_until_ms - clock_now_ms();
+
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
+    struct live_sale *live = live_of(sale);
+    /* A sale that shares a lock takes no turn of others, so that is no hold. */
+    const int64_t hold_ns = lock->mode == MODE_SHARED ? -1 : clock_now_ns() - lock->acquired_ns;
+
+    assert(lock == &live->lock && lock->grant != NULL && live->lock_times > 0);
+    live->is_lock_unsure |= outcome == OUTCOME_UNKNOWN;
+    if (--live->lock_times > 0)
+        return;
+    if (live->is_lock_unsure)
+        lock_abandon(lock, live_hold_ms(live));
+    else
+        lock_release(lock);
+    if (hold_ns >= 0)
+        lock_note_hold(lock->kind, hold_ns);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns,
+                     !live->is_lock_unsure && !lock->is_handed_over);
+}
+
+/* ---- What the laboratory is told */
+
+static struct lab_event event_of(const struct live_sale *live, const char *kind, const char *name) {
+    return (struct lab_event){
+        .product_id = live->product->id, .order_id = live->order_id, .kind = kind, .name = name};
+}
+
+void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,
+                      int64_t ms) {
+    struct lab_event event = event_of(live, "failpoint", fail_points[point]);
+    char detail[48];
+
+    if (live->store->lab == NULL)
+        return;
+    text_copy(detail, sizeof detail, fail_actions[action].text);
+    if (fail_actions[action].has_duration)
+        (void)snprintf(detail, sizeof detail, "%s %" PRId64 " ms", fail_actions[action].text, ms);
+    event.detail = detail;
+    event.lasts_ms = fail_actions[action].has_duration ? ms : 0;
+    if (!lab_tell(live->store->lab, &event))
+        log_warn("a failpoint fires untold", "order=%s point=%s", live->order_id,
+                 fail_points[point]);
+}
+
+static const char *const command_names[] = {
+#define X(name, text) text,
+    KV_COMMANDS(X)
+#undef X
+};
+
+static bool live_is_refusal(const struct kv_call *call, const char *result) {
+    return call->command == KV_SET_ABSENT && strcmp(result, "no") == 0;
+}
+
+/* A lock that is taken is asked for again and again: the refusals of a sale are one row. */
+static void fold(struct live_sale *live, const struct kv_call *call, const char *key,
+                 int64_t begun_ns) {
+    if (live->refusals++ == 0)
+        live->refused_from_ns = begun_ns;
+    live->refused_ns = clock_now_ns();
+    text_copy(live->refused_key, sizeof live->refused_key, key);
+    text_copy(live->refused_token, sizeof live->refused_token, call->value);
+}
+
+static void live_note_refusals(struct live_sale *live) {
+    struct lab_event event = event_of(live, "lock", command_names[KV_SET_ABSENT]);
+    char detail[48];
+
+    if (live->refusals == 0)
+        return;
+    (void)snprintf(detail, sizeof detail, "%u times", live->refusals);
+    event.detail = live->refusals > 1 ? detail : "";
+    event.key = live->refused_key;
+    event.token = live->refused_token;
+    event.result = "no";
+    event.ago_ns = clock_now_ns() - live->refused_ns;
+    event.took_ns = live->refused_ns - live->refused_from_ns;
+    lab_note(live->store->lab, &event);
+    live->refusals = 0;
+}
+
+static void live_note_command(struct live_sale *live, const struct kv_call *call, const char *key,
+                              const char *result, int64_t begun_ns) {
+    struct lab_event event = event_of(live, "lock", command_names[call->command]);
+    const bool has_ttl = call->command == KV_SET_ABSENT || call->command == KV_EXPIRE;
+    char detail[48] = "";
+
+    if (live->store->lab == NULL)
+        return;
+    if (live_is_refusal(call, result)) {
+        fold(live, call, key, begun_ns);
+        return;
+    }
+    live_note_refusals(live);
+    if (has_ttl && call->ttl_ms > 0)
+        (void)snprintf(detail, sizeof detail, "ttl %" PRId64 " ms", call->ttl_ms);
+    event.detail = detail;
+    event.lasts_ms = has_ttl && call->is_yes ? call->ttl_ms : 0;
+    event.key = key;
+    event.token = call->command == KV_GET ? call->reply : call->value;
+    event.result = result;
+    event.took_ns = clock_now_ns() - begun_ns;
+    lab_note(live->store->lab, &event);
+}
+
+/* ---- Raw commands */
+
+#define KV_MS     1000 /* of a command */
+#define KEY_BYTES (UUID_TEXT + KV_TEXT + 8)
+
+extern const struct redis_script store_delete_if_equal;
+
+/* A command that a fiber waits for; on its stack. */
+struct kv_waiting {
+    struct redis_call redis;
+    struct kv_call *call;
+    struct fiber_event answered;
+    char key[KEY_BYTES], ttl[24];
+};
+
+/* A reply of another form than the command has is no yes. */
+static bool is_yes(enum kv_command command, const redisReply *reply) {
+    switch (reply->type) {
+    case REDIS_REPLY_STATUS:
+        return command == KV_SET_ABSENT && strcmp(reply->str, "OK") == 0;
+    case REDIS_REPLY_INTEGER:
+        return reply->integer != 0;
+    case REDIS_REPLY_STRING:
+        return command != KV_SET_ABSENT;
+    }
+    return false;
+}
+
+static void kv_live_read_reply(struct kv_call *call, const redisReply *reply) {
+    call->is_yes = is_yes(call->command, reply);
+    call->reply[0] = '\0';
+    if (call->is_yes && reply->str != NULL)
+        text_copy(call->reply, sizeof call->reply, reply->str);
+}
+
+static void kv_live_on_answered(struct redis_call *redis, const redisReply *reply) {
+    struct kv_waiting *waiting = redis->data;
+
+    if (redis->status == REDIS_IS_OK)
+        kv_live_read_reply(waiting->call, reply);
+    fiber_event_set(&waiting->answered);
+}
+
+static struct redis_call kv_live_command(const struct kv_waiting *waiting) {
+    const struct kv_call *call = waiting->call;
+    const char *key = waiting->key;
+
+    switch (call->command) {
+    case KV_SET_ABSENT:
+        return (struct redis_call){.argc = call->ttl_ms > 0 ? 6 : 4,
+                                   .argv = {"SET", key, call->value, "NX", "PX", waiting->ttl}};
+    case KV_EXPIRE:
+        return (struct redis_call){.argc = 3, .argv = {"PEXPIRE", key, waiting->ttl}};
+    case KV_GET:
+        return (struct redis_call){.argc = 2, .argv = {"GET", key}};
+    case KV_DELETE:
+        return (struct redis_call){.argc = 2, .argv = {"DEL", key}};
+    case KV_DELETE_IF_EQUAL: /* whole, as it is short, and never takes a second command */
+        return (struct redis_call){.script = &store_delete_if_equal,
+                                   .is_whole = true,
+                                   .argc = 5,
+                                   .argv = {[2] = "1", key, call->value}};
+    }
+    assert(false);
+    return (struct redis_call){.argc = 0};
+}
+
+static bool is_release(enum kv_command command) {
+    return command == KV_DELETE || command == KV_DELETE_IF_EQUAL;
+}
+
+/* Or a look at who holds what is to be given back. */
+static bool is_at_end(enum kv_command command) {
+    return is_release(command) || command == KV_GET;
+}
+
+/* However late a sale is, it may give back what it holds: a key without a TTL would stay for ever.
+ */
+static int64_t kv_live_due_ms(const struct live_sale *live, enum kv_command command) {
+    int64_t ms = clock_now_ms() + KV_MS;
+
+    return is_at_end(command) ? ms : earlier(ms, live->deadline_ms);
+}
+
+/* A key that is set and deleted is a lock, and counts as one. */
+static void kv_live_count(struct live_sale *live, const struct kv_call *call, int64_t begun_ns) {
+    int64_t now_ns = clock_now_ns();
+
+    if (call->command == KV_SET_ABSENT) {
+        if (live->key_asked_ns == 0)
+            live->key_asked_ns = begun_ns;
+        live->cost.has_lock = true;
+        live->cost.lock = LOCK_KEY;
+        live->cost.wait_ns = now_ns - live->key_asked_ns;
+        if (!call->is_yes)
+            return;
+        lock_note_wait(LOCK_KEY, now_ns - live->key_asked_ns);
+        live->key_asked_ns = 0;
+        live->key_set_ns = now_ns;
+    } else if (is_release(call->command) && live->key_set_ns != 0) {
+        lock_note_hold(LOCK_KEY, now_ns - live->key_set_ns);
+        sale_cost_unlock(&live->cost, LOCK_KEY, now_ns - live->key_set_ns, false);
+        live->key_set_ns = 0;
+    }
+}
+
+void live_give_up(struct live_sale *live) {
+    live_note_refusals(live);
+    if (live->key_asked_ns != 0)
+        lock_note_wait(LOCK_KEY, clock_now_ns() - live->key_asked_ns);
+}
+
+/* Those of a raw lock do not look at what becomes of their release. */
+static void log_release(const struct live_sale *live, const struct kv_call *call) {
+    static struct log_limit limit;
+    unsigned left_out;
+
+    if (is_release(call->command) && !call->is_yes &&
+        log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("a lock was not given back: it is gone, or another's",
+                 "order=%s product=%s left_out=%u", live->order_id, live->product->id, left_out);
+}
+
+static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waiting *waiting) {
+    static struct log_limit limit;
+    char quoted[2 * sizeof waiting->redis.message];
+    const enum redis_status status = waiting->redis.status;
+    unsigned left_out;
+
+    if (status == REDIS_IS_OK) {
+        log_release(live_of(sale), waiting->call);
+        return OUTCOME_OK;
+    }
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
+                 waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
+    if (!is_at_end(waiting->call->command)) /* what the sale said before is why */
+        (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
+                       status == REDIS_IS_UNKNOWN    ? "did not answer"
+                       : status == REDIS_IS_REJECTED ? "refused a command"
+                                                     : "cannot be reached");
+    return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
+}
+
+/* A command that Redis has not got, or refused, did nothing. */
+static const char *result_of(const struct kv_waiting *waiting) {
+    if (waiting->redis.status == REDIS_IS_UNKNOWN)
+        return "unknown";
+    return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
+}
+
+static void kv_live_ask(struct live_sale *live, struct kv_waiting *waiting) {
+    waiting->redis = kv_live_command(waiting);
+    waiting->redis.data = waiting;
+    waiting->redis.sends = &live->cost.redis;
+    waiting->redis.deadline_ms = kv_live_due_ms(live, waiting->call->command);
+    redis_call_start(live->store->kv, &waiting->redis, kv_live_on_answered);
+    fiber_event_wait(&waiting->answered);
+}
+
+enum outcome live_kv(struct sale *sale, struct kv_call *call) {
+    struct live_sale *live = live_of(sale);
+    struct kv_waiting waiting = {.call = call, .answered = FIBER_EVENT_INIT};
+    const int64_t begun_ns = clock_now_ns();
+
+    (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
+    (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
+    kv_live_ask(live, &waiting);
+    live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
+    kv_live_count(live, call, begun_ns);
+    return kv_live_outcome_of(sale, &waiting);
+}
