@@ -24,7 +24,7 @@
  *     stock:orders     hash: order -> "<row> <first unit> <units before> <instance>"
  *     stock:pending    sorted by time: orders that the ledger does not have yet
  *
- * Each change is one script of lua/. lab/redis/segments.c does the same in C; lab/model's tests
+ * Each change is one script of lua/. lab/world/segments.c does the same in C; lab/model's tests
  * compare the two. */
 #ifndef INVENTORY_PENDING_H
 #define INVENTORY_PENDING_H

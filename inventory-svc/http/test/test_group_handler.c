@@ -17,22 +17,18 @@ static void add(const char *order_id, const char *product_id, const char *rest) 
                    body[used - 1] == '[' ? "" : ",", order_id, product_id, rest);
 }
 
-static int post(struct web_call *call, const char *text) {
-    *call = (struct web_call){.method = "POST",
-                              .target = "/reservations",
-                              .headers = "Content-Type: application/json\r\n",
-                              .body = text};
-    return web_call(&web, call);
+static int post(const char *text) {
+    return call("POST", "/reservations", JSON_BODY, text);
 }
 
-static int reserve_all(struct web_call *call) {
+static int reserve_all(void) {
     strcat(body, "]}");
-    return post(call, body);
+    return post(body);
 }
 
 /* The line of an order, a new reference: NULL when it has none; and where it is, from 0. */
-static json_t *line_of(const struct web_call *call, const char *order_id, int *place) {
-    const char *at = call->text, *end;
+static json_t *line_of(const char *order_id, int *place) {
+    const char *at = reply.text, *end;
 
     for (*place = 0; (end = strchr(at, '\n')) != NULL; at = end + 1, ++*place) {
         json_t *line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
@@ -47,10 +43,9 @@ static json_t *line_of(const struct web_call *call, const char *order_id, int *p
 }
 
 /* Returns the place of the order's line, which has this status and, unless NULL, code. */
-static int expect_line(const struct web_call *call, const char *order_id, int status,
-                       const char *code) {
+static int expect_line(const char *order_id, int status, const char *code) {
     int place;
-    json_t *line = line_of(call, order_id, &place);
+    json_t *line = line_of(order_id, &place);
 
     assert_non_null(line);
     assert_int_equal(json_integer_value(json_object_get(line, "status")), status);
@@ -64,46 +59,43 @@ static int expect_line(const struct web_call *call, const char *order_id, int st
 }
 
 static void test_each_order_has_the_answer_that_it_would_have_alone(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], empty[UUID_TEXT], bad[UUID_TEXT], nobody[UUID_TEXT], order[6][UUID_TEXT];
+    char order[6][UUID_TEXT];
+    const char *id = make_product("atomic", 5);
+    const char *empty = make_product("atomic", 0);
+    const char *bad = make_product("best", 5);
+    const char *nobody = new_id();
 
-    make_product(id, "atomic", 5);
-    make_product(empty, "atomic", 0);
-    make_product(bad, "best", 5);
-    uuid_v7(nobody);
     for (int i = 0; i < 6; i++)
         uuid_v7(order[i]);
-    assert_int_equal(reserve(&e, id, order[0]), 201);
+    assert_int_equal(reserve(id, order[0]), 201);
     begin_body();
     add(order[0], id, ",\"is_repeat\":true");
     add(order[1], id, "");
     add(order[2], empty, "");
     add(order[3], bad, ",\"is_repeat\":false");
     add(order[4], nobody, "");
-    assert_int_equal(reserve_all(&e), 200);
-    (void)expect_line(&e, order[0], 200, NULL);
-    (void)expect_line(&e, order[1], 201, NULL);
-    (void)expect_line(&e, order[2], 409, "sold_out");
-    (void)expect_line(&e, order[3], 422, "bad_strategy");
-    (void)expect_line(&e, order[4], 404, "unknown_product");
+    assert_int_equal(reserve_all(), 200);
+    (void)expect_line(order[0], 200, NULL);
+    (void)expect_line(order[1], 201, NULL);
+    (void)expect_line(order[2], 409, "sold_out");
+    (void)expect_line(order[3], 422, "bad_strategy");
+    (void)expect_line(order[4], 404, "unknown_product");
     assert_int_equal(sold(id), 2);
 }
 
 static void test_a_sold_line_has_all_of_the_single_answer(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT];
     json_t *line, *alone;
     const char *key;
     json_t *value;
     int place;
+    const char *id = make_product("redis", 5);
+    const char *order = new_id();
 
-    make_product(id, "redis", 5);
-    uuid_v7(order);
     begin_body();
     add(order, id, "");
-    assert_int_equal(reserve_all(&e), 200);
-    line = line_of(&e, order, &place);
-    assert_int_equal(reserve(&e, id, order), 200);
+    assert_int_equal(reserve_all(), 200);
+    line = line_of(order, &place);
+    assert_int_equal(reserve(id, order), 200);
     alone = json_incref(web.json);
     assert_true(json_object_size(alone) > 5);
     json_object_foreach (alone, key, value)
@@ -113,51 +105,48 @@ static void test_a_sold_line_has_all_of_the_single_answer(void **state) {
 }
 
 static void test_many_orders_get_a_unit_each(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], order[MANY][UUID_TEXT];
+    char order[MANY][UUID_TEXT];
+    const char *id = make_product("atomic", MANY);
 
-    make_product(id, "atomic", MANY);
     begin_body();
     for (int i = 0; i < MANY; i++) {
         uuid_v7(order[i]);
         add(order[i], id, "");
     }
-    assert_int_equal(reserve_all(&e), 200);
+    assert_int_equal(reserve_all(), 200);
     for (int i = 0; i < MANY; i++)
-        (void)expect_line(&e, order[i], 201, NULL);
+        (void)expect_line(order[i], 201, NULL);
     assert_int_equal(sold(id), MANY);
 }
 
 static void test_a_slow_sale_is_the_last_to_be_told(void **state) {
-    static struct web_call e;
-    char slow[UUID_TEXT], fast[UUID_TEXT], order[2][UUID_TEXT];
+    char order[2][UUID_TEXT];
+    const char *slow = make_product("atomic,work=500ms", 5);
+    const char *fast = make_product("atomic", 5);
 
-    make_product(slow, "atomic,work=500ms", 5);
-    make_product(fast, "atomic", 5);
     uuid_v7(order[0]);
     uuid_v7(order[1]);
     begin_body();
     add(order[0], slow, "");
     add(order[1], fast, "");
-    assert_int_equal(reserve_all(&e), 200);
-    assert_int_equal(expect_line(&e, order[1], 201, NULL), 0);
-    assert_int_equal(expect_line(&e, order[0], 201, NULL), 1);
+    assert_int_equal(reserve_all(), 200);
+    assert_int_equal(expect_line(order[1], 201, NULL), 0);
+    assert_int_equal(expect_line(order[0], 201, NULL), 1);
 }
 
 static void test_a_dropped_reply_is_a_line_that_is_missing(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], order[3][UUID_TEXT];
+    char order[3][UUID_TEXT];
     int place, missing = 0;
+    const char *id = make_product("atomic,fail=after-write:drop-reply@1", 5);
 
-    make_product(id, "atomic,fail=after-write:drop-reply@1", 5);
     begin_body();
     for (int i = 0; i < 3; i++) {
         uuid_v7(order[i]);
         add(order[i], id, "");
     }
-    assert_int_equal(reserve_all(&e), 200);
+    assert_int_equal(reserve_all(), 200);
     for (int i = 0; i < 3; i++) {
-        json_t *line = line_of(&e, order[i], &place);
+        json_t *line = line_of(order[i], &place);
 
         missing += line == NULL;
         json_decref(line);
@@ -167,50 +156,44 @@ static void test_a_dropped_reply_is_a_line_that_is_missing(void **state) {
 }
 
 static void test_an_order_given_twice_is_sold_once(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *id = make_product("atomic", 5);
+    const char *order = new_id();
 
-    make_product(id, "atomic", 5);
-    uuid_v7(order);
     begin_body();
     add(order, id, ",\"is_repeat\":true");
     add(order, id, ",\"is_repeat\":true");
-    assert_int_equal(reserve_all(&e), 200);
+    assert_int_equal(reserve_all(), 200);
     assert_int_equal(sold(id), 1);
 }
 
 static void test_with_a_bad_entry_none_is_sold(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *id = make_product("atomic", 5);
+    const char *order = new_id();
 
-    make_product(id, "atomic", 5);
-    uuid_v7(order);
     begin_body();
     add(order, id, "");
     add("82391173", id, "");
-    expect_error(&e, reserve_all(&e), 400, "bad_request");
-    assert_non_null(strstr(e.text, "order 2 of 2"));
+    expect_error(reserve_all(), 400, "bad_request");
+    assert_non_null(strstr(reply.text, "order 2 of 2"));
     begin_body();
     add(order, id, "");
     add(order, "82391173", "");
-    expect_error(&e, reserve_all(&e), 400, "bad_request");
+    expect_error(reserve_all(), 400, "bad_request");
     assert_int_equal(sold(id), 0);
-    expect_error(&e, post(&e, "{\"orders\":[7]}"), 400, "bad_request");
-    expect_error(&e, post(&e, "{\"orders\":[]}"), 400, "bad_request");
-    expect_error(&e, post(&e, "{\"orders\":{}}"), 400, "bad_request");
-    expect_error(&e, post(&e, "{}"), 400, "bad_request");
-    expect_error(&e, post(&e, "[]"), 400, "bad_request");
+    expect_error(post("{\"orders\":[7]}"), 400, "bad_request");
+    expect_error(post("{\"orders\":[]}"), 400, "bad_request");
+    expect_error(post("{\"orders\":{}}"), 400, "bad_request");
+    expect_error(post("{}"), 400, "bad_request");
+    expect_error(post("[]"), 400, "bad_request");
 }
 
 static void test_too_many_orders_are_refused(void **state) {
-    static struct web_call e;
-    char id[UUID_TEXT];
+    const char *id = make_product("atomic", 5);
 
-    make_product(id, "atomic", 5);
     begin_body();
     for (int i = 0; i < 257; i++)
         add(id, id, "");
-    expect_error(&e, reserve_all(&e), 413, "too_large");
+    expect_error(reserve_all(), 413, "too_large");
     assert_int_equal(sold(id), 0);
 }
 

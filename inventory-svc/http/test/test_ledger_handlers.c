@@ -4,45 +4,43 @@
 #include <inttypes.h>
 
 static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
-    struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT], next[100];
+    const char *id;
+    const char *order;
+    char next[100];
 
     run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 3);
+    id = make_product("atomic", 3);
     for (int i = 0; i < 3; i++) {
-        uuid_v7(order);
-        assert_int_equal(reserve(&e, id, order), 201);
+        order = new_id();
+        assert_int_equal(reserve(id, order), 201);
     }
-    assert_int_equal(get(&e, "GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""),
-                     200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 2);
-    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 1);
-    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 0);
-    assert_string_equal(text_of(&e, "next"), next);
+    assert_int_equal(get("GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 2);
+    (void)snprintf(next, sizeof next, "%s", text_of("next"));
+    assert_int_equal(get("GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 1);
+    (void)snprintf(next, sizeof next, "%s", text_of("next"));
+    assert_int_equal(get("GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 0);
+    assert_string_equal(text_of("next"), next);
 }
 
 static size_t listed(const char *rest, const char *after) {
-    struct web_call e;
-
-    assert_int_equal(get(&e, "GET", "/reservations?", rest, after), 200);
-    return json_array_size(json_object_get(e.json, "order_ids"));
+    assert_int_equal(get("GET", "/reservations?", rest, after), 200);
+    return json_array_size(json_object_get(reply.json, "order_ids"));
 }
 
 /* A commit that was slow, or a clock that was set back. */
 static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *id;
+    const char *order;
     const int64_t now_us = clock_wall_us();
     char now[100], ahead[100];
-    struct web_call e;
 
     run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 3);
-    uuid_v7(order);
-    assert_int_equal(reserve(&e, id, order), 201);
+    id = make_product("atomic", 3);
+    order = new_id();
+    assert_int_equal(reserve(id, order), 201);
     run_sql("UPDATE reservation SET reserved_at = clock_timestamp() - interval '30 seconds'");
     (void)snprintf(now, sizeof now, "%" PRId64 ".%s", now_us - 20 * 1000000, order);
     (void)snprintf(ahead, sizeof ahead, "%" PRId64 ".%s", now_us + 3600 * INT64_C(1000000), order);
@@ -54,42 +52,36 @@ static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
     assert_int_equal(listed("older_than_ms=0&overlap_ms=60000&after=", ahead), 1);
 }
 
-static int confirm(struct web_call *exchange, const char *body) {
-    *exchange = (struct web_call){
-        .method = "POST", .target = "/reservations/confirmations", .headers = SECRET, .body = body};
-    return web_call(&web, exchange);
+static int confirm(const char *body) {
+    return call("POST", "/reservations/confirmations", SECRET, body);
 }
 
 static void test_what_is_confirmed_is_not_cancelled(void **state) {
-    struct web_call e;
-    char id[UUID_TEXT], orders[3][UUID_TEXT], body[200];
+    char orders[3][UUID_TEXT], body[200];
+    const char *id = make_product("atomic", 3);
 
-    make_product(id, "atomic", 3);
     for (int i = 0; i < 3; i++) {
         uuid_v7(orders[i]);
-        assert_int_equal(reserve(&e, id, orders[i]), 201);
+        assert_int_equal(reserve(id, orders[i]), 201);
     }
-    assert_int_equal(get(&e, "DELETE", "/reservations/", orders[0], ""), 204);
+    assert_int_equal(get("DELETE", "/reservations/", orders[0], ""), 204);
     (void)snprintf(body, sizeof body, "{\"order_ids\":[\"%s\",\"%s\"]}", orders[0], orders[1]);
-    assert_int_equal(confirm(&e, body), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
-    assert_non_null(strstr(e.text, orders[1]));
-    expect_error(&e, get(&e, "DELETE", "/reservations/", orders[1], ""), 404,
-                 "unknown_reservation");
-    assert_int_equal(get(&e, "DELETE", "/reservations/", orders[2], ""), 204);
+    assert_int_equal(confirm(body), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "reservations")), 1);
+    assert_non_null(strstr(reply.text, orders[1]));
+    expect_error(get("DELETE", "/reservations/", orders[1], ""), 404, "unknown_reservation");
+    assert_int_equal(get("DELETE", "/reservations/", orders[2], ""), 204);
     assert_int_equal(sold(id), 1);
 }
 
 /* Whoever repeats is answered with the unit, so it is not to be taken back. */
 static void test_a_repeat_confirms_the_reservation(void **state) {
-    struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *id = make_product("atomic", 3);
+    const char *order = new_id();
 
-    make_product(id, "atomic", 3);
-    uuid_v7(order);
-    assert_int_equal(reserve(&e, id, order), 201);
-    assert_int_equal(reserve(&e, id, order), 200);
-    assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 404);
+    assert_int_equal(reserve(id, order), 201);
+    assert_int_equal(reserve(id, order), 200);
+    assert_int_equal(get("DELETE", "/reservations/", order, ""), 404);
     assert_int_equal(sold(id), 1);
 }
 
@@ -101,10 +93,9 @@ static void test_what_cannot_be_confirmed_is_told(void **state) {
         "{\"order_ids\": [1]}",
         "{\"order_ids\": [\"82391173-9dbc-49b6-821b-746a11dbbe5e\", \"x\"]}",
     };
-    struct web_call e;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        expect_error(&e, confirm(&e, bad[i]), 400, "bad_request");
+        expect_error(confirm(bad[i]), 400, "bad_request");
 }
 
 /* All that takes units back or tells of all orders, with these headers. */
@@ -116,10 +107,8 @@ static void expect_refusals(const char *headers, int status, const char *code) {
     };
 
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++) {
-        struct web_call e = {.method = guarded[i][0], .target = guarded[i][1], .headers = headers};
-
-        expect_error(&e, web_call(&web, &e), status, code);
-        assert_null(strstr(e.text, "hush"));
+        expect_error(call(guarded[i][0], guarded[i][1], headers, NULL), status, code);
+        assert_null(strstr(reply.text, "hush"));
     }
 }
 
@@ -155,27 +144,24 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
         "?after=5.82391173",
         "?after=99999999999999999999.82391173-9dbc-49b6-821b-746a11dbbe5e",
     };
-    struct web_call e;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        expect_error(&e, get(&e, "GET", "/reservations", bad[i], ""), 400, "bad_request");
+        expect_error(get("GET", "/reservations", bad[i], ""), 400, "bad_request");
 }
 
 /* Redis sold it, and the ledger does not have it yet. */
 static void test_what_is_pending_can_be_cancelled_at_once(void **state) {
-    struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *id = make_product("prewarm", 3);
+    const char *order = new_id();
 
-    make_product(id, "prewarm", 3);
-    uuid_v7(order);
-    assert_int_equal(reserve(&e, id, order), 201);
-    assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 204);
+    assert_int_equal(reserve(id, order), 201);
+    assert_int_equal(get("DELETE", "/reservations/", order, ""), 204);
     assert_int_equal(sold(id), 0);
-    expect_error(&e, get(&e, "DELETE", "/reservations/", order, ""), 404, "unknown_reservation");
-    assert_int_equal(get(&e, "GET", "/products/", id, ""), 200);
-    assert_int_equal(json_integer_value(json_object_get(e.json, "available")), 2);
-    assert_int_equal(json_integer_value(json_object_get(e.json, "returned")), 1);
-    assert_int_equal(json_integer_value(json_object_get(e.json, "pending")), 0);
+    expect_error(get("DELETE", "/reservations/", order, ""), 404, "unknown_reservation");
+    assert_int_equal(get("GET", "/products/", id, ""), 200);
+    assert_int_equal(integer_of("available"), 2);
+    assert_int_equal(integer_of("returned"), 1);
+    assert_int_equal(integer_of("pending"), 0);
 }
 
 int main(void) {

@@ -7,56 +7,24 @@
 #define MANY 64
 
 static struct buyer buyers[2 * MANY];
-static struct store other; /* a second instance, at the same database */
-
 static int open_both(void **state) {
     int err = go_far(state);
 
-    other = instance.store;
-    other.instance = "inventory-other";
-    other.products = product_table_open(other.pool, other.instance, true, 100);
-    assert_non_null(other.products);
+    open_other(instance.lock_dir);
     return err;
 }
 
 static int close_both(void **state) {
-    product_table_close(other.products);
+    close_other();
     return come_back(state);
 }
 
-static void buy_at_other(void *arg) {
-    struct buyer *buyer = arg;
+/* A product whose row of stock is there, and locked. */
+static const char *hold(const char *strategy, int stock) {
+    const char *id = lay_out(strategy, stock + 1);
 
-    selling_run(&buyer->selling, &other);
-    buyer->is_done = true;
-}
-
-static void begin_at_other(struct buyer *buyer, const char *product_id) {
-    memset(buyer, 0, sizeof *buyer);
-    memcpy(buyer->product_id, product_id, UUID_TEXT);
-    uuid_v7(buyer->order_id);
-    buyer->selling.product_id = buyer->product_id;
-    buyer->selling.order_id = buyer->order_id;
-    assert_int_equal(fiber_start(buy_at_other, buyer), 0);
-}
-
-static long blocked(void) {
-    return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
-               " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
-               instance.name);
-}
-
-/* A product whose row of stock is there. */
-static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
-    struct buyer first;
-
-    make_product(id, strategy, stock + 1);
-    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-}
-
-static void hold(char id[UUID_TEXT], const char *strategy, int stock) {
-    lay_out(id, strategy, stock);
     lock_stock(id);
+    return id;
 }
 
 static void let_go(void) {
@@ -71,6 +39,13 @@ static void begin_lone(struct buyer *buyer, const char *id) {
     WAIT_FOR(&instance.loop, blocked() == before + 1);
 }
 
+/* The others are one batch. */
+static void begin_all(const char *id, int count) {
+    begin_lone(&buyers[0], id);
+    for (int i = 1; i < count; i++)
+        begin(&buyers[i], id, NULL);
+}
+
 static long unfit(const char *id, int stock) {
     return ask("SELECT count(*) FROM reservation WHERE product_id = '%s'"
                " AND (unit <> remaining + 1 OR unit NOT BETWEEN 1 AND %d)",
@@ -78,12 +53,9 @@ static long unfit(const char *id, int stock) {
 }
 
 static void test_units_go_to_who_came_first(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", 10);
 
-    hold(id, "batched", 10);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 20; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, 20);
     let_go();
     finish(buyers, 20);
     for (int i = 0; i < 20; i++) {
@@ -93,19 +65,15 @@ static void test_units_go_to_who_came_first(void **state) {
         assert_int_equal(i < 10 ? selling->sold.unit : 0, i < 10 ? 10 - i : 0);
         assert_int_equal(i < 10 ? selling->sold.remaining : 0, i < 10 ? 9 - i : 0);
     }
-    assert_int_equal(left(id), 0);
-    assert_int_equal(sold(id), 11);
+    expect_units(id, 11, 0);
     assert_int_equal(unfit(id, 10), 0);
     assert_int_equal(ask("SELECT version FROM stock WHERE product_id = '%s'", id), 11);
 }
 
 static void test_a_batch_is_one_statement(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", MANY);
 
-    hold(id, "batched", MANY);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < MANY; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, MANY);
     let_go();
     finish(buyers, MANY);
     assert_int_equal(count_outcome(buyers, MANY, OUTCOME_SOLD), MANY);
@@ -120,10 +88,9 @@ static void test_a_batch_is_one_statement(void **state) {
 
 /* A trigger of the ledger skips one of them: each looks itself up. */
 static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
-    char id[UUID_TEXT], skipped[UUID_TEXT];
+    const char *skipped = new_id();
+    const char *id = lay_out("batched", 10);
 
-    uuid_v7(skipped);
-    lay_out(id, "batched", 9);
     run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS"
             " 'BEGIN RETURN CASE WHEN NEW.order_id = ''%s'' THEN NULL ELSE NEW END; END';"
             "CREATE TRIGGER skip BEFORE INSERT ON reservation"
@@ -143,9 +110,8 @@ static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
 }
 
 static void test_two_instances_sell_from_one_row(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", 3 * MANY / 2);
 
-    hold(id, "batched", 3 * MANY / 2);
     for (int i = 0; i < MANY; i++) {
         begin(&buyers[i], id, NULL);
         begin_at_other(&buyers[MANY + i], id);
@@ -155,9 +121,7 @@ static void test_two_instances_sell_from_one_row(void **state) {
     finish(buyers, 2 * MANY);
     assert_int_equal(count_outcome(buyers, 2 * MANY, OUTCOME_SOLD), 3 * MANY / 2);
     assert_int_equal(count_outcome(buyers, 2 * MANY, OUTCOME_SOLD_OUT), MANY / 2);
-    assert_int_equal(sold(id), 3 * MANY / 2 + 1);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 0);
+    expect_units(id, 3 * MANY / 2 + 1, 0);
     assert_int_equal(unfit(id, 3 * MANY / 2), 0);
 }
 
@@ -172,10 +136,9 @@ static void sell_in_turn(struct buyer *buyer, const char *id, int i) {
  * meet. */
 static void test_batches_that_meet_lose_no_unit(void **state) {
     enum { STOCK = 1500 };
-    char id[UUID_TEXT];
     long count = 0;
+    const char *id = make_product("batched", STOCK);
 
-    make_product(id, "batched", STOCK);
     for (int i = 0; i < MANY; i++)
         sell_in_turn(&buyers[i], id, i);
     while (count < STOCK)
@@ -188,20 +151,18 @@ static void test_batches_that_meet_lose_no_unit(void **state) {
     finish(buyers, MANY);
     assert_int_equal(count_outcome(buyers, MANY, OUTCOME_SOLD_OUT), MANY);
     assert_int_equal(count, STOCK);
-    assert_int_equal(sold(id), STOCK);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 0);
+    expect_units(id, STOCK, 0);
     assert_int_equal(unfit(id, STOCK), 0);
 }
 
 /* Of a batch before, of another product, of the same batch: sold and not. */
 static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     struct buyer earlier_one, elsewhere;
-    char id[UUID_TEXT], other_id[UUID_TEXT];
+    const char *id;
+    const char *other_id = make_product("batched", 5);
 
-    make_product(other_id, "batched", 5);
     assert_int_equal(sell(&elsewhere, other_id, NULL), OUTCOME_SOLD);
-    lay_out(id, "batched", 4);
+    id = lay_out("batched", 5);
     assert_int_equal(sell(&earlier_one, id, NULL), OUTCOME_SOLD);
     lock_stock(id);
     begin_lone(&buyers[0], id);
@@ -224,19 +185,14 @@ static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     assert_int_equal(buyers[5].selling.outcome, OUTCOME_SOLD);
     assert_int_equal(buyers[6].selling.outcome, OUTCOME_SOLD_OUT);
     assert_int_equal(buyers[7].selling.outcome, OUTCOME_SOLD_OUT);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(sold(id), 5);
-    assert_int_equal(left(id), 0);
+    expect_units(id, 5, 0);
 }
 
 /* The ledger gets one of the orders while the statement waits: all are refused, and asked again. */
 static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", 10);
 
-    hold(id, "batched", 10);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 5; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, 5);
     run_sql("UPDATE stock SET available = 9 WHERE product_id = '%s'", id);
     run_sql("INSERT INTO reservation VALUES ('%s', '%s', 0, 10, 9, 'x', 0)", buyers[0].order_id,
             id);
@@ -245,41 +201,34 @@ static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
     assert_int_equal(buyers[0].selling.outcome, OUTCOME_REPEATED);
     assert_int_equal(buyers[0].selling.sold.unit, 10);
     assert_int_equal(count_outcome(buyers + 1, 4, OUTCOME_SOLD), 4);
-    assert_int_equal(left(id), 5);
-    assert_int_equal(twins(id), 0);
+    expect_units(id, ANY, 5);
 }
 
 /* One that comes in between again and again: here by a trigger, which refuses the statement. */
 static void test_a_batch_that_is_refused_twice_goes_one_by_one(void **state) {
-    char id[UUID_TEXT];
+    const char *id;
 
     run_sql("CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             " IF (SELECT count(*) FROM spoilt) > 1 THEN RAISE unique_violation; END IF;"
             " RETURN NULL; END $$");
     run_sql("CREATE TRIGGER spoil AFTER INSERT ON reservation REFERENCING NEW TABLE AS spoilt"
             " FOR EACH STATEMENT EXECUTE FUNCTION spoil()");
-    hold(id, "batched", 10);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 5; i++)
-        begin(&buyers[i], id, NULL);
+    id = hold("batched", 10);
+    begin_all(id, 5);
     let_go();
     finish(buyers, 5);
     run_sql("DROP TRIGGER spoil ON reservation");
     run_sql("DROP FUNCTION spoil");
     assert_int_equal(count_outcome(buyers, 5, OUTCOME_SOLD), 5);
     assert_non_null(strstr(buyers[2].selling.timing, "pg;desc=\"3\""));
-    assert_int_equal(left(id), 5);
-    assert_int_equal(twins(id), 0);
+    expect_units(id, ANY, 5);
 }
 
 /* Those of the batch that was under way, and no others. */
 static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", 20);
 
-    hold(id, "batched", 20);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 5; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, 5);
     fault_proxy_cut(to_postgres);
     WAIT_FOR(&instance.loop, buyers[0].is_done && blocked() == 2); /* one of them nobody awaits */
     let_go();
@@ -287,18 +236,14 @@ static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
     assert_int_equal(buyers[0].selling.outcome, OUTCOME_UNKNOWN);
     assert_int_equal(count_outcome(buyers + 1, 4, OUTCOME_SOLD), 4);
     WAIT_FOR(&instance.loop, sold(id) == 6);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 15);
+    expect_units(id, ANY, 15);
 }
 
 /* It took effect, and nobody was told: each finds itself in the ledger. */
 static void test_a_lost_reply_is_looked_up(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched", 2);
 
-    hold(id, "batched", 2);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 4; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, 4);
     let_go();
     WAIT_FOR(&instance.loop, buyers[0].is_done);
     fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
@@ -312,9 +257,8 @@ static void test_a_lost_reply_is_looked_up(void **state) {
 }
 
 static void test_a_sale_waits_no_longer_than_it_may(void **state) {
-    char id[UUID_TEXT];
+    const char *id = hold("batched,wait=0", 5);
 
-    hold(id, "batched,wait=0", 5);
     begin_lone(&buyers[0], id);
     begin(&buyers[1], id, NULL);
     let_go();
@@ -328,10 +272,10 @@ static void test_a_sale_waits_no_longer_than_it_may(void **state) {
 static void test_more_than_may_wait_are_refused(void **state) {
     enum { LIMIT = 4096 };
     struct buyer *all = calloc(LIMIT + 2, sizeof *all);
-    char id[UUID_TEXT];
+    const char *id;
 
     assert_non_null(all);
-    hold(id, "batched,wait=60s", LIMIT);
+    id = hold("batched,wait=60s", LIMIT);
     begin_lone(&all[0], id);
     for (int i = 1; i < LIMIT + 2; i++)
         begin(&all[i], id, NULL);
@@ -343,27 +287,22 @@ static void test_more_than_may_wait_are_refused(void **state) {
     finish(all, LIMIT + 1);
     assert_int_equal(count_outcome(all, LIMIT + 1, OUTCOME_SOLD), LIMIT);
     assert_int_equal(count_outcome(all, LIMIT + 1, OUTCOME_SOLD_OUT), 1);
-    assert_int_equal(sold(id), LIMIT + 1);
-    assert_int_equal(twins(id), 0);
+    expect_units(id, LIMIT + 1, ANY);
     free(all);
 }
 
 static void test_a_refused_batch_sells_nothing(void **state) {
-    char id[UUID_TEXT];
+    const char *id = lay_out("batched", 6);
 
-    lay_out(id, "batched", 5);
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
     lock_stock(id);
-    begin_lone(&buyers[0], id);
-    for (int i = 1; i < 4; i++)
-        begin(&buyers[i], id, NULL);
+    begin_all(id, 4);
     let_go();
     finish(buyers, 4);
     run_sql("ALTER TABLE reservation DROP CONSTRAINT nothing");
     assert_int_equal(count_outcome(buyers, 4, OUTCOME_FAILED), 4);
     assert_true(buyers[3].selling.message[0] != '\0');
-    assert_int_equal(left(id), 5);
-    assert_int_equal(sold(id), 1);
+    expect_units(id, 1, 5);
 }
 
 int main(void) {

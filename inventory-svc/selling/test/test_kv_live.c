@@ -7,59 +7,20 @@
 #include "redis.h"
 
 static struct own_redis own;
-static char product_id[UUID_TEXT];
+static const char *product_id;
 
-static struct redis *usual, *diverted;
 static struct fault_proxy *proxy;
 
-/* From here on the instance's raw commands go to `url`. */
-static void divert_kv(const char *url) {
-    assert_null(diverted);
-    assert_int_equal(redis_open(&diverted, &instance.loop, &(struct redis_options){.url = url}), 0);
-    instance.store.kv = diverted;
-}
-
-static void regain_kv(void) {
+static void regain(void) {
     if (proxy != NULL)
         fault_proxy_close(proxy);
-    if (diverted != NULL)
-        redis_close(diverted, on_closed, NULL);
     proxy = NULL;
-    diverted = NULL;
-    instance.store.kv = usual;
+    regain_kv();
 }
 
-/* ---- A few commands of one sale, in a fiber */
-
-struct steps {
-    struct live_sale live;
-    int64_t ago_ms;
-    void (*run)(struct sale *sale);
-    bool is_done;
-};
-
-static void run_steps(void *arg) {
-    struct steps *steps = arg;
-    char order_id[UUID_TEXT], message[MESSAGE_BYTES];
-    struct product *product;
-
-    uuid_v7(order_id);
-    assert_int_equal(product_get(instance.store.products, product_id, &product, message),
-                     OUTCOME_OK);
-    live_sale_init(&steps->live, &instance.store, product, order_id,
-                   clock_now_ms() - steps->ago_ms);
-    steps->run(&steps->live.sale);
-    product_put(product);
-    steps->is_done = true;
-}
-
-/* As a sale that was asked for so long ago: how many round trips to Redis it took. */
-static unsigned run_since(void (*run)(struct sale *sale), int64_t ago_ms) {
-    struct steps steps = {.run = run, .ago_ms = ago_ms};
-
-    assert_int_equal(fiber_start(run_steps, &steps), 0);
-    WAIT_FOR(&instance.loop, steps.is_done);
-    return steps.live.cost.redis;
+/* How many round trips to Redis the steps took, of a sale that was asked for so long ago. */
+static unsigned run_since(void (*steps)(struct sale *sale), int64_t ago_ms) {
+    return run_steps(product_id, NULL, steps, ago_ms).redis;
 }
 
 /* Of the lock's key, in milliseconds; -1: for ever, -2: it is not there. */
@@ -184,18 +145,17 @@ static const char *const rungs[] = {"redis-setnx", "redis-expire", "redis-ttl", 
 
 static void assert_nothing_is_sold(const char *why) {
     struct buyer buyers[RUNGS];
-    char ids[RUNGS][UUID_TEXT];
+    const char *ids[RUNGS];
 
     for (size_t i = 0; i < RUNGS; i++) {
-        make_product(ids[i], rungs[i], 5);
+        ids[i] = make_product(rungs[i], 5);
         begin(&buyers[i], ids[i], NULL);
     }
     finish(buyers, RUNGS);
     for (size_t i = 0; i < RUNGS; i++) {
         assert_int_equal(buyers[i].selling.outcome, OUTCOME_BUSY);
         assert_string_equal(buyers[i].selling.message, why);
-        assert_int_equal(left(ids[i]), 5);
-        assert_int_equal(sold(ids[i]), 0);
+        expect_units(ids[i], 0, 5);
     }
 }
 
@@ -234,11 +194,11 @@ static void divert_through_proxy(void) {
 
 /* The article's dead-lock without any crash: the key is set, and nobody knows that it is his. */
 static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state) {
-    struct buyer first, second;
+    struct buyer first;
     unsigned clients;
 
     divert_through_proxy();
-    make_product(product_id, "redis-ttl,ttl=2s", 5);
+    product_id = make_product("redis-ttl,ttl=2s", 5);
     fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(sell(&first, product_id, NULL), OUTCOME_BUSY);
     assert_string_equal(first.selling.message, "Redis did not answer");
@@ -247,12 +207,12 @@ static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state
     fault_proxy_cut(proxy);
     fault_proxy_set(proxy, PROXY_PASSES);
     WAIT_FOR(&instance.loop, proxy->clients > clients);
-    assert_int_equal(sell(&second, product_id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(product_id), OUTCOME_SOLD);
     assert_key(NULL);
-    make_product(product_id, "redis-setnx,wait=300ms", 5);
+    product_id = make_product("redis-setnx,wait=300ms", 5);
     own_redis_do(&own, "SET sale:{%s}:lock held", product_id);
-    assert_int_equal(sell(&second, product_id, NULL), OUTCOME_BUSY);
-    regain_kv();
+    assert_int_equal(sell_one(product_id), OUTCOME_BUSY);
+    regain();
 }
 
 /* From when a sale has read the stock, under the lock, Redis does not answer, or is not there. */
@@ -261,7 +221,7 @@ static void sell_without_release(const char *strategy, unsigned faults, bool is_
     uint64_t before;
 
     divert_through_proxy();
-    make_product(product_id, strategy, 5);
+    product_id = make_product(strategy, 5);
     assert_int_equal(sell(&buyer, product_id, NULL), OUTCOME_SOLD);
     before = pool_stats().queries;
     begin(&buyer, product_id, NULL);
@@ -270,10 +230,9 @@ static void sell_without_release(const char *strategy, unsigned faults, bool is_
     fault_proxy_set(proxy, faults);
     if (faults == PROXY_REFUSES)
         fault_proxy_cut(proxy);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(finish_one(&buyer), OUTCOME_SOLD);
     assert_int_equal(pttl() == -2, is_deleted);
-    regain_kv();
+    regain();
 }
 
 static void test_a_release_that_fails_changes_no_answer(void **state) {
@@ -306,16 +265,15 @@ static int set_up_kv(void **state) {
     (void)set_up(state);
     own_redis_start(&own);
     kv_of_instance = instance.store.kv;
-    assert_int_equal(redis_open(&usual, &instance.loop, &(struct redis_options){.url = own.url}),
-                     0);
-    instance.store.kv = usual;
-    make_product(product_id, "none", 5);
+    assert_int_equal(
+        redis_open(&instance.store.kv, &instance.loop, &(struct redis_options){.url = own.url}), 0);
+    product_id = make_product("none", 5);
     return 0;
 }
 
 static int tear_down_kv(void **state) {
-    regain_kv();
-    redis_close(usual, on_closed, NULL);
+    regain();
+    redis_close(instance.store.kv, on_closed, NULL);
     instance.store.kv = kv_of_instance;
     own_redis_stop(&own);
     return tear_down(state);

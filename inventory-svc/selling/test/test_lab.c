@@ -6,41 +6,10 @@
 
 #define EVENTS "SELECT count(*) FROM lab_event WHERE product_id = '%s' AND "
 
-/* A sale of a product, step by step. */
-static struct {
-    char product_id[UUID_TEXT], order_id[UUID_TEXT];
-    void (*steps)(struct sale *sale);
-    bool is_done;
-} stepped;
-
-static void take_steps(void *arg) {
-    struct product *product;
-    char message[MESSAGE_BYTES];
-    struct live_sale live;
-
-    (void)arg;
-    assert_int_equal(product_get(instance.store.products, stepped.product_id, &product, message),
-                     OUTCOME_OK);
-    live_sale_init(&live, &instance.store, product, stepped.order_id, clock_now_ms());
-    stepped.steps(&live.sale);
-    product_put(product);
-    stepped.is_done = true;
-}
-
-static void run_steps(const char *spec, void (*steps)(struct sale *sale)) {
-    make_product(stepped.product_id, spec, 5);
-    uuid_v7(stepped.order_id);
-    stepped.steps = steps;
-    stepped.is_done = false;
-    assert_int_equal(fiber_start(take_steps, NULL), 0);
-    WAIT_FOR(&instance.loop, stepped.is_done);
-}
-
 static void test_a_failpoint_is_told_before_it_acts(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("none,fail=before-write:error@2", 5);
 
-    make_product(id, "none,fail=before-write:error@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(ask(EVENTS "true", id), 0);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
@@ -54,21 +23,17 @@ static void test_a_failpoint_is_told_before_it_acts(void **state) {
 }
 
 static void test_a_delay_says_how_long_it_lasts(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,fail=after-lock:delay=7ms", 5);
 
-    make_product(id, "redis,fail=after-lock:delay=7ms", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
     assert_int_equal(ask(EVENTS "detail = 'delay 7 ms' AND lasts_ms = 7", id), 1);
 }
 
 static void test_a_failpoint_that_cannot_be_told_acts_all_the_same(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("none,fail=before-write:error", 5);
 
-    make_product(id, "none,fail=before-write:error", 5);
     run_sql("ALTER TABLE lab_event RENAME TO hidden");
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
+    assert_int_equal(sell_one(id), OUTCOME_FAILED);
     run_sql("ALTER TABLE hidden RENAME TO lab_event");
 }
 
@@ -100,10 +65,10 @@ static void test_each_result_of_a_raw_lock_is_a_row(void **state) {
         "name = 'DEL if own' AND token = 'two' AND result = 'no'",
         "name = 'DEL' AND result = 'yes'",
         "name = 'DEL' AND result = 'no'"};
-    const char *id = stepped.product_id;
     const long count = sizeof rows / sizeof rows[0];
+    const char *id = make_product("none", 5);
 
-    run_steps("none", use_a_lock);
+    (void)run_steps(id, NULL, use_a_lock, 0);
     WAIT_FOR(&instance.loop, ask(EVENTS "true", id) == count);
     for (long i = 0; i < count; i++)
         if (ask(EVENTS "kind = 'lock' AND took_us > 0 AND key = 'sale:{%s}:lock' AND %s AND"
@@ -126,9 +91,9 @@ static void ask_in_vain(struct sale *sale) {
 }
 
 static void test_who_gives_up_tells_how_often_it_was_refused(void **state) {
-    const char *id = stepped.product_id;
+    const char *id = make_product("none,wait=100ms", 5);
 
-    run_steps("none,wait=100ms", ask_in_vain);
+    (void)run_steps(id, NULL, ask_in_vain, 0);
     WAIT_FOR(&instance.loop, ask(EVENTS "true", id) == 2);
     assert_int_equal(ask(EVENTS "result = 'no' AND detail ~ '^[0-9]+ times$'", id), 1);
 }

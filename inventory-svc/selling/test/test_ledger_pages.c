@@ -8,10 +8,8 @@
 #define SLOW "0190b2a8-7f00-7000-8000-000000000001"
 
 static void sell_some(const char *product_id, size_t count) {
-    struct buyer buyer;
-
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(sell(&buyer, product_id, NULL), OUTCOME_SOLD);
+        assert_int_equal(sell_one(product_id), OUTCOME_SOLD);
 }
 
 /* A page of the ledger in a fiber, with the ids of the first two. */
@@ -22,7 +20,6 @@ struct page {
     char message[MESSAGE_BYTES];
     enum outcome outcome;
     int64_t overlap_ms, older_than_ms;
-    bool is_done;
 };
 
 static void read_ids(struct page *page, const struct buffer *text) {
@@ -45,23 +42,19 @@ static void run_list(void *arg) {
     if (page->outcome == OUTCOME_OK)
         read_ids(page, &text);
     buffer_free(&text);
-    page->is_done = true;
 }
 
 static void next_page(struct page *page) {
-    page->is_done = false;
-    assert_int_equal(fiber_start(run_list, page), 0);
-    WAIT_FOR(&instance.loop, page->is_done);
+    in_fiber(run_list, page);
     assert_int_equal(page->outcome, OUTCOME_OK);
 }
 
 static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"}};
     struct page young = {.place = page.place, .older_than_ms = 3600000};
-    char id[UUID_TEXT];
     size_t read = 0, all;
+    const char *id = make_product("atomic", 6);
 
-    make_product(id, "atomic", 6);
     sell_some(id, 5);
     /* All of one moment: the order id decides. */
     run_sql("UPDATE reservation SET reserved_at = '2026-01-01 00:00:00.123456+00'");
@@ -95,10 +88,10 @@ static void read_to_the_end(struct page *page) {
 static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
                         .overlap_ms = 60000};
-    char id[UUID_TEXT];
+    const char *id;
 
     run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 5);
+    id = make_product("atomic", 5);
     sell_some(id, 1);
     run_sql("BEGIN; INSERT INTO reservation SELECT '" SLOW "', product_id, 0, 2, 1, 'slow', "
             "0, reserved_at - interval '30 seconds' FROM reservation");
@@ -119,11 +112,11 @@ static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **sta
 static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
                         .overlap_ms = 60000};
-    char id[UUID_TEXT];
+    const char *id;
     size_t read = 0;
 
     run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 9);
+    id = make_product("atomic", 9);
     sell_some(id, 9);
     do {
         next_page(&page);

@@ -1,8 +1,6 @@
 /* Strategies that notice what came between: on real Postgres, another write is put there. */
 #include "instance.h"
 
-#include "reservation_sql.h"
-
 /* Strategies, and how many statements a sale has made when it has read. */
 static const struct {
     const char *name;
@@ -12,30 +10,30 @@ static const struct {
 #define ALL (sizeof all / sizeof *all)
 
 /* A sale that stands still for a moment after it has read 5. */
-static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, const char *wait,
-                      struct buyer *first) {
+static const char *read_five(struct buyer *buyer, size_t which, const char *wait,
+                             struct buyer *first) {
     char spec[100];
+    const char *id;
     uint64_t before;
 
     (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=1s@2", all[which].name,
                    wait);
-    make_product(id, spec, 6);
+    id = make_product(spec, 6);
     assert_int_equal(sell(first, id, NULL), OUTCOME_SOLD);
     before = pool_stats().queries;
     begin(buyer, id, NULL);
     WAIT_FOR(&instance.loop, pool_stats().queries == before + all[which].statements);
+    return id;
 }
 
 static void test_a_sale_that_another_overtook_begins_again(void **state) {
     for (size_t i = 0; i < ALL; i++) {
         struct buyer first, slow, quick;
-        char id[UUID_TEXT];
+        const char *id = read_five(&slow, i, "5s", &first);
 
-        read_five(&slow, id, i, "5s", &first);
         assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
         assert_false(slow.is_done);
-        finish(&slow, 1);
-        assert_int_equal(slow.selling.outcome, OUTCOME_SOLD);
+        assert_int_equal(finish_one(&slow), OUTCOME_SOLD);
         assert_int_equal(quick.selling.sold.unit, 5);
         assert_int_equal(slow.selling.sold.unit, 4);
         assert_non_null(strstr(slow.selling.timing, "retry;desc=\"1\""));
@@ -44,25 +42,13 @@ static void test_a_sale_that_another_overtook_begins_again(void **state) {
 
 static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
     for (size_t i = 0; i < ALL; i++) {
-        struct buyer first, slow, quick;
-        char id[UUID_TEXT];
+        struct buyer first, slow;
+        const char *id = read_five(&slow, i, "0ms", &first);
 
-        read_five(&slow, id, i, "0ms", &first);
-        assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
-        finish(&slow, 1);
-        assert_int_equal(slow.selling.outcome, OUTCOME_BUSY);
-        assert_int_equal(sold(id), 2);
-        assert_int_equal(left(id), 4);
+        assert_int_equal(sell_one(id), OUTCOME_SOLD);
+        assert_int_equal(finish_one(&slow), OUTCOME_BUSY);
+        expect_units(id, 2, 4);
     }
-}
-
-static void give_back(const char *order_id) {
-    struct cancel cancel = {.order_id = order_id};
-
-    assert_int_equal(fiber_start(run_cancel, &cancel), 0);
-    WAIT_FOR(&instance.loop, cancel.is_done);
-    assert_int_equal(cancel.outcome, OUTCOME_OK);
-    assert_true(cancel.was_there);
 }
 
 static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **state) {
@@ -71,13 +57,12 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         static const int64_t next[] = {4, 5, 2, 1};
         struct buyer bought[3], again;
-        char id[UUID_TEXT];
+        const char *id = make_product(specs[i], 5);
 
-        make_product(id, specs[i], 5);
         for (size_t b = 0; b < 3; b++)
             assert_int_equal(sell(&bought[b], id, NULL), OUTCOME_SOLD);
-        give_back(bought[0].order_id); /* 5, to the place of 3 */
-        give_back(bought[1].order_id); /* 4, to its own */
+        assert_true(cancel_order(bought[0].order_id)); /* 5, to the place of 3 */
+        assert_true(cancel_order(bought[1].order_id)); /* 4, to its own */
         assert_int_equal(left(id), 4);
         for (size_t n = 0; n < 4; n++) {
             assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
@@ -94,15 +79,13 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
 static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
     for (size_t i = 0; i < 2; i++) {
         struct buyer first, slow, quick;
-        char id[UUID_TEXT];
+        const char *id = read_five(&slow, i, "5s,return=count", &first);
 
-        read_five(&slow, id, i, "5s,return=count", &first);
         assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
         assert_int_equal(quick.selling.sold.unit, 5);
-        give_back(first.order_id);
+        assert_true(cancel_order(first.order_id));
         assert_false(slow.is_done);
-        finish(&slow, 1);
-        assert_int_equal(slow.selling.outcome, OUTCOME_SOLD);
+        assert_int_equal(finish_one(&slow), OUTCOME_SOLD);
         assert_int_equal(slow.selling.sold.unit, i == 0 ? 6 : 5);
         assert_int_equal(twins(id), i);
     }
@@ -114,9 +97,8 @@ static long table_fence(const char *id) {
 
 static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
     struct buyer buyers[3];
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-table,work=20ms", 5);
 
-    make_product(id, "pg-table,work=20ms", 5);
     for (size_t i = 0; i < 3; i++)
         begin(&buyers[i], id, NULL);
     finish(buyers, 3);
@@ -130,29 +112,26 @@ static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
 }
 
 static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
-    struct buyer first, holder, other;
-    char id[UUID_TEXT];
+    struct buyer first, holder;
+    const char *id = make_product("pg-table", 5);
 
-    make_product(id, "pg-table", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD); /* the locks' connection stands */
-    make_product(id, "pg-table,wait=1s", 5);
+    id = make_product("pg-table,wait=1s", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     lock_stock(id);
     begin(&holder, id, NULL);
     WAIT_FOR(&instance.loop, table_fence(id) > first.selling.sold.fence);
-    assert_int_equal(sell(&other, id, NULL), OUTCOME_BUSY);
+    assert_int_equal(sell_one(id), OUTCOME_BUSY);
     run_sql("COMMIT");
-    finish(&holder, 1);
-    assert_int_equal(holder.selling.outcome, OUTCOME_SOLD);
-    assert_int_equal(sell(&other, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(finish_one(&holder), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
 /* Another holds it, and the refused sale listens for its end. */
 static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-table", 0);
 
-    make_product(id, "pg-table", 0);
     run_sql("INSERT INTO lockkit_lock (name, fence, owner, until)"
             " VALUES ('stock:%s:0', 1, 'other', now() + interval '1 hour')",
             id);
@@ -162,17 +141,15 @@ static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
                  " pg_stat_activity WHERE application_name = '%s' AND query LIKE 'LISTEN%%'",
                  instance.name) == 1);
     run_sql("UPDATE lockkit_lock SET until = '-infinity' WHERE name = 'stock:%s:0'", id);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD_OUT);
+    assert_int_equal(finish_one(&buyer), OUTCOME_SOLD_OUT);
     assert_string_equal(buyer.selling.message, outcome_text(OUTCOME_SOLD_OUT));
 }
 
 /* Its holder died. */
 static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-table,ttl=1s,fail=before-unlock:error@1", 5);
 
-    make_product(id, "pg-table,ttl=1s,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
     assert_true(second.selling.sold.fence > first.selling.sold.fence);
@@ -182,18 +159,16 @@ static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **stat
 /* Another instance took the lock over meanwhile, and sold. */
 static void test_a_write_behind_the_next_holder_is_refused(void **state) {
     struct buyer late, next;
-    char id[UUID_TEXT];
     long fence;
+    const char *id = make_product("pg-table,fail=before-write:delay=1s@1", 5);
 
-    make_product(id, "pg-table,fail=before-write:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, (fence = table_fence(id) + 1) > 1);
     run_sql("UPDATE lockkit_lock SET fence = %ld, owner = NULL, until = '-infinity'"
             " WHERE name = 'stock:%s:0'",
             fence, id);
     run_sql("UPDATE stock SET fence = %ld, available = 4 WHERE product_id = '%s'", fence, id);
-    finish(&late, 1);
-    assert_int_equal(late.selling.outcome, OUTCOME_CONFLICT);
+    assert_int_equal(finish_one(&late), OUTCOME_CONFLICT);
     assert_int_equal(sold(id), 0);
     assert_int_equal(sell(&next, id, NULL), OUTCOME_SOLD);
     assert_true(next.selling.sold.fence > fence);
@@ -208,9 +183,8 @@ static bool release_was_refused(void) {
 /* Given back twice, it would be the next holder's. */
 static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
     struct buyer late, next;
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
 
-    make_product(id, "pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, sold(id) == 1);
     run_sql("UPDATE lockkit_lock SET owner = 'next' WHERE name = 'stock:%s:0'", id);
@@ -225,9 +199,8 @@ static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
 
 static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT];
+    const char *id = make_product("early-unlock,fail=before-commit:delay=1s@1", 5);
 
-    make_product(id, "early-unlock,fail=before-commit:delay=1s@1", 5);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop,
              ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh,"

@@ -2,9 +2,9 @@
  */
 #include "instance.h"
 
+#include "fault_proxy.h"
 #include "own_redis.h"
 #include "pending.h"
-#include "reservation_sql.h"
 
 #define BUYERS 60
 
@@ -22,74 +22,41 @@ static int drop_all(void **state) {
     return drop_schema(state);
 }
 
-/* Of the product, by the ledger. */
-static bool is_sold(const char *id, long units) {
-    return sold(id) == units;
-}
-
-/* In a fiber of the test's own. */
-struct doing {
-    void (*what)(struct doing *doing);
+struct shown {
     const char *id;
-    size_t buyers;
     struct stock_left left;
-    enum outcome outcome;
-    bool is_found, is_done;
 };
 
-static void run_doing(void *arg) {
-    struct doing *doing = arg;
-
-    doing->what(doing);
-    doing->is_done = true;
-}
-
-static void do_in_fiber(struct doing *doing) {
-    assert_int_equal(fiber_start(run_doing, doing), 0);
-    WAIT_FOR(&instance.loop, doing->is_done);
-    assert_int_equal(doing->outcome, OUTCOME_OK);
-}
-
-static void prepare_and_count(struct doing *doing) {
+static void prepare_and_count(void *arg) {
+    struct shown *shown = arg;
     char message[MESSAGE_BYTES];
     struct product *product;
 
-    doing->outcome = product_get(instance.store.products, doing->id, &product, message);
-    assert_int_equal(doing->outcome, OUTCOME_OK);
+    assert_int_equal(product_get(instance.store.products, shown->id, &product, message),
+                     OUTCOME_OK);
     selling_prepare(&instance.store, product);
-    doing->outcome = store_live_count(&instance.store, product, &doing->left, message);
+    assert_int_equal(store_live_count(&instance.store, product, &shown->left, message), OUTCOME_OK);
     product_put(product);
 }
 
 /* As GET /products/{id} does. */
 static struct stock_left show(const char *id) {
-    struct doing doing = {.what = prepare_and_count, .id = id};
+    struct shown shown = {.id = id};
 
-    do_in_fiber(&doing);
-    return doing.left;
+    in_fiber(prepare_and_count, &shown);
+    return shown.left;
 }
 
-static void cancel(struct doing *doing) {
-    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+static unsigned brought;
 
-    doing->outcome = reservation_sql_cancel(instance.store.pool, doing->id, &doing->is_found,
-                                            product_id, message);
-}
-
-/* Each order of the first `buyers`. */
-static void bring(struct doing *doing) {
+/* Each order of the first `count` buyers. */
+static void bring(void *count) {
     char message[MESSAGE_BYTES];
 
-    for (size_t i = 0; i < doing->buyers; i++) {
-        doing->outcome = pending_bring(instance.store.pending, buyers[i].order_id, message);
-        assert_int_equal(doing->outcome, OUTCOME_OK);
-    }
-}
-
-static void buy_all(const char *id, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        begin(&buyers[i], id, NULL);
-    finish(buyers, count);
+    for (size_t i = 0; i < *(const size_t *)count; i++)
+        assert_int_equal(pending_bring(instance.store.pending, buyers[i].order_id, message),
+                         OUTCOME_OK);
+    brought++;
 }
 
 static void test_a_crowd_buys_each_unit_once_and_the_ledger_follows(void **state) {
@@ -101,15 +68,13 @@ static void test_a_crowd_buys_each_unit_once_and_the_ledger_follows(void **state
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const int stock = cases[i].stock;
-        char id[UUID_TEXT];
+        const char *id = make_product(cases[i].strategy, stock);
 
-        make_product(id, cases[i].strategy, stock);
-        buy_all(id, BUYERS);
+        buy_all(buyers, id, BUYERS);
         assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), stock);
         assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD_OUT), BUYERS - stock);
-        WAIT_FOR(&instance.loop, is_sold(id, stock));
-        assert_int_equal(twins(id), 0);
-        assert_int_equal(left(id), 0);
+        WAIT_FOR(&instance.loop, sold(id) == stock);
+        expect_units(id, ANY, 0);
         WAIT_FOR(&instance.loop, own_redis_do(&own, "SISMEMBER sale:prewarmed %s", id) == 0);
         assert_int_equal(ask("SELECT count(*) FROM reservation r JOIN stock s USING (product_id, "
                              "shard) WHERE product_id = '%s' AND unit - first_unit <> remaining",
@@ -120,29 +85,25 @@ static void test_a_crowd_buys_each_unit_once_and_the_ledger_follows(void **state
 
 static void test_under_ack_ledger_the_ledger_has_it_before_the_answer(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm,ack=ledger", 20);
 
-    make_product(id, "prewarm,ack=ledger", 20);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
-    assert_int_equal(sold(id), 1);
-    assert_int_equal(left(id), 19);
+    expect_units(id, 1, 19);
     assert_int_equal(ask("SELECT unit FROM reservation WHERE product_id = '%s'", id),
                      buyer.selling.sold.unit);
 }
 
 /* Two rows at most are in Redis at a time: what was not handed out is safe from it. */
 static void test_segments_are_loaded_when_the_one_before_is_half_sold(void **state) {
-    struct buyer buyer;
     struct stock_left now;
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm", 40);
 
-    make_product(id, "prewarm", 40);
     now = show(id);
     assert_int_equal(now.available, 40);
     assert_int_equal(now.in_redis, 4);
     assert_int_equal(show(id).in_redis, 4);
     for (int sales = 1; sales <= 2; sales++)
-        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_int_equal(sell_one(id), OUTCOME_SOLD);
     now = show(id);
     assert_int_equal(now.available, 38);
     assert_int_equal(now.in_redis, 6);
@@ -154,10 +115,9 @@ static void test_a_repeat_gets_the_first_unit(void **state) {
     static const char *const all[] = {"prewarm", "prewarm,ack=ledger"};
 
     for (size_t i = 0; i < 2; i++) {
-        char id[UUID_TEXT], order[UUID_TEXT];
+        const char *id = make_product(all[i], 5);
+        const char *order = new_id();
 
-        make_product(id, all[i], 5);
-        uuid_v7(order);
         for (size_t j = 0; j < 10; j++)
             begin(&buyers[j], id, order);
         finish(buyers, 10);
@@ -172,9 +132,8 @@ static void test_a_repeat_gets_the_first_unit(void **state) {
 /* Sold out and written, Redis forgets the orders, and the ledger answers. */
 static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     struct buyer first, again;
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm", 2);
 
-    make_product(id, "prewarm", 2);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
@@ -187,17 +146,16 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
 /* Postgres has handed the row out, and Redis has not had it. */
 static void test_a_segment_whose_loading_died_is_loaded_again(void **state) {
     redisReply *token;
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm,shards=3", 30);
 
-    make_product(id, "prewarm,shards=3", 30);
     (void)show(id);
     token = redisCommand(own.admin, "HGET sale:{%s}:stock data_set", id);
     run_sql("UPDATE stock SET loaded_into = '%s' WHERE product_id = '%s' AND shard = 1", token->str,
             id);
     freeReplyObject(token);
-    buy_all(id, 40);
+    buy_all(buyers, id, 40);
     assert_int_equal(count_outcome(buyers, 40, OUTCOME_SOLD), 30);
-    WAIT_FOR(&instance.loop, is_sold(id, 30));
+    WAIT_FOR(&instance.loop, sold(id) == 30);
     assert_int_equal(twins(id), 0);
 }
 
@@ -214,15 +172,15 @@ static bool is_noted(const char *id) {
 }
 
 static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
-    char id[UUID_TEXT], order[UUID_TEXT];
+    const char *order;
+    const char *id = make_product("prewarm,shards=1", 5);
 
-    make_product(id, "prewarm,shards=1", 5);
     (void)show(id);
-    buy_all(id, 1);
-    uuid_v7(order);
+    buy_all(buyers, id, 1);
+    order = new_id();
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 3", id);
     leave_note(id, order, "0 1 4 other", 60000);
-    WAIT_FOR(&instance.loop, is_sold(id, 2));
+    WAIT_FOR(&instance.loop, sold(id) == 2);
     assert_int_equal(ask("SELECT unit FROM reservation WHERE order_id = '%s' AND instance = 'other'"
                          " AND remaining = 3",
                          order),
@@ -233,40 +191,35 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
 
 /* Nor is it in the way of the others. */
 static void test_a_note_that_is_none_sells_nothing(void **state) {
-    char id[UUID_TEXT], order[UUID_TEXT], other[UUID_TEXT];
+    const char *order;
+    const char *other;
+    const char *id = make_product("prewarm,shards=1", 5);
 
-    make_product(id, "prewarm,shards=1", 5);
     (void)show(id);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 4", id);
-    uuid_v7(order);
-    uuid_v7(other);
+    order = new_id();
+    other = new_id();
     leave_note(id, order, "0-x", 60000);
     leave_note(id, other, "0 1 5 other", 50000);
     WAIT_FOR(&instance.loop, ask("SELECT count(*) FROM reservation WHERE order_id = '%s'", other));
-    assert_int_equal(sold(id), 1);
-    assert_int_equal(left(id), 4);
+    expect_units(id, 1, 4);
 }
 
 static void test_a_unit_that_is_none_is_not_sold(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm,shards=1", 5);
 
-    make_product(id, "prewarm,shards=1", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock first -5", id);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
+    assert_int_equal(sell_one(id), OUTCOME_FAILED);
 }
 
 /* Brought, committed, killed before the note went; and meanwhile it was cancelled. */
 static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
     struct buyer buyer, again;
-    struct doing doing = {.what = cancel, .id = buyer.order_id};
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm,ack=ledger,shards=1", 5);
 
-    make_product(id, "prewarm,ack=ledger,shards=1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
-    do_in_fiber(&doing);
-    assert_true(doing.is_found);
+    assert_true(cancel_order(buyer.order_id));
     leave_note(id, buyer.order_id, "0 1 5 other", 60000);
     WAIT_FOR(&instance.loop, !is_noted(id));
     assert_int_equal(sold(id), 0);
@@ -276,59 +229,51 @@ static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
 }
 
 static void test_a_note_that_two_bring_is_one_sale(void **state) {
-    struct doing doing[4];
-    char id[UUID_TEXT];
+    const char *id = make_product("prewarm", 50);
+    size_t count = 30;
 
-    make_product(id, "prewarm", 50);
-    buy_all(id, 30);
-    for (size_t i = 0; i < 4; i++) {
-        doing[i] = (struct doing){.what = bring, .buyers = 30};
-        assert_int_equal(fiber_start(run_doing, &doing[i]), 0);
-    }
+    buy_all(buyers, id, 30);
+    brought = 0;
     for (size_t i = 0; i < 4; i++)
-        WAIT_FOR(&instance.loop, doing[i].is_done);
-    assert_int_equal(sold(id), 30);
-    assert_int_equal(left(id), 20);
+        assert_int_equal(fiber_start(bring, &count), 0);
+    WAIT_FOR(&instance.loop, brought == 4);
+    expect_units(id, 30, 20);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
 }
 
 /* Such as one whose database was made anew. */
 static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
-    struct doing doing = {.what = bring, .buyers = 1};
-    char gone[UUID_TEXT], id[UUID_TEXT], order[UUID_TEXT];
+    size_t count = 1;
+    const char *id;
+    const char *gone = new_id();
+    const char *order = new_id();
 
-    uuid_v7(gone);
-    uuid_v7(order);
     (void)own_redis_do(&own, "SADD sale:prewarmed %s", gone);
     leave_note(gone, order, "0 1 5 other", 60000);
-    make_product(id, "prewarm", 5);
-    buy_all(id, 1);
-    do_in_fiber(&doing);
+    id = make_product("prewarm", 5);
+    buy_all(buyers, id, 1);
+    in_fiber(bring, &count);
     assert_int_equal(sold(id), 1);
     (void)own_redis_do(&own, "SREM sale:prewarmed %s", gone);
 }
 
 /* Redis took a unit twice, as one that forgot its last second does. */
 static void test_a_unit_that_redis_sells_twice_is_written_once(void **state) {
-    struct buyer first, second, again;
-    char id[UUID_TEXT];
+    struct buyer second, again;
+    const char *id = make_product("prewarm,ack=ledger,shards=1", 5);
 
-    make_product(id, "prewarm,ack=ledger,shards=1", 5);
-    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 5", id);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_CONFLICT);
     assert_int_equal(sell(&again, id, second.order_id), OUTCOME_SOLD);
-    assert_int_equal(sold(id), 2);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 3);
+    expect_units(id, 2, 3);
 }
 
 static void test_a_redis_that_lost_its_data_sells_only_what_it_never_had(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
     size_t more = 0;
+    const char *id = make_product("prewarm,ack=ledger,shards=4", 40);
 
-    make_product(id, "prewarm,ack=ledger,shards=4", 40);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "FLUSHALL");
     assert_int_equal(show(id).available, 30);
@@ -336,16 +281,14 @@ static void test_a_redis_that_lost_its_data_sells_only_what_it_never_had(void **
         assert_true(buyer.selling.sold.unit > 10);
     assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD_OUT);
     assert_int_equal(more, 30);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 9);
+    expect_units(id, ANY, 9);
 }
 
 static void test_an_order_id_of_another_product_gives_its_unit_back(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT], other[UUID_TEXT];
+    const char *id = make_product("atomic", 5);
+    const char *other = make_product("prewarm,ack=ledger", 1);
 
-    make_product(id, "atomic", 5);
-    make_product(other, "prewarm,ack=ledger", 1);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&second, other, first.order_id), OUTCOME_KEY_REUSED);
     assert_int_equal(sell(&second, other, NULL), OUTCOME_SOLD);
@@ -380,12 +323,13 @@ static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void
                                            {"sharded", "prewarm"}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        char ids[2][UUID_TEXT], key[UUID_TEXT];
+        const char *key;
+        const char *ids[2];
 
-        make_product(ids[0], pairs[i][0], BUYERS);
-        make_product(ids[1], pairs[i][1], BUYERS);
+        ids[0] = make_product(pairs[i][0], BUYERS);
+        ids[1] = make_product(pairs[i][1], BUYERS);
         for (size_t j = 0; j < BUYERS; j += 2) {
-            uuid_v7(key);
+            key = new_id();
             begin(&buyers[j], ids[j / 2 % 2], key);
             begin(&buyers[j + 1], ids[1 - j / 2 % 2], key);
         }
@@ -395,6 +339,127 @@ static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void
         check_units(ids[0], BUYERS);
         check_units(ids[1], BUYERS);
     }
+}
+
+/* ---- While a server is away, or answers too late, and closing */
+
+static void test_without_redis_nothing_is_sold(void **state) {
+    struct buyer buyer;
+    const char *id = make_product("prewarm", 5);
+
+    divert_kv("redis://127.0.0.1:1");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    regain_kv();
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 1);
+}
+
+/* The first call may have taken a unit that is in Redis alone. */
+static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void **state) {
+    struct buyer buyer;
+    const char *id = make_product("prewarm", 5), *order = new_id();
+
+    divert_kv("redis://127.0.0.1:1");
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_UNKNOWN);
+    regain_kv();
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_SOLD);
+}
+
+/* Redis took the unit, and its answer is lost with the connection. */
+static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
+    struct fault_proxy *proxy = fault_proxy_open_url(&instance.loop, own.url);
+    const char *id = make_product("prewarm,shards=1", 5);
+    struct buyer buyer;
+
+    fault_proxy_listen(proxy);
+    divert_kv(proxy->url);
+    buy_all(buyers, id, 1);
+    fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
+    begin(&buyer, id, NULL);
+    WAIT_FOR(&instance.loop,
+             own_redis_do(&own, "HEXISTS sale:{%s}:stock:orders %s", id, buyer.order_id) == 1);
+    fault_proxy_cut(proxy);
+    fault_proxy_set(proxy, PROXY_PASSES);
+    assert_int_equal(finish_one(&buyer), OUTCOME_REPEATED);
+    assert_int_equal(buyer.selling.sold.unit, 4);
+    assert_int_equal(sold(id), 2);
+    regain_kv();
+    fault_proxy_close(proxy);
+}
+
+/* The ledger gets the sales from before, and Redis forgets them. */
+static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **state) {
+    struct buyer buyer;
+    const char *id = make_product("prewarm,shards=1", 50);
+
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    WAIT_FOR(&instance.loop, own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id) == 0);
+    assert_int_equal(sold(id), 1);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 0");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 49);
+}
+
+/* As a server that was started again has. */
+static void test_a_script_that_redis_lost_is_brought_again(void **state) {
+    struct buyer buyer;
+    const char *id = make_product("prewarm,shards=1", 50);
+
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    (void)own_redis_do(&own, "SCRIPT FLUSH");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_non_null(strstr(buyer.selling.timing, "retry;desc=\"1\""));
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_null(strstr(buyer.selling.timing, "retry"));
+}
+
+static void on_stopped(void *data) {
+    *(bool *)data = true;
+}
+
+static void close_pending(void) {
+    bool is_stopped = false;
+
+    pending_close(instance.store.pending, on_stopped, &is_stopped);
+    WAIT_FOR(&instance.loop, is_stopped);
+}
+
+static void open_pending(void) {
+    struct store *store = &instance.store;
+
+    store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
+}
+
+static void test_closing_writes_what_was_added(void **state) {
+    const char *id = make_product("prewarm", 50);
+
+    buy_all(buyers, id, 25);
+    close_pending();
+    assert_int_equal(sold(id), 25);
+    open_pending();
+}
+
+/* Then it stays noted, and others bring it. */
+static void test_what_postgres_does_not_take_is_brought_later(void **state) {
+    static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
+    struct store *store = &instance.store;
+    struct pg_pool *usual = store->pool;
+    const char *id = make_product("prewarm,shards=1", 5);
+
+    buy_all(buyers, id, 1);
+    close_pending();
+    assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &nowhere), 0);
+    open_pending();
+    buy_all(buyers, id, 3);
+    assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), 3);
+    close_pending();
+    pg_pool_close(store->pool, on_closed, NULL);
+    store->pool = usual;
+    assert_int_equal(sold(id), 1);
+    open_pending();
+    WAIT_FOR(&instance.loop, sold(id) == 4);
 }
 
 int main(void) {
@@ -416,6 +481,13 @@ int main(void) {
         TEST(test_a_redis_that_lost_its_data_sells_only_what_it_never_had),
         TEST(test_an_order_id_of_another_product_gives_its_unit_back),
         TEST(test_a_key_for_two_products_at_once_is_of_the_one_that_was_told),
+        TEST(test_without_redis_nothing_is_sold),
+        TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
+        TEST(test_a_taking_that_was_not_answered_is_asked_again),
+        TEST(test_a_full_redis_sells_nothing_and_forgets_what_was_brought),
+        TEST(test_a_script_that_redis_lost_is_brought_again),
+        TEST(test_closing_writes_what_was_added),
+        TEST(test_what_postgres_does_not_take_is_brought_later),
     };
 
     return cmocka_run_group_tests(tests, make_all, drop_all);

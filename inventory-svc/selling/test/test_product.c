@@ -41,9 +41,8 @@ static void get_and_put(struct getter *getter, const char *id) {
 static void test_a_product_is_read_once_for_all_who_ask(void **state) {
     struct getter getters[20];
     struct pg_pool_stats before, after;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,ttl=2s", 5);
 
-    make_product(id, "redis,ttl=2s", 5);
     pg_pool_stats(instance.store.pool, &before);
     for (size_t i = 0; i < 20; i++)
         begin_get(&getters[i], id);
@@ -64,9 +63,8 @@ static void test_a_product_is_read_once_for_all_who_ask(void **state) {
 
 static void test_an_unknown_product_is_not_remembered(void **state) {
     struct getter getters[3];
-    char id[UUID_TEXT];
+    const char *id = new_id();
 
-    uuid_v7(id);
     for (size_t i = 0; i < 3; i++)
         begin_get(&getters[i], id);
     for (size_t i = 0; i < 3; i++) {
@@ -82,11 +80,11 @@ static void test_what_was_used_longest_ago_is_forgotten(void **state) {
     struct product_table *usual = instance.store.products;
     struct getter getter;
     struct product *first;
-    char ids[4][UUID_TEXT];
+    const char *ids[4];
 
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 2);
     for (size_t i = 0; i < 4; i++)
-        make_product(ids[i], "none", 1);
+        ids[i] = make_product("none", 1);
     get_and_put(&getter, ids[0]);
     first = getter.product;
     get_and_put(&getter, ids[1]);
@@ -103,11 +101,11 @@ static void test_what_was_used_longest_ago_is_forgotten(void **state) {
 static void test_a_product_in_use_stays(void **state) {
     struct product_table *usual = instance.store.products;
     struct getter held, getter;
-    char ids[3][UUID_TEXT];
+    const char *ids[3];
 
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 1);
     for (size_t i = 0; i < 3; i++)
-        make_product(ids[i], "none", 1);
+        ids[i] = make_product("none", 1);
     begin_get(&held, ids[0]);
     wait_until_has(&held);
     get_and_put(&getter, ids[1]);
@@ -121,9 +119,8 @@ static void test_a_product_in_use_stays(void **state) {
 
 static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     struct getter getter;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,shrads=3", 1);
 
-    make_product(id, "redis,shrads=3", 1);
     for (int i = 0; i < 2; i++) {
         begin_get(&getter, id);
         wait_until_has(&getter);
@@ -138,10 +135,10 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
 
 static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void **state) {
     struct getter getter;
-    char id[UUID_TEXT];
+    const char *id;
 
     for (int has = 0; has < 2; has++) {
-        make_product(id, "zookeeper", 1);
+        id = make_product("zookeeper", 1);
         product_table_has(instance.store.products, (unsigned)has << NEEDS_ZOOKEEPER);
         begin_get(&getter, id);
         wait_until_has(&getter);
@@ -158,9 +155,8 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
 static void test_without_lab_a_failpoint_is_refused(void **state) {
     struct product_table *lab = instance.store.products;
     struct getter getter;
-    char id[UUID_TEXT];
+    const char *id = make_product("none,fail=after-read:crash", 1);
 
-    make_product(id, "none,fail=after-read:crash", 1);
     begin_get(&getter, id);
     wait_until_has(&getter);
     assert_int_equal(getter.product->spec.failpoints[0].action, FAIL_CRASH);
@@ -190,9 +186,8 @@ static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct getter getter;
-        char id[UUID_TEXT];
+        const char *id = make_product(cases[i].strategy, cases[i].stock);
 
-        make_product(id, cases[i].strategy, cases[i].stock);
         get_and_put(&getter, id);
         assert_int_equal(ask("SELECT count(*) FROM stock WHERE product_id = '%s'", id),
                          cases[i].rows);
@@ -212,9 +207,8 @@ static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {
 
 static void test_without_memory_a_product_is_refused_and_nothing_stays(void **state) {
     struct getter getter;
-    char id[UUID_TEXT];
+    const char *id = make_product("none", 1);
 
-    make_product(id, "none", 1);
     fault_memory(0, 1);
     begin_get(&getter, id);
     assert_true(fault_memory_end());

@@ -109,12 +109,10 @@ static const struct {
 
 /* The second sale waits for the release of the first. */
 static void bring_scripts_to_redis(void) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis", 2);
 
-    make_product(id, "redis", 2);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
 static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) {
@@ -122,10 +120,10 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buyer buyer;
         struct product *product;
-        char id[UUID_TEXT], message[MESSAGE_BYTES];
+        char message[MESSAGE_BYTES];
         uint64_t before;
+        const char *id = make_product(cases[i].spec, 2);
 
-        make_product(id, cases[i].spec, 2);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         before = pool_stats().queries;
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
@@ -145,10 +143,9 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
 
 static void test_a_look_at_the_ledger_counts(void **state) {
     struct buyer first, again;
-    char id[UUID_TEXT];
     uint64_t before;
+    const char *id = make_product("atomic", 1);
 
-    make_product(id, "atomic", 1);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     before = pool_stats().queries;
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
@@ -160,10 +157,9 @@ static void test_a_look_at_the_ledger_counts(void **state) {
 
 static void test_a_returned_unit_is_a_sale_like_others(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
     uint64_t before;
+    const char *id = make_product("atomic", 1);
 
-    make_product(id, "atomic", 1);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     run_sql("INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
     before = pool_stats().queries;
@@ -180,11 +176,10 @@ static double part_ms(const struct buyer *buyer, const char *name) {
 
 static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT];
-
-    make_product(id, "redis", 5); /* which connects */
+    const char *id = make_product("redis", 5); /* which connects */
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    make_product(id, "redis,wait=1s,ttl=3s,fail=before-unlock:error@1", 5);
+
+    id = make_product("redis,wait=1s,ttl=3s,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_non_null(strstr(first.selling.timing, "redis;desc=\"1\"")); /* it was not released */
     assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
@@ -197,9 +192,8 @@ static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **stat
 static void wait_and_work(const char *spec) {
     struct buyer buyers[3];
     double longest = 0;
-    char id[UUID_TEXT];
+    const char *id = make_product(spec, 5);
 
-    make_product(id, spec, 5);
     for (size_t i = 0; i < 3; i++)
         begin(&buyers[i], id, NULL);
     finish(buyers, 3);
@@ -219,9 +213,8 @@ static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
 
 static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis-setnx,wait=1s,fail=before-delete:error@1", 5);
 
-    make_product(id, "redis-setnx,wait=1s,fail=before-delete:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_true(part_ms(&first, "hold;dur=") < 0); /* it holds it still */
     assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
@@ -237,10 +230,11 @@ static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buyer buyer;
-        char id[UUID_TEXT], spec[100];
+        const char *id;
+        char spec[100];
 
         (void)snprintf(spec, sizeof spec, "%s,fail=before-write:delay=500ms@1", names[i]);
-        make_product(id, spec, 5);
+        id = make_product(spec, 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         assert_in_range(part_ms(&buyer, "commit;dur=") * 1000, 1, 499999);
         if (strstr(buyer.selling.timing, "hold") != NULL)

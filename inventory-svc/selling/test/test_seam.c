@@ -2,7 +2,7 @@
 #include "instance.h"
 #include "seam_contract.h"
 
-static char product_id[UUID_TEXT];
+static const char *product_id;
 
 /* A sale with the order and the product that it is of. */
 struct own_sale {
@@ -11,7 +11,7 @@ struct own_sale {
 };
 
 static void make(const char *spec, int stock) {
-    make_product(product_id, spec, stock);
+    product_id = make_product(spec, stock);
 }
 
 static struct sale *begin_sale(const struct sale *other) {
@@ -41,22 +41,14 @@ static void let_pass(int64_t ms) {
     fiber_sleep(&instance.loop, (uint64_t)ms);
 }
 
-static const struct seam_case *running;
-static bool is_done;
-
 static void run_case(void *arg) {
     static const struct seam_world world = {make, begin_sale, end_sale, let_pass};
 
-    (void)arg;
-    seam_contract_hold(&world, running);
-    is_done = true;
+    seam_contract_hold(&world, arg);
 }
 
 static void test_case(void **state) {
-    running = *state;
-    is_done = false;
-    assert_int_equal(fiber_start(run_case, NULL), 0);
-    WAIT_FOR(&instance.loop, is_done);
+    in_fiber(run_case, *state);
 }
 
 static int set_up_case(void **state) {

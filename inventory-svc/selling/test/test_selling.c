@@ -3,17 +3,10 @@
 #include "instance.h"
 
 #include "redis_admin.h"
-#include "reservation_sql.h"
 
 #define BUYERS 50
 
 static struct buyer buyers[BUYERS];
-
-static void buy_all(const char *product_id, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        begin(&buyers[i], product_id, NULL);
-    finish(buyers, count);
-}
 
 static const char *const guarded[] = {"atomic,work=1ms",
                                       "batched,work=1ms",
@@ -45,23 +38,19 @@ static const char *const guarded[] = {"atomic,work=1ms",
 
 static void test_guarded_strategies_sell_exactly_what_there_is(void **state) {
     for (size_t i = 0; i < GUARDED; i++) {
-        char id[UUID_TEXT];
+        const char *id = make_product(guarded[i], 20);
 
-        make_product(id, guarded[i], 20);
-        buy_all(id, BUYERS);
+        buy_all(buyers, id, BUYERS);
         assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), 20);
         assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD_OUT), 30);
-        assert_int_equal(sold(id), 20);
-        assert_int_equal(twins(id), 0);
-        assert_int_equal(left(id), 0);
+        expect_units(id, 20, 0);
     }
 }
 
 static void test_without_a_guard_one_unit_is_sold_to_several(void **state) {
-    char id[UUID_TEXT];
+    const char *id = make_product("none,work=20ms", 20);
 
-    make_product(id, "none,work=20ms", 20);
-    buy_all(id, BUYERS);
+    buy_all(buyers, id, BUYERS);
     assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), sold(id));
     assert_true(twins(id) > 0);
 }
@@ -79,14 +68,12 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
                  {"sharded-skip,shards=1", 5}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char id[UUID_TEXT];
+        const char *id = make_product(cases[i].strategy, cases[i].stock);
 
-        make_product(id, cases[i].strategy, cases[i].stock);
-        buy_all(id, 20);
+        buy_all(buyers, id, 20);
         assert_int_equal(count_outcome(buyers, 20, OUTCOME_SOLD), cases[i].stock);
         assert_int_equal(count_outcome(buyers, 20, OUTCOME_SOLD_OUT), 20 - cases[i].stock);
-        assert_int_equal(twins(id), 0);
-        assert_int_equal(left(id), 0);
+        expect_units(id, ANY, 0);
     }
 }
 
@@ -98,35 +85,30 @@ static void test_without_borrowing_units_are_stranded(void **state) {
     } cases[] = {{"sharded,shards=3,borrow=off", 1}, {"sharded,shards=3", 2}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buyer first;
-        char id[UUID_TEXT];
+        const char *id = make_product(cases[i].strategy, 6);
 
-        make_product(id, cases[i].strategy, 6);
-        assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+        assert_int_equal(sell_one(id), OUTCOME_SOLD);
         run_sql("UPDATE stock SET available = CASE shard WHEN 1 THEN 2 ELSE 0 END"
                 " WHERE product_id = '%s'",
                 id);
-        buy_all(id, 3);
+        buy_all(buyers, id, 3);
         assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), cases[i].sold);
         assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD_OUT), 3 - cases[i].sold);
     }
 }
 
 static void test_work_longer_than_the_ttl_keeps_its_lease(void **state) {
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,ttl=2s,work=2500ms,wait=20s", 5);
 
-    make_product(id, "redis,ttl=2s,work=2500ms,wait=20s", 5);
-    buy_all(id, 2);
+    buy_all(buyers, id, 2);
     assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 2);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 3);
+    expect_units(id, ANY, 3);
 }
 
 static void test_the_answer_is_the_ledger_row(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis", 5);
 
-    make_product(id, "redis", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_string_equal(buyer.selling.sold.order_id, buyer.order_id);
     assert_string_equal(buyer.selling.sold.instance, "inventory-test");
@@ -155,9 +137,8 @@ static void lose_keys(const char *product_id) {
 
 static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis", 5);
 
-    make_product(id, "redis", 5);
     for (long last = 0, times = 0; times < 3; times++) {
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         assert_true(buyer.selling.sold.fence > last);
@@ -172,10 +153,9 @@ static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) 
  * row. */
 static void test_tokens_rise_above_the_row_when_the_clock_was_set_back(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
     long ahead;
+    const char *id = make_product("redis", 5);
 
-    make_product(id, "redis", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     ahead = (long)buyer.selling.sold.fence + 3600000000;
     run_sql("UPDATE stock SET fence = %ld WHERE product_id = '%s'", ahead, id);
@@ -191,17 +171,15 @@ static void test_a_repeated_order_sells_once(void **state) {
         "redis-owner", "redis", "redis-fenced", "sharded",      "atomic"};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        char id[UUID_TEXT], order[UUID_TEXT];
+        const char *id = make_product(all[i], 5);
+        const char *order = new_id();
 
-        make_product(id, all[i], 5);
-        uuid_v7(order);
         for (size_t j = 0; j < 10; j++)
             begin(&buyers[j], id, order);
         finish(buyers, 10);
         assert_int_equal(count_outcome(buyers, 10, OUTCOME_SOLD), 1);
         assert_int_equal(count_outcome(buyers, 10, OUTCOME_REPEATED), 9);
-        assert_int_equal(sold(id), 1);
-        assert_int_equal(left(id), 4);
+        expect_units(id, 1, 4);
         for (size_t j = 0; j < 10; j++) {
             assert_int_equal(buyers[j].selling.sold.unit, buyers[0].selling.sold.unit);
             assert_string_equal(buyers[j].selling.sold.price, "9.90");
@@ -210,12 +188,11 @@ static void test_a_repeated_order_sells_once(void **state) {
 }
 
 static void test_a_repeat_after_the_sell_out_gets_the_first_answer(void **state) {
-    struct buyer first, last, again;
-    char id[UUID_TEXT];
+    struct buyer first, again;
+    const char *id = make_product("redis", 2);
 
-    make_product(id, "redis", 2);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    assert_int_equal(sell(&last, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
     assert_int_equal(again.selling.sold.remaining, first.selling.sold.remaining);
@@ -224,33 +201,22 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_answer(void **state)
 
 static void test_an_order_id_of_another_product_is_refused(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT], other[UUID_TEXT], empty[UUID_TEXT];
+    const char *id = make_product("none", 5);
+    const char *other = make_product("redis", 5);
+    const char *empty = make_product("redis", 0);
 
-    make_product(id, "none", 5);
-    make_product(other, "redis", 5);
-    make_product(empty, "redis", 0);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&second, other, first.order_id), OUTCOME_KEY_REUSED);
     assert_int_equal(left(other), 5);
     assert_int_equal(sell(&second, empty, first.order_id), OUTCOME_KEY_REUSED);
 }
 
-static bool cancel_order(const char *order_id) {
-    struct cancel cancel = {.order_id = order_id};
-
-    assert_int_equal(fiber_start(run_cancel, &cancel), 0);
-    WAIT_FOR(&instance.loop, cancel.is_done);
-    assert_int_equal(cancel.outcome, OUTCOME_OK);
-    return cancel.was_there;
-}
-
 static void test_a_unit_given_back_is_sold_again_once(void **state) {
     for (size_t i = 0; i < GUARDED; i++) {
         struct buyer back, again;
-        char id[UUID_TEXT];
+        const char *id = make_product(guarded[i], 3);
 
-        make_product(id, guarded[i], 3);
-        buy_all(id, 3);
+        buy_all(buyers, id, 3);
         back = buyers[1];
         assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
         assert_true(cancel_order(back.order_id));
@@ -260,40 +226,32 @@ static void test_a_unit_given_back_is_sold_again_once(void **state) {
         assert_int_equal(again.selling.sold.shard, back.selling.sold.shard);
         assert_int_equal(again.selling.sold.remaining, 0);
         assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
-        assert_int_equal(sold(id), 3);
-        assert_int_equal(twins(id), 0);
+        expect_units(id, 3, ANY);
     }
 }
 
 static void test_units_given_back_go_to_as_many_of_a_crowd(void **state) {
-    char id[UUID_TEXT];
     char orders[5][UUID_TEXT];
     size_t won = 0;
+    const char *id = make_product("atomic", 20);
 
-    make_product(id, "atomic", 20);
-    buy_all(id, 20);
+    buy_all(buyers, id, 20);
     for (size_t i = 0; i < 5; i++) {
         memcpy(orders[i], buyers[i].order_id, UUID_TEXT);
         assert_true(cancel_order(orders[i]));
     }
     while (won < 5) { /* who comes just behind another may find none, for a moment */
-        buy_all(id, BUYERS);
+        buy_all(buyers, id, BUYERS);
         won += count_outcome(buyers, BUYERS, OUTCOME_SOLD);
     }
     assert_int_equal(won, 5);
-    assert_int_equal(sold(id), 20);
-    assert_int_equal(twins(id), 0);
+    expect_units(id, 20, ANY);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
 }
 
 static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
-
-    uuid_v7(id);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_UNKNOWN_PRODUCT);
-    make_product(id, "redis,shrads=3", 1);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BAD_STRATEGY);
+    assert_int_equal(sell_one(new_id()), OUTCOME_UNKNOWN_PRODUCT);
+    assert_int_equal(sell_one(make_product("redis,shrads=3", 1)), OUTCOME_BAD_STRATEGY);
 }
 
 int main(void) {

@@ -2,42 +2,29 @@
  * and a failpoint strikes where it says. */
 #include "instance.h"
 
-static void wait_until_blocked(void) {
-    static const char blocked[] =
-        "SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
-        " WHERE application_name = '%s' AND wait_event_type = 'Lock'";
-
-    WAIT_FOR(&instance.loop, ask(blocked, instance.name) > 0);
-}
-
 static void cut_blocked(void) {
     (void)ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
               " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
               instance.name);
 }
 
-static void lay_out(const char *id) {
-    struct buyer nobody;
-
-    assert_int_equal(sell(&nobody, id, NULL), OUTCOME_SOLD);
-}
-
 /* A product with 4 of 5 units left, whose row of stock the test has locked until it ends its
  * transaction. */
-static void make_locked_product(char id[UUID_TEXT]) {
-    make_product(id, "atomic", 5);
-    lay_out(id);
+static const char *make_locked_product(void) {
+    const char *id = lay_out("atomic", 5);
+
     lock_stock(id);
+    return id;
 }
 
 static void test_a_refused_write_sells_nothing(void **state) {
     static const char *const all[] = {"none", "mutex", "redis", "sharded,shards=1", "atomic"};
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id;
 
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        make_product(id, all[i], 5);
+        id = make_product(all[i], 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
         assert_null(strstr(buyer.selling.message, "nothing")); /* which is for the log */
         assert_int_equal(left(id), 5);
@@ -57,14 +44,14 @@ static void test_a_server_in_trouble_is_busy_and_says_nothing_of_itself(void **s
                  {"42501", OUTCOME_FAILED}, {"XX001", OUTCOME_FAILED}, {"23514", OUTCOME_FAILED}};
     static const char *const all[] = {"none", "mutex", "redis", "atomic"};
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_sql("CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
                 " RAISE 'could not extend file base/16384' USING ERRCODE = '%s'; END $$",
                 cases[i].sqlstate);
         run_sql("CREATE TRIGGER fail BEFORE INSERT ON reservation EXECUTE FUNCTION fail()");
-        make_product(id, all[i % 4], 5);
+        id = make_product(all[i % 4], 5);
         assert_int_equal(sell(&buyer, id, NULL), cases[i].outcome);
         assert_null(strstr(buyer.selling.message, "file"));
         assert_int_equal(left(id), 5);
@@ -73,35 +60,30 @@ static void test_a_server_in_trouble_is_busy_and_says_nothing_of_itself(void **s
 }
 
 static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_locked_product();
 
-    make_locked_product(id);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY); /* after statement_timeout */
+    assert_int_equal(sell_one(id), OUTCOME_BUSY); /* after statement_timeout */
     run_sql("ROLLBACK");
     assert_int_equal(left(id), 4);
 }
 
 static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_locked_product();
 
-    make_locked_product(id);
     begin(&buyer, id, NULL);
-    wait_until_blocked();
+    WAIT_FOR(&instance.loop, blocked() > 0);
     cut_blocked();
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_UNKNOWN);
+    assert_int_equal(finish_one(&buyer), OUTCOME_UNKNOWN);
     run_sql("ROLLBACK");
     assert_int_equal(left(id), 4);
 }
 
 static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     struct buyer first, second, again;
-    char id[UUID_TEXT];
     int64_t begun_ms;
+    const char *id = make_product("redis,ttl=1200ms,fail=after-write:error@1", 5);
 
-    make_product(id, "redis,ttl=1200ms,fail=after-write:error@1", 5);
     begun_ms = clock_now_ms();
     assert_int_equal(sell(&first, id, NULL), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
@@ -115,16 +97,14 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
 /* Whoever asked may take back what is certainly new, so what was perhaps there before is not. */
 static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_locked_product();
 
-    make_locked_product(id);
     begin(&buyer, id, NULL);
-    wait_until_blocked();
+    WAIT_FOR(&instance.loop, blocked() > 0);
     run_sql("INSERT INTO reservation VALUES ('%s', '%s', 0, 4, 3, 'x', 0)", buyer.order_id, id);
     cut_blocked();
     run_sql("COMMIT");
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_REPEATED);
+    assert_int_equal(finish_one(&buyer), OUTCOME_REPEATED);
     assert_int_equal(buyer.selling.sold.unit, 4);
 }
 
@@ -134,42 +114,26 @@ static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     struct store *store = &instance.store;
     struct pg_pool *usual = store->pool;
     struct buyer first, again;
-    char id[UUID_TEXT];
+    const char *id = make_product("atomic,wait=0", 5);
 
-    make_product(id, "atomic,wait=0", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &nowhere), 0);
     begin(&again, id, first.order_id);
-    finish(&again, 1);
-    assert_int_equal(again.selling.outcome, OUTCOME_UNKNOWN);
+    assert_int_equal(finish_one(&again), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_BUSY);
     assert_null(strstr(again.selling.message, "127.0.0.1")); /* which is for the log */
     pg_pool_close(store->pool, on_closed, NULL);
     store->pool = usual;
 }
 
-static void take_late(void *arg) {
-    struct live_sale *live = arg;
-
-    assert_int_equal(store_take_stock(&live->sale, 0), OUTCOME_BUSY);
-    live->sale.shard = -1;
+static void take_late(struct sale *sale) {
+    assert_int_equal(store_take_stock(sale, 0), OUTCOME_BUSY);
 }
 
 static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
-    struct live_sale live;
-    struct buyer buyer;
-    char id[UUID_TEXT], message[MESSAGE_BYTES];
-    struct product *product;
+    const char *id = lay_out("atomic,wait=1s,work=1s", 5);
 
-    make_product(id, "atomic,wait=1s,work=1s", 5);
-    lay_out(id);
-    assert_int_equal(product_get(instance.store.products, id, &product, message), OUTCOME_OK);
-    uuid_v7(buyer.order_id);
-    live_sale_init(&live, &instance.store, product, buyer.order_id,
-                   clock_now_ms() - 1000 - 1000 - 3000);
-    assert_int_equal(fiber_start(take_late, &live), 0);
-    WAIT_FOR(&instance.loop, live.sale.shard != 0);
-    product_put(product);
+    (void)run_steps(id, NULL, take_late, 1000 + 1000 + 3000);
     assert_int_equal(left(id), 4);
 }
 
@@ -179,9 +143,8 @@ static void test_a_lock_not_won_in_time_is_busy(void **state) {
 
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct buyer holder, waiter;
-        char id[UUID_TEXT];
+        const char *id = make_product(specs[i], 5);
 
-        make_product(id, specs[i], 5);
         begin(&holder, id, NULL);
         begin(&waiter, id, NULL);
         finish(&waiter, 1);
@@ -206,25 +169,24 @@ static void test_each_failpoint_with_error_ends_the_sale(void **state) {
                  {"before-unlock:error@1", OUTCOME_SOLD, 4}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buyer buyer;
-        char id[UUID_TEXT], spec[100];
+        const char *id;
+        char spec[100];
 
         (void)snprintf(spec, sizeof spec, "redis,ttl=1s,fail=%s", cases[i].fail);
-        make_product(id, spec, 5);
-        assert_int_equal(sell(&buyer, id, NULL), cases[i].outcome);
+        id = make_product(spec, 5);
+        assert_int_equal(sell_one(id), cases[i].outcome);
         assert_int_equal(left(id), cases[i].left);
-        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* the lock came back */
+        assert_int_equal(sell_one(id), OUTCOME_SOLD); /* the lock came back */
     }
 }
 
 static void test_a_product_has_several_failpoints(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id =
+        make_product("atomic,fail=elsewhere/before-write:error,fail=after-write:drop-reply@1,"
+                     "fail=before-write:error@2",
+                     5);
 
-    make_product(id,
-                 "atomic,fail=elsewhere/before-write:error,fail=after-write:drop-reply@1,"
-                 "fail=before-write:error@2",
-                 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_true(buyer.selling.is_reply_dropped);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
@@ -234,9 +196,8 @@ static void test_a_product_has_several_failpoints(void **state) {
 
 static void test_a_dropped_reply_is_a_sale(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("atomic,fail=after-write:drop-reply@2", 5);
 
-    make_product(id, "atomic,fail=after-write:drop-reply@2", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_false(buyer.selling.is_reply_dropped);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
@@ -246,36 +207,31 @@ static void test_a_dropped_reply_is_a_sale(void **state) {
 
 /* A pause of the whole process outlives the lease: what the guard before the write is for. */
 static void test_a_pause_before_the_check_sells_nothing(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,ttl=1s,fail=after-read:pause=1100ms@1", 5);
 
-    make_product(id, "redis,ttl=1s,fail=after-read:pause=1100ms@1", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    assert_int_equal(sell_one(id), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
 /* By the TTL alone it could still write, but nothing would be left for a slow statement. The first
  * sale teaches the statement to the connection that the second will hold, so that nothing lies
  * between pause and check: no renewal either. */
 static void test_a_write_needs_a_third_of_the_lease(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("redis,ttl=1500ms,fail=after-read:pause=1100ms@2", 5);
 
-    make_product(id, "redis,ttl=1500ms,fail=after-read:pause=1100ms@2", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
+    assert_int_equal(sell_one(id), OUTCOME_BUSY);
     assert_int_equal(left(id), 4);
 }
 
 static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **state) {
     lk_client *usual;
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id;
 
     usual = lose_redis();
-    make_product(id, "redis,wait=100ms", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    id = make_product("redis,wait=100ms", 5);
+    assert_int_equal(sell_one(id), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
     regain_redis(usual);
 }
@@ -285,26 +241,21 @@ static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
 
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct buyer buyer;
-        char id[UUID_TEXT];
+        const char *id = lay_out(specs[i], 5);
 
-        make_product(id, specs[i], 5);
-        lay_out(id);
         fault_memory(0, 1);
         begin(&buyer, id, NULL);
         assert_true(fault_memory_end());
-        finish(&buyer, 1);
-        assert_int_equal(buyer.selling.outcome, OUTCOME_FAILED);
+        assert_int_equal(finish_one(&buyer), OUTCOME_FAILED);
         assert_int_equal(left(id), 4);
     }
 }
 
-static void sell_one(void *arg) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+static void sell_with_faults(void *arg) {
     enum outcome outcome;
+    const char *id = make_product(arg, 5);
 
-    make_product(id, arg, 5);
-    outcome = sell(&buyer, id, NULL);
+    outcome = sell_one(id);
     assert_true(outcome == OUTCOME_SOLD || outcome == OUTCOME_FAILED || outcome == OUTCOME_BUSY ||
                 outcome == OUTCOME_UNKNOWN);
     assert_int_equal(sold(id), outcome == OUTCOME_SOLD);
@@ -314,7 +265,7 @@ static void test_no_failed_allocation_sells_without_saying_so(void **state) {
     static char specs[][40] = {"mutex", "redis,ttl=50ms", "sharded,shards=2,ttl=50ms", "atomic"};
 
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
-        fault_each_allocation(sell_one, specs[i]);
+        fault_each_allocation(sell_with_faults, specs[i]);
 }
 
 int main(void) {

@@ -2,12 +2,6 @@
  * of the sale; and what a connection that breaks before it or in it leaves behind. */
 #include "far_instance.h"
 
-static long blocked(void) {
-    return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
-               " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
-               instance.name);
-}
-
 /* Transactions that have written and stand still. */
 static long idle(void) {
     return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
@@ -16,39 +10,29 @@ static long idle(void) {
                instance.name);
 }
 
-/* With one unit sold, so that its row is there. */
-static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
-    struct buyer first;
-
-    make_product(id, strategy, stock);
-    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-}
-
 /* Lay out, and so have the connection that is held next know all statements; then begin a sale, and
  * hold back what is answered to it after its first `answers`. */
-static void hold_replies(struct buyer *buyer, char id[UUID_TEXT], const char *strategy,
-                         unsigned answers) {
+static const char *hold_replies(struct buyer *buyer, const char *strategy, unsigned answers) {
+    const char *id = lay_out(strategy, 5);
     uint64_t before;
 
-    lay_out(id, strategy, 5);
     WAIT_FOR(&instance.loop, pool_stats().idle == 2);
     before = pool_stats().queries;
     begin(buyer, id, NULL);
     WAIT_FOR(&instance.loop, pool_stats().queries == before + answers);
     fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
+    return id;
 }
 
 static void test_a_sale_waits_for_the_row_that_another_holds(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = lay_out("pg-row", 5);
 
-    lay_out(id, "pg-row", 5);
     lock_stock(id);
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop, blocked() == 1);
     run_sql("UPDATE stock SET available = 3 WHERE product_id = '%s'; COMMIT", id);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(finish_one(&buyer), OUTCOME_SOLD);
     assert_int_equal(buyer.selling.sold.unit, 3);
 }
 
@@ -56,23 +40,20 @@ static void test_a_sale_waits_no_longer_than_it_may(void **state) {
     static const char *const specs[] = {"pg-row,wait=30ms", "pg-row,wait=0"};
 
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct buyer buyer;
-        char id[UUID_TEXT];
+        const char *id = lay_out(specs[i], 5);
 
-        lay_out(id, specs[i], 5);
         lock_stock(id);
-        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+        assert_int_equal(sell_one(id), OUTCOME_BUSY);
         run_sql("ROLLBACK");
         assert_int_equal(left(id), 4);
-        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_int_equal(sell_one(id), OUTCOME_SOLD);
     }
 }
 
 static void test_nowait_is_refused_at_once(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = lay_out("pg-nowait,wait=60s", 5);
 
-    lay_out(id, "pg-nowait,wait=60s", 5);
     lock_stock(id);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     run_sql("ROLLBACK");
@@ -83,9 +64,8 @@ static void test_nowait_is_refused_at_once(void **state) {
 /* Each holds a connection; one stays for what needs none, such as the look at the product. */
 static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(void **state) {
     struct buyer buyers[12];
-    char id[UUID_TEXT];
+    const char *id = lay_out("pg-row,work=1ms", 20);
 
-    lay_out(id, "pg-row,work=1ms", 20);
     lock_stock(id);
     for (size_t i = 0; i < 12; i++)
         begin(&buyers[i], id, NULL);
@@ -93,8 +73,7 @@ static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(
     run_sql("ROLLBACK");
     finish(buyers, 12);
     assert_int_equal(count_outcome(buyers, 12, OUTCOME_SOLD), 12);
-    assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 7);
+    expect_units(id, ANY, 7);
 }
 
 static void test_a_failure_inside_a_transaction_sells_nothing(void **state) {
@@ -103,14 +82,14 @@ static void test_a_failure_inside_a_transaction_sells_nothing(void **state) {
 
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         struct buyer buyer;
-        char id[UUID_TEXT], spec[60];
+        const char *id;
+        char spec[60];
 
         (void)snprintf(spec, sizeof spec, "pg-row,fail=%s:error@1", points[i]);
-        make_product(id, spec, 5);
+        id = make_product(spec, 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
         assert_null(strstr(buyer.selling.timing, "commit"));
-        assert_int_equal(left(id), 5);
-        assert_int_equal(sold(id), 0);
+        expect_units(id, 0, 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         assert_non_null(strstr(buyer.selling.timing, "commit"));
     }
@@ -118,9 +97,8 @@ static void test_a_failure_inside_a_transaction_sells_nothing(void **state) {
 
 static void test_a_repeat_inside_a_transaction_sells_once(void **state) {
     struct buyer first, again;
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-row", 5);
 
-    make_product(id, "pg-row", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
@@ -129,14 +107,12 @@ static void test_a_repeat_inside_a_transaction_sells_once(void **state) {
 
 static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = make_product("pg-row,fail=before-commit:delay=1s@1", 5);
 
-    make_product(id, "pg-row,fail=before-commit:delay=1s@1", 5);
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_BUSY);
+    assert_int_equal(finish_one(&buyer), OUTCOME_BUSY);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* when the server has rolled back */
     assert_int_equal(buyer.selling.sold.unit, 5);
     assert_int_equal(sold(id), 1);
@@ -148,41 +124,35 @@ static void test_a_transaction_that_the_server_ended_may_be_tried_again(void **s
                                           .name = instance.name,
                                           .settings = "-c idle_in_transaction_session_timeout=50"};
     struct pg_pool *usual = instance.store.pool;
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id;
 
     assert_int_equal(pg_pool_open(&instance.store.pool, &instance.loop, &hasty), 0);
-    make_product(id, "pg-row,fail=before-commit:pause=1s@1", 5);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    id = make_product("pg-row,fail=before-commit:pause=1s@1", 5);
+    assert_int_equal(sell_one(id), OUTCOME_BUSY);
     pg_pool_close(instance.store.pool, on_closed, NULL);
     instance.store.pool = usual;
-    assert_int_equal(left(id), 5);
-    assert_int_equal(sold(id), 0);
+    expect_units(id, 0, 5);
 }
 
 static void test_a_write_that_is_not_answered_in_a_transaction_sells_nothing(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = hold_replies(&buyer, "pg-row,fail=after-read:delay=1s@2", 2);
 
-    hold_replies(&buyer, id, "pg-row,fail=after-read:delay=1s@2", 2);
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
     fault_proxy_set(to_postgres, PROXY_PASSES);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_BUSY);
+    assert_int_equal(finish_one(&buyer), OUTCOME_BUSY);
     assert_int_equal(sold(id), 1);
 }
 
 static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT];
+    const char *id = hold_replies(&buyer, "pg-row,fail=before-commit:delay=1s@2", 3);
 
-    hold_replies(&buyer, id, "pg-row,fail=before-commit:delay=1s@2", 3);
     WAIT_FOR(&instance.loop, sold(id) == 2);
     fault_proxy_cut(to_postgres);
     fault_proxy_set(to_postgres, PROXY_PASSES);
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_REPEATED);
+    assert_int_equal(finish_one(&buyer), OUTCOME_REPEATED);
     assert_int_equal(buyer.selling.sold.unit, 4);
     assert_int_equal(left(id), 3);
 }
@@ -190,9 +160,8 @@ static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
 /* Its commit waits in the server for what the test has locked; who comes next waits for the row. */
 static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state) {
     struct buyer first, second;
-    char id[UUID_TEXT];
+    const char *id = lay_out("pg-row", 5);
 
-    lay_out(id, "pg-row", 5);
     run_sql("CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             " PERFORM pg_advisory_xact_lock(77); RETURN NULL; END $$;"
             " CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON reservation"
@@ -202,16 +171,13 @@ static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state)
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop, blocked() == 1);
     fault_proxy_cut(to_postgres);
-    finish(&first, 1);
-    assert_int_equal(first.selling.outcome, OUTCOME_UNKNOWN);
+    assert_int_equal(finish_one(&first), OUTCOME_UNKNOWN);
     begin(&second, id, NULL);
     WAIT_FOR(&instance.loop, second.is_done || blocked() == 2);
     run_sql("COMMIT");
-    finish(&second, 1);
-    assert_int_equal(second.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(finish_one(&second), OUTCOME_SOLD);
     assert_int_equal(second.selling.sold.unit, 3);
-    assert_int_equal(sold(id), 3);
-    assert_int_equal(twins(id), 0);
+    expect_units(id, 3, ANY);
     run_sql("DROP TRIGGER linger ON reservation");
 }
 

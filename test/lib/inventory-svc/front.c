@@ -4,44 +4,48 @@
 #include "handlers.h"
 
 struct web web;
+struct web_call reply;
 
-int get(struct web_call *call, const char *method, const char *path, const char *id,
-        const char *rest) {
+int call(const char *method, const char *target, const char *headers, const char *body) {
+    reply = (struct web_call){.method = method, .target = target, .headers = headers, .body = body};
+    return web_call(&web, &reply);
+}
+
+int get(const char *method, const char *path, const char *id, const char *rest) {
     char target[200];
 
     (void)snprintf(target, sizeof target, "%s%s%s", path, id, rest);
-    *call = (struct web_call){.method = method, .target = target, .headers = SECRET};
-    return web_call(&web, call);
+    return call(method, target, SECRET, NULL);
 }
 
-int reserve_body(struct web_call *call, const char *product_id, const char *body) {
+int reserve_body(const char *product_id, const char *body) {
     char target[100];
 
     (void)snprintf(target, sizeof target, "/products/%s/reservations", product_id);
-    *call = (struct web_call){.method = "POST",
-                              .target = target,
-                              .headers = "Content-Type: application/json\r\n",
-                              .body = body};
-    return web_call(&web, call);
+    return call("POST", target, JSON_BODY, body);
 }
 
-int reserve(struct web_call *call, const char *product_id, const char *order_id) {
+int reserve(const char *product_id, const char *order_id) {
     char body[100];
 
     (void)snprintf(body, sizeof body, "{\"order_id\": \"%s\"}", order_id);
-    return reserve_body(call, product_id, body);
+    return reserve_body(product_id, body);
 }
 
-const char *text_of(const struct web_call *call, const char *key) {
-    const char *text = json_string_value(json_object_get(call->json, key));
+const char *text_of(const char *key) {
+    const char *text = json_string_value(json_object_get(reply.json, key));
 
     return text != NULL ? text : "";
 }
 
-void expect_error(struct web_call *exchange, int got, int status, const char *code) {
+int64_t integer_of(const char *key) {
+    return json_integer_value(json_object_get(reply.json, key));
+}
+
+void expect_error(int got, int status, const char *code) {
     assert_int_equal(got, status);
-    assert_string_equal(text_of(exchange, "error"), code);
-    assert_true(strlen(text_of(exchange, "message")) > 0);
+    assert_string_equal(text_of("error"), code);
+    assert_true(strlen(text_of("message")) > 0);
 }
 
 int set_up_web(void **state) {

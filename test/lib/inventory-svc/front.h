@@ -5,21 +5,26 @@
 #include "instance.h"
 #include "web.h"
 
-#define SECRET "Authorization: Bearer hush\r\n" /* the instance's */
+#define SECRET    "Authorization: Bearer hush\r\n" /* the instance's */
+#define JSON_BODY "Content-Type: application/json\r\n"
 
 extern struct web web;
+extern struct web_call reply; /* the last one */
 
 int set_up_web(void **state);
 int tear_down_web(void **state);
 
-/* `method` on the target that the three pieces make, with the secret: the status. */
-int get(struct web_call *call, const char *method, const char *path, const char *id,
-        const char *rest);
-int reserve_body(struct web_call *call, const char *product_id, const char *body);
-int reserve(struct web_call *call, const char *product_id, const char *order_id);
+/* Each returns the status. */
+int call(const char *method, const char *target, const char *headers, const char *body);
+/* `method` on the target that the three pieces make, with the secret. */
+int get(const char *method, const char *path, const char *id, const char *rest);
+int reserve_body(const char *product_id, const char *body);
+int reserve(const char *product_id, const char *order_id);
+
 /* A member of the reply, "" when there is no such text. */
-const char *text_of(const struct web_call *call, const char *key);
+const char *text_of(const char *key);
+int64_t integer_of(const char *key);
 /* The status that came is the one, and the reply gives this code and a reason. */
-void expect_error(struct web_call *exchange, int got, int status, const char *code);
+void expect_error(int got, int status, const char *code);
 
 #endif

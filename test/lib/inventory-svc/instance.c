@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #define PATIENCE_S 120
+#define IDS        512
 
 struct instance instance;
+static struct store other;
 
 int make_schema(void **state) {
     if (getenv("TEST_REDIS") == NULL)
@@ -125,9 +127,44 @@ void regain_redis(lk_client *usual) {
     *client = usual;
 }
 
-void make_product(char id[UUID_TEXT], const char *strategy, int stock) {
+static struct redis *usual_kv;
+
+void divert_kv(const char *url) {
+    assert_null(usual_kv);
+    usual_kv = instance.store.kv;
+    assert_int_equal(
+        redis_open(&instance.store.kv, &instance.loop, &(struct redis_options){.url = url}), 0);
+}
+
+void regain_kv(void) {
+    if (usual_kv == NULL)
+        return;
+    redis_close(instance.store.kv, on_closed, NULL);
+    instance.store.kv = usual_kv;
+    usual_kv = NULL;
+}
+
+const char *new_id(void) {
+    static char ids[IDS][UUID_TEXT];
+    static unsigned next;
+    char *id = ids[next++ % IDS];
+
     uuid_v7(id);
+    return id;
+}
+
+const char *make_product(const char *strategy, int stock) {
+    const char *id = new_id();
+
     run_sql("INSERT INTO product VALUES ('%s', 'bamboo', 9.90, %d, '%s')", id, stock, strategy);
+    return id;
+}
+
+const char *lay_out(const char *strategy, int stock) {
+    const char *id = make_product(strategy, stock);
+
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
+    return id;
 }
 
 void lock_stock(const char *id) {
@@ -135,15 +172,74 @@ void lock_stock(const char *id) {
     (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
 }
 
+long blocked(void) {
+    return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
+               " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
+               instance.name);
+}
+
+struct in_fiber {
+    fiber_fn run;
+    void *arg;
+    bool is_done;
+};
+
+static void run_in_fiber(void *arg) {
+    struct in_fiber *in_fiber = arg;
+
+    in_fiber->run(in_fiber->arg);
+    in_fiber->is_done = true;
+}
+
+void in_fiber(fiber_fn run, void *arg) {
+    struct in_fiber in_fiber = {.run = run, .arg = arg};
+
+    assert_int_equal(fiber_start(run_in_fiber, &in_fiber), 0);
+    WAIT_FOR(&instance.loop, in_fiber.is_done);
+}
+
+struct steps {
+    struct live_sale live;
+    const char *product_id, *order_id;
+    int64_t ago_ms;
+    void (*steps)(struct sale *sale);
+};
+
+static void take_steps(void *arg) {
+    struct steps *taken = arg;
+    char message[MESSAGE_BYTES];
+    struct product *product;
+
+    assert_int_equal(product_get(instance.store.products, taken->product_id, &product, message),
+                     OUTCOME_OK);
+    live_sale_init(&taken->live, &instance.store, product, taken->order_id,
+                   clock_now_ms() - taken->ago_ms);
+    taken->steps(&taken->live.sale);
+    product_put(product);
+}
+
+struct sale_cost run_steps(const char *product_id, const char *order_id,
+                           void (*steps)(struct sale *sale), int64_t ago_ms) {
+    struct steps taken = {.product_id = product_id,
+                          .order_id = order_id != NULL ? order_id : new_id(),
+                          .ago_ms = ago_ms,
+                          .steps = steps};
+
+    in_fiber(take_steps, &taken);
+    return taken.live.cost;
+}
+
 static void buy(void *arg) {
     struct buyer *buyer = arg;
 
-    selling_run(&buyer->selling, &instance.store);
+    selling_run(&buyer->selling, buyer->at);
     buyer->is_done = true;
 }
 
-void begin(struct buyer *buyer, const char *product_id, const char *order_id) {
+static void begin_at(struct store *store, struct buyer *buyer, const char *product_id,
+                     const char *order_id) {
     memset(buyer, 0, sizeof *buyer);
+    buyer->at = store;
     memcpy(buyer->product_id, product_id, UUID_TEXT);
     if (order_id != NULL)
         memcpy(buyer->order_id, order_id, UUID_TEXT);
@@ -155,15 +251,51 @@ void begin(struct buyer *buyer, const char *product_id, const char *order_id) {
     assert_int_equal(fiber_start(buy, buyer), 0);
 }
 
+void begin(struct buyer *buyer, const char *product_id, const char *order_id) {
+    begin_at(&instance.store, buyer, product_id, order_id);
+}
+
 void finish(struct buyer *buyers, size_t count) {
     for (size_t i = 0; i < count; i++)
         WAIT_FOR(&instance.loop, buyers[i].is_done);
 }
 
-enum outcome sell(struct buyer *buyer, const char *product_id, const char *order_id) {
-    begin(buyer, product_id, order_id);
+enum outcome finish_one(struct buyer *buyer) {
     finish(buyer, 1);
     return buyer->selling.outcome;
+}
+
+enum outcome sell(struct buyer *buyer, const char *product_id, const char *order_id) {
+    begin(buyer, product_id, order_id);
+    return finish_one(buyer);
+}
+
+enum outcome sell_one(const char *product_id) {
+    struct buyer buyer;
+
+    return sell(&buyer, product_id, NULL);
+}
+
+void buy_all(struct buyer *buyers, const char *product_id, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        begin(&buyers[i], product_id, NULL);
+    finish(buyers, count);
+}
+
+void open_other(const char *lock_dir) {
+    other = instance.store;
+    other.instance = "other";
+    other.locks.dir = lock_dir;
+    other.products = product_table_open(other.pool, other.instance, true, 100);
+    assert_non_null(other.products);
+}
+
+void close_other(void) {
+    product_table_close(other.products);
+}
+
+void begin_at_other(struct buyer *buyer, const char *product_id) {
+    begin_at(&other, buyer, product_id, NULL);
 }
 
 size_t count_outcome(const struct buyer *buyers, size_t count, enum outcome outcome) {
@@ -187,15 +319,43 @@ long left(const char *product_id) {
     return ask("SELECT sum(available) FROM stock WHERE product_id = '%s'", product_id);
 }
 
-void run_cancel(void *arg) {
+void instance_expect_units(const char *product_id, long is_sold, long is_left, const char *file,
+                           int line) {
+    if (is_sold != ANY)
+        _assert_int_equal((unsigned long)sold(product_id), (unsigned long)is_sold, file, line);
+    _assert_int_equal((unsigned long)twins(product_id), 0, file, line);
+    if (is_left != ANY)
+        _assert_int_equal((unsigned long)left(product_id), (unsigned long)is_left, file, line);
+}
+
+bool cancel_in_fiber(const char *order_id) {
+    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    bool was_there;
+
+    assert_int_equal(
+        reservation_sql_cancel(instance.store.pool, order_id, &was_there, product_id, message),
+        OUTCOME_OK);
+    if (was_there)
+        product_note_returned(instance.store.products, product_id);
+    return was_there;
+}
+
+struct cancel {
+    const char *order_id;
+    bool was_there;
+};
+
+static void run_cancel(void *arg) {
     struct cancel *cancel = arg;
 
-    cancel->outcome =
-        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
-                               cancel->product_id, cancel->message);
-    if (cancel->was_there)
-        product_note_returned(instance.store.products, cancel->product_id);
-    cancel->is_done = true;
+    cancel->was_there = cancel_in_fiber(cancel->order_id);
+}
+
+bool cancel_order(const char *order_id) {
+    struct cancel cancel = {.order_id = order_id};
+
+    in_fiber(run_cancel, &cancel);
+    return cancel.was_there;
 }
 
 struct pg_pool_stats pool_stats(void) {

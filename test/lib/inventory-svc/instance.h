@@ -57,8 +57,16 @@ lk_client **redis_locks(void);
 lk_client *lose_redis(void);
 void regain_redis(lk_client *usual);
 
-/* Make a product and leave its id in `id`. */
-void make_product(char id[UUID_TEXT], const char *strategy, int stock);
+/* From here on raw commands and stock in Redis go to `url`; and again to where they went. */
+void divert_kv(const char *url);
+void regain_kv(void);
+
+/* An id that no other has; it lasts for some hundred more. */
+const char *new_id(void);
+/* Make a product: its id. */
+const char *make_product(const char *strategy, int stock);
+/* One with so much stock, of which a unit is sold: so the rows of its stock are there. */
+const char *lay_out(const char *strategy, int stock);
 /* Lock the row of its stock, once it is there, until the test ends the transaction. */
 void lock_stock(const char *id);
 
@@ -66,15 +74,35 @@ void lock_stock(const char *id);
 struct buyer {
     char product_id[UUID_TEXT], order_id[UUID_TEXT];
     struct selling selling;
+    struct store *at;
     bool is_done;
 };
 
 struct pg_pool_stats pool_stats(void);
+/* How many connections wait for a lock of the server. */
+long blocked(void);
+
+/* Run `run` in a fiber, to its end. */
+void in_fiber(fiber_fn run, void *arg);
+/* The steps of a sale of the product, in a fiber, as if it had been asked for so long ago; `order_id`
+ * NULL makes a new one. What the sale cost. */
+struct sale_cost run_steps(const char *product_id, const char *order_id,
+                           void (*steps)(struct sale *sale), int64_t ago_ms);
+
 /* Start a sale; `order_id` NULL makes a new one. */
 void begin(struct buyer *buyer, const char *product_id, const char *order_id);
 void finish(struct buyer *buyers, size_t count);
+enum outcome finish_one(struct buyer *buyer);
 /* One sale from beginning to end. */
 enum outcome sell(struct buyer *buyer, const char *product_id, const char *order_id);
+enum outcome sell_one(const char *product_id);
+/* So many at a time. */
+void buy_all(struct buyer *buyers, const char *product_id, size_t count);
+
+/* Another instance, at the same servers, with a directory of locks that is its own or the same. */
+void open_other(const char *lock_dir);
+void close_other(void);
+void begin_at_other(struct buyer *buyer, const char *product_id);
 
 size_t count_outcome(const struct buyer *buyers, size_t count, enum outcome outcome);
 
@@ -83,14 +111,16 @@ long twins(const char *product_id);
 long sold(const char *product_id);
 long left(const char *product_id);
 
-/* A cancel, for a fiber that calls run_cancel(). */
-struct cancel {
-    const char *order_id;
-    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    enum outcome outcome;
-    bool was_there, is_done;
-};
-void run_cancel(void *cancel);
+/* So many units are sold, none of them twice, and so many unsold; ANY is not looked at. */
+#define ANY (-1)
+#define expect_units(product_id, sold, left)                                                       \
+    instance_expect_units(product_id, sold, left, __FILE__, __LINE__)
+void instance_expect_units(const char *product_id, long is_sold, long is_left, const char *file,
+                           int line);
+
+/* Cancel an order, which must be possible: true when it was there. */
+bool cancel_order(const char *order_id);
+bool cancel_in_fiber(const char *order_id); /* the same where one runs */
 
 /* In a fiber: until all connections to Postgres are free or held. A sale does not wait for its
  * rollback, and the next one may find the row held for a moment. */
