@@ -67,7 +67,6 @@ static unsigned count_entries(void) {
 static void take_and_give_back(void *arg) {
     struct file_lock *lock, *other;
 
-    (void)arg;
     for (size_t i = 0; i < WAYS; i++) {
         assert_int_equal(try(ways[i], &lock), 0);
         assert_int_equal(try(ways[i], &other), UV_EBUSY);
@@ -88,7 +87,6 @@ static void leave(void *arg) {
     struct file_lock *lock;
     char path[100];
 
-    (void)arg;
     assert_int_equal(try(FILE_FLOCK, &lock), 0);
     file_lock_leave(lock);
     assert_int_equal(try(FILE_FLOCK, &lock), 0);
@@ -176,7 +174,6 @@ static pid_t start_holder(void) {
 static void look_while_held(void *arg) {
     struct file_lock *lock;
 
-    (void)arg;
     assert_int_equal(file_lock_try(&loop, dir, FILE_MKDIR, "d", &lock), UV_EBUSY);
     assert_int_equal(file_lock_try(&loop, dir, FILE_FLOCK, "f", &lock), UV_EBUSY);
 }
@@ -185,7 +182,6 @@ static void look_after_the_kill(void *arg) {
     struct file_lock *lock;
     char path[100];
 
-    (void)arg;
     assert_int_equal(file_lock_try(&loop, dir, FILE_MKDIR, "d", &lock), UV_EBUSY);
     assert_int_equal(file_lock_try(&loop, dir, FILE_FLOCK, "f", &lock), 0);
     file_lock_release(&loop, lock);

@@ -160,7 +160,6 @@ static uv_timer_t ticker;
 static unsigned ticks;
 
 static void on_tick(uv_timer_t *timer) {
-    (void)timer;
     ticks++;
 }
 

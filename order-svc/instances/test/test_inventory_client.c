@@ -70,9 +70,7 @@ static void test_an_answer_is_handed_over_as_it_came(void **state) {
     open_inventory(1);
     fixture.peers[0].status = 409;
     fixture.peers[0].body = "{\"error\":\"sold_out\"}";
-    begin(&caller, PATIENCE_MS);
-    WAIT_FOR(&fixture.loop, caller.is_done);
-    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_int_equal(call_once(&caller), HTTP_CALL_ANSWERED);
     assert_int_equal(caller.answer.status, 409);
     assert_string_equal(caller.answer.message, "");
 }
@@ -136,13 +134,10 @@ static void test_with_all_down_nothing_is_sent(void **state) {
     assert_false(inventory_is_up(fixture.inventory));
 }
 
-/* The first `count` peers from `first` on, as inventory_update() is told of them. */
 static void update(int first, int count) {
-    char urls[PEERS * 32] = "";
+    char urls[URLS_BYTES];
 
-    for (int i = first; i < first + count; i++)
-        (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
-                       i > first ? "," : "", fixture.peers[i].port);
+    peer_urls(first, count, urls);
     inventory_update(fixture.inventory, urls);
 }
 
@@ -213,9 +208,7 @@ static void test_an_answer_that_is_no_json_has_no_body(void **state) {
 
     open_inventory(1);
     fixture.peers[0].body = "{\"unit\":";
-    begin(&caller, PATIENCE_MS);
-    WAIT_FOR(&fixture.loop, caller.is_done);
-    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_int_equal(call_once(&caller), HTTP_CALL_ANSWERED);
     assert_null(caller.answer.body);
     assert_string_equal(inventory_text(&caller.answer, "price"), "");
 }
@@ -230,9 +223,7 @@ static void test_an_answer_that_is_nested_deeply_has_no_body(void **state) {
     deep[4000] = '\0';
     open_inventory(1);
     fixture.peers[0].body = deep;
-    begin(&caller, PATIENCE_MS);
-    WAIT_FOR(&fixture.loop, caller.is_done);
-    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_int_equal(call_once(&caller), HTTP_CALL_ANSWERED);
     assert_null(caller.answer.body);
 }
 
@@ -247,33 +238,28 @@ static void test_a_bad_url_is_refused_with_a_reason(void **state) {
                                       "http://127.0.0.1:8001/path",
                                       "http://",
                                       "http://127.0.0.1:1,ftp://127.0.0.1"};
-    struct inventory *inventory;
-    char why[INVENTORY_MESSAGE_BYTES], many[65 * 20] = "http://127.0.0.1:1";
+    char many[65 * 20] = "http://127.0.0.1:1";
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        why[0] = '\0';
-        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], "", why), UV_EINVAL);
-        assert_non_null(strstr(why, "URL"));
+        fixture.why[0] = '\0';
+        assert_int_equal(open_inventory_at(bad[i], ""), UV_EINVAL);
+        assert_non_null(strstr(fixture.why, "URL"));
     }
     for (int i = 1; i < 65; i++)
         strcat(many, ",http://127.0.0.1:1");
-    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, "", why), UV_EINVAL);
-    assert_non_null(strstr(why, "64"));
+    assert_int_equal(open_inventory_at(many, ""), UV_EINVAL);
+    assert_non_null(strstr(fixture.why, "64"));
 }
 
 static char many_characters[202];
 
 static void test_a_secret_that_fits_in_no_header_is_told(void **state) {
     static const char *const bad[] = {"a b", "a\r\nX: y", "\xc3\xa4", many_characters};
-    struct inventory *inventory;
-    char why[INVENTORY_MESSAGE_BYTES];
 
     memset(many_characters, 'x', sizeof many_characters - 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(
-            inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1", bad[i], why),
-            UV_EINVAL);
-        assert_non_null(strstr(why, "secret"));
+        assert_int_equal(open_inventory_at("http://127.0.0.1:1", bad[i]), UV_EINVAL);
+        assert_non_null(strstr(fixture.why, "secret"));
     }
 }
 
@@ -336,34 +322,24 @@ static void test_closing_twice_is_closing_once(void **state) {
     WAIT_FOR(&fixture.loop, closed == 1);
 }
 
-static void *allocate(size_t size) {
-    return malloc(size);
-}
-
 static void live_without_memory(void *arg) {
     struct caller caller = {.timeout_ms = PATIENCE_MS};
-    char urls[100], why[INVENTORY_MESSAGE_BYTES];
+    char urls[URLS_BYTES];
 
-    (void)arg;
-    (void)snprintf(urls, sizeof urls, "http://127.0.0.1:%d,http://127.0.0.1:%d",
-                   fixture.peers[0].port, fixture.peers[1].port);
-    if (inventory_open(&fixture.inventory, &fixture.loop, urls, "hush", why) != 0) {
-        fixture.inventory = NULL;
-        assert_string_equal(why, uv_strerror(UV_ENOMEM));
+    peer_urls(0, 2, urls);
+    if (open_inventory_at(urls, "hush") != 0) {
+        assert_string_equal(fixture.why, uv_strerror(UV_ENOMEM));
         for (int i = 0; i < 10; i++) /* what was opened closes */
             (void)uv_run(&fixture.loop, UV_RUN_ONCE);
         return;
     }
-    fixture.open++;
     if (fiber_start(call, &caller) == 0)
         WAIT_FOR(&fixture.loop, caller.is_done);
     close_inventory();
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    json_set_alloc_funcs(allocate, free);
-    fault_each_allocation(live_without_memory, NULL);
-    json_set_alloc_funcs(malloc, free);
+    fail_each_allocation(live_without_memory, NULL);
     open_inventory(2);
     expect_answered(2);
 }

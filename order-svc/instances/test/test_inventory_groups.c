@@ -17,8 +17,8 @@ static struct buyer buyers[MANY];
 static void buy(void *arg) {
     struct buyer *buyer = arg;
 
-    inventory_reserve(fixture.inventory, buyer->order_id, "82391173-9dbc-49b6-821b-746a11dbbe5e",
-                      buyer->may_be_repeat, buyer->deadline_ms, &buyer->answer);
+    inventory_reserve(fixture.inventory, buyer->order_id, A_UUID, buyer->may_be_repeat,
+                      buyer->deadline_ms, &buyer->answer);
     json_decref(buyer->answer.body);
     buyer->is_done = true;
 }
@@ -248,24 +248,17 @@ static void test_a_close_ends_what_gathers_and_what_is_under_way(void **state) {
     expect("uuuuuuuuuu-----");
 }
 
-static void *allocate(size_t size) {
-    return malloc(size);
-}
-
 static void live_without_memory(void *arg) {
     struct buyer three[3] = {{.is_done = false}};
     int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
-    char url[50], why[INVENTORY_MESSAGE_BYTES];
+    char urls[URLS_BYTES];
 
-    (void)arg;
-    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", fixture.peers[0].port);
-    if (inventory_open(&fixture.inventory, &fixture.loop, url, "hush", why) != 0) {
-        fixture.inventory = NULL;
+    peer_urls(0, 1, urls);
+    if (open_inventory_at(urls, "hush") != 0) {
         for (int i = 0; i < 10; i++) /* what was opened closes */
             (void)uv_run(&fixture.loop, UV_RUN_ONCE);
         return;
     }
-    fixture.open++;
     for (int i = 0; i < 3; i++) {
         three[i].deadline_ms = deadline_ms;
         order_id_of(i, three[i].order_id);
@@ -276,9 +269,7 @@ static void live_without_memory(void *arg) {
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    json_set_alloc_funcs(allocate, free);
-    fault_each_allocation(live_without_memory, NULL);
-    json_set_alloc_funcs(malloc, free);
+    fail_each_allocation(live_without_memory, NULL);
 }
 
 int main(void) {

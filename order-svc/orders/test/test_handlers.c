@@ -5,8 +5,7 @@
 #include "orders_database.h"
 #include "web.h"
 
-#define PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
-#define BODY    "{\"product_id\":\"" PRODUCT "\"}"
+#define BODY "{\"product_id\":\"" A_UUID "\"}"
 
 static struct order_svc svc;
 static struct web web;
@@ -67,9 +66,9 @@ static void test_a_refusal_names_its_order(void **state) {
 
     fixture.peers[0].status = 409;
     fixture.peers[0].body = "{\"error\":\"sold_out\",\"message\":\"no unit left\"}";
-    assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT "\r\n"), 409);
+    assert_int_equal(post(&exchange, "Idempotency-Key: " A_UUID "\r\n"), 409);
     assert_string_equal(exchange.text, "{\"error\":\"sold_out\",\"message\":\"no unit left\","
-                                       "\"order_id\":\"" PRODUCT "\"}");
+                                       "\"order_id\":\"" A_UUID "\"}");
 }
 
 static int place_as_the_article(struct web_call *exchange) {
@@ -119,7 +118,7 @@ static void test_what_the_inventory_says_is_passed_on(void **state) {
     fixture.peers[0].body = "{\"strategies\":[]}";
     assert_int_equal(get(&exchange, "/strategies"), 200);
     assert_string_equal(exchange.text, "{\"strategies\":[]}");
-    assert_int_equal(get(&exchange, "/products/" PRODUCT), 200);
+    assert_int_equal(get(&exchange, "/products/" A_UUID), 200);
 }
 
 static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
@@ -135,15 +134,15 @@ static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
 
 static void test_nothing_of_a_request_goes_into_another_as_it_came(void **state) {
     static const char *const targets[] = {
-        "/products/" PRODUCT "%0d%0aX:%20y", "/products/..%2freservations",
-        "/products/" PRODUCT "%20HTTP/1.1",  "/products/%00",
-        "/orders/" PRODUCT "'%20OR%20true",  "/orders/%0d%0a",
+        "/products/" A_UUID "%0d%0aX:%20y", "/products/..%2freservations",
+        "/products/" A_UUID "%20HTTP/1.1",  "/products/%00",
+        "/orders/" A_UUID "'%20OR%20true",  "/orders/%0d%0a",
     };
     struct web_call exchange;
 
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         assert_in_range(get(&exchange, targets[i]), 400, 404);
-    assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT " X-Evil: y\r\n"), 400);
+    assert_int_equal(post(&exchange, "Idempotency-Key: " A_UUID " X-Evil: y\r\n"), 400);
     assert_int_equal(post(&exchange, "Idempotency-Key: \r\n"), 400);
     assert_int_equal(fixture.peers[0].calls, 0);
 }

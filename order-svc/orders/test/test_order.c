@@ -3,8 +3,6 @@
 
 #include "orders_database.h"
 
-#define PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
-
 static struct order_svc svc;
 
 /* A placement in a fiber of its own. */
@@ -25,7 +23,7 @@ static void buy(void *arg) {
 /* With `key`, the customer's; or NULL and the service makes the order id. */
 static void begin(struct buyer *buyer, const char *key) {
     *buyer = (struct buyer){.placement = {.is_key_given = key != NULL}};
-    strcpy(buyer->placement.order.product_id, PRODUCT);
+    strcpy(buyer->placement.order.product_id, A_UUID);
     if (key != NULL)
         strcpy(buyer->placement.order.order_id, key);
     else
@@ -41,8 +39,18 @@ static void expect(const struct buyer *buyer, enum order_outcome outcome, int st
     assert_int_equal(buyer->placement.status, status);
 }
 
-static void expect_placed(const struct buyer *buyer) {
-    expect(buyer, ORDER_PLACED, 201, "placed");
+static void place(const char *key, enum order_outcome outcome, int status, const char *error) {
+    struct buyer buyer;
+
+    begin(&buyer, key);
+    expect(&buyer, outcome, status, error);
+}
+
+static const char *new_key(void) {
+    static char key[UUID_TEXT];
+
+    uuid_v7(key);
+    return key;
 }
 
 static int set_up(void **state) {
@@ -65,7 +73,7 @@ static void test_an_order_is_reserved_and_recorded(void **state) {
     struct buyer buyer;
 
     begin(&buyer, NULL);
-    expect_placed(&buyer);
+    expect(&buyer, ORDER_PLACED, 201, "placed");
     assert_int_equal(buyer.placement.order.unit, 7);
     assert_string_equal(ask("SELECT order_id FROM orders"), buyer.placement.order.order_id);
     assert_string_equal(
@@ -126,7 +134,7 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"12345678901\"" FROM),
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"1\""),
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"1\",\"instance\":\"" LONG "\""),
-        TELLS(201, "\"order_id\":\"" PRODUCT "\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
+        TELLS(201, "\"order_id\":\"" A_UUID "\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(201, "\"product_id\":\"-\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
         /* Nor does a refusal that is not in inventory-svc's own words. */
         {503, "<html>", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
@@ -141,30 +149,22 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
 }
 
 static void test_without_any_inventory_it_is_busy(void **state) {
-    struct buyer buyer;
-
     peer_close(&fixture.peers[0]);
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_BUSY, 503, "busy");
+    place(NULL, ORDER_BUSY, 503, "busy");
 }
 
 static void test_a_late_inventory_is_unknown(void **state) {
-    struct buyer buyer;
-
     svc.inventory_timeout_ms = 700;
     fixture.peers[0].is_holding = true;
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    place(NULL, ORDER_UNKNOWN, 504, "unknown");
     assert_int_equal(fixture.peers[0].cancelled, 0);
 }
 
 static void test_a_repeat_gets_the_first_answer_and_asks_for_no_unit(void **state) {
-    char key[UUID_TEXT];
-    struct buyer first, again;
+    struct buyer again;
+    const char *key = new_key();
 
-    uuid_v7(key);
-    begin(&first, key);
-    expect_placed(&first);
+    place(key, ORDER_PLACED, 201, "placed");
     assert_string_equal(fixture.peers[0].headers, key);
     begin(&again, key);
     expect(&again, ORDER_REPEATED, 201, "repeated");
@@ -176,21 +176,17 @@ static void test_a_repeat_gets_the_first_answer_and_asks_for_no_unit(void **stat
 }
 
 static void test_a_repeat_without_its_order_gets_it_recorded(void **state) {
-    char key[UUID_TEXT];
-    struct buyer buyer;
+    const char *key = new_key();
 
-    uuid_v7(key);
     fixture.peers[0].status = 200; /* this order has its unit */
-    begin(&buyer, key);
-    expect_placed(&buyer);
+    place(key, ORDER_PLACED, 201, "placed");
     assert_int_equal(count_orders(), 1);
 }
 
 static void test_a_key_of_another_product_is_refused(void **state) {
-    char key[UUID_TEXT];
     struct buyer buyer;
+    const char *key = new_key();
 
-    uuid_v7(key);
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key, key);
     begin(&buyer, key);
     expect(&buyer, ORDER_REFUSED, 422, "key_reused");
@@ -203,7 +199,7 @@ static void record_meanwhile(struct buyer *buyer) {
     fixture.peers[0].is_holding = true;
     begin(buyer, NULL);
     WAIT_FOR(&fixture.loop, fixture.peers[0].holding > 0);
-    run_sql("INSERT INTO orders VALUES ('%s', '" PRODUCT "', 7, 6, 9.90, 'inventory-9')",
+    run_sql("INSERT INTO orders VALUES ('%s', '" A_UUID "', 7, 6, 9.90, 'inventory-9')",
             buyer->placement.order.order_id);
 }
 
@@ -264,55 +260,45 @@ static void test_records_fail_on_purpose_as_often_as_is_wanted(void **state) {
 
 /* A repeat of it may be recording the order at this moment. */
 static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) {
-    char key[UUID_TEXT];
     struct buyer slow, repeat;
+    const char *key = new_key();
 
-    uuid_v7(key);
     forbid_inserts();
     begin(&slow, key);
     WAIT_FOR(&fixture.loop, slow.is_done);
     run_sql("ALTER TABLE orders DROP CONSTRAINT none");
     begin(&repeat, key);
     fixture.peers[0].status = 200;
-    expect_placed(&repeat);
+    expect(&repeat, ORDER_PLACED, 201, "placed");
     expect(&slow, ORDER_UNKNOWN, 504, "unknown");
     assert_int_equal(fixture.peers[0].cancelled, 0);
 }
 
 static void test_a_unit_that_an_earlier_call_took_is_not_given_back(void **state) {
-    struct buyer buyer;
-
     forbid_inserts();
     fixture.peers[0].status = 200;
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    place(NULL, ORDER_UNKNOWN, 504, "unknown");
     assert_int_equal(fixture.peers[0].cancelled, 0);
 }
 
 static void test_a_unit_that_may_not_have_come_back_is_unknown(void **state) {
     static const int answers[] = {404, 500, 504};
-    struct buyer buyer;
 
     forbid_inserts();
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         fixture.peers[0].cancel_status = answers[i];
-        begin(&buyer, NULL);
-        expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+        place(NULL, ORDER_UNKNOWN, 504, "unknown");
         assert_int_equal(fixture.peers[0].cancelled, i + 1);
     }
 }
 
 /* The insert waits for a lock beyond its deadline: it may yet take effect. */
 static void test_an_insert_without_an_answer_is_unknown_and_not_undone(void **state) {
-    struct buyer buyer;
-
     close_pool();
     open_pool(1, 10);
-    begin(&buyer, NULL);
-    expect_placed(&buyer); /* the statement is prepared */
+    place(NULL, ORDER_PLACED, 201, "placed"); /* the statement is prepared */
     run_sql("BEGIN; LOCK TABLE orders");
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    place(NULL, ORDER_UNKNOWN, 504, "unknown");
     run_sql("ROLLBACK");
     assert_int_equal(fixture.peers[0].cancelled, 0);
 }
@@ -328,7 +314,6 @@ static void look_at_orders(void *is_done) {
 
 /* A query on the only connection, one in the queue, and the insert is not sent. */
 static void test_an_insert_that_was_not_sent_is_undone(void **state) {
-    struct buyer buyer;
     struct pg_pool_stats stats;
     bool are_done[2] = {false};
 
@@ -338,8 +323,7 @@ static void test_an_insert_that_was_not_sent_is_undone(void **state) {
     assert_int_equal(fiber_start(look_at_orders, &are_done[0]), 0);
     WAIT_FOR(&fixture.loop, (pg_pool_stats(fixture.pool, &stats), stats.idle == 0));
     assert_int_equal(fiber_start(look_at_orders, &are_done[1]), 0);
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_BUSY, 503, "busy");
+    place(NULL, ORDER_BUSY, 503, "busy");
     run_sql("ROLLBACK");
     WAIT_FOR(&fixture.loop, are_done[0] && are_done[1]);
     assert_int_equal(count_orders(), 0);
@@ -347,31 +331,22 @@ static void test_an_insert_that_was_not_sent_is_undone(void **state) {
 }
 
 static void test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit(void **state) {
-    char key[UUID_TEXT];
-    struct buyer buyer;
+    const char *key = new_key();
 
-    uuid_v7(key);
     run_sql("BEGIN; LOCK TABLE orders");
-    begin(&buyer, key);
-    expect(&buyer, ORDER_BUSY, 503, "busy");
+    place(key, ORDER_BUSY, 503, "busy");
     run_sql("ROLLBACK");
     assert_int_equal(fixture.peers[0].calls, 0);
 }
 
 static void test_no_unit_is_taken_while_the_database_is_down(void **state) {
     struct pg_pool_options options = {.conninfo = "host=127.0.0.1 port=1"};
-    struct buyer buyer;
 
     close_pool();
     assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
     fixture.open++;
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_BUSY, 503, "busy");
+    place(NULL, ORDER_BUSY, 503, "busy");
     assert_int_equal(fixture.peers[0].calls, 0);
-}
-
-static void *allocate(size_t size) {
-    return malloc(size);
 }
 
 /* A no is never said to an order that was recorded or to a unit that was kept. */
@@ -381,7 +356,7 @@ static void place_without_memory(void *arg) {
     unsigned kept = fixture.peers[0].reserved - fixture.peers[0].cancelled;
     int orders = count_orders();
 
-    strcpy(buyer.placement.order.product_id, PRODUCT);
+    strcpy(buyer.placement.order.product_id, A_UUID);
     uuid_v7(buyer.placement.order.order_id);
     if (fiber_start(buy, &buyer) != 0)
         return;
@@ -397,10 +372,8 @@ static void place_without_memory(void *arg) {
 static void test_memory_may_fail_at_every_allocation(void **state) {
     static char is_keyed[] = "yes";
 
-    json_set_alloc_funcs(allocate, free);
-    fault_each_allocation(place_without_memory, NULL);
-    fault_each_allocation(place_without_memory, is_keyed);
-    json_set_alloc_funcs(malloc, free);
+    fail_each_allocation(place_without_memory, NULL);
+    fail_each_allocation(place_without_memory, is_keyed);
 }
 
 int main(void) {

@@ -4,7 +4,7 @@
 #include "orders_database.h"
 
 static const struct order bamboo = {.order_id = "0190b2a8-7f00-7000-8000-000000000001",
-                                    .product_id = "82391173-9dbc-49b6-821b-746a11dbbe5e",
+                                    .product_id = A_UUID,
                                     .unit = 788,
                                     .remaining = 787,
                                     .price = "88888.88",
@@ -14,27 +14,6 @@ static char why[INVENTORY_MESSAGE_BYTES];
 
 static int64_t soon(void) {
     return clock_now_ms() + PATIENCE_MS;
-}
-
-/* Run `body` in a fiber and wait for its end. */
-struct in_fiber {
-    void (*body)(void);
-    bool is_done;
-};
-
-static void run_body(void *arg) {
-    struct in_fiber *run = arg;
-
-    run->body();
-    run->is_done = true;
-}
-
-static void in_fiber(void (*body)(void)) {
-    struct in_fiber run = {.body = body};
-
-    why[0] = '\0';
-    assert_int_equal(fiber_start(run_body, &run), 0);
-    WAIT_FOR(&fixture.loop, run.is_done);
 }
 
 static enum pg_status insert(const struct order *order, int64_t deadline_ms, bool *is_repeat) {
@@ -47,7 +26,7 @@ static enum pg_status insert(const struct order *order, int64_t deadline_ms, boo
     return status;
 }
 
-static void insert_twice(void) {
+static void test_an_order_is_recorded_once_and_stays_as_it_was(void *arg) {
     struct order other = bamboo;
     bool is_repeat = true;
 
@@ -56,15 +35,11 @@ static void insert_twice(void) {
     other.unit = 1;
     assert_int_equal(insert(&other, soon(), &is_repeat), PG_OK);
     assert_true(is_repeat);
-}
-
-static void test_an_order_is_recorded_once_and_stays_as_it_was(void **state) {
-    in_fiber(insert_twice);
     assert_int_equal(count_orders(), 1);
     assert_string_equal(ask("SELECT unit FROM orders"), "788");
 }
 
-static void find_it(void) {
+static void test_an_order_is_found_as_it_was_recorded(void *arg) {
     struct order order;
     bool is_found = true, is_repeat;
 
@@ -83,11 +58,7 @@ static void find_it(void) {
     assert_string_equal(order.instance, "inventory-1");
 }
 
-static void test_an_order_is_found_as_it_was_recorded(void **state) {
-    in_fiber(find_it);
-}
-
-static void insert_nonsense(void) {
+static void test_what_the_database_rejects_has_a_reason_and_no_effect(void *arg) {
     struct order order = bamboo;
     bool is_repeat, is_found;
 
@@ -96,14 +67,10 @@ static void insert_nonsense(void) {
     assert_non_null(strstr(why, "dear"));
     assert_int_equal(order_find(fixture.pool, "x' OR true", soon(), &order, &is_found, why),
                      PG_REJECTED);
-}
-
-static void test_what_the_database_rejects_has_a_reason_and_no_effect(void **state) {
-    in_fiber(insert_nonsense);
     assert_int_equal(count_orders(), 0);
 }
 
-static void insert_late(void) {
+static void test_what_is_too_late_is_not_sent(void *arg) {
     struct order order;
     bool is_repeat, is_found;
 
@@ -112,10 +79,6 @@ static void insert_late(void) {
     assert_int_equal(
         order_find(fixture.pool, bamboo.order_id, clock_now_ms() - 1, &order, &is_found, why),
         PG_NOT_SENT);
-}
-
-static void test_what_is_too_late_is_not_sent(void **state) {
-    in_fiber(insert_late);
     assert_int_equal(count_orders(), 0);
 }
 
@@ -143,7 +106,8 @@ static json_t *reservation_of(const struct order *order) {
 }
 
 /* A page of five reservations, of which the order of the last was recorded. */
-static void settle_a_page(void) {
+
+static void test_a_page_adds_the_orders_that_are_missing(void *arg) {
     json_t *list = json_array();
     bool is_repeat;
 
@@ -157,10 +121,6 @@ static void settle_a_page(void) {
     assert_int_equal(settle(list), PG_OK);
     assert_int_equal(settled, 4);
     json_decref(list);
-}
-
-static void test_a_page_adds_the_orders_that_are_missing(void **state) {
-    in_fiber(settle_a_page);
     assert_int_equal(count_orders(), 5);
     assert_string_equal(ask("SELECT unit FROM orders WHERE product_id::text LIKE '8239%%'"), "788");
     assert_string_equal(ask("SELECT concat_ws(' ', product_id, unit, remaining, price,"
@@ -168,7 +128,7 @@ static void test_a_page_adds_the_orders_that_are_missing(void **state) {
                         "00000000-0000-7000-8000-000000000002 2 0 9.90 inventory-9");
 }
 
-static void settle_nonsense(void) {
+static void test_a_page_that_is_no_page_is_rejected(void *arg) {
     assert_int_equal(order_settle(fixture.pool, "[{\"order_id\":\"x\"}]", soon(), on_settled, why),
                      PG_REJECTED);
     assert_true(why[0] != '\0');
@@ -177,14 +137,10 @@ static void settle_nonsense(void) {
                                   "000000000009\"}]",
                                   soon(), on_settled, why),
                      PG_REJECTED);
-}
-
-static void test_a_page_that_is_no_page_is_rejected(void **state) {
-    in_fiber(settle_nonsense);
     assert_int_equal(count_orders(), 0);
 }
 
-static void move_cursor(void) {
+static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void *arg) {
     struct settlement at = {.cursor = "x"};
 
     assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_OK);
@@ -195,71 +151,68 @@ static void move_cursor(void) {
     assert_string_equal(at.cursor, "5.x y");
 }
 
-static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void **state) {
-    in_fiber(move_cursor);
-}
-
-static void read_no_cursor(void) {
+static void test_a_cursor_that_was_deleted_is_an_error(void *arg) {
     struct settlement at;
 
+    run_sql("DELETE FROM settlement");
     assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_REJECTED);
     assert_non_null(strstr(why, "settlement"));
 }
 
-static void test_a_cursor_that_was_deleted_is_an_error(void **state) {
-    run_sql("DELETE FROM settlement");
-    in_fiber(read_no_cursor);
-}
-
-static void fail_all(void) {
+static void test_without_its_table_settling_fails_with_a_reason(void *arg) {
     struct settlement at;
 
+    run_sql("DROP TABLE settlement");
     assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_REJECTED);
     assert_int_equal(settlement_write(fixture.pool, "1", soon(), why), PG_REJECTED);
     assert_non_null(strstr(why, "settlement"));
 }
 
-static void test_without_its_table_settling_fails_with_a_reason(void **state) {
-    run_sql("DROP TABLE settlement");
-    in_fiber(fail_all);
+/* "" when it would let an order be recorded. */
+static void expect_ready(const char *reason) {
+    why[0] = '\0';
+    assert_int_equal(order_can_insert(fixture.pool, soon(), why), reason[0] == '\0');
+    assert_string_equal(why, reason);
 }
 
-static void expect_ready(void) {
-    assert_true(order_can_insert(fixture.pool, soon(), why));
-}
-
-static void expect_no_table(void) {
-    assert_false(order_can_insert(fixture.pool, soon(), why));
-    assert_string_equal(why, "lacks a table");
-}
-
-static void expect_no_column(void) {
-    assert_false(order_can_insert(fixture.pool, soon(), why));
-    assert_string_equal(why, "lacks a column of a table");
-}
-
-static void test_readiness_tells_what_keeps_an_order_from_its_record(void **state) {
-    in_fiber(expect_ready);
+static void test_readiness_tells_what_keeps_an_order_from_its_record(void *arg) {
+    expect_ready("");
     run_sql("ALTER TABLE orders RENAME TO gone");
-    in_fiber(expect_no_table);
+    expect_ready("lacks a table");
     run_sql("ALTER TABLE gone RENAME TO orders");
-    in_fiber(expect_ready);
+    expect_ready("");
     run_sql("ALTER TABLE orders RENAME unit TO gone");
-    in_fiber(expect_no_column);
+    expect_ready("lacks a column of a table");
     run_sql("ALTER TABLE orders RENAME gone TO unit");
-    in_fiber(expect_ready);
+    expect_ready("");
     assert_int_equal(count_orders(), 0);
 }
 
-static void test_the_schema_may_be_applied_again(void **state) {
+static void test_the_schema_may_be_applied_again(void *arg) {
     run_sql("UPDATE settlement SET cursor = '5'");
     pg_schema_apply(&schema, "sql/orders.sql");
     assert_string_equal(ask("SELECT cursor FROM settlement"), "5");
 }
 
+struct test {
+    fiber_fn run;
+};
+
+static void test_in_fiber(void **state) {
+    const struct test *test = *state;
+
+    why[0] = '\0';
+    in_fiber(test->run, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
+#define TEST(name)                                                                                 \
+    {                                                                                              \
+#name, test_in_fiber, set_up_database, tear_down_database, &(struct test) {                \
+            name                                                                                   \
+        }                                                                                          \
+    }
         TEST(test_an_order_is_recorded_once_and_stays_as_it_was),
         TEST(test_an_order_is_found_as_it_was_recorded),
         TEST(test_what_the_database_rejects_has_a_reason_and_no_effect),

@@ -5,7 +5,6 @@
 #include "metrics.h"
 #include "orders_database.h"
 
-#define PRODUCT     "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define BUYERS_MOST 40
 
 /* An order that is being recorded, in a fiber of its own. */
@@ -47,7 +46,7 @@ static struct buyer *next_buyer(void) {
     struct buyer *buyer = &buyers[started++];
 
     assert_true(started <= BUYERS_MOST);
-    *buyer = (struct buyer){.order = {.product_id = PRODUCT,
+    *buyer = (struct buyer){.order = {.product_id = A_UUID,
                                       .unit = started,
                                       .remaining = BUYERS_MOST - started,
                                       .price = "9.90",
@@ -147,7 +146,7 @@ static void test_all_of_an_order_is_recorded(void **state) {
     wait_for_all();
     expect(buyer, PG_OK);
     assert_string_equal(ask("SELECT concat_ws(' ', order_id, product_id) FROM orders") + 37,
-                        PRODUCT);
+                        A_UUID);
     assert_string_equal(
         ask("SELECT concat_ws(' ', unit, remaining, price, inventory_instance) FROM orders"),
         "9223372036854775807 -9223372036854775808 9.90 inventory-1");
@@ -363,7 +362,6 @@ static void test_a_lost_connection_leaves_exactly_its_group_unknown(void **state
 
 /* It answers yes to what it has recorded, and no to what it has not; for want of memory, too. */
 static void record_without_memory(void *arg) {
-    (void)arg;
     run_sql("TRUNCATE orders");
     started = done = 0;
     recorder_free(&recorder);

@@ -37,6 +37,16 @@ static const char *cursor(void) {
     return ask("SELECT split_part(cursor, '.', 1) FROM settlement");
 }
 
+static void wait_for_cursor(const char *number) {
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), number) == 0);
+}
+
+static void settle_to(const char *number) {
+    start();
+    wait_for_cursor(number);
+    stop();
+}
+
 static void test_it_begins_where_the_database_was_made(void **state) {
     run_sql("UPDATE settlement SET since = 'epoch'::timestamptz + interval '5 seconds'");
     start();
@@ -52,7 +62,7 @@ static void test_it_begins_where_the_database_was_made(void **state) {
 static void test_all_pages_are_settled_in_one_pass(void **state) {
     peer->reservations = 1200;
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1200") == 0);
+    wait_for_cursor("1200");
     assert_int_equal(count_orders(), 1200);
     stop();
 }
@@ -61,14 +71,12 @@ static void test_the_cursor_outlives_the_process(void **state) {
     unsigned listed;
 
     peer->reservations = 15;
-    start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "15") == 0);
-    stop();
+    settle_to("15");
     run_sql("DELETE FROM orders"); /* what lies behind the cursor is not looked at again */
     peer->reservations = 25;
     listed = peer->listed;
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "25") == 0);
+    wait_for_cursor("25");
     assert_true(peer->listed > listed);
     assert_int_equal(count_orders(), 10);
     stop();
@@ -78,7 +86,7 @@ static void test_the_cursor_outlives_the_process(void **state) {
 static void test_what_comes_behind_the_cursor_is_settled_too(void **state) {
     peer->reservations = 25;
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "25") == 0);
+    wait_for_cursor("25");
     run_sql("DELETE FROM orders WHERE unit = 20");
     peer->behind = 20;
     WAIT_FOR(&fixture.loop, count_orders() == 25);
@@ -93,9 +101,7 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 99, 0, 1, 'mine')", id, id);
     catch_log();
     peer->reservations = 3;
-    start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
-    stop();
+    settle_to("3");
     assert_int_equal(count_orders(), 3);
     assert_int_equal(count("SELECT count(*) FROM orders WHERE unit = 99"), 1);
     assert_int_equal(logged("order settled"), 2);
@@ -105,9 +111,7 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
 static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void **state) {
     peer->reservations = 3;
     peer->gone = 2;
-    start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
-    stop();
+    settle_to("3");
     assert_int_equal(peer->confirmed, 3);
     assert_int_equal(peer->strangers, 0);
     assert_string_equal(ask("SELECT string_agg(unit::text, ' ' ORDER BY unit) FROM orders"), "1 3");
@@ -119,9 +123,7 @@ static void test_nothing_is_confirmed_that_has_its_order(void **state) {
     order_id_of(1, id);
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 9.90, 'inventory-9')", id, id);
     peer->reservations = 1;
-    start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
-    stop();
+    settle_to("1");
     assert_int_equal(peer->confirmed, 0);
 }
 
@@ -142,9 +144,7 @@ static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
     peer->reservations = 3;
     peer->confirmation = "{\"reservations\":[" RESERVATION("1", "0", "0", "9.90") "," RESERVATION(
         "2", "2", "0", "9.90") "," RESERVATION("3", "250", "-1", "9.90") "]}";
-    start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
-    stop();
+    settle_to("3");
     assert_string_equal(ask("SELECT string_agg(unit::text, ' ') FROM orders"), "2");
     assert_int_equal(logged("without a unit get no order"), 1);
     assert_int_equal(logged("count=2"), 1);
@@ -163,9 +163,7 @@ static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         run_sql("UPDATE settlement SET cursor = ''");
         peer->confirmation = lists[i];
-        start();
-        WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
-        stop();
+        settle_to("1");
         assert_int_equal(count_orders(), 0);
     }
 }
@@ -188,7 +186,7 @@ static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
         assert_string_equal(cursor(), "");
     }
     peer->confirmation = NULL;
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+    wait_for_cursor("1");
     stop();
     assert_int_equal(count_orders(), 1);
 }
@@ -243,12 +241,10 @@ static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     assert_string_equal(cursor(), "500");
     assert_int_equal(count_orders(), 500);
     run_sql("ALTER TABLE orders DROP CONSTRAINT none");
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1200") == 0);
+    wait_for_cursor("1200");
     assert_int_equal(count_orders(), 1200);
     stop();
 }
-
-#define A_UUID "82391173-9dbc-49b6-821b-746a11dbbe5e"
 
 /* With it, settling would begin again at the first reservation of all, or pass by what is to come,
  * or be stuck for ever. */
@@ -288,7 +284,7 @@ static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void
     WAIT_FOR(&fixture.loop, strstr(settle.failure, "settlement") != NULL);
     pg_schema_apply(&schema, "sql/orders.sql");
     peer->reservations = 1;
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+    wait_for_cursor("1");
     stop();
 }
 
@@ -331,22 +327,17 @@ static void test_it_goes_on_when_the_database_is_back(void **state) {
     run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '%s'",
             schema.name);
     peer->reservations = 600;
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "600") == 0);
+    wait_for_cursor("600");
     assert_int_equal(count_orders(), 600);
     stop();
-}
-
-static void *allocate(size_t size) {
-    return malloc(size);
 }
 
 static void settle_without_memory(void *arg) {
     unsigned listed = peer->listed;
 
-    (void)arg;
     run_sql("UPDATE settlement SET cursor = ''; DELETE FROM orders");
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0); /* some pass succeeds */
+    wait_for_cursor("3"); /* some pass succeeds */
     assert_int_equal(count_orders(), 3);
     assert_true(peer->listed > listed);
     stop();
@@ -354,9 +345,7 @@ static void settle_without_memory(void *arg) {
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
     peer->reservations = 3;
-    json_set_alloc_funcs(allocate, free);
-    fault_each_allocation(settle_without_memory, NULL);
-    json_set_alloc_funcs(malloc, free);
+    fail_each_allocation(settle_without_memory, NULL);
 }
 
 /* Of a test that failed in the middle, too, or its tear-down would hang and hide why. */

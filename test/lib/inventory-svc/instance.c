@@ -80,7 +80,6 @@ int set_up(void **state) {
 }
 
 void on_closed(void *data) {
-    (void)data;
 }
 
 static void on_pending_closed(void *data) {

@@ -220,7 +220,6 @@ void peer_let_go(struct peer *peer) {
 }
 
 void on_something_closed(void *data) {
-    (void)data;
     fixture.open--;
 }
 
@@ -235,14 +234,28 @@ void peer_close(struct peer *peer) {
     WAIT_FOR(&fixture.loop, fixture.open < open);
 }
 
-void open_inventory(int count) {
-    char urls[200] = "", message[INVENTORY_MESSAGE_BYTES];
+int open_inventory_at(const char *urls, const char *secret) {
+    int code = inventory_open(&fixture.inventory, &fixture.loop, urls, secret, fixture.why);
 
-    for (int i = 0; i < count; i++)
-        (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
-                       i > 0 ? "," : "", fixture.peers[i].port);
-    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, "hush", message), 0);
-    fixture.open++;
+    if (code == 0)
+        fixture.open++;
+    else
+        fixture.inventory = NULL;
+    return code;
+}
+
+void peer_urls(int first, int count, char urls[URLS_BYTES]) {
+    urls[0] = '\0';
+    for (int i = first; i < first + count; i++)
+        (void)snprintf(urls + strlen(urls), URLS_BYTES - strlen(urls), "%shttp://127.0.0.1:%d",
+                       i > first ? "," : "", fixture.peers[i].port);
+}
+
+void open_inventory(int count) {
+    char urls[URLS_BYTES];
+
+    peer_urls(0, count, urls);
+    assert_int_equal(open_inventory_at(urls, "hush"), 0);
 }
 
 void close_inventory(void) {
@@ -257,8 +270,37 @@ void close_inventory(void) {
     WAIT_FOR(&fixture.loop, fixture.open < open);
 }
 
+struct in_fiber {
+    fiber_fn run;
+    void *arg;
+    bool is_done;
+};
+
+static void run_in_fiber(void *arg) {
+    struct in_fiber *in_fiber = arg;
+
+    in_fiber->run(in_fiber->arg);
+    in_fiber->is_done = true;
+}
+
+void in_fiber(fiber_fn run, void *arg) {
+    struct in_fiber in_fiber = {.run = run, .arg = arg};
+
+    assert_int_equal(fiber_start(run_in_fiber, &in_fiber), 0);
+    WAIT_FOR(&fixture.loop, in_fiber.is_done);
+}
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+void fail_each_allocation(void (*run)(void *arg), void *arg) {
+    json_set_alloc_funcs(allocate, free);
+    fault_each_allocation(run, arg);
+    json_set_alloc_funcs(malloc, free);
+}
+
 static void on_tick(uv_timer_t *timer) {
-    (void)timer;
 }
 
 int set_up_peers(void **state) {

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define A_UUID    "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define PEERS     3
 #define HELD_MOST 64
 
@@ -61,7 +62,8 @@ struct fixture {
     struct peer peers[PEERS];
     struct inventory *inventory;
     struct pg_pool *pool;
-    unsigned open; /* servers and clients to be closed */
+    unsigned open;                     /* servers and clients to be closed */
+    char why[INVENTORY_MESSAGE_BYTES]; /* the inventory was not opened */
     int log_fd, stderr_fd;
 };
 
@@ -82,9 +84,19 @@ json_t *reservation_json(int number);
 
 /* The first `count` peers, as order-svc is told of them. */
 void open_inventory(int count);
+/* `count` peers from `first` on, as inventory_open() is told of them. */
+#define URLS_BYTES (PEERS * 32)
+void peer_urls(int first, int count, char urls[URLS_BYTES]);
+/* At these URLs: 0, or as inventory_open() fails; and then there is none. */
+int open_inventory_at(const char *urls, const char *secret);
 void close_inventory(void);
 
 void on_something_closed(void *data); /* counts fixture.open down */
+
+/* Run `run` in a fiber, to its end. */
+void in_fiber(fiber_fn run, void *arg);
+/* Fail each allocation that `run` makes, one after the other, those of jansson among them. */
+void fail_each_allocation(void (*run)(void *arg), void *arg);
 
 /* From here on every line of the log goes to a file. */
 void catch_log(void);
