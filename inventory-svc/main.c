@@ -103,15 +103,15 @@ static int name_lock_dir(void) {
 }
 
 static int load_exercise(void) {
-    char why[MESSAGE_BYTES];
+    struct why why;
     int code;
 
     if (set.exercise[0] == '\0')
         return 0;
     if (!set.is_lab)
         return service_fail(EX_USAGE, "--exercise runs what others wrote: only with --lab");
-    code = exercise_load(set.exercise, &strategies_exercise, why);
-    return code == 0 ? 0 : service_fail(code, "--exercise %s: %s", set.exercise, why);
+    code = exercise_load(set.exercise, &strategies_exercise, &why);
+    return code == 0 ? 0 : service_fail(code, "--exercise %s: %s", set.exercise, why.text);
 }
 
 static int main_check(void) {

@@ -69,22 +69,22 @@ static int main_check(void) {
 }
 
 static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
-    char message[INVENTORY_MESSAGE_BYTES];
+    struct why why;
 
     svc.pool = pool;
-    recorder_init(&svc.recorder, loop, pool);
     svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
     if (set.inventory_secret[0] == '\0')
         log_warn("no secret: units are not given back, nor orders settled",
                  "set=ORDER_SVC_INVENTORY_SECRET");
-    if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, message) != 0)
-        return service_fail(EX_USAGE, "--inventory: %s", message);
+    if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, &why) != 0)
+        return service_fail(EX_USAGE, "--inventory: %s", why.text);
     if (instances_start(&instances, loop, svc.inventory, set.inventory, LOOK_UP_MS) != 0) {
         inventory_close(svc.inventory, NULL, NULL);
         svc.inventory = NULL;
         return service_fail(EX_SOFTWARE, "out of memory");
     }
     order_register_metrics();
+    recorder_init(&svc.recorder, loop, pool);
     inventory_register_metrics(svc.inventory);
     settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
                  set.settle_every_ns / 1000000);

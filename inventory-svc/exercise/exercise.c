@@ -33,12 +33,12 @@ static const char *fault_of(const struct strategy *it) {
     return NULL;
 }
 
-static int exercise_refuse(int code, const char *what, char why[MESSAGE_BYTES]) {
-    (void)snprintf(why, MESSAGE_BYTES, "%s", what);
+static int exercise_refuse(int code, const char *what, struct why *why) {
+    (void)why_set(why, "%s", what);
     return code;
 }
 
-int exercise_load(const char *file, const struct strategy **strategy, char why[MESSAGE_BYTES]) {
+int exercise_load(const char *file, const struct strategy **strategy, struct why *why) {
     char *path = realpath(file, NULL); /* a name without a slash is looked up elsewhere */
     const struct strategy *it;
     const char *fault;

@@ -4,11 +4,12 @@
 #define INVENTORY_EXERCISE_H
 
 #include "strategy.h"
+#include "why.h"
 
 /* Load it, for as long as the process lives; it may do whatever the process may. 0 and *strategy;
  * or EX_NOINPUT or EX_DATAERR of <sysexits.h>, and `why`. */
 __attribute__((warn_unused_result)) int exercise_load(const char *file,
                                                       const struct strategy **strategy,
-                                                      char why[MESSAGE_BYTES]);
+                                                      struct why *why);
 
 #endif

@@ -54,7 +54,7 @@ static void on_replaced(void *data) {
 
 /* `instance` is the first that is free, or one that is gone and without a call. */
 static int open_instance(struct inventory *inventory, struct instance *instance, const char *url,
-                         char message[INVENTORY_MESSAGE_BYTES]) {
+                         struct why *why) {
     struct http_client_options options = {.connections = CONNECTIONS,
                                           .queue = CONNECTIONS,
                                           .connect_timeout_ms = CONNECT_LIMIT_MS,
@@ -67,8 +67,7 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
                ? inventory->count < INSTANCES_MAX
                : instance->is_gone && instance->calls == 0);
     if (http_origin_parse(url, host, sizeof host, &options.port) != 0) {
-        (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
-                       "\"%s\" is no URL of the form http://host:port", url);
+        (void)why_set(why, "\"%s\" is no URL of the form http://host:port", url);
         return UV_EINVAL;
     }
     options.host = host;
@@ -91,19 +90,17 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
 }
 
 /* `urls` is cut into pieces. */
-static int inventory_open_all(struct inventory *inventory, char *urls,
-                              char message[INVENTORY_MESSAGE_BYTES]) {
+static int inventory_open_all(struct inventory *inventory, char *urls, struct why *why) {
     int code = 0;
 
     do {
         const char *url = strsep(&urls, ",");
 
         if (url[0] == '\0' || inventory->count == INSTANCES_MAX) {
-            (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
-                           "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
+            (void)why_set(why, "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
             return UV_EINVAL;
         }
-        code = open_instance(inventory, &inventory->instances[inventory->count], url, message);
+        code = open_instance(inventory, &inventory->instances[inventory->count], url, why);
     } while (code == 0 && urls != NULL && urls[0] != '\0');
     return code;
 }
@@ -140,16 +137,14 @@ void inventory_close(struct inventory *inventory, http_client_cb cb, void *data)
 }
 
 /* What stands in a header line is visible ASCII. */
-static int take_secret(struct inventory *inventory, const char *secret,
-                       char message[INVENTORY_MESSAGE_BYTES]) {
+static int take_secret(struct inventory *inventory, const char *secret, struct why *why) {
     const char *at = secret;
 
     while (*at > ' ' && *at < 0x7f)
         at++;
     if (*at != '\0' || at - secret > 200) {
-        (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
-                       "the secret has more than 200 characters, or some "
-                       "beyond A-Z, a-z, 0-9 and the like");
+        (void)why_set(why, "the secret has more than 200 characters, or some "
+                           "beyond A-Z, a-z, 0-9 and the like");
         return UV_EINVAL;
     }
     if (at > secret)
@@ -159,17 +154,17 @@ static int take_secret(struct inventory *inventory, const char *secret,
 }
 
 int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, const char *secret,
-                   char message[INVENTORY_MESSAGE_BYTES]) {
+                   struct why *why) {
     struct inventory *inventory = calloc(1, sizeof *inventory);
     char *copy = strdup(urls);
     int code = UV_ENOMEM;
 
     if (inventory != NULL && copy != NULL) {
         inventory->loop = loop;
-        code = take_secret(inventory, secret, message);
+        code = take_secret(inventory, secret, why);
     }
     if (code == 0)
-        code = inventory_open_all(inventory, copy, message);
+        code = inventory_open_all(inventory, copy, why);
     if (inventory != NULL && inventory->count > 0)
         inventory_groups_init(&inventory->groups, loop, inventory->authorization);
     free(copy);
@@ -178,7 +173,7 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, co
         return 0;
     }
     if (code != UV_EINVAL)
-        text_copy(message, INVENTORY_MESSAGE_BYTES, uv_strerror(code));
+        (void)why_set(why, "%s", uv_strerror(code));
     if (inventory != NULL && inventory->count > 0)
         inventory_close(inventory, NULL, NULL);
     else
@@ -218,14 +213,14 @@ static void note_gone(struct instance *instance) {
 
 static void add_instance(struct inventory *inventory, const char *url) {
     struct instance *instance = inventory->instances, *end = instance + inventory->count;
-    char message[INVENTORY_MESSAGE_BYTES];
+    struct why why;
 
     for (; instance < end; instance++)
         if (instance->is_gone && instance->calls == 0)
             break;
     if (instance == inventory->instances + INSTANCES_MAX)
         log_warn("more inventory instances than there is room for", "url=%s", url);
-    else if (open_instance(inventory, instance, url, message) != 0)
+    else if (open_instance(inventory, instance, url, &why) != 0)
         log_warn("inventory instance cannot be used", "url=%s", url);
     else
         log_info("inventory instance is new", "url=%s", url);

@@ -8,15 +8,15 @@
 #define ORDER_INVENTORY_CLIENT_H
 
 #include "inventory_answer.h"
+#include "why.h"
 
 struct inventory;
 
 /* `urls`: "http://host:port,..."; `secret` goes with each call, unless it is "". 0; or a negative
- * libuv code, UV_EINVAL for the URLs or the secret, and then `message` says why. */
+ * libuv code, UV_EINVAL for the URLs or the secret, and then `why` says so. */
 __attribute__((warn_unused_result)) int inventory_open(struct inventory **inventory,
                                                        uv_loop_t *loop, const char *urls,
-                                                       const char *secret,
-                                                       char message[INVENTORY_MESSAGE_BYTES]);
+                                                       const char *secret, struct why *why);
 /* From now on the instances are these: as in inventory_open(), 64 at most, each a good URL. What is
  * new gets calls from now on; what is not among them gets no more, and those under way end as if
  * nothing had been said. */

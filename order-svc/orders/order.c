@@ -45,7 +45,6 @@ static struct {
 void order_register_metrics(void) {
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
         metric_register(&outcomes[i].count);
-    recorder_register_metrics();
 }
 
 static void order_set_outcome(struct placement *placement, enum order_outcome outcome) {

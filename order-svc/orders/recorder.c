@@ -68,16 +68,13 @@ void recorder_init(struct recorder *recorder, uv_loop_t *loop, struct pg_pool *p
                                               .run = recorder_run,
                                               .data = recorder}};
     batcher_init(&recorder->batcher);
+    metric_register(&statements);
+    metric_register(&orders);
 }
 
 void recorder_free(struct recorder *recorder) {
     assert(recorder->batcher.running == 0 && recorder->in_flight == 0);
     buffer_free(&recorder->text);
-}
-
-void recorder_register_metrics(void) {
-    metric_register(&statements);
-    metric_register(&orders);
 }
 
 enum pg_status recorder_insert(struct recorder *recorder, const struct order *order,

@@ -26,8 +26,6 @@ void recorder_init(struct recorder *recorder, uv_loop_t *loop, struct pg_pool *p
 /* Nothing may be under way. */
 void recorder_free(struct recorder *recorder);
 
-void recorder_register_metrics(void);
-
 /* In a fiber: record an order. `*is_repeat` tells that one with this id was there before; it is
  * untouched. NOT_SENT when its turn has not come by `deadline_ms`; its statement has until the
  * deadline of the last order in it. When it does not return OK, `message` says why. */

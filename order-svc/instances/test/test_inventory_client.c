@@ -241,14 +241,14 @@ static void test_a_bad_url_is_refused_with_a_reason(void **state) {
     char many[65 * 20] = "http://127.0.0.1:1";
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        fixture.why[0] = '\0';
+        fixture.why.text[0] = '\0';
         assert_int_equal(open_inventory_at(bad[i], ""), UV_EINVAL);
-        assert_non_null(strstr(fixture.why, "URL"));
+        assert_non_null(strstr(fixture.why.text, "URL"));
     }
     for (int i = 1; i < 65; i++)
         strcat(many, ",http://127.0.0.1:1");
     assert_int_equal(open_inventory_at(many, ""), UV_EINVAL);
-    assert_non_null(strstr(fixture.why, "64"));
+    assert_non_null(strstr(fixture.why.text, "64"));
 }
 
 static char many_characters[202];
@@ -259,7 +259,7 @@ static void test_a_secret_that_fits_in_no_header_is_told(void **state) {
     memset(many_characters, 'x', sizeof many_characters - 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(open_inventory_at("http://127.0.0.1:1", bad[i]), UV_EINVAL);
-        assert_non_null(strstr(fixture.why, "secret"));
+        assert_non_null(strstr(fixture.why.text, "secret"));
     }
 }
 
@@ -311,12 +311,11 @@ static void on_closed_once(void *data) {
 
 static void test_closing_twice_is_closing_once(void **state) {
     struct inventory *inventory;
-    char why[INVENTORY_MESSAGE_BYTES];
     int closed = 0;
 
-    assert_int_equal(
-        inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1,http://127.0.0.1:2", "", why),
-        0);
+    assert_int_equal(inventory_open(&inventory, &fixture.loop,
+                                    "http://127.0.0.1:1,http://127.0.0.1:2", "", &fixture.why),
+                     0);
     inventory_close(inventory, on_closed_once, &closed);
     inventory_close(inventory, on_closed_once, &closed);
     WAIT_FOR(&fixture.loop, closed == 1);
@@ -328,7 +327,7 @@ static void live_without_memory(void *arg) {
 
     peer_urls(0, 2, urls);
     if (open_inventory_at(urls, "hush") != 0) {
-        assert_string_equal(fixture.why, uv_strerror(UV_ENOMEM));
+        assert_string_equal(fixture.why.text, uv_strerror(UV_ENOMEM));
         for (int i = 0; i < 10; i++) /* what was opened closes */
             (void)uv_run(&fixture.loop, UV_RUN_ONCE);
         return;

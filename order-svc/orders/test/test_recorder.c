@@ -108,7 +108,6 @@ static int metric(const char *name) {
 static void test_orders_that_come_together_are_recorded_by_one_statement(void **state) {
     int statements, orders;
 
-    recorder_register_metrics();
     statements = metric("order_record_statements_total");
     orders = metric("order_records_total");
     hold();

@@ -235,7 +235,7 @@ void peer_close(struct peer *peer) {
 }
 
 int open_inventory_at(const char *urls, const char *secret) {
-    int code = inventory_open(&fixture.inventory, &fixture.loop, urls, secret, fixture.why);
+    int code = inventory_open(&fixture.inventory, &fixture.loop, urls, secret, &fixture.why);
 
     if (code == 0)
         fixture.open++;

@@ -62,8 +62,8 @@ struct fixture {
     struct peer peers[PEERS];
     struct inventory *inventory;
     struct pg_pool *pool;
-    unsigned open;                     /* servers and clients to be closed */
-    char why[INVENTORY_MESSAGE_BYTES]; /* the inventory was not opened */
+    unsigned open;  /* servers and clients to be closed */
+    struct why why; /* the inventory was not opened */
     int log_fd, stderr_fd;
 };
 
