@@ -1,6 +1,11 @@
 /* The HTTP interface from outside: each path, each status, each reply's shape. */
 #include "front.h"
+
 #include "strategies.h"
+
+#include <inttypes.h>
+
+#define MANY 40
 
 static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
     char first[sizeof reply.text];
@@ -171,6 +176,365 @@ static void test_a_dropped_reply_cuts_the_connection(void **state) {
     assert_int_equal(reserve(id, order), 200);
 }
 
+/* ---- POST /reservations: each order of a request is sold as if it had come alone */
+
+static char all_orders[64 * 1024]; /* the body */
+
+static void begin_body(void) {
+    strcpy(all_orders, "{\"orders\":[");
+}
+
+static void add(const char *order_id, const char *product_id, const char *rest) {
+    size_t used = strlen(all_orders);
+
+    (void)snprintf(all_orders + used, sizeof all_orders - used,
+                   "%s{\"order_id\":\"%s\",\"product_id\":\"%s\"%s}",
+                   all_orders[used - 1] == '[' ? "" : ",", order_id, product_id, rest);
+}
+
+static int post(const char *text) {
+    return call("POST", "/reservations", JSON_BODY, text);
+}
+
+static int reserve_all(void) {
+    strcat(all_orders, "]}");
+    return post(all_orders);
+}
+
+/* The line of an order, a new reference: NULL when it has none; and where it is, from 0. */
+static json_t *line_of(const char *order_id, int *place) {
+    const char *at = reply.text, *end;
+
+    for (*place = 0; (end = strchr(at, '\n')) != NULL; at = end + 1, ++*place) {
+        json_t *line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
+
+        assert_non_null(line);
+        if (strcmp(json_string_value(json_object_get(line, "order_id")), order_id) == 0)
+            return line;
+        json_decref(line);
+    }
+    assert_string_equal(at, ""); /* what has no end is no line */
+    return NULL;
+}
+
+/* Returns the place of the order's line, which has this status and, unless NULL, code. */
+static int expect_line(const char *order_id, int status, const char *code) {
+    int place;
+    json_t *line = line_of(order_id, &place);
+
+    assert_non_null(line);
+    assert_int_equal(json_integer_value(json_object_get(line, "status")), status);
+    assert_true(json_is_string(json_object_get(line, "timing")));
+    if (code != NULL)
+        assert_string_equal(json_string_value(json_object_get(line, "error")), code);
+    else
+        assert_string_equal(json_string_value(json_object_get(line, "price")), "9.90");
+    json_decref(line);
+    return place;
+}
+
+static void test_each_order_has_the_answer_that_it_would_have_alone(void **state) {
+    char order[6][UUID_TEXT];
+    const char *id = make_product("atomic", 5);
+    const char *empty = make_product("atomic", 0);
+    const char *bad = make_product("best", 5);
+    const char *nobody = new_id();
+
+    for (int i = 0; i < 6; i++)
+        uuid_v7(order[i]);
+    assert_int_equal(reserve(id, order[0]), 201);
+    begin_body();
+    add(order[0], id, ",\"is_repeat\":true");
+    add(order[1], id, "");
+    add(order[2], empty, "");
+    add(order[3], bad, ",\"is_repeat\":false");
+    add(order[4], nobody, "");
+    assert_int_equal(reserve_all(), 200);
+    (void)expect_line(order[0], 200, NULL);
+    (void)expect_line(order[1], 201, NULL);
+    (void)expect_line(order[2], 409, "sold_out");
+    (void)expect_line(order[3], 422, "bad_strategy");
+    (void)expect_line(order[4], 404, "unknown_product");
+    assert_int_equal(sold(id), 2);
+}
+
+static void test_a_sold_line_has_all_of_the_single_answer(void **state) {
+    json_t *line, *alone;
+    const char *key;
+    json_t *value;
+    int place;
+    const char *id = make_product("redis", 5);
+    const char *order = new_id();
+
+    begin_body();
+    add(order, id, "");
+    assert_int_equal(reserve_all(), 200);
+    line = line_of(order, &place);
+    assert_int_equal(reserve(id, order), 200);
+    alone = json_incref(web.json);
+    assert_true(json_object_size(alone) > 5);
+    json_object_foreach (alone, key, value)
+        assert_true(json_equal(value, json_object_get(line, key)));
+    json_decref(alone);
+    json_decref(line);
+}
+
+static void test_many_orders_get_a_unit_each(void **state) {
+    char order[MANY][UUID_TEXT];
+    const char *id = make_product("atomic", MANY);
+
+    begin_body();
+    for (int i = 0; i < MANY; i++) {
+        uuid_v7(order[i]);
+        add(order[i], id, "");
+    }
+    assert_int_equal(reserve_all(), 200);
+    for (int i = 0; i < MANY; i++)
+        (void)expect_line(order[i], 201, NULL);
+    assert_int_equal(sold(id), MANY);
+}
+
+static void test_a_slow_sale_is_the_last_to_be_told(void **state) {
+    char order[2][UUID_TEXT];
+    const char *slow = make_product("atomic,work=500ms", 5);
+    const char *fast = make_product("atomic", 5);
+
+    uuid_v7(order[0]);
+    uuid_v7(order[1]);
+    begin_body();
+    add(order[0], slow, "");
+    add(order[1], fast, "");
+    assert_int_equal(reserve_all(), 200);
+    assert_int_equal(expect_line(order[1], 201, NULL), 0);
+    assert_int_equal(expect_line(order[0], 201, NULL), 1);
+}
+
+static void test_a_dropped_reply_is_a_line_that_is_missing(void **state) {
+    char order[3][UUID_TEXT];
+    int place, missing = 0;
+    const char *id = make_product("atomic,fail=after-write:drop-reply@1", 5);
+
+    begin_body();
+    for (int i = 0; i < 3; i++) {
+        uuid_v7(order[i]);
+        add(order[i], id, "");
+    }
+    assert_int_equal(reserve_all(), 200);
+    for (int i = 0; i < 3; i++) {
+        json_t *line = line_of(order[i], &place);
+
+        missing += line == NULL;
+        json_decref(line);
+    }
+    assert_int_equal(missing, 1);
+    assert_int_equal(sold(id), 3);
+}
+
+static void test_an_order_given_twice_is_sold_once(void **state) {
+    const char *id = make_product("atomic", 5);
+    const char *order = new_id();
+
+    begin_body();
+    add(order, id, ",\"is_repeat\":true");
+    add(order, id, ",\"is_repeat\":true");
+    assert_int_equal(reserve_all(), 200);
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_with_a_bad_entry_none_is_sold(void **state) {
+    const char *id = make_product("atomic", 5);
+    const char *order = new_id();
+
+    begin_body();
+    add(order, id, "");
+    add("82391173", id, "");
+    expect_error(reserve_all(), 400, "bad_request");
+    assert_non_null(strstr(reply.text, "order 2 of 2"));
+    begin_body();
+    add(order, id, "");
+    add(order, "82391173", "");
+    expect_error(reserve_all(), 400, "bad_request");
+    assert_int_equal(sold(id), 0);
+    expect_error(post("{\"orders\":[7]}"), 400, "bad_request");
+    expect_error(post("{\"orders\":[]}"), 400, "bad_request");
+    expect_error(post("{\"orders\":{}}"), 400, "bad_request");
+    expect_error(post("{}"), 400, "bad_request");
+    expect_error(post("[]"), 400, "bad_request");
+}
+
+static void test_too_many_orders_are_refused(void **state) {
+    const char *id = make_product("atomic", 5);
+
+    begin_body();
+    for (int i = 0; i < 257; i++)
+        add(id, id, "");
+    expect_error(reserve_all(), 413, "too_large");
+    assert_int_equal(sold(id), 0);
+}
+
+/* ---- The ledger: listed, confirmed and cancelled by who knows the secret */
+
+static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
+    const char *id;
+    const char *order;
+    char next[100];
+
+    run_sql("DELETE FROM reservation");
+    id = make_product("atomic", 3);
+    for (int i = 0; i < 3; i++) {
+        order = new_id();
+        assert_int_equal(reserve(id, order), 201);
+    }
+    assert_int_equal(get("GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 2);
+    (void)snprintf(next, sizeof next, "%s", text_of("next"));
+    assert_int_equal(get("GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 1);
+    (void)snprintf(next, sizeof next, "%s", text_of("next"));
+    assert_int_equal(get("GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "order_ids")), 0);
+    assert_string_equal(text_of("next"), next);
+}
+
+static size_t listed(const char *rest, const char *after) {
+    assert_int_equal(get("GET", "/reservations?", rest, after), 200);
+    return json_array_size(json_object_get(reply.json, "order_ids"));
+}
+
+/* A commit that was slow, or a clock that was set back. */
+static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
+    const char *id;
+    const char *order;
+    const int64_t now_us = clock_wall_us();
+    char now[100], ahead[100];
+
+    run_sql("DELETE FROM reservation");
+    id = make_product("atomic", 3);
+    order = new_id();
+    assert_int_equal(reserve(id, order), 201);
+    run_sql("UPDATE reservation SET reserved_at = clock_timestamp() - interval '30 seconds'");
+    (void)snprintf(now, sizeof now, "%" PRId64 ".%s", now_us - 20 * 1000000, order);
+    (void)snprintf(ahead, sizeof ahead, "%" PRId64 ".%s", now_us + 3600 * INT64_C(1000000), order);
+    assert_int_equal(listed("older_than_ms=5000&after=", now), 0);
+    assert_int_equal(listed("older_than_ms=5000&overlap_ms=60000&after=", now), 1);
+    assert_int_equal(listed("older_than_ms=5000&overlap_ms=60000&after=", ahead), 1);
+    assert_int_equal(listed("older_than_ms=29000&after=", ahead), 0);
+    run_sql("UPDATE reservation SET reserved_at = clock_timestamp()");
+    assert_int_equal(listed("older_than_ms=0&overlap_ms=60000&after=", ahead), 1);
+}
+
+static int confirm(const char *body) {
+    return call("POST", "/reservations/confirmations", SECRET, body);
+}
+
+static void test_what_is_confirmed_is_not_cancelled(void **state) {
+    char orders[3][UUID_TEXT], body[200];
+    const char *id = make_product("atomic", 3);
+
+    for (int i = 0; i < 3; i++) {
+        uuid_v7(orders[i]);
+        assert_int_equal(reserve(id, orders[i]), 201);
+    }
+    assert_int_equal(get("DELETE", "/reservations/", orders[0], ""), 204);
+    (void)snprintf(body, sizeof body, "{\"order_ids\":[\"%s\",\"%s\"]}", orders[0], orders[1]);
+    assert_int_equal(confirm(body), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "reservations")), 1);
+    assert_non_null(strstr(reply.text, orders[1]));
+    expect_error(get("DELETE", "/reservations/", orders[1], ""), 404, "unknown_reservation");
+    assert_int_equal(get("DELETE", "/reservations/", orders[2], ""), 204);
+    assert_int_equal(sold(id), 1);
+}
+
+/* Whoever repeats is answered with the unit, so it is not to be taken back. */
+static void test_a_repeat_confirms_the_reservation(void **state) {
+    const char *id = make_product("atomic", 3);
+    const char *order = new_id();
+
+    assert_int_equal(reserve(id, order), 201);
+    assert_int_equal(reserve(id, order), 200);
+    assert_int_equal(get("DELETE", "/reservations/", order, ""), 404);
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_what_cannot_be_confirmed_is_told(void **state) {
+    static const char *const bad[] = {
+        "{}",
+        "{\"order_ids\": 1}",
+        "{\"order_ids\": []}",
+        "{\"order_ids\": [1]}",
+        "{\"order_ids\": [\"82391173-9dbc-49b6-821b-746a11dbbe5e\", \"x\"]}",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_error(confirm(bad[i]), 400, "bad_request");
+}
+
+/* All that takes units back or tells of all orders, with these headers. */
+static void expect_refusals(const char *headers, int status, const char *code) {
+    static const char *const guarded[][2] = {
+        {"DELETE", "/reservations/82391173-9dbc-49b6-821b-746a11dbbe5e"},
+        {"POST", "/reservations/confirmations"},
+        {"GET", "/reservations?since_ms=0"},
+    };
+
+    for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++) {
+        expect_error(call(guarded[i][0], guarded[i][1], headers, NULL), status, code);
+        assert_null(strstr(reply.text, "hush"));
+    }
+}
+
+static void test_who_does_not_know_the_secret_is_refused(void **state) {
+    static const char *const wrong[] = {
+        NULL,
+        "Authorization: Bearer \r\n",
+        "Authorization: Bearer hus\r\n",
+        "Authorization: Bearer hushhush\r\n",
+        "Authorization: Bearer HUSH\r\n",
+        "Authorization: Basic hush\r\n",
+        "Authorization: hush\r\n",
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_refusals(wrong[i], 401, "unauthorized");
+    instance.store.secret = "";
+    expect_refusals("Authorization: Bearer \r\n", 403, "no_secret");
+    expect_refusals(SECRET, 403, "no_secret");
+}
+
+static void test_a_bad_question_to_the_ledger_is_told(void **state) {
+    static const char *const bad[] = {
+        "",
+        "?since_ms=x",
+        "?since_ms=-1",
+        "?since_ms=0&limit=0",
+        "?since_ms=0&limit=1001",
+        "?since_ms=0&older_than_ms=x",
+        "?since_ms=0&overlap_ms=-1",
+        "?after=5",
+        "?after=x.82391173-9dbc-49b6-821b-746a11dbbe5e",
+        "?after=5.82391173",
+        "?after=99999999999999999999.82391173-9dbc-49b6-821b-746a11dbbe5e",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_error(get("GET", "/reservations", bad[i], ""), 400, "bad_request");
+}
+
+/* Redis sold it, and the ledger does not have it yet. */
+static void test_what_is_pending_can_be_cancelled_at_once(void **state) {
+    const char *id = make_product("prewarm", 3);
+    const char *order = new_id();
+
+    assert_int_equal(reserve(id, order), 201);
+    assert_int_equal(get("DELETE", "/reservations/", order, ""), 204);
+    assert_int_equal(sold(id), 0);
+    expect_error(get("DELETE", "/reservations/", order, ""), 404, "unknown_reservation");
+    assert_int_equal(get("GET", "/products/", id, ""), 200);
+    assert_int_equal(integer_of("available"), 2);
+    assert_int_equal(integer_of("returned"), 1);
+    assert_int_equal(integer_of("pending"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_web, tear_down_web)
@@ -184,6 +548,22 @@ int main(void) {
         TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
         TEST(test_the_path_of_the_article_answers_in_its_words),
         TEST(test_a_dropped_reply_cuts_the_connection),
+        TEST(test_each_order_has_the_answer_that_it_would_have_alone),
+        TEST(test_a_sold_line_has_all_of_the_single_answer),
+        TEST(test_many_orders_get_a_unit_each),
+        TEST(test_a_slow_sale_is_the_last_to_be_told),
+        TEST(test_a_dropped_reply_is_a_line_that_is_missing),
+        TEST(test_an_order_given_twice_is_sold_once),
+        TEST(test_with_a_bad_entry_none_is_sold),
+        TEST(test_too_many_orders_are_refused),
+        TEST(test_the_ledger_goes_on_where_the_cursor_says),
+        TEST(test_an_overlap_shows_what_came_behind_the_cursor),
+        TEST(test_what_is_confirmed_is_not_cancelled),
+        TEST(test_a_repeat_confirms_the_reservation),
+        TEST(test_what_cannot_be_confirmed_is_told),
+        TEST(test_who_does_not_know_the_secret_is_refused),
+        TEST(test_what_is_pending_can_be_cancelled_at_once),
+        TEST(test_a_bad_question_to_the_ledger_is_told),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

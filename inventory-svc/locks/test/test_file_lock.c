@@ -44,8 +44,8 @@ static int tear_down(void **state) {
 }
 
 /* A test's body in a fiber, on the loop. */
-static void in_fiber(fiber_fn body) {
-    assert_int_equal(fiber_start(body, NULL), 0);
+static void in_fiber(fiber_fn body, void *arg) {
+    assert_int_equal(fiber_start(body, arg), 0);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
 }
 
@@ -80,7 +80,7 @@ static void take_and_give_back(void *arg) {
 }
 
 static void test_a_lock_has_one_holder_and_leaves_nothing(void **state) {
-    in_fiber(take_and_give_back);
+    in_fiber(take_and_give_back, NULL);
 }
 
 static void leave(void *arg) {
@@ -99,7 +99,7 @@ static void leave(void *arg) {
 }
 
 static void test_a_directory_that_is_left_stays_and_a_file_is_free(void **state) {
-    in_fiber(leave);
+    in_fiber(leave, NULL);
 }
 
 /* ---- many at a time */
@@ -192,10 +192,10 @@ static void look_after_the_kill(void *arg) {
 static void test_a_killed_process_leaves_its_directory_and_no_file_lock(void **state) {
     pid_t holder = start_holder();
 
-    in_fiber(look_while_held);
+    in_fiber(look_while_held, NULL);
     assert_int_equal(kill(holder, SIGKILL), 0);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
-    in_fiber(look_after_the_kill);
+    in_fiber(look_after_the_kill, NULL);
 }
 
 /* ---- the directory */
@@ -214,7 +214,7 @@ static void be_refused(void *arg) {
 static void test_the_directory_is_made_for_its_user_alone(void **state) {
     struct stat stat_of_dir;
 
-    in_fiber(take_and_give_back);
+    in_fiber(take_and_give_back, NULL);
     assert_int_equal(stat(dir, &stat_of_dir), 0);
     assert_int_equal(stat_of_dir.st_mode & 0777, 0700);
 }
@@ -224,33 +224,27 @@ static void test_a_directory_that_others_may_write_in_is_refused(void **state) {
 
     assert_int_equal(mkdir(dir, 0700), 0);
     assert_int_equal(chmod(dir, 0777), 0);
-    assert_int_equal(fiber_start(be_refused, &err), 0);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    in_fiber(be_refused, &err);
 }
 
 static void test_a_link_is_no_directory(void **state) {
     int err = UV_ENOTDIR;
 
     assert_int_equal(symlink(base, dir), 0);
-    assert_int_equal(fiber_start(be_refused, &err), 0);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    in_fiber(be_refused, &err);
     assert_int_equal(unlink(dir), 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_lock_has_one_holder_and_leaves_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_directory_that_is_left_stays_and_a_file_is_free,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_of_many_one_at_a_time_has_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_killed_process_leaves_its_directory_and_no_file_lock,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_directory_is_made_for_its_user_alone, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_directory_that_others_may_write_in_is_refused,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_link_is_no_directory, set_up, tear_down),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_lock_has_one_holder_and_leaves_nothing),
+        TEST(test_a_directory_that_is_left_stays_and_a_file_is_free),
+        TEST(test_of_many_one_at_a_time_has_it),
+        TEST(test_a_killed_process_leaves_its_directory_and_no_file_lock),
+        TEST(test_the_directory_is_made_for_its_user_alone),
+        TEST(test_a_directory_that_others_may_write_in_is_refused),
+        TEST(test_a_link_is_no_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,18 @@ static void get_and_put(struct getter *getter, const char *id) {
     fiber_event_set(&getter->go);
 }
 
+static struct product_table *usual;
+
+static void open_table(bool is_lab, unsigned limit) {
+    usual = instance.store.products;
+    instance.store.products = product_table_open(instance.store.pool, "test", is_lab, limit);
+}
+
+static void close_table(void) {
+    product_table_close(instance.store.products);
+    instance.store.products = usual;
+}
+
 static void test_a_product_is_read_once_for_all_who_ask(void **state) {
     struct getter getters[20];
     struct pg_pool_stats before, after;
@@ -77,12 +89,11 @@ static void test_an_unknown_product_is_not_remembered(void **state) {
 }
 
 static void test_what_was_used_longest_ago_is_forgotten(void **state) {
-    struct product_table *usual = instance.store.products;
     struct getter getter;
     struct product *first;
     const char *ids[4];
 
-    instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 2);
+    open_table(true, 2);
     for (size_t i = 0; i < 4; i++)
         ids[i] = make_product("none", 1);
     get_and_put(&getter, ids[0]);
@@ -94,16 +105,14 @@ static void test_what_was_used_longest_ago_is_forgotten(void **state) {
     get_and_put(&getter, ids[0]);
     assert_ptr_equal(getter.product, first); /* ids[1] had to go */
     assert_int_equal(product_table_count(instance.store.products), 2);
-    product_table_close(instance.store.products);
-    instance.store.products = usual;
+    close_table();
 }
 
 static void test_a_product_in_use_stays(void **state) {
-    struct product_table *usual = instance.store.products;
     struct getter held, getter;
     const char *ids[3];
 
-    instance.store.products = product_table_open(instance.store.pool, "inventory-test", true, 1);
+    open_table(true, 1);
     for (size_t i = 0; i < 3; i++)
         ids[i] = make_product("none", 1);
     begin_get(&held, ids[0]);
@@ -113,8 +122,7 @@ static void test_a_product_in_use_stays(void **state) {
     assert_string_equal(held.product->id, ids[0]);
     assert_int_equal(product_table_count(instance.store.products), 1);
     fiber_event_set(&held.go);
-    product_table_close(instance.store.products);
-    instance.store.products = usual;
+    close_table();
 }
 
 static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
@@ -122,12 +130,10 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     const char *id = make_product("redis,shrads=3", 1);
 
     for (int i = 0; i < 2; i++) {
-        begin_get(&getter, id);
-        wait_until_has(&getter);
+        get_and_put(&getter, id);
         assert_int_equal(getter.outcome, OUTCOME_BAD_STRATEGY);
         assert_null(getter.product);
         assert_non_null(strstr(getter.message, "no option \"shrads\""));
-        fiber_event_set(&getter.go);
         run_sql("UPDATE product SET strategy = 'redis' WHERE product_id = '%s'", id);
     }
     assert_int_equal(product_table_count(instance.store.products), 1);
@@ -140,38 +146,30 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
     for (int has = 0; has < 2; has++) {
         id = make_product("zookeeper", 1);
         product_table_has(instance.store.products, (unsigned)has << NEEDS_ZOOKEEPER);
-        begin_get(&getter, id);
-        wait_until_has(&getter);
+        get_and_put(&getter, id);
         assert_int_equal(getter.outcome, has ? OUTCOME_OK : OUTCOME_BAD_STRATEGY);
         if (!has)
             assert_string_equal(getter.message,
                                 "the strategy \"zookeeper\" needs a server that this service has "
                                 "no address of: scripts/stack up --with zookeeper (or set "
                                 "INVENTORY_SVC_ZOOKEEPER)");
-        fiber_event_set(&getter.go);
     }
 }
 
 static void test_without_lab_a_failpoint_is_refused(void **state) {
-    struct product_table *lab = instance.store.products;
     struct getter getter;
     const char *id = make_product("none,fail=after-read:crash", 1);
 
-    begin_get(&getter, id);
-    wait_until_has(&getter);
+    get_and_put(&getter, id);
     assert_int_equal(getter.product->spec.failpoints[0].action, FAIL_CRASH);
-    fiber_event_set(&getter.go);
 
-    instance.store.products = product_table_open(instance.store.pool, "inventory-test", false, 10);
-    begin_get(&getter, id);
-    wait_until_has(&getter);
+    open_table(false, 10);
+    get_and_put(&getter, id);
     assert_int_equal(getter.outcome, OUTCOME_BAD_STRATEGY);
     assert_null(getter.product);
     assert_non_null(strstr(getter.message, "\"fail=after-read:crash\""));
     assert_non_null(strstr(getter.message, "INVENTORY_SVC_FLAGS=--lab make up"));
-    fiber_event_set(&getter.go);
-    product_table_close(instance.store.products);
-    instance.store.products = lab;
+    close_table();
 }
 
 static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {

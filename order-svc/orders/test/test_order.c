@@ -39,11 +39,14 @@ static void expect(const struct buyer *buyer, enum order_outcome outcome, int st
     assert_int_equal(buyer->placement.status, status);
 }
 
-static void place(const char *key, enum order_outcome outcome, int status, const char *error) {
-    struct buyer buyer;
+/* One from beginning to end; lasts until the next. */
+static const struct placement *place(const char *key, enum order_outcome outcome, int status,
+                                     const char *error) {
+    static struct buyer buyer;
 
     begin(&buyer, key);
     expect(&buyer, outcome, status, error);
+    return &buyer.placement;
 }
 
 static const char *new_key(void) {
@@ -70,12 +73,10 @@ static void forbid_inserts(void) {
 }
 
 static void test_an_order_is_reserved_and_recorded(void **state) {
-    struct buyer buyer;
+    const struct placement *placed = place(NULL, ORDER_PLACED, 201, "placed");
 
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_PLACED, 201, "placed");
-    assert_int_equal(buyer.placement.order.unit, 7);
-    assert_string_equal(ask("SELECT order_id FROM orders"), buyer.placement.order.order_id);
+    assert_int_equal(placed->order.unit, 7);
+    assert_string_equal(ask("SELECT order_id FROM orders"), placed->order.order_id);
     assert_string_equal(
         ask("SELECT concat_ws(' ', unit, remaining, price, inventory_instance) FROM orders"),
         "7 6 9.90 inventory-9");
@@ -92,14 +93,13 @@ struct mapping {
 };
 
 static void expect_mapping(const struct mapping *mapping) {
-    struct buyer buyer;
+    const struct placement *placed;
 
     fixture.peers[0].status = mapping->status;
     fixture.peers[0].body = mapping->body;
-    begin(&buyer, NULL);
-    expect(&buyer, mapping->outcome, mapping->own_status, mapping->error);
-    if (strstr(buyer.placement.message, mapping->message) == NULL)
-        fail_msg("\"%s\" instead of \"%s\"", buyer.placement.message, mapping->message);
+    placed = place(NULL, mapping->outcome, mapping->own_status, mapping->error);
+    if (strstr(placed->message, mapping->message) == NULL)
+        fail_msg("\"%s\" instead of \"%s\"", placed->message, mapping->message);
 }
 
 static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
@@ -161,17 +161,16 @@ static void test_a_late_inventory_is_unknown(void **state) {
 }
 
 static void test_a_repeat_gets_the_first_answer_and_asks_for_no_unit(void **state) {
-    struct buyer again;
+    const struct placement *placed;
     const char *key = new_key();
 
     place(key, ORDER_PLACED, 201, "placed");
     assert_string_equal(fixture.peers[0].headers, key);
-    begin(&again, key);
-    expect(&again, ORDER_REPEATED, 201, "repeated");
-    assert_int_equal(again.placement.order.unit, 7);
-    assert_int_equal(again.placement.order.remaining, 6);
-    assert_string_equal(again.placement.order.price, "9.90");
-    assert_string_equal(again.placement.order.instance, "inventory-9");
+    placed = place(key, ORDER_REPEATED, 201, "repeated");
+    assert_int_equal(placed->order.unit, 7);
+    assert_int_equal(placed->order.remaining, 6);
+    assert_string_equal(placed->order.price, "9.90");
+    assert_string_equal(placed->order.instance, "inventory-9");
     assert_int_equal(fixture.peers[0].calls, 1);
 }
 
@@ -184,13 +183,12 @@ static void test_a_repeat_without_its_order_gets_it_recorded(void **state) {
 }
 
 static void test_a_key_of_another_product_is_refused(void **state) {
-    struct buyer buyer;
+    const struct placement *placed;
     const char *key = new_key();
 
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key, key);
-    begin(&buyer, key);
-    expect(&buyer, ORDER_REFUSED, 422, "key_reused");
-    assert_non_null(strstr(buyer.placement.message, key)); /* the product it was used for */
+    placed = place(key, ORDER_REFUSED, 422, "key_reused");
+    assert_non_null(strstr(placed->message, key)); /* the product it was used for */
     assert_int_equal(fixture.peers[0].calls, 0);
 }
 
@@ -232,12 +230,11 @@ static void test_an_order_that_is_there_is_never_denied(void **state) {
 }
 
 static void test_a_unit_without_its_order_is_given_back(void **state) {
-    struct buyer buyer;
+    const struct placement *placed;
 
     forbid_inserts();
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_BUSY, 503, "busy");
-    assert_non_null(strstr(buyer.placement.message, "given back"));
+    placed = place(NULL, ORDER_BUSY, 503, "busy");
+    assert_non_null(strstr(placed->message, "given back"));
     assert_int_equal(fixture.peers[0].cancelled, 1);
     assert_int_equal(fixture.peers[0].strangers, 0);
 }

@@ -61,18 +61,24 @@ static struct buyer *start(struct buyer *buyer) {
     return buyer;
 }
 
+static void start_some(int count) {
+    while (count-- > 0)
+        (void)start(next_buyer());
+}
+
 /* Who is first goes alone; who comes after it, until let_go(), is one group. */
 static void hold(void) {
     run_sql("BEGIN; LOCK TABLE orders");
     (void)start(next_buyer());
 }
 
-static void let_go(void) {
-    run_sql("ROLLBACK");
-}
-
 static void wait_for_all(void) {
     WAIT_FOR(&fixture.loop, done == started);
+}
+
+static void let_go(void) {
+    run_sql("ROLLBACK");
+    wait_for_all();
 }
 
 static void expect(const struct buyer *buyer, enum pg_status status) {
@@ -88,6 +94,11 @@ static void expect_recorded(const struct buyer *buyer) {
     assert_int_equal(count("SELECT count(*) FROM orders WHERE order_id = '%s' AND unit = %d",
                            buyer->order.order_id, (int)buyer->order.unit),
                      1);
+}
+
+static void expect_all_recorded(unsigned from) {
+    for (unsigned i = from; i < started; i++)
+        expect_recorded(&buyers[i]);
 }
 
 static int metric(const char *name) {
@@ -111,12 +122,9 @@ static void test_orders_that_come_together_are_recorded_by_one_statement(void **
     statements = metric("order_record_statements_total");
     orders = metric("order_records_total");
     hold();
-    for (int i = 0; i < 20; i++)
-        (void)start(next_buyer());
+    start_some(20);
     let_go();
-    wait_for_all();
-    for (unsigned i = 0; i < started; i++)
-        expect_recorded(&buyers[i]);
+    expect_all_recorded(0);
     assert_int_equal(count("SELECT count(DISTINCT xmin::text) FROM orders"), 2);
     assert_int_equal(metric("order_record_statements_total") - statements, 2);
     assert_int_equal(metric("order_records_total") - orders, 21);
@@ -124,14 +132,12 @@ static void test_orders_that_come_together_are_recorded_by_one_statement(void **
 
 static void test_half_of_many_orders_in_flight_go_together(void **state) {
     recorder.in_flight = 16;
-    for (int i = 0; i < 8; i++)
-        (void)start(next_buyer());
+    start_some(8);
     wait_for_all();
     (void)start(next_buyer()); /* whoever else is in flight does not come */
     wait_for_all();
     recorder.in_flight = 0;
-    for (unsigned i = 0; i < started; i++)
-        expect_recorded(&buyers[i]);
+    expect_all_recorded(0);
     assert_int_equal(count("SELECT count(DISTINCT xmin::text) FROM orders"), 2);
 }
 
@@ -168,7 +174,6 @@ static void test_a_name_stays_as_it_is_whatever_is_in_it(void **state) {
         (void)start(buyer);
     }
     let_go();
-    wait_for_all();
     for (unsigned i = 0; i < names_count; i++) {
         expect_recorded(&buyers[i + 1]);
         assert_string_equal(ask("SELECT inventory_instance FROM orders WHERE order_id = '%s'",
@@ -189,11 +194,9 @@ static void test_a_refused_order_fails_alone_and_with_its_own_reason(void **stat
 
         strcpy(buyer->order.price, prices[i]);
         (void)start(buyer);
-        (void)start(next_buyer());
-        (void)start(next_buyer());
+        start_some(2);
     }
     let_go();
-    wait_for_all();
     for (unsigned i = 0; i < started; i++)
         if (i % 3 == 1)
             expect(&buyers[i], PG_REJECTED);
@@ -216,7 +219,6 @@ static void test_a_name_that_is_no_text_fails_alone(void **state) {
     (void)start(broken);
     (void)start(next_buyer());
     let_go();
-    wait_for_all();
     expect_recorded(&buyers[1]);
     expect(broken, PG_REJECTED);
     expect_recorded(&buyers[3]);
@@ -225,10 +227,8 @@ static void test_a_name_that_is_no_text_fails_alone(void **state) {
 static void test_when_all_are_refused_each_is_told(void **state) {
     run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (false) NOT VALID");
     hold();
-    for (int i = 0; i < 5; i++)
-        (void)start(next_buyer());
+    start_some(5);
     let_go();
-    wait_for_all();
     for (unsigned i = 0; i < started; i++)
         expect(&buyers[i], PG_REJECTED);
 }
@@ -246,7 +246,6 @@ static void test_of_the_same_id_in_one_group_the_first_is_recorded(void **state)
     (void)start(again);
     (void)start(next_buyer());
     let_go();
-    wait_for_all();
     expect(again, PG_OK);
     assert_true(again->is_repeat);
     for (unsigned i = 0; i < started; i++)
@@ -266,7 +265,6 @@ static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **s
     (void)start(again);
     (void)start(next_buyer());
     let_go();
-    wait_for_all();
     expect(again, PG_OK);
     assert_true(again->is_repeat);
     expect_recorded(first);
@@ -284,7 +282,6 @@ static void test_an_order_whose_turn_comes_too_late_is_not_sent(void **state) {
     (void)start(late);
     (void)start(next_buyer());
     let_go();
-    wait_for_all();
     expect_recorded(&buyers[1]);
     expect(late, PG_NOT_SENT);
     expect_recorded(&buyers[3]);
@@ -337,22 +334,19 @@ static void test_a_lost_connection_leaves_exactly_its_group_unknown(void **state
             "EXECUTE FUNCTION wait(); SELECT pg_advisory_lock(%d)",
             (int)getpid(), (int)getpid());
     hold();
-    for (int i = 0; i < 4; i++)
-        (void)start(next_buyer());
-    let_go();
+    start_some(4);
+    run_sql("ROLLBACK");
     WAIT_FOR(&fixture.loop, count("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
                                   "objid = %d AND NOT granted",
                                   (int)getpid()) == 1);
-    for (int i = 0; i < 3; i++)
-        (void)start(next_buyer());
+    start_some(3);
     fault_proxy_cut(proxy);
     wait_for_all();
     run_sql("SELECT pg_advisory_unlock(%d)", (int)getpid());
     expect_recorded(&buyers[0]);
     for (unsigned i = 1; i < 5; i++)
         expect(&buyers[i], PG_UNKNOWN);
-    for (unsigned i = 5; i < started; i++)
-        expect_recorded(&buyers[i]);
+    expect_all_recorded(5);
     run_sql("BEGIN; LOCK TABLE orders; ROLLBACK"); /* whatever it did, it has done it now */
     recorded = count_orders() - 4;
     assert_true(recorded == 0 || recorded == 4);
