@@ -51,7 +51,7 @@ static void answer_log(const char *request, const struct selling *selling) {
         log_write(status == 500 || status == 504 ? LOG_WARN : LOG_DEBUG, "not sold",
                   "request=%s order=%s product=%s status=%d code=%s why=%s", request,
                   selling->order_id, selling->product_id, status, answers[selling->outcome].code,
-                  log_quote(why, sizeof why, selling->message));
+                  log_quote(why, sizeof why, selling->why.text));
 }
 
 /* Sell, log how that ended, and add what it cost to the reply that is to be sent. False when a
@@ -164,7 +164,7 @@ static void on_reserve(struct http_exchange *exchange, void *data) {
     if (selling.outcome == OUTCOME_SOLD || selling.outcome == OUTCOME_REPEATED)
         reply_sold(exchange, &selling);
     else
-        answer_refusal(exchange, selling.outcome, selling.message);
+        answer_refusal(exchange, selling.outcome, selling.why.text);
 }
 
 /* ---- GET|POST /inventory/minusInventory?inventoryId=: the path and the words of the article that
@@ -222,14 +222,14 @@ struct group {
 /* An order whose line does not fit is unknown to who asked. */
 static void reply_line(struct http_exchange *exchange, const struct selling *selling) {
     const char *code = answers[selling->outcome].code;
-    char bytes[LINE_BYTES], message[UTF8_ROOM(MESSAGE_BYTES)];
+    char bytes[LINE_BYTES], message[UTF8_ROOM(sizeof selling->why.text)];
     struct json_line line = json_line_begin(bytes, sizeof bytes - 1);
     size_t length;
 
     if (code == NULL) {
         answer_write_whole(&line, &selling->sold);
     } else {
-        (void)utf8_clean(message, selling->message);
+        (void)utf8_clean(message, selling->why.text);
         json_line_text(&line, "order_id", selling->order_id);
         json_line_text(&line, "error", code);
         json_line_text(&line, "message", message);
@@ -267,7 +267,7 @@ static void refuse_one(const struct member *member) {
     struct selling selling = {.product_id = member->product_id,
                               .order_id = member->order_id,
                               .outcome = OUTCOME_BUSY,
-                              .message = "out of memory"};
+                              .why = {"out of memory"}};
 
     reply_line(member->group->exchange, &selling);
     handlers_end_member(member->group);
@@ -395,21 +395,22 @@ static int handlers_read_number(struct http_exchange *exchange, const char *name
 
 /* What Redis sold may not be in the ledger yet. */
 static enum outcome handlers_cancel(struct store *store, const char *order_id, bool *was_there,
-                                    char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
+                                    char product_id[UUID_TEXT], struct why *why) {
     enum outcome outcome =
-        reservation_sql_cancel(store->pool, order_id, was_there, product_id, message);
+        reservation_sql_cancel(store->pool, order_id, was_there, product_id, why);
 
     if (outcome != OUTCOME_OK || *was_there)
         return outcome;
-    outcome = pending_bring(store->pending, order_id, message);
+    outcome = pending_bring(store->pending, order_id, why);
     return outcome == OUTCOME_OK
-               ? reservation_sql_cancel(store->pool, order_id, was_there, product_id, message)
+               ? reservation_sql_cancel(store->pool, order_id, was_there, product_id, why)
                : outcome;
 }
 
 static void on_cancel(struct http_exchange *exchange, void *data) {
     struct store *store = data;
-    char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    char order_id[UUID_TEXT], product_id[UUID_TEXT];
+    struct why why;
     enum outcome outcome;
     bool was_there;
 
@@ -419,9 +420,9 @@ static void on_cancel(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    outcome = handlers_cancel(store, order_id, &was_there, product_id, message);
+    outcome = handlers_cancel(store, order_id, &was_there, product_id, &why);
     if (outcome != OUTCOME_OK) {
-        answer_refusal(exchange, outcome, message);
+        answer_refusal(exchange, outcome, why.text);
     } else if (!was_there) {
         http_reply_error(exchange, 404, "unknown_reservation",
                          "no reservation has this order id, or it was confirmed");
@@ -486,7 +487,8 @@ static void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct reservation_place place;
     int64_t overlap_ms, older_than_ms, limit;
     struct buffer text = {0};
-    char message[MESSAGE_BYTES] = "out of memory", end[UUID_TEXT + 60];
+    struct why why = {"out of memory"};
+    char end[UUID_TEXT + 60];
     enum outcome outcome = OUTCOME_FAILED;
 
     if (!secret_is_given(exchange, store->secret))
@@ -499,13 +501,13 @@ static void on_list_reservations(struct http_exchange *exchange, void *data) {
         return;
     if (buffer_append_text(&text, "{\"order_ids\":"))
         outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
-                                       (size_t)limit, &text, message);
+                                       (size_t)limit, &text, &why);
     (void)snprintf(end, sizeof end, ",\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}", place.reserved_us,
                    place.seen_xid, place.order_id);
     if (outcome == OUTCOME_OK)
         handlers_reply_text(exchange, &text, buffer_append_text(&text, end));
     else
-        answer_refusal(exchange, outcome, message);
+        answer_refusal(exchange, outcome, why.text);
     buffer_free(&text);
 }
 
@@ -534,7 +536,8 @@ static char *read_order_ids(struct http_exchange *exchange, size_t *count) {
 
 static void on_confirm(struct http_exchange *exchange, void *data) {
     struct store *store = data;
-    char message[MESSAGE_BYTES] = "out of memory", *order_ids;
+    struct why why = {"out of memory"};
+    char *order_ids;
     enum outcome outcome = OUTCOME_BUSY;
     struct buffer text = {0};
     struct reservation *list;
@@ -547,11 +550,11 @@ static void on_confirm(struct http_exchange *exchange, void *data) {
         return;
     list = calloc(count, sizeof *list);
     if (list != NULL)
-        outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
+        outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, &why);
     if (outcome == OUTCOME_OK)
         handlers_reply_text(exchange, &text, write_reservations(&text, list, count));
     else
-        answer_refusal(exchange, outcome, message);
+        answer_refusal(exchange, outcome, why.text);
     buffer_free(&text);
     free(list);
     free(order_ids);
@@ -572,14 +575,15 @@ static json_t *product_json(const struct product *product, const struct stock_le
 
 static void reply_product(struct http_exchange *exchange, struct store *store,
                           struct product *product) {
-    char message[MESSAGE_BYTES], holder[INSTANCE_BYTES];
+    struct why why;
+    char holder[INSTANCE_BYTES];
     struct stock_left left;
     enum outcome outcome;
 
     selling_prepare(store, product);
-    outcome = store_live_count(store, product, &left, message);
+    outcome = store_live_count(store, product, &left, &why);
     if (outcome != OUTCOME_OK) {
-        answer_refusal(exchange, outcome, message);
+        answer_refusal(exchange, outcome, why.text);
         return;
     }
     lock_holder(&store->locks, product, holder);
@@ -588,7 +592,8 @@ static void reply_product(struct http_exchange *exchange, struct store *store,
 
 static void on_show_product(struct http_exchange *exchange, void *data) {
     struct store *store = data;
-    char id[UUID_TEXT], message[MESSAGE_BYTES];
+    char id[UUID_TEXT];
+    struct why why;
     struct product *product;
     enum outcome outcome;
 
@@ -596,9 +601,9 @@ static void on_show_product(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
         return;
     }
-    outcome = product_get(store->products, id, &product, message);
+    outcome = product_get(store->products, id, &product, &why);
     if (outcome != OUTCOME_OK) {
-        answer_refusal(exchange, outcome, message);
+        answer_refusal(exchange, outcome, why.text);
         return;
     }
     reply_product(exchange, store, product);

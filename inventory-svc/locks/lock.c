@@ -81,11 +81,10 @@ static enum lk_status lease_client(struct lock_servers *servers, enum lock_kind 
 /* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
 static enum outcome lease_refuse(struct store_lock *lock, enum lk_status status) {
     assert(status != LK_OK);
-    (void)snprintf(lock->sale->message, MESSAGE_BYTES, "lock (%s): %s%s",
-                   lock_kind_name(lock->kind), lk_status_text(status),
-                   status == LK_REFUSED && lock->kind == LOCK_REDIS_WAIT
-                       ? "; it wants replicas, which scripts/stack up --with replica=2 starts"
-                       : "");
+    (void)why_set(lock->why, "lock (%s): %s%s", lock_kind_name(lock->kind), lk_status_text(status),
+                  status == LK_REFUSED && lock->kind == LOCK_REDIS_WAIT
+                      ? "; it wants replicas, which scripts/stack up --with replica=2 starts"
+                      : "");
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
 }
@@ -202,7 +201,7 @@ static enum outcome advisory_ask(struct store_lock *lock, const char *function, 
     status = pg_query_await(lock->servers->pooled, &query);
     *is_yes = status == PG_OK && *pg_text(&query, 0, 0) == 't';
     if (status != PG_OK)
-        (void)snprintf(lock->sale->message, MESSAGE_BYTES, "lock: %s", query.message);
+        (void)why_set(lock->why, "lock: %s", query.message);
     pg_query_clear(&query);
     if (status == PG_OK)
         return OUTCOME_OK;
@@ -254,7 +253,7 @@ static enum outcome file_refuse(struct store_lock *lock, int err) {
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("lock directory", "dir=%s left_out=%u why=%s", lock->servers->dir, left_out,
                  uv_err_name(err));
-    (void)snprintf(lock->sale->message, MESSAGE_BYTES, "the directory of locks cannot be used");
+    (void)why_set(lock->why, "the directory of locks cannot be used");
     return may_pass ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 
@@ -327,8 +326,8 @@ static enum outcome process_acquire(struct store_lock *lock) {
     err = process_lock_acquire(lock->servers->loop, name, process_mode(lock), lock->deadline_ms,
                                &won, &lock->attempts);
     if (err != 0) {
-        (void)snprintf(lock->sale->message, MESSAGE_BYTES, "lock: %s",
-                       err == UV_ENOMEM ? "out of memory" : "another sale has it");
+        (void)why_set(lock->why, "lock: %s",
+                      err == UV_ENOMEM ? "out of memory" : "another sale has it");
         return err == UV_ENOMEM ? OUTCOME_FAILED : OUTCOME_BUSY;
     }
     lock->product->stamped += lock->kind == LOCK_STAMPED;
@@ -418,8 +417,7 @@ enum outcome lock_check(const struct store_lock *lock) {
 
     if (!is_lease(lock) || lk_lease_check(lock->grant, (uint32_t)need_ms) == LK_OK)
         return OUTCOME_OK;
-    (void)snprintf(lock->sale->message, MESSAGE_BYTES,
-                   "the lease ended, or was about to, before the write");
+    (void)why_set(lock->why, "the lease ended, or was about to, before the write");
     return OUTCOME_BUSY;
 }
 
@@ -453,6 +451,7 @@ static void begin_to_hold_on(const struct store_lock *lock, int64_t hold_ms) {
     *held = (struct held_on){*lock, hold_ms};
     held->lock.product = NULL;
     held->lock.sale = NULL;
+    held->lock.why = NULL;
     if (fiber_start(hold_on, held) != 0)
         free(held);
 }

@@ -1,6 +1,6 @@
 /* The locks of sales: each kind is of this process, of this machine, or at a server.
  *
- * The functions run in a fiber. A failure puts its reason into the message of the sale. */
+ * The functions run in a fiber. A failure puts its reason into lock->why. */
 #ifndef INVENTORY_LOCK_H
 #define INVENTORY_LOCK_H
 
@@ -14,6 +14,7 @@ struct store_lock {
     struct lock_servers *servers;
     struct product *product; /* in use until the lock is given back */
     struct sale *sale;
+    struct why *why; /* it is not won, or not ours any more */
     enum lock_kind kind;
     enum lock_mode mode;
     int shard;

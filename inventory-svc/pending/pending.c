@@ -66,11 +66,11 @@ static enum outcome segment_ask(const struct segment_keys *keys, struct asking *
         log_warn("stock in Redis", "command=%s product=%s left_out=%u why=%s", asking->call.argv[0],
                  keys->product_id, left_out,
                  log_quote(quoted, sizeof quoted, asking->call.message));
-    (void)snprintf(keys->message, MESSAGE_BYTES, "Redis %s",
-                   status == REDIS_IS_OK         ? "answered what is not understood"
-                   : status == REDIS_IS_UNKNOWN  ? "did not answer"
-                   : status == REDIS_IS_REJECTED ? "refused a command"
-                                                 : "cannot be reached");
+    (void)why_set(keys->why, "Redis %s",
+                  status == REDIS_IS_OK         ? "answered what is not understood"
+                  : status == REDIS_IS_UNKNOWN  ? "did not answer"
+                  : status == REDIS_IS_REJECTED ? "refused a command"
+                                                : "cannot be reached");
     return OUTCOME_BUSY;
 }
 
@@ -379,9 +379,8 @@ static struct metric taken_over = {"inventory_pending_taken_over_total",
                                    .type = METRIC_COUNTER};
 
 static struct segment_keys keys_of(const struct pending *pending, const char *product_id,
-                                   char message[MESSAGE_BYTES]) {
-    return (struct segment_keys){
-        .redis = pending->redis, .product_id = product_id, .message = message};
+                                   struct why *why) {
+    return (struct segment_keys){.redis = pending->redis, .product_id = product_id, .why = why};
 }
 
 /* ---- closing */
@@ -475,8 +474,8 @@ static bool is_all_sold(const struct batch *batch) {
 /* Who was told that it is not sold can ask again at once, and Redis must have forgotten it. */
 static void pending_end_batch(struct pending *pending, struct batch *batch) {
     const bool can_tell_first = is_all_sold(batch);
-    char message[MESSAGE_BYTES];
-    const struct segment_keys keys = keys_of(pending, batch->product_id, message);
+    struct why why;
+    const struct segment_keys keys = keys_of(pending, batch->product_id, &why);
 
     metric_add(&written, (double)batch->count);
     if (can_tell_first)
@@ -488,10 +487,10 @@ static void pending_end_batch(struct pending *pending, struct batch *batch) {
 
 static void write_batch(struct pending *pending) {
     struct batch *batch = &pending->batch;
-    char message[MESSAGE_BYTES];
+    struct why why;
     enum outcome outcome =
         segment_sql_write(pending->pool, batch->product_id, batch->shard, pending->instance,
-                          batch->sales, batch->count, batch->deadline_ms, message);
+                          batch->sales, batch->count, batch->deadline_ms, &why);
 
     if (outcome == OUTCOME_OK) {
         pending_end_batch(pending, batch);
@@ -552,15 +551,14 @@ void pending_add(struct pending *pending, const struct pending_sale *sale) {
 }
 
 enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
-                           int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+                           int64_t deadline_ms, struct why *why) {
     struct waiting waiting = {
         .written = FIBER_EVENT_INIT, .outcome = OUTCOME_UNKNOWN, .deadline_ms = deadline_ms};
 
     if (pending_queue_up(pending, sale, &waiting) == 0)
         fiber_event_wait(&waiting.written);
     if (waiting.outcome == OUTCOME_UNKNOWN)
-        (void)snprintf(message, MESSAGE_BYTES,
-                       "the unit is taken, and the ledger could not be written yet");
+        (void)why_set(why, "the unit is taken, and the ledger could not be written yet");
     return waiting.outcome;
 }
 
@@ -583,7 +581,7 @@ static enum outcome bring_run(struct pending *pending, const struct segment_keys
     for (size_t i = 0; i < run; i++)
         sales[i] = first[i].sale;
     outcome = segment_sql_write(pending->pool, keys->product_id, first->shard, first->instance,
-                                sales, run, statement_deadline_ms(), keys->message);
+                                sales, run, statement_deadline_ms(), keys->why);
     if (outcome == OUTCOME_OK)
         outcome = segment_redis_forget(keys, sales, run);
     if (outcome == OUTCOME_OK)
@@ -622,8 +620,8 @@ static void pending_look_at(struct pending *pending, const struct segment_keys *
 
 static void pending_look(void *arg) {
     struct pending *pending = arg;
-    char message[MESSAGE_BYTES];
-    struct segment_keys keys = keys_of(pending, "", message);
+    struct why why;
+    struct segment_keys keys = keys_of(pending, "", &why);
     struct product_list list;
 
     (void)segment_redis_products(&keys, &list);
@@ -646,9 +644,8 @@ static void on_time_to_look(uv_timer_t *timer) {
         pending->is_looking = false;
 }
 
-enum outcome pending_bring(struct pending *pending, const char *order_id,
-                           char message[MESSAGE_BYTES]) {
-    struct segment_keys keys = keys_of(pending, "", message);
+enum outcome pending_bring(struct pending *pending, const char *order_id, struct why *why) {
+    struct segment_keys keys = keys_of(pending, "", why);
     struct product_list list;
     enum outcome outcome = segment_redis_products(&keys, &list);
 

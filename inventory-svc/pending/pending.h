@@ -56,17 +56,16 @@ void pending_add(struct pending *pending, const struct pending_sale *sale);
 /* In a fiber: have it written now. SOLD, REPEATED or CONFLICT, as store_write_pending() says; or
  * UNKNOWN, soon after `deadline_ms` at the latest, and it is brought later. */
 enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
-                           int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                           int64_t deadline_ms, struct why *why);
 /* In a fiber: if this order is noted, of whatever product, write it now: OK; BUSY, UNKNOWN, FAILED.
  */
-enum outcome pending_bring(struct pending *pending, const char *order_id,
-                           char message[MESSAGE_BYTES]);
+enum outcome pending_bring(struct pending *pending, const char *order_id, struct why *why);
 
 /* The keys of a product, and how to ask for them. */
 struct segment_keys {
     struct redis *redis;
     const char *product_id;
-    char *message;       /* MESSAGE_BYTES */
+    struct why *why;
     int64_t deadline_ms; /* 0: in a second */
     unsigned *sends;     /* counted up with each command; or NULL */
     unsigned *retries;   /* and with each that had to bring its script again; or NULL */

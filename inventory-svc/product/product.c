@@ -117,32 +117,31 @@ static int check_server(struct product *product) {
 
     if (strategy->needs == NEEDS_NONE || (product->table->servers & 1U << strategy->needs) != 0)
         return 0;
-    (void)snprintf(product->message, MESSAGE_BYTES,
-                   "the strategy \"%s\" needs a server that this service has no address of: "
-                   "scripts/stack up --with %s (or set INVENTORY_SVC_%s)",
-                   strategy->name, servers[strategy->needs].with,
-                   servers[strategy->needs].variable);
+    (void)why_set(&product->why,
+                  "the strategy \"%s\" needs a server that this service has no address of: "
+                  "scripts/stack up --with %s (or set INVENTORY_SVC_%s)",
+                  strategy->name, servers[strategy->needs].with, servers[strategy->needs].variable);
     return -1;
 }
 
 /* 0; or -1 with the reason, also for a failpoint where failing on purpose is not wanted. */
 static int read_spec(struct product *product) {
-    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0 ||
+    if (spec_parse(product->row.strategy, &product->spec, product->why.text) != 0 ||
         check_server(product) != 0)
         return -1;
     if (product->spec.failpoints[0].action == FAIL_NOTHING || product->table->is_lab)
         return 0;
-    (void)snprintf(product->message, MESSAGE_BYTES,
-                   "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
-                   "INVENTORY_SVC_FLAGS=--lab make up (in containers: docker "
-                   "compose --profile lab run --rm lab)",
-                   product->spec.fail);
+    (void)why_set(&product->why,
+                  "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
+                  "INVENTORY_SVC_FLAGS=--lab make up (in containers: docker "
+                  "compose --profile lab run --rm lab)",
+                  product->spec.fail);
     return -1;
 }
 
 static enum outcome product_load(struct product *product) {
     struct pg_pool *pool = product->table->pool;
-    enum outcome outcome = product_sql_find(pool, product->id, &product->row, product->message);
+    enum outcome outcome = product_sql_find(pool, product->id, &product->row, &product->why);
 
     if (outcome != OUTCOME_OK)
         return outcome;
@@ -151,7 +150,7 @@ static enum outcome product_load(struct product *product) {
         return OUTCOME_BAD_STRATEGY;
     }
     outcome = product_sql_lay_out(pool, product->id, product->spec.options.shards,
-                                  product->spec.options.returns_to_count, product->message);
+                                  product->spec.options.returns_to_count, &product->why);
     /* Whatever became of it, it may be done again. */
     return outcome == OUTCOME_OK || outcome == OUTCOME_FAILED ? outcome : OUTCOME_BUSY;
 }
@@ -197,7 +196,7 @@ static void use_again(struct product *product) {
 }
 
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,
-                         char message[MESSAGE_BYTES]) {
+                         struct why *why) {
     struct product *found = product_find(table, id);
     enum outcome outcome;
 
@@ -207,7 +206,7 @@ enum outcome product_get(struct product_table *table, const char *id, struct pro
     } else {
         found = product_add(table, id);
         if (found == NULL) {
-            strcpy(message, "out of memory");
+            (void)why_set(why, "out of memory");
             return OUTCOME_FAILED;
         }
         product_trim(table);
@@ -217,7 +216,7 @@ enum outcome product_get(struct product_table *table, const char *id, struct pro
     if (outcome == OUTCOME_OK) {
         *product = found;
     } else {
-        memcpy(message, found->message, MESSAGE_BYTES);
+        *why = found->why;
         product_put(found);
     }
     return outcome;

@@ -31,8 +31,8 @@ struct product {
     /* The table's own. */
     struct product_table *table;
     enum { PRODUCT_LOADING, PRODUCT_REMEMBERED, PRODUCT_FORGOTTEN } state;
-    enum outcome outcome;        /* of loading it: what product_get() returns */
-    char message[MESSAGE_BYTES]; /* why it is not OK */
+    enum outcome outcome; /* of loading it: what product_get() returns */
+    struct why why;       /* it is not OK */
     unsigned users;
     LIST_HEAD(product_waiters, product_waiter) waiters;
     TAILQ_ENTRY(product) by_use;
@@ -53,9 +53,9 @@ void product_table_close(struct product_table *table);
 unsigned product_table_count(const struct product_table *table);
 
 /* In a fiber: get a product, to be given to product_put(). `id` in lower case. OK; or else *product
- * is NULL, and `message` says why: UNKNOWN_PRODUCT, BAD_STRATEGY, BUSY, FAILED. */
+ * is NULL, and `why` says so: UNKNOWN_PRODUCT, BAD_STRATEGY, BUSY, FAILED. */
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,
-                         char message[MESSAGE_BYTES]);
+                         struct why *why);
 void product_put(struct product *product);
 
 /* A unit of this product was given back: look for it from now on. */

@@ -42,29 +42,23 @@ static void selling_count(const struct strategy *strategy, enum outcome outcome)
 static enum outcome selling_find_first(struct selling *selling, struct live_sale *live) {
     bool is_found;
     enum outcome outcome = live_sale_confirm(live, &is_found, &selling->sold);
-    const char *why = "";
 
     if (outcome != OUTCOME_OK) {
-        why = "this order has its unit, which could not be read";
-        outcome = OUTCOME_UNKNOWN;
-    } else if (!is_found) {
-        why = "this order was just cancelled";
-        outcome = OUTCOME_BUSY;
-    } else if (strcmp(selling->sold.product_id, selling->product_id) != 0) {
-        outcome = OUTCOME_KEY_REUSED;
-    } else {
-        outcome = OUTCOME_REPEATED;
+        (void)why_set(&selling->why, "this order has its unit, which could not be read");
+        return OUTCOME_UNKNOWN;
     }
-    text_copy(live->sale.message, MESSAGE_BYTES, why);
-    return outcome;
+    if (!is_found) {
+        (void)why_set(&selling->why, "this order was just cancelled");
+        return OUTCOME_BUSY;
+    }
+    return strcmp(selling->sold.product_id, selling->product_id) == 0 ? OUTCOME_REPEATED
+                                                                      : OUTCOME_KEY_REUSED;
 }
 
 /* What a step said that was tried again does not count. */
-static const char *why_not(enum outcome outcome, const char *message) {
-    const bool is_explained =
-        outcome == OUTCOME_BUSY || outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_FAILED;
-
-    return is_explained && message[0] != '\0' ? message : outcome_text(outcome);
+static bool is_explained(const struct selling *selling, enum outcome outcome) {
+    return selling->why.text[0] != '\0' &&
+           (outcome == OUTCOME_BUSY || outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_FAILED);
 }
 
 static enum outcome selling_sell(struct selling *selling, struct store *store,
@@ -72,12 +66,11 @@ static enum outcome selling_sell(struct selling *selling, struct store *store,
     struct live_sale live;
     enum outcome outcome;
 
-    live_sale_init(&live, store, product, selling->order_id, begun_ms);
+    live_sale_init(&live, store, product, selling->order_id, begun_ms, &selling->why);
     live.sale.may_be_repeat = selling->may_be_repeat;
     outcome = strategy_sell(product->spec.strategy, &live.sale);
     if (outcome == OUTCOME_SOLD && live.sold.order_id[0] == '\0') {
-        (void)snprintf(live.sale.message, MESSAGE_BYTES,
-                       "the strategy answered SOLD, and sold none");
+        (void)why_set(&selling->why, "the strategy answered SOLD, and sold none");
         outcome = OUTCOME_FAILED;
     }
     selling_count(product->spec.strategy, outcome);
@@ -85,7 +78,8 @@ static enum outcome selling_sell(struct selling *selling, struct store *store,
         selling->sold = live.sold;
     else if (outcome == OUTCOME_REPEATED)
         outcome = selling_find_first(selling, &live);
-    text_copy(selling->message, MESSAGE_BYTES, why_not(outcome, live.sale.message));
+    if (!is_explained(selling, outcome))
+        text_copy(selling->why.text, sizeof selling->why.text, outcome_text(outcome));
     selling->is_reply_dropped = live.is_reply_dropped;
     (void)sale_cost_text(&live.cost, selling->timing);
     return outcome;
@@ -93,10 +87,11 @@ static enum outcome selling_sell(struct selling *selling, struct store *store,
 
 void selling_prepare(struct store *store, struct product *product) {
     struct live_sale live;
+    struct why why;
 
     if (product->spec.strategy->prepare == NULL)
         return;
-    live_sale_init(&live, store, product, "", clock_now_ms());
+    live_sale_init(&live, store, product, "", clock_now_ms(), &why);
     (void)product->spec.strategy->prepare(&live.sale);
 }
 
@@ -104,7 +99,7 @@ void selling_run(struct selling *selling, struct store *store) {
     int64_t begun_ms = clock_now_ms();
     struct product *product;
     enum outcome outcome =
-        product_get(store->products, selling->product_id, &product, selling->message);
+        product_get(store->products, selling->product_id, &product, &selling->why);
 
     if (product != NULL) {
         outcome = selling_sell(selling, store, product, begun_ms);

@@ -12,7 +12,7 @@ struct selling {
 
     /* The answer. */
     enum outcome outcome;        /* any but OK */
-    char message[MESSAGE_BYTES]; /* why it was not sold */
+    struct why why;              /* it was not sold */
     struct reservation sold;     /* when SOLD or REPEATED */
     bool is_reply_dropped;       /* a failpoint wants the connection cut */
     char timing[SALE_COST_TEXT]; /* what it cost, for Server-Timing; "" when no sale was begun */

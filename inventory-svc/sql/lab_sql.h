@@ -8,10 +8,10 @@
 /* Add the events of an array of JSON objects, whose members are named as the columns are, but
  * `at_us` for `at`: microseconds since 1970 by the database's clock. OK, BUSY, FAILED, UNKNOWN. */
 enum outcome lab_sql_add(struct pg_pool *pool, const char *events, const char *instance,
-                         int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                         int64_t deadline_ms, struct why *why);
 
 /* The database's clock, microseconds since 1970: OK, BUSY, FAILED. */
 enum outcome lab_sql_clock(struct pg_pool *pool, int64_t *server_us, int64_t deadline_ms,
-                           char message[MESSAGE_BYTES]);
+                           struct why *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* SQL of the products: read one, lay out its rows of stock, count what it has.
  *
- * All of these run in a fiber, and set `message` when they do not return OK. */
+ * All of these run in a fiber, and set `why` when they do not return OK. */
 #ifndef INVENTORY_PRODUCT_SQL_H
 #define INVENTORY_PRODUCT_SQL_H
 
@@ -28,16 +28,16 @@ struct stock_count {
 
 /* OK, and then `row`; UNKNOWN_PRODUCT, BUSY, FAILED. */
 enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
-                              char message[MESSAGE_BYTES]);
+                              struct why *why);
 
 /* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap, to whose
  * count units that come back return, or not; rows that
  * exist stay as they are. OK, BUSY, UNKNOWN, FAILED; may be done again. */
 enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
-                                 bool returns_to_count, char message[MESSAGE_BYTES]);
+                                 bool returns_to_count, struct why *why);
 
 /* OK, BUSY, FAILED. */
 enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
-                               struct stock_count *count, char message[MESSAGE_BYTES]);
+                               struct stock_count *count, struct why *why);
 
 #endif

@@ -20,14 +20,13 @@ static void reservation_sql_read_row(const struct pg_query *query, int row,
 }
 
 enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
-                                  bool *is_found, struct reservation *found,
-                                  char message[MESSAGE_BYTES]) {
+                                  bool *is_found, struct reservation *found, struct why *why) {
     static struct statement statement =
         STATEMENT("find_reservation", 1,
                   "SELECT order_id, product_id, shard, unit, remaining, fence, instance, price"
                   " FROM reservation JOIN product USING (product_id) WHERE order_id = $1");
     struct pg_query query = {.params = {order_id}, .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &statement, &query, message);
+    enum outcome outcome = statement_read(pool, &statement, &query, why);
 
     *is_found = outcome == OUTCOME_OK && query.affected > 0;
     if (*is_found)
@@ -38,7 +37,7 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
 
 enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids,
                                      int64_t deadline_ms, size_t limit, struct reservation *list,
-                                     size_t *count, char message[MESSAGE_BYTES]) {
+                                     size_t *count, struct why *why) {
     static struct statement statement =
         STATEMENT("confirm_reservations", 1,
                   "UPDATE reservation r SET confirmed = true FROM product p"
@@ -47,7 +46,7 @@ enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids
                   " RETURNING order_id, r.product_id, shard, unit, remaining, fence, instance,"
                   " price");
     struct pg_query query = {.params = {order_ids}, .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_write(pool, &statement, &query, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, why);
 
     *count = 0;
     for (; outcome == OUTCOME_OK && *count < limit && (int64_t)*count < query.affected; (*count)++)
@@ -57,7 +56,7 @@ enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids
 }
 
 enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
-                                    char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
+                                    char product_id[UUID_TEXT], struct why *why) {
     static struct statement statement =
         STATEMENT("cancel_reservation", 1,
                   "WITH gone AS (DELETE FROM reservation WHERE order_id = $1 AND NOT confirmed"
@@ -74,7 +73,7 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
                   "  WHERE NOT EXISTS (SELECT FROM raised))"
                   " SELECT product_id FROM gone");
     struct pg_query query = {.params = {order_id}};
-    enum outcome outcome = statement_write(pool, &statement, &query, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, why);
 
     *was_there = outcome == OUTCOME_OK && query.affected > 0;
     if (*was_there)
@@ -102,11 +101,11 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
 
 static enum outcome take_page(const struct pg_query *query, bool has_overlap,
                               struct reservation_place *place, struct buffer *order_ids,
-                              char message[MESSAGE_BYTES]) {
+                              struct why *why) {
     const char *list = query->affected > 0 ? pg_text(query, 0, 0) : "[]";
 
     if (!buffer_append_text(order_ids, list)) {
-        text_copy(message, MESSAGE_BYTES, "out of memory");
+        (void)why_set(why, "%s", "out of memory");
         return OUTCOME_FAILED;
     }
     if (query->affected == 0)
@@ -120,7 +119,7 @@ static enum outcome take_page(const struct pg_query *query, bool has_overlap,
 
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  struct buffer *order_ids, char message[MESSAGE_BYTES]) {
+                                  struct buffer *order_ids, struct why *why) {
     static struct statement statements[] = {
         [false] = STATEMENT("list_reservations", 4, LIST(BEYOND)),
         [true] =
@@ -132,10 +131,10 @@ enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place
                   seen = number_of(place->seen_xid);
     struct pg_query query = {
         .params = {since.text, place->order_id, older.text, most.text, overlap.text, seen.text}};
-    enum outcome outcome = statement_read(pool, &statements[overlap_ms > 0], &query, message);
+    enum outcome outcome = statement_read(pool, &statements[overlap_ms > 0], &query, why);
 
     if (outcome == OUTCOME_OK)
-        outcome = take_page(&query, overlap_ms > 0, place, order_ids, message);
+        outcome = take_page(&query, overlap_ms > 0, place, order_ids, why);
     pg_query_clear(&query);
     return outcome;
 }

@@ -1,7 +1,7 @@
 /* SQL of the ledger: find a reservation, confirm or cancel it, list the reservations in the order
  * of time.
  *
- * All of these run in a fiber, and set `message` when they return BUSY, UNKNOWN or FAILED. */
+ * All of these run in a fiber, and set `why` when they return BUSY, UNKNOWN or FAILED. */
 #ifndef INVENTORY_RESERVATION_SQL_H
 #define INVENTORY_RESERVATION_SQL_H
 
@@ -16,21 +16,20 @@
 
 /* Look an order up before `deadline_ms`: OK, and *is_found, and then `found`; BUSY, FAILED. */
 enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
-                                  bool *is_found, struct reservation *found,
-                                  char message[MESSAGE_BYTES]);
+                                  bool *is_found, struct reservation *found, struct why *why);
 
 /* Confirm those of some orders that are there, and read up to `limit` of them into `list`: from now
  * on no cancel takes effect on them, however late it comes. `order_ids` is a JSON array. OK, BUSY,
  * UNKNOWN, FAILED. */
 enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids,
                                      int64_t deadline_ms, size_t limit, struct reservation *list,
-                                     size_t *count, char message[MESSAGE_BYTES]);
+                                     size_t *count, struct why *why);
 
 /* Cancel, unless it was confirmed: the ledger row goes and its unit becomes a returned unit, or
  * with return=count the last of its row, in one statement. OK, and *was_there, and then
  * `product_id`; BUSY, UNKNOWN, FAILED. */
 enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
-                                    char product_id[UUID_TEXT], char message[MESSAGE_BYTES]);
+                                    char product_id[UUID_TEXT], struct why *why);
 
 /* A place in the ledger: after that moment, and among the rows of one moment after that order. */
 struct reservation_place {
@@ -46,6 +45,6 @@ struct reservation_place {
  * not come to yet counts as one `older_than_ms` ago. OK, BUSY, FAILED. */
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  struct buffer *order_ids, char message[MESSAGE_BYTES]);
+                                  struct buffer *order_ids, struct why *why);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
                                   const struct data_set *set, struct stock_row *row,
-                                  int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+                                  int64_t deadline_ms, struct why *why) {
     static struct statement statement =
         STATEMENT("hand_out_stock", 3,
                   "WITH next AS (SELECT shard FROM stock WHERE product_id = $1::uuid"
@@ -22,7 +22,7 @@ enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
     struct number last = number_of(set->last);
     struct pg_query query = {.params = {product_id, set->token, last.text},
                              .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_write(pool, &statement, &query, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, why);
 
     if (outcome == OUTCOME_OK && query.affected == 0)
         outcome = OUTCOME_SOLD_OUT;
@@ -84,8 +84,8 @@ static enum outcome segment_sql_outcome_of(const char *word) {
 /* Once; *is_unseen tells of a sale that another has brought, or that is gone. */
 static enum outcome write_once(struct pg_pool *pool, struct pg_query query,
                                struct segment_sale *sales, size_t count, bool *is_unseen,
-                               char message[MESSAGE_BYTES]) {
-    enum outcome outcome = statement_write(pool, &write_pending, &query, message);
+                               struct why *why) {
+    enum outcome outcome = statement_write(pool, &write_pending, &query, why);
 
     assert(outcome != OUTCOME_OK || query.affected == (int64_t)count);
     for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
@@ -98,7 +98,7 @@ static enum outcome write_once(struct pg_pool *pool, struct pg_query query,
 
 enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int shard,
                                const char *instance, struct segment_sale *sales, size_t count,
-                               int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+                               int64_t deadline_ms, struct why *why) {
     struct number row = number_of(shard);
     char *orders = malloc(count * UUID_TEXT + 2), *units = malloc(count * NUMBER_BYTES + 2);
     struct pg_query query = {.params = {product_id, row.text, instance, orders, units},
@@ -107,12 +107,12 @@ enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int
     bool is_unseen = false;
 
     assert(count > 0 && count <= SEGMENT_SALES_MAX);
-    (void)snprintf(message, MESSAGE_BYTES, "out of memory");
+    (void)why_set(why, "out of memory");
     if (orders != NULL && units != NULL) {
         segment_sql_write_arrays(sales, count, orders, units);
-        outcome = write_once(pool, query, sales, count, &is_unseen, message);
+        outcome = write_once(pool, query, sales, count, &is_unseen, why);
         if (outcome == OUTCOME_OK && is_unseen)
-            outcome = write_once(pool, query, sales, count, &is_unseen, message);
+            outcome = write_once(pool, query, sales, count, &is_unseen, why);
     }
     free(orders);
     free(units);

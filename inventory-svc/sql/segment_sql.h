@@ -1,6 +1,6 @@
 /* SQL of stock that Redis sells, a row at a time: hand a row out, and write what was sold of it.
  *
- * Both run in a fiber, end soon after `deadline_ms`, and set `message` when they return BUSY,
+ * Both run in a fiber, end soon after `deadline_ms`, and set `why` when they return BUSY,
  * UNKNOWN or FAILED. */
 #ifndef INVENTORY_SEGMENT_SQL_H
 #define INVENTORY_SEGMENT_SQL_H
@@ -16,7 +16,7 @@
  * `row`; SOLD_OUT, when there is none; BUSY, UNKNOWN, FAILED. */
 enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
                                   const struct data_set *set, struct stock_row *row,
-                                  int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                                  int64_t deadline_ms, struct why *why);
 
 /* A unit that Redis took for an order. */
 struct segment_sale {
@@ -32,6 +32,6 @@ struct segment_sale {
  * and it may be done again. */
 enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int shard,
                                const char *instance, struct segment_sale *sales, size_t count,
-                               int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                               int64_t deadline_ms, struct why *why);
 
 #endif

@@ -75,7 +75,7 @@ static enum outcome statement_refused(struct statement *statement, const struct 
 /* What goes to the customer is ours: libpq's text names host, port and user, and the server's names
  * files and tables; the log has it. */
 static enum outcome statement_outcome_of(struct statement *statement, const struct pg_query *query,
-                                         char message[MESSAGE_BYTES]) {
+                                         struct why *why) {
     const char *text = "";
     char quoted[2 * sizeof query->message];
     enum outcome outcome = OUTCOME_OK;
@@ -99,20 +99,20 @@ static enum outcome statement_outcome_of(struct statement *statement, const stru
                  log_quote(quoted, sizeof quoted, query->message));
         break;
     }
-    text_copy(message, MESSAGE_BYTES, text);
+    (void)why_set(why, "%s", text);
     return outcome;
 }
 
 enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
-                               struct pg_query *query, char message[MESSAGE_BYTES]) {
+                               struct pg_query *query, struct why *why) {
     assert(query->on != NULL);
     query->statement = &statement->pg;
     (void)pg_prepare_await(pool, query);
-    return statement_outcome_of(statement, query, message);
+    return statement_outcome_of(statement, query, why);
 }
 
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
-                             struct pg_query *query, char message[MESSAGE_BYTES]) {
+                             struct pg_query *query, struct why *why) {
     int64_t begun_ns = clock_now_ns();
 
     query->statement = &statement->pg;
@@ -120,12 +120,12 @@ enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
         query->deadline_ms = statement_deadline_ms();
     (void)pg_query_await(pool, query);
     metric_time(&statement->times, clock_now_ns() - begun_ns);
-    return statement_outcome_of(statement, query, message);
+    return statement_outcome_of(statement, query, why);
 }
 
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
-                            struct pg_query *query, char message[MESSAGE_BYTES]) {
-    enum outcome outcome = statement_write(pool, statement, query, message);
+                            struct pg_query *query, struct why *why) {
+    enum outcome outcome = statement_write(pool, statement, query, why);
 
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
 }

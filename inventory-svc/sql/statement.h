@@ -7,6 +7,7 @@
 #include "metrics.h"
 #include "pg.h"
 #include "store.h"
+#include "why.h"
 
 #include <inttypes.h>
 
@@ -60,20 +61,20 @@ int64_t statement_deadline_ms(void);
 
 /* Run a statement that only reads, with the parameters and the deadline in `query` (0: STATEMENT_MS
  * from now): OK; BUSY when the store could not answer; FAILED when it refused; CONFLICT as below.
- * `message` says why. The caller clears the query in every case. */
+ * `why` says why. The caller clears the query in every case. */
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
-                            struct pg_query *query, char message[MESSAGE_BYTES]);
+                            struct pg_query *query, struct why *why);
 
 /* Have the held connection query->on know the statement, so that nothing comes before it when it is
  * run there: OK, BUSY, FAILED. */
 enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
-                               struct pg_query *query, char message[MESSAGE_BYTES]);
+                               struct pg_query *query, struct why *why);
 
 /* Run one that writes, as statement_read() does: OK, BUSY and FAILED (no effect), REPEATED (the
  * ledger has this order; no effect), UNKNOWN (it may have happened, or may still); on a held
  * connection also CONFLICT (the isolation forbids it, or it would have waited for ever; no effect).
  */
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
-                             struct pg_query *query, char message[MESSAGE_BYTES]);
+                             struct pg_query *query, struct why *why);
 
 #endif

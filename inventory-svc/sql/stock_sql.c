@@ -21,16 +21,15 @@ static struct statement reads[] = {
 };
 
 enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
-                            struct stock_row *row, int64_t *server_us,
-                            char message[MESSAGE_BYTES]) {
+                            struct stock_row *row, int64_t *server_us, struct why *why) {
     struct number shard = number_of(read->shard);
     struct pg_query query = {
         .on = read->on, .params = {read->product_id, shard.text}, .deadline_ms = read->deadline_ms};
-    enum outcome outcome = statement_read(pool, &reads[read->returns_to_count], &query, message);
+    enum outcome outcome = statement_read(pool, &reads[read->returns_to_count], &query, why);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
         outcome = OUTCOME_FAILED;
-        (void)snprintf(message, MESSAGE_BYTES, "shard %d has no row of stock", read->shard);
+        (void)why_set(why, "shard %d has no row of stock", read->shard);
     } else if (outcome == OUTCOME_OK) {
         *row = (struct stock_row){.shard = read->shard,
                                   .first_unit = pg_int(&query, 0, 0),
@@ -88,15 +87,15 @@ static struct number compared(const struct stock_row *seen, enum guard guard) {
 }
 
 enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,
-                                     int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+                                     int64_t deadline_ms, struct why *why) {
     struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
 
-    return statement_prepare(pool, &writes[guard], &query, message);
+    return statement_prepare(pool, &writes[guard], &query, why);
 }
 
 /* A statement that ran: it says what it did, where there is more than one reason to do nothing. */
 static enum outcome outcome_of_write(const struct pg_query *query, enum guard guard,
-                                     char message[MESSAGE_BYTES]) {
+                                     struct why *why) {
     const char *did =
         guard == GUARD_ANY ? query->affected == 1 ? "written" : "late" : pg_text(query, 0, 0);
 
@@ -105,17 +104,16 @@ static enum outcome outcome_of_write(const struct pg_query *query, enum guard gu
     if (strcmp(did, "conflict") == 0)
         return OUTCOME_CONFLICT;
     if (strcmp(did, "unnoted") == 0) {
-        (void)snprintf(
-            message, MESSAGE_BYTES,
-            "the row of stock is written, and the ledger did not say that it took the sale");
+        (void)why_set(
+            why, "the row of stock is written, and the ledger did not say that it took the sale");
         return OUTCOME_UNKNOWN;
     }
-    (void)snprintf(message, MESSAGE_BYTES, "the write came too late, and wrote nothing");
+    (void)why_set(why, "the write came too late, and wrote nothing");
     return OUTCOME_BUSY;
 }
 
 enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *write,
-                             const struct reservation *sold, char message[MESSAGE_BYTES]) {
+                             const struct reservation *sold, struct why *why) {
     struct number shard = number_of(sold->shard), unit = number_of(sold->unit),
                   remaining = number_of(sold->remaining), fence = number_of(sold->fence),
                   not_after = number_of(write->not_after_us),
@@ -125,10 +123,10 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
                                         remaining.text, sold->instance, fence.text, not_after.text,
                                         with.text},
                              .deadline_ms = write->deadline_ms};
-    enum outcome outcome = statement_write(pool, &writes[write->guard], &query, message);
+    enum outcome outcome = statement_write(pool, &writes[write->guard], &query, why);
 
     if (outcome == OUTCOME_OK)
-        outcome = outcome_of_write(&query, write->guard, message);
+        outcome = outcome_of_write(&query, write->guard, why);
     pg_query_clear(&query);
     return outcome;
 }
@@ -136,8 +134,8 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
 /* Both ways to take answer with shard, unit and remaining, or with no row. */
 static enum outcome stock_sql_take_by(struct pg_pool *pool, struct statement *statement,
                                       struct pg_query *query, struct reservation *sold,
-                                      char message[MESSAGE_BYTES]) {
-    enum outcome outcome = statement_write(pool, statement, query, message);
+                                      struct why *why) {
+    enum outcome outcome = statement_write(pool, statement, query, why);
 
     if (outcome == OUTCOME_OK && query->affected == 0)
         outcome = OUTCOME_SOLD_OUT;
@@ -163,30 +161,30 @@ static struct statement take_stock = STATEMENT(
     " FROM taken RETURNING shard, unit, remaining");
 
 enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
-                            char message[MESSAGE_BYTES]) {
+                            struct why *why) {
     struct number shard = number_of(sold->shard);
     struct pg_query query = {
         .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
         .deadline_ms = deadline_ms};
 
-    return stock_sql_take_by(pool, &take_stock, &query, sold, message);
+    return stock_sql_take_by(pool, &take_stock, &query, sold, why);
 }
 
 /* A sale of a row that is none: the server checks all that it checks of others. */
-bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]) {
+bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char reason[PG_MESSAGE_BYTES]) {
     static const char nothing[] = "00000000-0000-0000-0000-000000000000";
     struct pg_query query = {.params = {nothing, nothing, "-1", "nobody"},
                              .deadline_ms = deadline_ms};
-    char message[MESSAGE_BYTES];
-    bool is_ready = statement_write(pool, &take_stock, &query, message) == OUTCOME_OK;
+    struct why why;
+    bool is_ready = statement_write(pool, &take_stock, &query, &why) == OUTCOME_OK;
 
-    pg_query_reason(&query, why);
+    pg_query_reason(&query, reason);
     pg_query_clear(&query);
     return is_ready;
 }
 
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
-                                     int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+                                     int64_t deadline_ms, struct why *why) {
     static struct statement statement = STATEMENT(
         "take_returned", 3,
         "WITH picked AS MATERIALIZED ("
@@ -200,7 +198,7 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     struct pg_query query = {.params = {sold->order_id, sold->product_id, sold->instance},
                              .deadline_ms = deadline_ms};
 
-    return stock_sql_take_by(pool, &statement, &query, sold, message);
+    return stock_sql_take_by(pool, &statement, &query, sold, why);
 }
 
 /* A batch of another instance that holds the row is waited for by the FOR UPDATE, which then reads
@@ -233,8 +231,7 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     " GROUP BY order_id),"                                                                         \
     " numbered AS (SELECT order_id, row_number() OVER (ORDER BY place) AS nth FROM fresh),"
 
-enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
-                                  char message[MESSAGE_BYTES]) {
+enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale, struct why *why) {
     static struct statement statements[] = {
         [false] = STATEMENT("take_batch", 4,
                             TAKE_IN_BATCH("", "cardinality($1::uuid[]) AS wanted",
@@ -250,7 +247,7 @@ enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
     sale->query =
         (struct pg_query){.params = {sale->order_ids, sale->product_id, shard.text, sale->instance},
                           .deadline_ms = sale->deadline_ms};
-    outcome = statement_write(pool, &statements[sale->has_repeats], &sale->query, message);
+    outcome = statement_write(pool, &statements[sale->has_repeats], &sale->query, why);
     if (outcome == OUTCOME_OK) {
         sale->first_unit = pg_int(&sale->query, 0, 0);
         sale->available = pg_int(&sale->query, 0, 1);

@@ -1,6 +1,6 @@
 /* SQL of the stock and of selling from it: each sale is one statement that also writes the ledger.
  *
- * All of these run in a fiber, end soon after `deadline_ms`, and set `message` when they return
+ * All of these run in a fiber, end soon after `deadline_ms`, and set `why` when they return
  * BUSY, UNKNOWN or FAILED. */
 #ifndef INVENTORY_STOCK_SQL_H
 #define INVENTORY_STOCK_SQL_H
@@ -22,11 +22,11 @@ struct stock_read {
 /* Read one row, and the server's clock: OK, BUSY, FAILED; CONFLICT in a transaction whose isolation
  * forbids it. */
 enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
-                            struct stock_row *row, int64_t *server_us, char message[MESSAGE_BYTES]);
+                            struct stock_row *row, int64_t *server_us, struct why *why);
 
 /* Have the held connection `on` know the statement of stock_sql_write(): OK, BUSY, FAILED. */
 enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,
-                                     int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                                     int64_t deadline_ms, struct why *why);
 
 /* How a row is written. */
 struct stock_write {
@@ -44,20 +44,20 @@ struct stock_write {
  * the row is written and the ledger took nothing: a trigger of it may have put the sale elsewhere.
  * SOLD, CONFLICT, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *write,
-                             const struct reservation *sold, char message[MESSAGE_BYTES]);
+                             const struct reservation *sold, struct why *why);
 
 /* Take the last unit of the row, if there is one, and fill in `unit` and `remaining` of `sold`.
  * SOLD, SOLD_OUT, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
-                            char message[MESSAGE_BYTES]);
+                            struct why *why);
 
-/* True when the server would let a sale like that begin; false, and `why` says what the database
- * does: "is read only". */
-bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]);
+/* True when the server would let a sale like that begin; false, and `reason` says what the
+ * database does: "is read only". */
+bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char reason[PG_MESSAGE_BYTES]);
 
 /* The same with a unit that an earlier customer gave back: fills in `shard` and `unit`. */
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
-                                     int64_t deadline_ms, char message[MESSAGE_BYTES]);
+                                     int64_t deadline_ms, struct why *why);
 
 /* Orders that want a unit each of one row of stock. The caller fills in the first part. */
 struct batch_sale {
@@ -81,7 +81,6 @@ struct batch_sale {
  * `has_repeats`, was to sell it again; no effect), BUSY, UNKNOWN, FAILED. Where no unit is left, an
  * order that the ledger has is told apart only with `has_repeats`. In a fiber; ends soon
  * after `deadline_ms`. */
-enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
-                                  char message[MESSAGE_BYTES]);
+enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale, struct why *why);
 
 #endif

@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
-                                   enum isolation isolation, int64_t deadline_ms,
-                                   char message[MESSAGE_BYTES]) {
+                                   enum isolation isolation, int64_t deadline_ms, struct why *why) {
     static struct statement begins[] = {
         [READ_COMMITTED] = STATEMENT("begin", 0, "BEGIN ISOLATION LEVEL READ COMMITTED"),
         [SERIALIZABLE] = STATEMENT("begin_serializable", 0, "BEGIN ISOLATION LEVEL SERIALIZABLE"),
@@ -16,7 +15,7 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
     enum outcome outcome;
 
     assert(on != NULL); /* else the next sale on that connection would be in it */
-    outcome = statement_read(pool, &begins[isolation], &query, message);
+    outcome = statement_read(pool, &begins[isolation], &query, why);
     pg_query_clear(&query);
     return outcome;
 }
@@ -51,16 +50,15 @@ static struct statement reads[][2] = {
 
 /* What a statement answered that ran. */
 static enum outcome take_row(const struct pg_query *query, const struct row_wanted *wanted,
-                             struct stock_row *row, int64_t *server_us,
-                             char message[MESSAGE_BYTES]) {
+                             struct stock_row *row, int64_t *server_us, struct why *why) {
     if (query->affected == 0 && wanted->shard == ANY_SHARD)
         return OUTCOME_SOLD_OUT;
     if (query->affected == 0 && wanted->wait != ROW_SKIP_LOCKED) {
-        (void)snprintf(message, MESSAGE_BYTES, "shard %d has no row of stock", wanted->shard);
+        (void)why_set(why, "shard %d has no row of stock", wanted->shard);
         return OUTCOME_FAILED;
     }
     if (query->affected == 0 || pg_text(query, 0, 0)[0] == '\0') {
-        (void)snprintf(message, MESSAGE_BYTES, "other sales hold the stock");
+        (void)why_set(why, "other sales hold the stock");
         return OUTCOME_BUSY;
     }
     *row = (struct stock_row){.shard = (int)pg_int(query, 0, 0),
@@ -75,8 +73,7 @@ static enum outcome take_row(const struct pg_query *query, const struct row_want
 
 enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
                                   const struct row_wanted *wanted, struct stock_row *row,
-                                  int64_t *server_us, int64_t deadline_ms,
-                                  char message[MESSAGE_BYTES]) {
+                                  int64_t *server_us, int64_t deadline_ms, struct why *why) {
     const bool is_any = wanted->shard == ANY_SHARD;
     struct number shard = number_of(is_any ? wanted->first : wanted->shard),
                   shards = number_of(wanted->shards),
@@ -85,24 +82,24 @@ enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
                              .params = {wanted->product_id, shard.text,
                                         is_any ? shards.text : wait_ms.text, wait_ms.text},
                              .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &reads[wanted->wait][is_any], &query, message);
+    enum outcome outcome = statement_read(pool, &reads[wanted->wait][is_any], &query, why);
 
     if (outcome == OUTCOME_OK)
-        outcome = take_row(&query, wanted, row, server_us, message);
+        outcome = take_row(&query, wanted, row, server_us, why);
     pg_query_clear(&query);
     return outcome;
 }
 
 /* The server answers the commit of a transaction in which a statement failed with ROLLBACK. */
 enum outcome transaction_sql_commit(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
-                                    char message[MESSAGE_BYTES]) {
+                                    struct why *why) {
     static struct statement statement = STATEMENT("commit", 0, "COMMIT");
     struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_write(pool, &statement, &query, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, why);
 
     if (outcome == OUTCOME_OK && strcmp(PQcmdStatus(query.result), "COMMIT") != 0) {
         outcome = OUTCOME_FAILED;
-        (void)snprintf(message, MESSAGE_BYTES, "the transaction had failed");
+        (void)why_set(why, "the transaction had failed");
     }
     pg_query_clear(&query);
     return outcome;

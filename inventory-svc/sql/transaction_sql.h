@@ -1,7 +1,7 @@
 /* SQL of transactions, on a connection that is held from begin to end: begin, read a row and keep
  * it from others, commit. A held connection that is given back before its commit is rolled back.
  *
- * All of these run in a fiber, end soon after `deadline_ms`, and set `message` when they return
+ * All of these run in a fiber, end soon after `deadline_ms`, and set `why` when they return
  * BUSY, CONFLICT, UNKNOWN or FAILED. */
 #ifndef INVENTORY_TRANSACTION_SQL_H
 #define INVENTORY_TRANSACTION_SQL_H
@@ -12,8 +12,7 @@
 
 /* OK, BUSY, FAILED. */
 enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
-                                   enum isolation isolation, int64_t deadline_ms,
-                                   char message[MESSAGE_BYTES]);
+                                   enum isolation isolation, int64_t deadline_ms, struct why *why);
 
 /* Which row is read for update. */
 struct row_wanted {
@@ -29,11 +28,10 @@ struct row_wanted {
  * FAILED. */
 enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
                                   const struct row_wanted *wanted, struct stock_row *row,
-                                  int64_t *server_us, int64_t deadline_ms,
-                                  char message[MESSAGE_BYTES]);
+                                  int64_t *server_us, int64_t deadline_ms, struct why *why);
 
 /* OK, CONFLICT, BUSY, UNKNOWN, FAILED. */
 enum outcome transaction_sql_commit(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
-                                    char message[MESSAGE_BYTES]);
+                                    struct why *why);
 
 #endif

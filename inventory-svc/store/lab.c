@@ -84,7 +84,7 @@ void lab_close(struct lab *lab) {
 /* Ours and the database's clock beside each other: somewhere between asking and the answer it read
  * its own. */
 static void sample_clock(struct lab *lab) {
-    char message[MESSAGE_BYTES];
+    struct why why;
     int64_t fastest_us = INT64_MAX;
 
     if (lab->sampled_ms != 0 && clock_now_ms() < lab->sampled_ms + SAMPLED_MS)
@@ -93,7 +93,7 @@ static void sample_clock(struct lab *lab) {
         const int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns();
         int64_t server_us, took_us, ahead_us;
 
-        if (lab_sql_clock(lab->pool, &server_us, clock_now_ms() + WRITE_MS, message) != OUTCOME_OK)
+        if (lab_sql_clock(lab->pool, &server_us, clock_now_ms() + WRITE_MS, &why) != OUTCOME_OK)
             return;
         took_us = (clock_now_ns() - asked_ns) / 1000;
         ahead_us = server_us - asked_us - took_us / 2;
@@ -131,16 +131,16 @@ static char *rows_text(const struct lab *lab, const struct rows *rows) {
 }
 
 static bool lab_write_rows(struct lab *lab, const struct rows *rows) {
-    char message[MESSAGE_BYTES] = "out of memory";
+    struct why why = {"out of memory"};
     char *text = rows_text(lab, rows);
     enum outcome outcome = OUTCOME_FAILED;
 
     if (text != NULL)
-        outcome = lab_sql_add(lab->pool, text, lab->instance, clock_now_ms() + WRITE_MS, message);
+        outcome = lab_sql_add(lab->pool, text, lab->instance, clock_now_ms() + WRITE_MS, &why);
     free(text);
     if (outcome != OUTCOME_OK)
         log_warn("lab events lost", "first=%lld why=\"%s\"", (long long)STAILQ_FIRST(rows)->seq,
-                 message);
+                 why.text);
     return outcome == OUTCOME_OK;
 }
 

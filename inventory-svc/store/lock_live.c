@@ -20,7 +20,7 @@
 static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
     assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
     if (live->lock.shard != call->shard) {
-        (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
+        (void)why_set(live->why, "lock: a sale has one at a time");
         return OUTCOME_FAILED;
     }
     assert(live->lock_times > 0);
@@ -43,6 +43,7 @@ enum outcome live_lock(struct sale *sale, struct lock_call *call) {
     *lock = (struct store_lock){.servers = &live->store->locks,
                                 .product = live->product,
                                 .sale = sale,
+                                .why = live->why,
                                 .kind = call->kind,
                                 .mode = call->mode,
                                 .shard = call->shard,
@@ -305,10 +306,10 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
         log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
                  waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
     if (!is_at_end(waiting->call->command)) /* what the sale said before is why */
-        (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
-                       status == REDIS_IS_UNKNOWN    ? "did not answer"
-                       : status == REDIS_IS_REJECTED ? "refused a command"
-                                                     : "cannot be reached");
+        (void)why_set(live_of(sale)->why, "Redis %s",
+                      status == REDIS_IS_UNKNOWN    ? "did not answer"
+                      : status == REDIS_IS_REJECTED ? "refused a command"
+                                                    : "cannot be reached");
     return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
 }
 

@@ -74,7 +74,7 @@ static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t wh
     if (action != FAIL_ERROR)
         return OUTCOME_OK;
     live_give_back_conn(live); /* no write follows */
-    (void)snprintf(sale->message, MESSAGE_BYTES, "failpoint %s: error", fail_points[point]);
+    (void)why_set(live->why, "failpoint %s: error", fail_points[point]);
     return OUTCOME_FAILED;
 }
 
@@ -100,7 +100,7 @@ enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct re
     outcome =
         reservation_sql_confirm(live->store->pool, order_ids,
                                 earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS),
-                                1, found, &count, live->sale.message);
+                                1, found, &count, live->why);
     *is_found = count > 0;
     return outcome;
 }
@@ -131,7 +131,7 @@ static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_r
     int64_t server_us;
 
     live->cost.postgres++;
-    outcome = stock_sql_read(live->store->pool, &read, row, &server_us, sale->message);
+    outcome = stock_sql_read(live->store->pool, &read, row, &server_us, live->why);
     if (outcome != OUTCOME_OK)
         return outcome;
     live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
@@ -145,13 +145,13 @@ static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
     struct live_sale *live = live_of(sale);
     const bool is_unknown = live->lands_until_ms != 0;
     int64_t due_ms = clock_now_ms() + (is_unknown ? LOOK_UP_MS : STATEMENT_MS);
-    char ignored[MESSAGE_BYTES];
+    struct why ignored;
     struct reservation found;
 
     live->cost.postgres++;
     return reservation_sql_find(live->store->pool, live->order_id,
                                 earlier(due_ms, live->deadline_ms + LAST_LOOK_MS), is_found, &found,
-                                is_unknown ? ignored : sale->message);
+                                is_unknown ? &ignored : live->why);
 }
 
 static struct reservation *live_begin_sold(struct live_sale *live, int shard) {
@@ -190,7 +190,7 @@ static enum outcome live_hold_conn(struct live_sale *live, int64_t deadline_ms) 
     live->conn = pg_hold(live->store->pool, deadline_ms);
     if (live->conn != NULL)
         return OUTCOME_OK;
-    (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
+    (void)why_set(live->why, "no connection to the database in time");
     return OUTCOME_BUSY;
 }
 
@@ -198,9 +198,9 @@ static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guar
     int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
     enum outcome outcome = live->is_transaction ? OUTCOME_OK : live_hold_conn(live, ready_ms);
 
-    return outcome == OUTCOME_OK ? stock_sql_prepare_write(live->store->pool, live->conn, guard,
-                                                           ready_ms, live->sale.message)
-                                 : outcome;
+    return outcome == OUTCOME_OK
+               ? stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms, live->why)
+               : outcome;
 }
 
 static enum outcome live_check_write(struct sale *sale, enum guard guard,
@@ -234,7 +234,7 @@ static enum outcome live_write_stock(struct sale *sale, const struct stock_row *
     sold->remaining = seen->available - 1;
     sold->fence = under != NULL ? lock_fence(under) : 0;
     live->cost.postgres++;
-    outcome = stock_sql_write(live->store->pool, &write, sold, sale->message);
+    outcome = stock_sql_write(live->store->pool, &write, sold, live->why);
     live_give_back_conn(live);
     return live_end_sold(live, outcome, due_ms);
 }
@@ -247,8 +247,7 @@ static enum outcome live_take_stock(struct sale *sale, int shard) {
     assert(!live->is_transaction);
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
-    return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message),
-                         due_ms);
+    return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, live->why), due_ms);
 }
 
 /* When there is none, this instance does not look again for 100 ms, because after the sell-out
@@ -266,19 +265,18 @@ static enum outcome live_take_returned(struct sale *sale) {
     sold = live_begin_sold(live, 0);
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
-    outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, sale->message);
+    outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, live->why);
     if (outcome == OUTCOME_SOLD_OUT)
         product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
     return live_end_sold(live, outcome, due_ms);
 }
 
 enum outcome store_live_count(struct store *store, const struct product *product,
-                              struct stock_left *left, char message[MESSAGE_BYTES]) {
+                              struct stock_left *left, struct why *why) {
     struct stock_count count;
-    const struct segment_keys keys = {
-        .redis = store->kv, .product_id = product->id, .message = message};
+    const struct segment_keys keys = {.redis = store->kv, .product_id = product->id, .why = why};
     int64_t unsold = 0, pending = 0;
-    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
+    enum outcome outcome = product_sql_count(store->pool, product->id, &count, why);
 
     if (outcome == OUTCOME_OK && product->spec.strategy->prepare != NULL)
         outcome = segment_redis_count(&keys, &unsold, &pending);
@@ -344,10 +342,10 @@ static void batch_list_orders(const struct batcher_calls *batch,
 }
 
 static void end_alike(const struct batcher_calls *batch, enum outcome outcome,
-                      const char message[MESSAGE_BYTES]) {
+                      const struct why *why) {
     for (EACH_MEMBER(member, batch)) {
         member->outcome = outcome;
-        memcpy(member->live->sale.message, message, MESSAGE_BYTES);
+        *member->live->why = *why;
     }
 }
 
@@ -393,7 +391,8 @@ static bool end_each(const struct batcher_calls *batch, const struct batch_sale 
 }
 
 static void batch_sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
-    char order_ids[BATCH_MOST * UUID_TEXT + 2], message[MESSAGE_BYTES] = "";
+    char order_ids[BATCH_MOST * UUID_TEXT + 2];
+    struct why why = {""};
     const struct member *leader = (const void *)TAILQ_FIRST(batch);
     struct batch_sale sale = {.product_id = leader->live->product->id,
                               .instance = leader->live->store->instance,
@@ -409,15 +408,15 @@ static void batch_sell_to_all(void *data, const struct batcher_calls *batch, uns
         for (EACH_MEMBER(member, batch))
             member->live->cost.postgres++;
         sale.has_repeats = tries > 0;
-        outcome = stock_sql_take_batch(leader->live->store->pool, &sale, message);
+        outcome = stock_sql_take_batch(leader->live->store->pool, &sale, &why);
         if (outcome == OUTCOME_OK && !end_each(batch, &sale)) {
             outcome = OUTCOME_UNKNOWN;
-            text_copy(message, sizeof message, "the ledger did not take all of a batch");
+            (void)why_set(&why, "the ledger did not take all of a batch");
         }
         pg_query_clear(&sale.query);
     }
     if (outcome != OUTCOME_OK)
-        end_alike(batch, outcome == OUTCOME_REPEATED ? OUTCOME_OK : outcome, message);
+        end_alike(batch, outcome == OUTCOME_REPEATED ? OUTCOME_OK : outcome, &why);
 }
 
 /* NULL without memory. */
@@ -440,7 +439,7 @@ static enum outcome batch_refuse(struct member *member, const char *why) {
     struct live_sale *live = member->live;
 
     live->cost.wait_ns = clock_now_ns() - member->asked_ns;
-    text_copy(live->sale.message, MESSAGE_BYTES, why);
+    (void)why_set(live->why, "%s", why);
     return OUTCOME_BUSY;
 }
 
@@ -471,7 +470,7 @@ static enum outcome live_take_in_batch(struct sale *sale, int shard) {
 static struct segment_keys live_keys(struct live_sale *live) {
     return (struct segment_keys){.redis = live->store->kv,
                                  .product_id = live->product->id,
-                                 .message = live->sale.message,
+                                 .why = live->why,
                                  .deadline_ms =
                                      earlier(clock_now_ms() + REDIS_MS, live->deadline_ms),
                                  .sends = &live->cost.redis,
@@ -496,7 +495,7 @@ static enum outcome live_hand_out(struct sale *sale, const struct data_set *set,
         return outcome;
     live->cost.postgres++;
     return segment_sql_hand_out(live->store->pool, live->product->id, set, row, live_due_ms(live),
-                                sale->message);
+                                live->why);
 }
 
 static enum outcome live_load_row(struct sale *sale, const struct data_set *set,
@@ -529,7 +528,7 @@ static enum outcome live_write_pending(struct sale *sale, const struct stock_row
     sold->remaining = seen->available - 1;
     if (is_awaited) {
         live->cost.postgres++;
-        outcome = pending_write(live->store->pending, &pending, live_due_ms(live), sale->message);
+        outcome = pending_write(live->store->pending, &pending, live_due_ms(live), live->why);
     } else {
         pending_add(live->store->pending, &pending);
     }
@@ -555,7 +554,7 @@ static enum outcome live_begin(struct sale *sale, enum isolation isolation) {
         return outcome;
     live->cost.postgres++;
     outcome = transaction_sql_begin(live->store->pool, live->conn, isolation, live_due_ms(live),
-                                    sale->message);
+                                    live->why);
     live->is_transaction = outcome == OUTCOME_OK;
     if (outcome != OUTCOME_OK)
         live_give_back_conn(live);
@@ -578,7 +577,7 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
     assert(live->is_transaction);
     live->cost.postgres++;
     outcome = transaction_sql_read(live->store->pool, live->conn, &wanted, row, &server_us,
-                                   live_due_ms(live), sale->message);
+                                   live_due_ms(live), live->why);
     if (outcome == OUTCOME_OK)
         live->server_ahead_us = server_us - clock_now_ms() * 1000;
     return outcome;
@@ -601,7 +600,7 @@ static enum outcome live_commit(struct sale *sale) {
 
     assert(live->is_transaction);
     live->cost.postgres++;
-    outcome = transaction_sql_commit(live->store->pool, live->conn, due_ms, sale->message);
+    outcome = transaction_sql_commit(live->store->pool, live->conn, due_ms, live->why);
     live_end(sale);
     if (outcome == OUTCOME_UNKNOWN)
         live->lands_until_ms = lands_until_ms;
@@ -637,7 +636,7 @@ static enum outcome store_live_pause_before_retry(struct sale *sale) {
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
         live_give_up(live);
-        (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
+        (void)why_set(live->why, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }
     live->cost.retries++;
@@ -651,7 +650,7 @@ static void store_live_work(struct sale *sale) {
 }
 
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
-                    const char *order_id, int64_t begun_ms) {
+                    const char *order_id, int64_t begun_ms, struct why *why) {
     static const struct store_ops ops = {.read_stock = live_read_stock,
                                          .read_for_update = live_read_for_update,
                                          .check_write = live_check_write,
@@ -679,13 +678,16 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .pass = store_live_pass};
     const struct sale_options *options = &product->spec.options;
 
+    why->text[0] = '\0';
     *live = (struct live_sale){
         .sale = {.ops = &ops,
                  .options = options,
                  .order_id = order_id,
-                 .instance = store->instance},
+                 .instance = store->instance,
+                 .message = why->text},
         .store = store,
         .product = product,
+        .why = why,
         .order_id = order_id,
         .lock_deadline_ms = begun_ms + options->wait_ms,
         .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,

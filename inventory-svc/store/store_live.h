@@ -36,6 +36,7 @@ struct live_sale {
     struct sale sale;
     struct store *store;
     struct product *product; /* in use until the sale is over */
+    struct why *why;         /* of sale.message */
     const char *order_id;
     int64_t lock_deadline_ms;         /* for all locks and pauses of this sale together */
     int64_t deadline_ms;              /* for all that it does, but for a last look at the ledger */
@@ -61,9 +62,9 @@ struct live_sale {
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
  * options, so that whoever asked (order-svc: for 9 s) gets a definite answer. `order_id` is not
- * copied. */
+ * copied, nor is `why`, which is "" from now on. */
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
-                    const char *order_id, int64_t begun_ms);
+                    const char *order_id, int64_t begun_ms, struct why *why);
 
 /* Look for this order in the ledger, and confirm it: it cannot be cancelled any more. OK, and then
  * *is_found, and then `found`; BUSY, UNKNOWN, FAILED. */
@@ -78,6 +79,6 @@ struct stock_left {
     int64_t pending;
 };
 enum outcome store_live_count(struct store *store, const struct product *product,
-                              struct stock_left *left, char message[MESSAGE_BYTES]);
+                              struct stock_left *left, struct why *why);
 
 #endif

@@ -102,6 +102,7 @@ static void model_prepare_world(struct model_world *world) {
     world->state.orders[last] = order;
     world->state.keyed = world->state.lag = 0;
     world->sales[last].sale = sale;
+    world->sales[last].message[0] = '\0';
 }
 
 static void model_prepare(struct model_world *world) {
@@ -160,10 +161,12 @@ void model_begin(struct model_world *world) {
         if (sale->order_id[0] == '\0') /* not again for each schedule */
             (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
                            i + 1);
+        sale->message[0] = '\0';
         sale->sale = (struct sale){.ops = &ops,
                                    .options = &world->setup.options,
                                    .order_id = sale->order_id,
-                                   .instance = world->instances[i % setup->instances]};
+                                   .instance = world->instances[i % setup->instances],
+                                   .message = sale->message};
     }
     for (int i = 0; i < setup->instances; i++) {
         if (world->instances[i][0] == '\0')

@@ -210,7 +210,7 @@ struct model_sale {
     int index;
     int ledger;      /* whose row of the ledger it is: its own, but for a repeat */
     unsigned tokens; /* that it was given */
-    char order_id[40];
+    char order_id[40], message[MESSAGE_BYTES];
 };
 
 struct model_world {

@@ -219,7 +219,7 @@ struct sale {
     int64_t remaining; /* in that row, after this sale */
     int64_t fence;     /* the token it wrote under, 0 for none */
 
-    char message[MESSAGE_BYTES]; /* why, when BUSY, UNKNOWN or FAILED */
+    char *message; /* why, when BUSY, UNKNOWN or FAILED; MESSAGE_BYTES, or more, of the store's */
 };
 
 /* What a store is: one row for each thing that it can do, to be called through the functions below.

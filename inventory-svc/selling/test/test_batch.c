@@ -265,7 +265,7 @@ static void test_a_sale_waits_no_longer_than_it_may(void **state) {
     finish(buyers, 2);
     assert_int_equal(buyers[0].selling.outcome, OUTCOME_SOLD);
     assert_int_equal(buyers[1].selling.outcome, OUTCOME_BUSY);
-    assert_string_equal(buyers[1].selling.message, "no batch took it in time");
+    assert_string_equal(buyers[1].selling.why.text, "no batch took it in time");
     assert_int_equal(left(id), 4);
 }
 
@@ -281,7 +281,7 @@ static void test_more_than_may_wait_are_refused(void **state) {
         begin(&all[i], id, NULL);
     assert_true(all[LIMIT + 1].is_done);
     assert_int_equal(all[LIMIT + 1].selling.outcome, OUTCOME_BUSY);
-    assert_string_equal(all[LIMIT + 1].selling.message,
+    assert_string_equal(all[LIMIT + 1].selling.why.text,
                         "too many sales of this product wait for a batch");
     let_go();
     finish(all, LIMIT + 1);
@@ -301,7 +301,7 @@ static void test_a_refused_batch_sells_nothing(void **state) {
     finish(buyers, 4);
     run_sql("ALTER TABLE reservation DROP CONSTRAINT nothing");
     assert_int_equal(count_outcome(buyers, 4, OUTCOME_FAILED), 4);
-    assert_true(buyers[3].selling.message[0] != '\0');
+    assert_true(buyers[3].selling.why.text[0] != '\0');
     expect_units(id, 1, 5);
 }
 

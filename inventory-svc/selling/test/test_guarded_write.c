@@ -11,7 +11,7 @@ struct write {
     enum guard guard;
     int64_t not_after_us;
     enum outcome outcome;
-    char message[MESSAGE_BYTES];
+    struct why why;
 };
 
 static void run(void *arg) {
@@ -22,7 +22,7 @@ static void run(void *arg) {
                                                            .seen = &write->seen,
                                                            .not_after_us = write->not_after_us,
                                                            .deadline_ms = clock_now_ms() + 4000},
-                                     &write->sold, write->message);
+                                     &write->sold, &write->why);
 }
 
 static void begin_write(struct write *write, enum guard guard) {
@@ -100,7 +100,7 @@ static void test_a_write_that_comes_too_late_is_busy_under_each_guard(void **sta
         write.not_after_us =
             ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
         assert_int_equal(end_write(&write), OUTCOME_BUSY);
-        assert_non_null(strstr(write.message, "too late"));
+        assert_non_null(strstr(write.why.text, "too late"));
         assert_false(is_written(&write));
         expect_units(write.sold.product_id, 1, 4);
     }

@@ -154,7 +154,7 @@ static void assert_nothing_is_sold(const char *why) {
     finish(buyers, RUNGS);
     for (size_t i = 0; i < RUNGS; i++) {
         assert_int_equal(buyers[i].selling.outcome, OUTCOME_BUSY);
-        assert_string_equal(buyers[i].selling.message, why);
+        assert_string_equal(buyers[i].selling.why.text, why);
         expect_units(ids[i], 0, 5);
     }
 }
@@ -201,7 +201,7 @@ static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state
     product_id = make_product("redis-ttl,ttl=2s", 5);
     fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(sell(&first, product_id, NULL), OUTCOME_BUSY);
-    assert_string_equal(first.selling.message, "Redis did not answer");
+    assert_string_equal(first.selling.why.text, "Redis did not answer");
     assert_key("held");
     clients = proxy->clients;
     fault_proxy_cut(proxy);

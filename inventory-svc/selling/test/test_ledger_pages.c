@@ -17,7 +17,7 @@ struct page {
     struct reservation_place place;
     char order_ids[2][UUID_TEXT];
     size_t count;
-    char message[MESSAGE_BYTES];
+    struct why why;
     enum outcome outcome;
     int64_t overlap_ms, older_than_ms;
 };
@@ -38,7 +38,7 @@ static void run_list(void *arg) {
     struct buffer text = {0};
 
     page->outcome = reservation_sql_list(instance.store.pool, &page->place, page->overlap_ms,
-                                         page->older_than_ms, 2, &text, page->message);
+                                         page->older_than_ms, 2, &text, &page->why);
     if (page->outcome == OUTCOME_OK)
         read_ids(page, &text);
     buffer_free(&text);

@@ -76,7 +76,7 @@ static void test_a_directory_that_cannot_be_used_fails_the_sale(void **state) {
 
         begin_at_other(&buyer, id);
         assert_int_equal(finish_one(&buyer), OUTCOME_FAILED);
-        assert_null(strstr(buyer.selling.message, "proc"));
+        assert_null(strstr(buyer.selling.why.text, "proc"));
         assert_int_equal(left(id), 5);
     }
     close_other();

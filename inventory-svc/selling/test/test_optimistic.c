@@ -142,7 +142,7 @@ static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
                  instance.name) == 1);
     run_sql("UPDATE lockkit_lock SET until = '-infinity' WHERE name = 'stock:%s:0'", id);
     assert_int_equal(finish_one(&buyer), OUTCOME_SOLD_OUT);
-    assert_string_equal(buyer.selling.message, outcome_text(OUTCOME_SOLD_OUT));
+    assert_string_equal(buyer.selling.why.text, outcome_text(OUTCOME_SOLD_OUT));
 }
 
 /* Its holder died. */

@@ -29,13 +29,12 @@ struct shown {
 
 static void prepare_and_count(void *arg) {
     struct shown *shown = arg;
-    char message[MESSAGE_BYTES];
+    struct why why;
     struct product *product;
 
-    assert_int_equal(product_get(instance.store.products, shown->id, &product, message),
-                     OUTCOME_OK);
+    assert_int_equal(product_get(instance.store.products, shown->id, &product, &why), OUTCOME_OK);
     selling_prepare(&instance.store, product);
-    assert_int_equal(store_live_count(&instance.store, product, &shown->left, message), OUTCOME_OK);
+    assert_int_equal(store_live_count(&instance.store, product, &shown->left, &why), OUTCOME_OK);
     product_put(product);
 }
 
@@ -51,10 +50,10 @@ static unsigned brought;
 
 /* Each order of the first `count` buyers. */
 static void bring(void *count) {
-    char message[MESSAGE_BYTES];
+    struct why why;
 
     for (size_t i = 0; i < *(const size_t *)count; i++)
-        assert_int_equal(pending_bring(instance.store.pending, buyers[i].order_id, message),
+        assert_int_equal(pending_bring(instance.store.pending, buyers[i].order_id, &why),
                          OUTCOME_OK);
     brought++;
 }

@@ -6,7 +6,7 @@ struct getter {
     const char *id;
     struct product *product;
     enum outcome outcome;
-    char message[MESSAGE_BYTES];
+    struct why why;
     struct fiber_event go;
     bool has_it, is_done;
 };
@@ -15,7 +15,7 @@ static void get(void *arg) {
     struct getter *getter = arg;
 
     getter->outcome =
-        product_get(instance.store.products, getter->id, &getter->product, getter->message);
+        product_get(instance.store.products, getter->id, &getter->product, &getter->why);
     getter->has_it = true;
     fiber_event_wait(&getter->go);
     if (getter->product != NULL)
@@ -133,7 +133,7 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
         get_and_put(&getter, id);
         assert_int_equal(getter.outcome, OUTCOME_BAD_STRATEGY);
         assert_null(getter.product);
-        assert_non_null(strstr(getter.message, "no option \"shrads\""));
+        assert_non_null(strstr(getter.why.text, "no option \"shrads\""));
         run_sql("UPDATE product SET strategy = 'redis' WHERE product_id = '%s'", id);
     }
     assert_int_equal(product_table_count(instance.store.products), 1);
@@ -149,7 +149,7 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
         get_and_put(&getter, id);
         assert_int_equal(getter.outcome, has ? OUTCOME_OK : OUTCOME_BAD_STRATEGY);
         if (!has)
-            assert_string_equal(getter.message,
+            assert_string_equal(getter.why.text,
                                 "the strategy \"zookeeper\" needs a server that this service has "
                                 "no address of: scripts/stack up --with zookeeper (or set "
                                 "INVENTORY_SVC_ZOOKEEPER)");
@@ -167,8 +167,8 @@ static void test_without_lab_a_failpoint_is_refused(void **state) {
     get_and_put(&getter, id);
     assert_int_equal(getter.outcome, OUTCOME_BAD_STRATEGY);
     assert_null(getter.product);
-    assert_non_null(strstr(getter.message, "\"fail=after-read:crash\""));
-    assert_non_null(strstr(getter.message, "INVENTORY_SVC_FLAGS=--lab make up"));
+    assert_non_null(strstr(getter.why.text, "\"fail=after-read:crash\""));
+    assert_non_null(strstr(getter.why.text, "INVENTORY_SVC_FLAGS=--lab make up"));
     close_table();
 }
 

@@ -120,7 +120,7 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buyer buyer;
         struct product *product;
-        char message[MESSAGE_BYTES];
+        struct why why;
         uint64_t before;
         const char *id = make_product(cases[i].spec, 2);
 
@@ -131,7 +131,7 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
         assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
         assert_int_equal(sell(&buyer, id, NULL),
                          OUTCOME_SOLD_OUT); /* this one looks for a returned unit */
-        assert_int_equal(product_get(instance.store.products, id, &product, message), OUTCOME_OK);
+        assert_int_equal(product_get(instance.store.products, id, &product, &why), OUTCOME_OK);
         product->none_returned_until_ms = INT64_MAX; /* and the next does not, however late */
         product_put(product);
         before = pool_stats().queries;

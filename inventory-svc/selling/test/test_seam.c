@@ -8,6 +8,7 @@ static const char *product_id;
 struct own_sale {
     struct live_sale live;
     char order_id[UUID_TEXT];
+    struct why why;
 };
 
 static void make(const char *spec, int stock) {
@@ -16,7 +17,6 @@ static void make(const char *spec, int stock) {
 
 static struct sale *begin_sale(const struct sale *other) {
     struct own_sale *own = calloc(1, sizeof *own);
-    char message[MESSAGE_BYTES];
     struct product *product;
 
     assert_non_null(own);
@@ -24,9 +24,9 @@ static struct sale *begin_sale(const struct sale *other) {
         memcpy(own->order_id, ((const struct own_sale *)(const void *)other)->order_id, UUID_TEXT);
     else
         uuid_v7(own->order_id);
-    assert_int_equal(product_get(instance.store.products, product_id, &product, message),
+    assert_int_equal(product_get(instance.store.products, product_id, &product, &own->why),
                      OUTCOME_OK);
-    live_sale_init(&own->live, &instance.store, product, own->order_id, clock_now_ms());
+    live_sale_init(&own->live, &instance.store, product, own->order_id, clock_now_ms(), &own->why);
     return &own->live.sale;
 }
 

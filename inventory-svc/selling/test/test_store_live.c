@@ -26,7 +26,7 @@ static void test_a_refused_write_sells_nothing(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         id = make_product(all[i], 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
-        assert_null(strstr(buyer.selling.message, "nothing")); /* which is for the log */
+        assert_null(strstr(buyer.selling.why.text, "nothing")); /* which is for the log */
         assert_int_equal(left(id), 5);
         assert_int_equal(ask("SELECT version FROM stock WHERE product_id = '%s'", id), 0);
     }
@@ -53,7 +53,7 @@ static void test_a_server_in_trouble_is_busy_and_says_nothing_of_itself(void **s
         run_sql("CREATE TRIGGER fail BEFORE INSERT ON reservation EXECUTE FUNCTION fail()");
         id = make_product(all[i % 4], 5);
         assert_int_equal(sell(&buyer, id, NULL), cases[i].outcome);
-        assert_null(strstr(buyer.selling.message, "file"));
+        assert_null(strstr(buyer.selling.why.text, "file"));
         assert_int_equal(left(id), 5);
         run_sql("DROP TRIGGER fail ON reservation");
     }
@@ -121,7 +121,7 @@ static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     begin(&again, id, first.order_id);
     assert_int_equal(finish_one(&again), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_BUSY);
-    assert_null(strstr(again.selling.message, "127.0.0.1")); /* which is for the log */
+    assert_null(strstr(again.selling.why.text, "127.0.0.1")); /* which is for the log */
     pg_pool_close(store->pool, on_closed, NULL);
     store->pool = usual;
 }

@@ -18,6 +18,7 @@
 
 struct pair {
     struct live_sale live;
+    struct why why;
     struct seam_side sides[2]; /* the live one, and that of the model */
     char order_id[UUID_TEXT];
     bool has_seen, is_in_transaction, can_only_end, has_written;
@@ -345,7 +346,8 @@ static void begin_pairs(struct run *run) {
         }
         (void)snprintf(sale->order_id, sizeof sale->order_id, "%s", pair->order_id);
         run->world.state.orders[i].state = ORDER_RUNS;
-        live_sale_init(&pair->live, &instance.store, run->product, pair->order_id, clock_now_ms());
+        live_sale_init(&pair->live, &instance.store, run->product, pair->order_id, clock_now_ms(),
+                       &pair->why);
         pair->live.deadline_ms += 60000; /* the model's sales have none */
         pair->sides[0].sale = &pair->live.sale;
         pair->sides[1].sale = &sale->sale;
@@ -359,7 +361,7 @@ static void begin_run(struct run *run, unsigned seed) {
     static const enum lock_kind kinds[] = {LOCK_LOCAL,     LOCK_REDIS,  LOCK_MKDIR,
                                            LOCK_FLOCK,     LOCK_RWLOCK, LOCK_STAMPED,
                                            LOCK_REENTRANT, LOCK_SPIN,   LOCK_TABLE};
-    char message[MESSAGE_BYTES];
+    struct why why;
     unsigned which;
     int stock;
 
@@ -370,7 +372,7 @@ static void begin_run(struct run *run, unsigned seed) {
     stock = run->about == ABOUT_CYCLES ? 9 : (int)pick(run, 7);
     which = run->about == ABOUT_CYCLES ? pick(run, 2) : pick(run, sizeof specs / sizeof *specs);
     strcpy(run->product_id, make_product(specs[which], stock));
-    assert_int_equal(product_get(instance.store.products, run->product_id, &run->product, message),
+    assert_int_equal(product_get(instance.store.products, run->product_id, &run->product, &why),
                      OUTCOME_OK);
     begin_model(run, stock);
     begin_pairs(run);

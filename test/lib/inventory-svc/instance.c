@@ -199,6 +199,7 @@ void in_fiber(fiber_fn run, void *arg) {
 
 struct steps {
     struct live_sale live;
+    struct why why;
     const char *product_id, *order_id;
     int64_t ago_ms;
     void (*steps)(struct sale *sale);
@@ -206,13 +207,12 @@ struct steps {
 
 static void take_steps(void *arg) {
     struct steps *taken = arg;
-    char message[MESSAGE_BYTES];
     struct product *product;
 
-    assert_int_equal(product_get(instance.store.products, taken->product_id, &product, message),
+    assert_int_equal(product_get(instance.store.products, taken->product_id, &product, &taken->why),
                      OUTCOME_OK);
     live_sale_init(&taken->live, &instance.store, product, taken->order_id,
-                   clock_now_ms() - taken->ago_ms);
+                   clock_now_ms() - taken->ago_ms, &taken->why);
     taken->steps(&taken->live.sale);
     product_put(product);
 }
@@ -328,11 +328,12 @@ void instance_expect_units(const char *product_id, long is_sold, long is_left, c
 }
 
 bool cancel_in_fiber(const char *order_id) {
-    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    char product_id[UUID_TEXT];
+    struct why why;
     bool was_there;
 
     assert_int_equal(
-        reservation_sql_cancel(instance.store.pool, order_id, &was_there, product_id, message),
+        reservation_sql_cancel(instance.store.pool, order_id, &was_there, product_id, &why),
         OUTCOME_OK);
     if (was_there)
         product_note_returned(instance.store.products, product_id);
