@@ -83,4 +83,32 @@ struct batch_sale {
  * after `deadline_ms`. */
 enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale, struct why *why);
 
+/* ---- Transactions, on a connection that is held from begin to end: begin, read a row and keep it
+ * from others, commit. A held connection that is given back before its commit is rolled back. These
+ * set `why` with CONFLICT, too. */
+
+/* OK, BUSY, FAILED. */
+enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
+                                   enum isolation isolation, int64_t deadline_ms, struct why *why);
+
+/* Which row is read for update. */
+struct row_wanted {
+    const char *product_id;
+    int shard;         /* or ANY_SHARD: one with units left */
+    int first, shards; /* with ANY_SHARD: where to look first, of how many */
+    enum row_wait wait;
+    int64_t wait_ms; /* with ROW_WAIT; at least one is waited, and no longer than SERVER_MS */
+};
+
+/* Read the row, not of one with return=count, and the server's clock, and lock the row until the
+ * transaction ends: OK, SOLD_OUT (ANY_SHARD: no row has a unit), BUSY (it stayed locked), CONFLICT,
+ * FAILED. */
+enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
+                                  const struct row_wanted *wanted, struct stock_row *row,
+                                  int64_t *server_us, int64_t deadline_ms, struct why *why);
+
+/* OK, CONFLICT, BUSY, UNKNOWN, FAILED. */
+enum outcome transaction_sql_commit(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
+                                    struct why *why);
+
 #endif

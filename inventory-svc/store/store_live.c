@@ -22,7 +22,6 @@
 #include "segment_sql.h"
 #include "stock_sql.h"
 #include "text_copy.h"
-#include "transaction_sql.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -57,8 +57,7 @@ static void test_what_is_wrong_is_told(void **state) {
 }
 
 static void test_busy_unknown_and_failed_have_their_status(void **state) {
-    const char *id;
-    const char *order = new_id();
+    const char *id, *order = new_id();
 
     id = make_product("redis,ttl=1s,wait=0,fail=after-write:error@1", 5);
     expect_error(reserve(id, order), 504, "unknown");
@@ -375,8 +374,7 @@ static void test_too_many_orders_are_refused(void **state) {
 /* ---- The ledger: listed, confirmed and cancelled by who knows the secret */
 
 static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
-    const char *id;
-    const char *order;
+    const char *id, *order;
     char next[100];
 
     run_sql("DELETE FROM reservation");
@@ -403,8 +401,7 @@ static size_t listed(const char *rest, const char *after) {
 
 /* A commit that was slow, or a clock that was set back. */
 static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
-    const char *id;
-    const char *order;
+    const char *id, *order;
     const int64_t now_us = clock_wall_us();
     char now[100], ahead[100];
 

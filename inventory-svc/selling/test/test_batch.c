@@ -158,8 +158,7 @@ static void test_batches_that_meet_lose_no_unit(void **state) {
 /* Of a batch before, of another product, of the same batch: sold and not. */
 static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     struct buyer earlier_one, elsewhere;
-    const char *id;
-    const char *other_id = make_product("batched", 5);
+    const char *id, *other_id = make_product("batched", 5);
 
     assert_int_equal(sell(&elsewhere, other_id, NULL), OUTCOME_SOLD);
     id = lay_out("batched", 5);

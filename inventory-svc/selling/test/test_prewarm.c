@@ -171,8 +171,7 @@ static bool is_noted(const char *id) {
 }
 
 static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
-    const char *order;
-    const char *id = make_product("prewarm,shards=1", 5);
+    const char *order, *id = make_product("prewarm,shards=1", 5);
 
     (void)show(id);
     buy_all(buyers, id, 1);
@@ -190,9 +189,7 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
 
 /* Nor is it in the way of the others. */
 static void test_a_note_that_is_none_sells_nothing(void **state) {
-    const char *order;
-    const char *other;
-    const char *id = make_product("prewarm,shards=1", 5);
+    const char *order, *other, *id = make_product("prewarm,shards=1", 5);
 
     (void)show(id);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 4", id);
@@ -243,8 +240,7 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
 /* Such as one whose database was made anew. */
 static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     size_t count = 1;
-    const char *id;
-    const char *gone = new_id();
+    const char *id, *gone = new_id();
     const char *order = new_id();
 
     (void)own_redis_do(&own, "SADD sale:prewarmed %s", gone);
@@ -322,8 +318,7 @@ static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void
                                            {"sharded", "prewarm"}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        const char *key;
-        const char *ids[2];
+        const char *key, *ids[2];
 
         ids[0] = make_product(pairs[i][0], BUYERS);
         ids[1] = make_product(pairs[i][1], BUYERS);

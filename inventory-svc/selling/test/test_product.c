@@ -141,10 +141,10 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
 
 static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void **state) {
     struct getter getter;
-    const char *id;
 
     for (int has = 0; has < 2; has++) {
-        id = make_product("zookeeper", 1);
+        const char *id = make_product("zookeeper", 1);
+
         product_table_has(instance.store.products, (unsigned)has << NEEDS_ZOOKEEPER);
         get_and_put(&getter, id);
         assert_int_equal(getter.outcome, has ? OUTCOME_OK : OUTCOME_BAD_STRATEGY);
