@@ -69,6 +69,11 @@ static void end(struct user *user) {
     fiber_event_set(&user->go);
 }
 
+static void expect_late(const struct user *user) {
+    WAIT_FOR(&loop, user->has_answer);
+    assert_int_equal(user->err, UV_ETIMEDOUT);
+}
+
 static void test_who_comes_first_is_served_first(void **state) {
     struct user users[4];
 
@@ -110,8 +115,7 @@ static void test_it_is_not_reentrant(void **state) {
 
     begin(&me, (struct user){.name = 'a'});
     begin(&again, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
-    WAIT_FOR(&loop, again.has_answer);
-    assert_int_equal(again.err, UV_ETIMEDOUT);
+    expect_late(&again);
     end(&me);
 }
 
@@ -120,8 +124,7 @@ static void test_who_shares_it_waits_for_itself_when_it_wants_it_alone(void **st
 
     begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED});
     begin(&writer, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
-    WAIT_FOR(&loop, writer.has_answer);
-    assert_int_equal(writer.err, UV_ETIMEDOUT);
+    expect_late(&writer);
     end(&reader);
 }
 
@@ -200,8 +203,7 @@ static void test_who_spins_gives_up_in_time(void **state) {
     begin(&holder, (struct user){.name = 'a', .mode = PROCESS_LOCK_SPIN});
     begin(&spinner,
           (struct user){.name = 'b', .mode = PROCESS_LOCK_SPIN, .deadline_ms = clock_now_ms() + 5});
-    WAIT_FOR(&loop, spinner.has_answer);
-    assert_int_equal(spinner.err, UV_ETIMEDOUT);
+    expect_late(&spinner);
     assert_true(clock_now_ms() >= spinner.deadline_ms);
     end(&holder);
 }

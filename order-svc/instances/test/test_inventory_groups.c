@@ -63,15 +63,20 @@ static void expect(const char *outcomes) {
     }
 }
 
-/* `script` is what the instance does with each order, and `outcomes` what each has of it. */
-static void play(const char *script, const char *outcomes) {
-    int count = (int)strlen(script);
+/* As many as there are letters. */
+static void reserve(const char *outcomes) {
+    int count = (int)strlen(outcomes);
 
-    open_inventory(1);
-    fixture.peers[0].script = script;
     begin(count, PATIENCE_MS);
     finish(count);
     expect(outcomes);
+}
+
+/* `script` is what the instance does with each order, and `outcomes` what each has of it. */
+static void play(const char *script, const char *outcomes) {
+    open_inventory(1);
+    fixture.peers[0].script = script;
+    reserve(outcomes);
     assert_int_equal(fixture.peers[0].calls, 1);
 }
 
@@ -85,18 +90,14 @@ static void test_orders_of_a_turn_are_one_request(void **state) {
 
 static void test_one_order_goes_the_plain_way(void **state) {
     open_inventory(1);
-    begin(1, PATIENCE_MS);
-    finish(1);
-    expect("s");
+    reserve("s");
     assert_int_equal(fixture.peers[0].calls, 1);
     assert_int_equal(fixture.peers[0].groups, 0);
 }
 
 static void test_the_orders_of_a_turn_are_spread_over_all_instances(void **state) {
     open_inventory(3);
-    begin(12, PATIENCE_MS);
-    finish(12);
-    expect("ssssssssssss");
+    reserve("ssssssssssss");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(fixture.peers[i].calls, 1);
         assert_int_equal(fixture.peers[i].reserved, 4);
@@ -189,9 +190,7 @@ static void test_a_refusal_of_all_is_the_answer_to_each(void **state) {
 static void test_what_could_not_be_sent_goes_to_another_instance(void **state) {
     open_inventory(2);
     peer_close(&fixture.peers[0]);
-    begin(6, PATIENCE_MS);
-    finish(6);
-    expect("ssssss");
+    reserve("ssssss");
     assert_int_equal(fixture.peers[1].reserved, 6);
 }
 
@@ -199,9 +198,7 @@ static void test_with_all_down_nothing_is_sent(void **state) {
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     peer_close(&fixture.peers[1]);
-    begin(4, PATIENCE_MS);
-    finish(4);
-    expect("----");
+    reserve("----");
 }
 
 static void test_two_with_one_key_go_apart(void **state) {
