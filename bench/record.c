@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
-#include "recorder.h"
+#include "order_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 static struct {
     struct pg_pool *pool;
-    struct recorder recorder;
+    struct order_groups groups;
     bool is_grouped, is_over;
     int callers;
     int64_t recorded, begun_ns, ns;
@@ -48,7 +48,7 @@ static enum pg_status record(const struct order *order) {
 
     if (!bench.is_grouped)
         return record_alone(order);
-    return recorder_insert(&bench.recorder, order, clock_now_ms() + PATIENCE_MS, &is_repeat, why);
+    return order_groups_insert(&bench.groups, order, clock_now_ms() + PATIENCE_MS, &is_repeat, why);
 }
 
 static void on_closed(void *data) {
@@ -106,15 +106,15 @@ int main(int argc, char **argv) {
     bench.ns = (int64_t)(atof(argv[3]) * 1e9);
     if (pg_pool_open(&bench.pool, loop, &options) != 0)
         return 70;
-    recorder_init(&bench.recorder, loop, bench.pool);
-    bench.recorder.in_flight = (unsigned)bench.callers;
+    order_groups_init(&bench.groups, loop, bench.pool);
+    bench.groups.in_flight = (unsigned)bench.callers;
     bench.begun_ns = clock_now_ns();
     for (int i = bench.callers; i > 0; i--)
         if (fiber_start(call, NULL) != 0)
             return 70;
     (void)uv_run(loop, UV_RUN_DEFAULT);
-    bench.recorder.in_flight = 0;
-    recorder_free(&bench.recorder);
+    bench.groups.in_flight = 0;
+    order_groups_free(&bench.groups);
     tell();
     return 0;
 }

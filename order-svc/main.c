@@ -84,7 +84,7 @@ static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
         return service_fail(EX_SOFTWARE, "out of memory");
     }
     order_register_metrics();
-    recorder_init(&svc.recorder, loop, pool);
+    order_groups_init(&svc.groups, loop, pool);
     inventory_register_metrics(svc.inventory);
     settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
                  set.settle_every_ns / 1000000);
@@ -104,7 +104,7 @@ static void on_settle_stopped(void *data) {
 
 static void main_close_all(void *data) {
     (void)data;
-    recorder_free(&svc.recorder);
+    order_groups_free(&svc.groups);
     if (svc.inventory != NULL)
         settle_stop(&settle, on_settle_stopped, NULL);
     else

@@ -287,7 +287,7 @@ static bool is_to_fail(struct order_svc *svc) {
 static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
                              char why[PG_MESSAGE_BYTES]) {
     if (!is_to_fail(svc))
-        return recorder_insert(&svc->recorder, order, clock_now_ms() + RECORD_MS, is_repeat, why);
+        return order_groups_insert(&svc->groups, order, clock_now_ms() + RECORD_MS, is_repeat, why);
     (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
     return PG_REJECTED;
 }
@@ -327,12 +327,12 @@ void order_place(struct order_svc *svc, struct placement *placement) {
     bool is_new = false;
 
     assert(placement->order.order_id[0] != '\0' && placement->order.product_id[0] != '\0');
-    svc->recorder.in_flight++;
+    svc->groups.in_flight++;
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         reserve(svc, placement, clock_now_ms() + svc->inventory_timeout_ms, &is_new);
         if (placement->outcome == ORDER_PLACED)
             order_record(svc, placement, is_new);
     }
-    svc->recorder.in_flight--;
+    svc->groups.in_flight--;
     metric_add(&outcomes[placement->outcome].count, 1);
 }

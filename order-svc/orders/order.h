@@ -3,13 +3,13 @@
 #define ORDER_ORDER_H
 
 #include "inventory_client.h"
-#include "recorder.h"
+#include "order_groups.h"
 
 /* What order-svc works with: the `data` of every handler. */
 struct order_svc {
     struct inventory *inventory;
     struct pg_pool *pool;
-    struct recorder recorder; /* on that pool */
+    struct order_groups groups; /* on that pool */
     int64_t inventory_timeout_ms;
     double fail_record; /* the part of the orders whose record is refused on purpose, 0..1 */
     double fail_due;    /* of one of them; 0 at first */

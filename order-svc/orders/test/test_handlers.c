@@ -25,14 +25,14 @@ static int set_up(void **state) {
     (void)set_up_database(state);
     svc = (struct order_svc){
         .inventory = fixture.inventory, .pool = fixture.pool, .inventory_timeout_ms = 5000};
-    recorder_init(&svc.recorder, &fixture.loop, fixture.pool);
+    order_groups_init(&svc.groups, &fixture.loop, fixture.pool);
     web_open(&web, &fixture.loop, order_routes, &svc);
     return 0;
 }
 
 static int tear_down(void **state) {
     web_close(&web);
-    recorder_free(&svc.recorder);
+    order_groups_free(&svc.groups);
     return tear_down_database(state);
 }
 

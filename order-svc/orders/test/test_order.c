@@ -15,7 +15,7 @@ static void buy(void *arg) {
     struct buyer *buyer = arg;
 
     svc.inventory = fixture.inventory;
-    svc.pool = svc.recorder.pool = fixture.pool;
+    svc.pool = svc.groups.pool = fixture.pool;
     order_place(&svc, &buyer->placement);
     buyer->is_done = true;
 }
@@ -59,12 +59,12 @@ static const char *new_key(void) {
 static int set_up(void **state) {
     svc = (struct order_svc){.inventory_timeout_ms = 5000};
     order_register_metrics();
-    recorder_init(&svc.recorder, &fixture.loop, NULL);
+    order_groups_init(&svc.groups, &fixture.loop, NULL);
     return set_up_database(state);
 }
 
 static int tear_down(void **state) {
-    recorder_free(&svc.recorder);
+    order_groups_free(&svc.groups);
     return tear_down_database(state);
 }
 
