@@ -188,7 +188,7 @@ static int open_pooler(void) {
 }
 
 static int open_lab(void) {
-    int err = lab_open(&store.lab, store.loop, set.service.db, name);
+    int err = lab_events_open(&store.lab, store.loop, set.service.db, name);
 
     return err == 0 ? 0 : service_fail(EX_SOFTWARE, "the laboratory: %s", uv_strerror(err));
 }
@@ -308,7 +308,7 @@ static void close_rest(void *data) {
         pg_pool_close(store.locks.pooled, main_on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, main_on_closed, NULL);
-    lab_close(store.lab);
+    lab_events_close(store.lab);
     store.lab = NULL;
     service_close_pool();
 }

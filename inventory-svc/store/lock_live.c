@@ -103,7 +103,7 @@ void live_tell_firing(const struct live_sale *live, enum fail_point point, enum 
         (void)snprintf(detail, sizeof detail, "%s %" PRId64 " ms", fail_actions[action].text, ms);
     event.detail = detail;
     event.lasts_ms = fail_actions[action].has_duration ? ms : 0;
-    if (!lab_tell(live->store->lab, &event))
+    if (!lab_events_tell(live->store->lab, &event))
         log_warn("a failpoint fires untold", "order=%s point=%s", live->order_id,
                  fail_points[point]);
 }
@@ -141,7 +141,7 @@ static void live_note_refusals(struct live_sale *live) {
     event.result = "no";
     event.ago_ns = clock_now_ns() - live->refused_ns;
     event.took_ns = live->refused_ns - live->refused_from_ns;
-    lab_note(live->store->lab, &event);
+    lab_events_note(live->store->lab, &event);
     live->refusals = 0;
 }
 
@@ -166,7 +166,7 @@ static void live_note_command(struct live_sale *live, const struct kv_call *call
     event.token = call->command == KV_GET ? call->reply : call->value;
     event.result = result;
     event.took_ns = clock_now_ns() - begun_ns;
-    lab_note(live->store->lab, &event);
+    lab_events_note(live->store->lab, &event);
 }
 
 /* ---- Raw commands */

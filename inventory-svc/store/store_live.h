@@ -2,7 +2,7 @@
 #ifndef INVENTORY_STORE_LIVE_H
 #define INVENTORY_STORE_LIVE_H
 
-#include "lab.h"
+#include "lab_events.h"
 #include "lock.h"
 #include "product.h"
 #include "reservation.h"
@@ -23,7 +23,7 @@ struct store {
     struct lock_servers locks;
     struct redis *kv;        /* for raw commands */
     struct pending *pending; /* sales that Redis made */
-    struct lab *lab;         /* what fails on purpose is told there; NULL without --lab */
+    struct lab_events *lab;  /* what fails on purpose is told there; NULL without --lab */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */

@@ -71,7 +71,7 @@ int set_up(void **state) {
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),
                      0);
     assert_int_equal(
-        lab_open(&store->lab, &instance.loop, instance.schema.conninfo, store->instance), 0);
+        lab_events_open(&store->lab, &instance.loop, instance.schema.conninfo, store->instance), 0);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(store->products);
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
@@ -96,7 +96,7 @@ int tear_down(void **state) {
     product_table_close(store->products);
     lock_servers_close(&store->locks);
     redis_close(store->kv, on_closed, NULL);
-    lab_close(store->lab);
+    lab_events_close(store->lab);
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&instance.loop), 0);

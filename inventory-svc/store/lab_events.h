@@ -4,8 +4,8 @@
  * Rows are written by a fiber of their own, over a connection of their own, in the order in which
  * they were noted: no sale waits for them but one that is about to fail, and none shares its
  * connections with them. */
-#ifndef INVENTORY_LAB_H
-#define INVENTORY_LAB_H
+#ifndef INVENTORY_LAB_EVENTS_H
+#define INVENTORY_LAB_EVENTS_H
 
 #include "store.h"
 
@@ -15,7 +15,7 @@
 
 #define LAB_KEY 128 /* of a lock command's key, with the NUL */
 
-struct lab;
+struct lab_events;
 
 /* One event; texts are copied, and cut where they are too long. NULL is "". */
 struct lab_event {
@@ -31,17 +31,17 @@ struct lab_event {
 
 /* Open it, with a connection to the database. 0, or a negative libuv code, and then there is
  * nothing to undo. `instance` is not copied. */
-__attribute__((warn_unused_result)) int lab_open(struct lab **lab, uv_loop_t *loop,
-                                                 const char *conninfo, const char *instance);
-/* Write what is noted, as far as the database answers, and close. `lab` may be NULL, and is gone at
+__attribute__((warn_unused_result)) int lab_events_open(struct lab_events **events, uv_loop_t *loop,
+                                                        const char *conninfo, const char *instance);
+/* Write what is noted, as far as the database answers, and close. `events` may be NULL, and is gone at
  * the next turn of the loop or later. */
-void lab_close(struct lab *lab);
+void lab_events_close(struct lab_events *events);
 
 /* Note an event that is over: it is written soon. When too many wait, it is dropped, and the log
  * says so. */
-void lab_note(struct lab *lab, const struct lab_event *event);
+void lab_events_note(struct lab_events *events, const struct lab_event *event);
 /* In a fiber: note one that is about to happen, and wait until the database has it. False when it
  * did not take it in two seconds; the log says why. */
-bool lab_tell(struct lab *lab, const struct lab_event *event);
+bool lab_events_tell(struct lab_events *events, const struct lab_event *event);
 
 #endif

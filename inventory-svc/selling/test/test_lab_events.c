@@ -1,7 +1,7 @@
 /* What fails on purpose, and what raw locks answer, is in the database as rows. */
 #include "instance.h"
 
-#include "lab.h"
+#include "lab_events.h"
 #include "store_live.h"
 
 #define EVENTS "SELECT count(*) FROM lab_event WHERE product_id = '%s' AND "
@@ -106,8 +106,8 @@ static void test_events_are_written_when_it_closes(void **state) {
                                     .result = "yes"};
 
     for (int i = 0; i < 1000; i++)
-        lab_note(instance.store.lab, &event);
-    lab_close(instance.store.lab);
+        lab_events_note(instance.store.lab, &event);
+    lab_events_close(instance.store.lab);
     instance.store.lab = NULL;
     WAIT_FOR(&instance.loop, ask(EVENTS "true", event.product_id) == 1000);
     assert_int_equal(ask("SELECT count(*) FROM (SELECT seq, lag(at) OVER (ORDER BY seq) > at AS "

@@ -4,7 +4,7 @@
  * ahead by; that is measured again every few seconds, and taken for nothing when it is less than
  * the measurement can tell: on one machine both are the same clock, and the order of what two
  * instances did is as exact as it. */
-#include "lab.h"
+#include "lab_events.h"
 
 #include "clock.h"
 #include "fiber.h"
@@ -38,7 +38,7 @@ struct row {
 
 STAILQ_HEAD(rows, row);
 
-struct lab {
+struct lab_events {
     struct pg_pool *pool;
     const char *instance;
     struct rows rows;
@@ -49,79 +49,80 @@ struct lab {
     struct log_limit drops;
 };
 
-int lab_open(struct lab **lab, uv_loop_t *loop, const char *conninfo, const char *instance) {
+int lab_events_open(struct lab_events **events, uv_loop_t *loop, const char *conninfo,
+                    const char *instance) {
     const struct pg_pool_options options = {
         .conninfo = conninfo, .name = instance, .settings = STATEMENT_SESSION, .connections = 1};
     int err;
 
-    *lab = calloc(1, sizeof **lab);
-    if (*lab == NULL)
+    *events = calloc(1, sizeof **events);
+    if (*events == NULL)
         return UV_ENOMEM;
-    (*lab)->instance = instance;
-    STAILQ_INIT(&(*lab)->rows);
-    err = pg_pool_open(&(*lab)->pool, loop, &options);
+    (*events)->instance = instance;
+    STAILQ_INIT(&(*events)->rows);
+    err = pg_pool_open(&(*events)->pool, loop, &options);
     if (err == 0)
         return 0;
-    free(*lab);
-    *lab = NULL;
+    free(*events);
+    *events = NULL;
     return err;
 }
 
-static void lab_on_pool_closed(void *data) {
+static void lab_events_on_pool_closed(void *data) {
     free(data);
 }
 
-void lab_close(struct lab *lab) {
-    if (lab == NULL)
+void lab_events_close(struct lab_events *events) {
+    if (events == NULL)
         return;
-    lab->is_closing = true;
-    if (!lab->is_writing)
-        pg_pool_close(lab->pool, lab_on_pool_closed, lab);
+    events->is_closing = true;
+    if (!events->is_writing)
+        pg_pool_close(events->pool, lab_events_on_pool_closed, events);
 }
 
 /* ---- writing */
 
 /* Ours and the database's clock beside each other: somewhere between asking and the answer it read
  * its own. */
-static void sample_clock(struct lab *lab) {
+static void sample_clock(struct lab_events *events) {
     struct why why;
     int64_t fastest_us = INT64_MAX;
 
-    if (lab->sampled_ms != 0 && clock_now_ms() < lab->sampled_ms + SAMPLED_MS)
+    if (events->sampled_ms != 0 && clock_now_ms() < events->sampled_ms + SAMPLED_MS)
         return;
     for (int i = 0; i < SAMPLES; i++) {
         const int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns();
         int64_t server_us, took_us, ahead_us;
 
-        if (lab_sql_clock(lab->pool, &server_us, clock_now_ms() + WRITE_MS, &why) != OUTCOME_OK)
+        if (lab_sql_clock(events->pool, &server_us, clock_now_ms() + WRITE_MS, &why) != OUTCOME_OK)
             return;
         took_us = (clock_now_ns() - asked_ns) / 1000;
         ahead_us = server_us - asked_us - took_us / 2;
         if (took_us >= fastest_us)
             continue;
         fastest_us = took_us;
-        lab->ahead_us = llabs(ahead_us) <= took_us / 2 + 1 ? 0 : ahead_us;
+        events->ahead_us = llabs(ahead_us) <= took_us / 2 + 1 ? 0 : ahead_us;
     }
-    lab->sampled_ms = clock_now_ms();
+    events->sampled_ms = clock_now_ms();
 }
 
-static json_t *lab_row_json(const struct lab *lab, const struct row *row) {
+static json_t *lab_events_row_json(const struct lab_events *events, const struct row *row) {
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "product_id",
                      row->product_id, "order_id", row->order_id, "seq", (json_int_t)row->seq,
-                     "at_us", (json_int_t)(row->wall_us + lab->ahead_us), "took_us",
+                     "at_us", (json_int_t)(row->wall_us + events->ahead_us), "took_us",
                      (json_int_t)row->took_us, "kind", row->kind, "name", row->name, "detail",
                      row->detail, "lasts_ms", (json_int_t)row->lasts_ms, "key", row->key, "token",
                      row->token, "result", row->result);
 }
 
 /* The rows as text, to be freed; NULL without memory. */
-static char *rows_text(const struct lab *lab, const struct rows *rows) {
+static char *rows_text(const struct lab_events *events, const struct rows *rows) {
     json_t *array = json_array();
     const struct row *row;
     char *text;
 
     STAILQ_FOREACH (row, rows, entry)
-        if (json_array_append_new(array, lab_row_json(lab, row)) != 0) {
+        if (json_array_append_new(array, lab_events_row_json(events, row)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -130,13 +131,14 @@ static char *rows_text(const struct lab *lab, const struct rows *rows) {
     return text;
 }
 
-static bool lab_write_rows(struct lab *lab, const struct rows *rows) {
+static bool lab_events_write_rows(struct lab_events *events, const struct rows *rows) {
     struct why why = {"out of memory"};
-    char *text = rows_text(lab, rows);
+    char *text = rows_text(events, rows);
     enum outcome outcome = OUTCOME_FAILED;
 
     if (text != NULL)
-        outcome = lab_sql_add(lab->pool, text, lab->instance, clock_now_ms() + WRITE_MS, &why);
+        outcome =
+            lab_sql_add(events->pool, text, events->instance, clock_now_ms() + WRITE_MS, &why);
     free(text);
     if (outcome != OUTCOME_OK)
         log_warn("lab events lost", "first=%lld why=\"%s\"", (long long)STAILQ_FIRST(rows)->seq,
@@ -144,19 +146,19 @@ static bool lab_write_rows(struct lab *lab, const struct rows *rows) {
     return outcome == OUTCOME_OK;
 }
 
-static void take_batch(struct lab *lab, struct rows *batch) {
+static void take_batch(struct lab_events *events, struct rows *batch) {
     STAILQ_INIT(batch);
-    for (int i = 0; i < BATCH && !STAILQ_EMPTY(&lab->rows); i++) {
-        struct row *row = STAILQ_FIRST(&lab->rows);
+    for (int i = 0; i < BATCH && !STAILQ_EMPTY(&events->rows); i++) {
+        struct row *row = STAILQ_FIRST(&events->rows);
 
-        STAILQ_REMOVE_HEAD(&lab->rows, entry);
+        STAILQ_REMOVE_HEAD(&events->rows, entry);
         STAILQ_INSERT_TAIL(batch, row, entry);
-        lab->waiting--;
+        events->waiting--;
     }
 }
 
 /* Whoever is told runs on at once, and may note more. */
-static void lab_end_batch(struct rows *batch, bool is_ok) {
+static void lab_events_end_batch(struct rows *batch, bool is_ok) {
     while (!STAILQ_EMPTY(batch)) {
         struct row *row = STAILQ_FIRST(batch);
         struct fiber_event *written = row->written;
@@ -172,23 +174,23 @@ static void lab_end_batch(struct rows *batch, bool is_ok) {
 
 /* When it closes, a database that is away is asked once. */
 static void write_all(void *arg) {
-    struct lab *lab = arg;
+    struct lab_events *events = arg;
     bool is_away = false;
 
-    sample_clock(lab);
-    while (!STAILQ_EMPTY(&lab->rows)) {
+    sample_clock(events);
+    while (!STAILQ_EMPTY(&events->rows)) {
         struct rows batch;
         bool is_ok;
 
-        take_batch(lab, &batch);
-        is_ok = !is_away && lab_write_rows(lab, &batch);
-        is_away = lab->is_closing && !is_ok;
-        lab_end_batch(&batch, is_ok);
+        take_batch(events, &batch);
+        is_ok = !is_away && lab_events_write_rows(events, &batch);
+        is_away = events->is_closing && !is_ok;
+        lab_events_end_batch(&batch, is_ok);
     }
-    assert(lab->is_writing && lab->waiting == 0);
-    lab->is_writing = false;
-    if (lab->is_closing)
-        pg_pool_close(lab->pool, lab_on_pool_closed, lab);
+    assert(events->is_writing && events->waiting == 0);
+    events->is_writing = false;
+    if (events->is_closing)
+        pg_pool_close(events->pool, lab_events_on_pool_closed, events);
 }
 
 /* ---- noting */
@@ -197,12 +199,12 @@ static void lab_copy(char *to, size_t size, const char *from) {
     text_copy(to, size, from != NULL ? from : "");
 }
 
-static struct row *make_row(struct lab *lab, const struct lab_event *event) {
-    struct row *row = lab->waiting < QUEUE_MAX ? calloc(1, sizeof *row) : NULL;
+static struct row *make_row(struct lab_events *events, const struct lab_event *event) {
+    struct row *row = events->waiting < QUEUE_MAX ? calloc(1, sizeof *row) : NULL;
 
     if (row == NULL)
         return NULL;
-    row->seq = ++lab->seq;
+    row->seq = ++events->seq;
     row->wall_us = clock_wall_us() - event->ago_ns / 1000;
     row->took_us = event->took_ns / 1000;
     row->lasts_ms = event->lasts_ms;
@@ -217,47 +219,47 @@ static struct row *make_row(struct lab *lab, const struct lab_event *event) {
     return row;
 }
 
-static bool lab_drop(struct lab *lab) {
+static bool lab_events_drop(struct lab_events *events) {
     unsigned left_out;
 
-    if (log_limit_pass(&lab->drops, clock_now_ms(), &left_out))
-        log_warn("lab event dropped", "waiting=%u not_told=%u", lab->waiting, left_out);
+    if (log_limit_pass(&events->drops, clock_now_ms(), &left_out))
+        log_warn("lab event dropped", "waiting=%u not_told=%u", events->waiting, left_out);
     return false;
 }
 
 /* The fiber begins with its first row, and ends with its last. False when nothing will be written.
  */
-static bool lab_write_down(struct lab *lab, const struct lab_event *event,
-                           struct fiber_event *written, bool *is_ok) {
-    struct row *row = make_row(lab, event);
+static bool lab_events_write_down(struct lab_events *events, const struct lab_event *event,
+                                  struct fiber_event *written, bool *is_ok) {
+    struct row *row = make_row(events, event);
 
     if (row == NULL)
-        return lab_drop(lab);
+        return lab_events_drop(events);
     row->written = written;
     row->is_ok = is_ok;
-    STAILQ_INSERT_TAIL(&lab->rows, row, entry);
-    lab->waiting++;
-    if (lab->is_writing)
+    STAILQ_INSERT_TAIL(&events->rows, row, entry);
+    events->waiting++;
+    if (events->is_writing)
         return true;
-    lab->is_writing = true;
-    if (fiber_start(write_all, lab) == 0)
+    events->is_writing = true;
+    if (fiber_start(write_all, events) == 0)
         return true;
-    lab->is_writing = false;
-    STAILQ_REMOVE(&lab->rows, row, row, entry);
-    lab->waiting--;
+    events->is_writing = false;
+    STAILQ_REMOVE(&events->rows, row, row, entry);
+    events->waiting--;
     free(row);
-    return lab_drop(lab);
+    return lab_events_drop(events);
 }
 
-void lab_note(struct lab *lab, const struct lab_event *event) {
-    (void)lab_write_down(lab, event, NULL, NULL);
+void lab_events_note(struct lab_events *events, const struct lab_event *event) {
+    (void)lab_events_write_down(events, event, NULL, NULL);
 }
 
-bool lab_tell(struct lab *lab, const struct lab_event *event) {
+bool lab_events_tell(struct lab_events *events, const struct lab_event *event) {
     struct fiber_event written = FIBER_EVENT_INIT;
     bool is_ok = false;
 
-    if (!lab_write_down(lab, event, &written, &is_ok))
+    if (!lab_events_write_down(events, event, &written, &is_ok))
         return false;
     fiber_event_wait(&written);
     return is_ok;
