@@ -1,9 +1,6 @@
 /* A client: it opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
-#ifdef LOCKKIT_WITH_etcd
-#include "etcd.h"
-#endif
 #ifdef LOCKKIT_WITH_file
 #include "file.h"
 #endif
@@ -13,22 +10,7 @@
 #ifdef LOCKKIT_WITH_postgres
 #include "postgres_backend.h"
 #endif
-#ifdef LOCKKIT_WITH_redis
-#include "redis_backend.h"
-#endif
-#ifdef LOCKKIT_WITH_redlock
-#include "redlock.h"
-#endif
-#ifdef LOCKKIT_WITH_redis_cluster
-#include "redis_cluster.h"
-#endif
-#ifdef LOCKKIT_WITH_redis_wire
-#include "redis_wire.h"
-#endif
 #include "validity.h"
-#ifdef LOCKKIT_WITH_zookeeper
-#include "zookeeper_backend.h"
-#endif
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * A command is a few questions, one after the other. etcd_command.c has those of an owner; here are
  * INSPECT and BREAK, and what all share. What a waiter waits for, and from its first renewal on the
  * key of a holder, is watched. */
-#include "etcd.h"
 #include "etcd_command.h"
 
 #include "clock.h"

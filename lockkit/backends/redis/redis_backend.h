@@ -9,8 +9,6 @@
 #include "redis_handover.h"
 #include "redis_link.h"
 
-extern const struct lk_backend_ops backend_redis;
-
 /* A command's part of ours. */
 struct redis_sent {
     struct redis_server *server;

@@ -1,4 +1,10 @@
-/* A backend of redis:// for each node, and a table of the slots that each serves.
+/* Locks in a Redis Cluster: a backend of redis:// for each node, and a table of the slots that each
+ * serves.
+ *
+ *     redis+cluster://[[user][:password]@]host[:port][,host[:port]...][?wait=k]
+ *
+ * Some nodes are enough: the others are learned from them. A comma in a password must be
+ * percent-encoded.
  *
  * All keys of a lock are in one slot, by their hash tag, so that its scripts run on one node. A
  * command goes to the node that is known to serve the slot, or to any. A node that does not serve
@@ -20,11 +26,10 @@
  *
  * News of a hand-over is published, and PUBLISH reaches every node of the cluster. So each child is
  * subscribed where it is connected, whatever moves. */
-#include "redis_cluster.h"
-
-#include "clock.h"
 #include "cluster_slot.h"
 #include "redis_backend.h"
+
+#include "clock.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* Locks beside those of other libraries. The layout says how a lock looks. Each command is one
+/* Locks that other libraries take, too, on one Redis server: redis+string://... and
+ * redis+redisson://... The layout says how a lock looks. Each command is one
  * script of the layout; here it is sent and its answer read. */
-#include "redis_wire.h"
+#include "wire_layout.h"
 
 #include "clock.h"
 #include "parameter.h"
 #include "redis_link.h"
-#include "wire_layout.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,14 @@
 /* Locks on a majority of N independent Redis servers, in the manner of Redlock
  * (redis.io/docs/latest/develop/use/patterns/distributed-locks).
  *
+ *     redlock:redis://a:6379,redis://b:6379,redis://c:6379[?longest=30000&quarantine=30000&cutoff=50]
+ *
+ * A comma or question mark in a password must be percent-encoded. The options, in milliseconds:
+ *   longest     the longest TTL that anybody uses on these nodes; a longer one is refused [30,000]
+ *   quarantine  how long a node has no vote after its start [longest]. 0 when nodes are known to
+ *               forget nothing (appendfsync always), or to have been started for the first time
+ *   cutoff      how long a node may take to answer an ACQUIRE [a twentieth of the TTL, 10..50]
+ *
  * It speaks with the nodes itself, with scripts of its own, instead of through N backends of one
  * server each. Those have a line of waiters, which each server would serve in another order. And a
  * vote is less than a lock: a grant of one node means nothing before it is counted, the attempt
@@ -40,12 +48,9 @@
  * node in common with this one, which asks for more. So tokens rise in the order of the grants,
  * unless counters are lost on restarts, and a client's clock is behind another's by more than the
  * quarantine. */
-#include "redlock.h"
+#include "redlock_nodes.h"
 
 #include "clock.h"
-#include "log.h"
-#include "redlock_count.h"
-#include "redlock_nodes.h"
 
 #include <assert.h>
 #include <inttypes.h>

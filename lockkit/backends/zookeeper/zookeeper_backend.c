@@ -2,10 +2,9 @@
  *
  * A command waits for the connection until its deadline, and is then UNAVAILABLE, for nothing of it
  * was sent; once it has been sent it is UNKNOWN. */
-#include "zookeeper_backend.h"
+#include "zk_client.h"
 
 #include "clock.h"
-#include "zk_client.h"
 
 #include <assert.h>
 #include <search.h>
