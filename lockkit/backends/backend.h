@@ -11,6 +11,7 @@
 #include "lockkit.h"
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #define OWNER_SIZE      41 /* 40 hex digits */
 #define NAME_MAX_BYTES  512
@@ -60,6 +61,7 @@ struct lk_command {
     const char *why;
     const struct lk_holder *holders, *waiters; /* the waiters in the order of the line */
     size_t holder_count, waiter_count;
+    STAILQ_ENTRY(lk_command) later; /* answer.h */
 };
 
 struct lk_backend {
