@@ -1,5 +1,5 @@
 /* The URLs of the backends. */
-#include "etcd_url.h"
+#include "etcd_servers.h"
 #include "fuzz.h"
 #include "parameter.h"
 #include "redis_internal.h"

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOODBYE_MS 500
-#define MS_PER_S   1000
+#define GOODBYE_MS   500
+#define MS_PER_S     1000
+#define DELETES_MOST 100 /* operations of a transaction: etcd allows 128 */
 
 void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool is_repeatable,
                    void (*on_answer)(struct etcd_ask *ask)) {
@@ -25,57 +26,27 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
     etcd_ask_start(sent->etcd->servers, &sent->ask, path, body, sent->deadline_ms);
 }
 
-/* In the server's own words, at a bounded rate. */
-static void etcd_tell(struct etcd *etcd, const char *event, const char *why) {
-    char quoted[256];
-    unsigned left_out;
-
-    if (log_limit_pass(&etcd->refusals, clock_now_ms(), &left_out))
-        log_warn(event, "left_out=%u why=%s", left_out, log_quote(quoted, sizeof quoted, why));
-}
-
 void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
     struct lk_command *command = sent->command;
 
     if (status == LK_REFUSED && sent->ask.why != NULL) {
         command->why = sent->ask.why;
-        etcd_tell(sent->etcd, "etcd refuses a lock command", sent->ask.why);
+        answer_tell_refused(&sent->etcd->refusals, "etcd refuses a lock command", command->why);
     }
-    if (sent->owner != NULL)
-        etcd_owner_unref(sent->owner);
-    sent->owner = NULL;
+    etcd_sent_let_go(sent);
     command->status = status;
     command->on_answer(command);
 }
 
 void etcd_sent_end_puzzled(struct etcd_sent *sent) {
-    etcd_tell(sent->etcd, "etcd gives an answer that is not understood", sent->ask.internal.path);
+    answer_tell_refused(&sent->etcd->refusals, "etcd gives an answer that is not understood",
+                        sent->ask.internal.path);
     etcd_sent_end(sent, LK_UNKNOWN);
 }
 
-void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys) {
-    etcd_keys_make(keys, sent->etcd->prefix, sent->command->name, sent->command->owner);
-}
-
-static void etcd_on_idle(uv_idle_t *idle) {
-    struct etcd *etcd = idle->data;
-    struct etcd_answers answers = STAILQ_HEAD_INITIALIZER(answers);
-    struct etcd_sent *sent;
-
-    (void)uv_idle_stop(idle);
-    STAILQ_CONCAT(&answers, &etcd->answers);
-    while ((sent = STAILQ_FIRST(&answers)) != NULL) {
-        STAILQ_REMOVE_HEAD(&answers, entry);
-        etcd_sent_end(sent, sent->command->status);
-    }
-}
-
 void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status) {
-    struct etcd *etcd = sent->etcd;
-
-    sent->command->status = status;
-    STAILQ_INSERT_TAIL(&etcd->answers, sent, entry);
-    (void)uv_idle_start(&etcd->idle, etcd_on_idle); /* fails only without a callback */
+    etcd_sent_let_go(sent);
+    answer_later(&sent->etcd->answers, sent->command, status);
 }
 
 /* ---- INSPECT and BREAK: the line as it stands, and those at its head taken out of it. */
@@ -119,15 +90,14 @@ static void inspect_describe(struct lk_holder *holder, struct standing *standing
 
 static void inspect_answer(struct etcd_sent *sent, int64_t remaining_ms) {
     struct lk_command *command = sent->command;
-    size_t count = json_array_size(sent->line), holders = count_holders(sent->line, command);
+    size_t count = json_array_size(sent->found), holders = count_holders(sent->found, command);
     struct lk_holder *all = calloc(count + 1, sizeof *all);
     struct standing *standings = calloc(count + 1, sizeof *standings);
-    struct etcd_keys keys;
+    const struct etcd_keys keys = etcd_keys_of(&sent->line);
 
     assert(holders <= count);
-    etcd_sent_keys(sent, &keys);
     for (size_t i = 0; all != NULL && standings != NULL && i < count; i++) {
-        const json_t *kv = json_array_get(sent->line, i);
+        const json_t *kv = json_array_get(sent->found, i);
 
         inspect_describe(&all[i], &standings[i], kv, keys.prefix_length);
         all[i].fence = i < holders ? (uint64_t)json_integer_of(kv, "create_revision") : 0;
@@ -138,7 +108,7 @@ static void inspect_answer(struct etcd_sent *sent, int64_t remaining_ms) {
     command->holder_count = holders;
     command->waiters = all != NULL ? all + holders : NULL;
     command->waiter_count = count - holders;
-    json_decref(sent->line);
+    json_decref(sent->found);
     etcd_sent_end(sent, all != NULL && standings != NULL ? LK_OK : LK_NOMEM);
     free(all);
     free(standings);
@@ -168,8 +138,8 @@ static void on_listed(struct etcd_ask *ask) {
 
     if (!has_line(sent))
         return;
-    sent->line = json_incref(json_object_get(ask->reply, "kvs"));
-    first = json_array_get(sent->line, 0);
+    sent->found = json_incref(json_object_get(ask->reply, "kvs"));
+    first = json_array_get(sent->found, 0);
     if (json_integer_of(first, "lease") > 0)
         etcd_sent_ask(sent, "/v3/lease/timetolive",
                       json_pack("{s:I}", "ID", (json_int_t)json_integer_of(first, "lease")), true,
@@ -179,14 +149,13 @@ static void on_listed(struct etcd_ask *ask) {
 }
 
 static void ask_line(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask)) {
-    struct etcd_keys keys;
+    const struct etcd_keys keys = etcd_keys_of(&sent->line);
 
-    etcd_sent_keys(sent, &keys);
-    etcd_sent_ask(sent, "/v3/kv/range", etcd_line_all(&keys), true, on_answer);
-}
-
-static void etcd_inspect(struct etcd_sent *sent) {
-    ask_line(sent, on_listed);
+    etcd_sent_ask(sent, "/v3/kv/range",
+                  json_pack("{s:s, s:s, s:s, s:s, s:i}", "key", keys.first, "range_end", keys.end,
+                            "sort_target", "CREATE", "sort_order", "ASCEND", "limit",
+                            ETCD_LINE_MOST),
+                  true, on_answer);
 }
 
 static void etcd_on_broken(struct etcd_ask *ask) {
@@ -199,46 +168,40 @@ static void etcd_on_broken(struct etcd_ask *ask) {
         etcd_sent_end(sent, ask->status == LK_OK && deleted == 0 ? LK_LOST : ask->status);
 }
 
-/* Its own keys are those of the one owner who is to go, so whose key is the same holds it. */
-static json_t *doomed(const struct etcd_sent *sent, const json_t *line) {
-    size_t holders = count_holders(line, sent->command);
-    json_t *handles = json_array();
-    struct etcd_keys keys;
+/* Of the one owner who is to go, if it holds, or of all holders. */
+static json_t *break_deletes(const struct etcd_sent *sent, const json_t *line) {
+    const struct etcd_keys keys = etcd_keys_of(&sent->line);
+    const size_t holders = count_holders(line, sent->command);
+    json_t *deletes = json_array();
 
-    etcd_sent_keys(sent, &keys);
-    for (size_t i = 0; i < holders; i++) {
-        json_t *handle = json_object_get(json_array_get(line, i), "key");
+    for (size_t i = 0; i < holders && json_array_size(deletes) < DELETES_MOST; i++) {
+        const char *key = json_string_value(json_object_get(json_array_get(line, i), "key"));
 
-        if (sent->command->owner == NULL || strcmp(json_string_value(handle), keys.own) == 0)
-            (void)json_array_append(handles, handle);
+        if (sent->command->owner == NULL || strcmp(key, keys.own) == 0)
+            (void)json_array_append_new(deletes,
+                                        json_pack("{s:{s:s}}", "request_delete_range", "key", key));
     }
-    return handles;
+    return deletes;
 }
 
 static void on_listed_to_break(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
-    json_t *handles;
+    json_t *deletes;
 
     if (!has_line(sent))
         return;
-    handles = doomed(sent, json_object_get(ask->reply, "kvs"));
-    if (json_array_size(handles) > 0)
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_delete(handles), false, etcd_on_broken);
-    else
-        etcd_sent_end(sent, LK_LOST);
-    json_decref(handles);
-}
-
-static void etcd_break_holders(struct etcd_sent *sent) {
-    ask_line(sent, on_listed_to_break);
+    deletes = break_deletes(sent, json_object_get(ask->reply, "kvs"));
+    if (json_array_size(deletes) > 0) {
+        etcd_sent_ask(sent, "/v3/kv/txn",
+                      json_pack("{s:[], s:o, s:[]}", "compare", "success", deletes, "failure"),
+                      false, etcd_on_broken);
+        return;
+    }
+    json_decref(deletes);
+    etcd_sent_end(sent, LK_LOST);
 }
 
 /* ---- The backend */
-
-static void (*const verbs[])(struct etcd_sent *sent) = {
-    [LK_ACQUIRE] = etcd_acquire, [LK_RENEW] = etcd_renew,         [LK_RELEASE] = etcd_release,
-    [LK_INSPECT] = etcd_inspect, [LK_BREAK] = etcd_break_holders,
-};
 
 static void etcd_run(struct lk_backend *backend, struct lk_command *command) {
     struct etcd *etcd = (struct etcd *)backend;
@@ -247,14 +210,16 @@ static void etcd_run(struct lk_backend *backend, struct lk_command *command) {
     assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
     sent->command = command;
     sent->etcd = etcd;
+    sent->line = (struct etcd_line){etcd->prefix, etcd->config.label, command};
     sent->started_ns = clock_ns(CLOCK_BOOTTIME);
     sent->deadline_ms = clock_now_ms() + command->reply_ms;
     command->remaining_ms = -1;
-    if (command->owner != NULL && command->verb != LK_BREAK)
-        sent->owner = etcd_owner_find(&etcd->owners, command->owner);
-    if (sent->owner != NULL)
-        etcd_owner_ref(&etcd->owners, sent->owner);
-    verbs[command->verb](sent);
+    if (command->verb == LK_INSPECT)
+        ask_line(sent, on_listed);
+    else if (command->verb == LK_BREAK)
+        ask_line(sent, on_listed_to_break);
+    else
+        etcd_sent_start(sent);
 }
 
 static enum lk_status open_etcd(struct lk_backend **backend,
@@ -278,10 +243,8 @@ static enum lk_status open_etcd(struct lk_backend **backend,
     etcd->base.ops = &backend_etcd;
     etcd->config = *config;
     etcd->config.url = NULL; /* it lives only as long as this call */
-    etcd_owners_init(&etcd->owners, etcd->servers, &etcd->config);
-    STAILQ_INIT(&etcd->answers);
-    (void)uv_idle_init(config->loop, &etcd->idle);
-    etcd->idle.data = etcd;
+    TAILQ_INIT(&etcd->by_use);
+    answers_init(&etcd->answers, config->loop, etcd);
     *backend = &etcd->base;
     return LK_OK;
 }
@@ -291,7 +254,7 @@ static void etcd_on_idle_closed(uv_handle_t *handle) {
     lk_close_cb cb = etcd->on_closed;
     void *data = etcd->data;
 
-    assert(STAILQ_EMPTY(&etcd->answers) && TAILQ_EMPTY(&etcd->owners.by_use));
+    assert(TAILQ_EMPTY(&etcd->by_use));
     free(etcd);
     cb(data);
 }
@@ -299,32 +262,31 @@ static void etcd_on_idle_closed(uv_handle_t *handle) {
 static void on_servers_closed(void *data) {
     struct etcd *etcd = data;
 
-    uv_close((uv_handle_t *)&etcd->idle, etcd_on_idle_closed);
+    uv_close((uv_handle_t *)&etcd->answers.idle, etcd_on_idle_closed);
 }
 
 /* Leases that are to spare would end by themselves, but it may be long until then. One that does
  * not answer is not asked twice. */
 static void revoke_spare(struct etcd_ask *ask) {
     struct etcd *etcd = ask->data;
-    struct etcd_owners *owners = &etcd->owners;
 
-    if (ask->status != LK_OK || owners->spare_count == 0) {
+    if (ask->status != LK_OK || etcd->spare_count == 0) {
         etcd_servers_close(etcd->servers, on_servers_closed, etcd);
         return;
     }
-    owners->spare_count--;
+    etcd->spare_count--;
     etcd_ask_start(etcd->servers, ask, "/v3/lease/revoke",
-                   json_pack("{s:I}", "ID", (json_int_t)owners->spare[owners->spare_count].id),
+                   json_pack("{s:I}", "ID", (json_int_t)etcd->spare[etcd->spare_count].id),
                    clock_now_ms() + GOODBYE_MS);
 }
 
 static void close_etcd(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct etcd *etcd = (struct etcd *)backend;
 
-    assert(STAILQ_EMPTY(&etcd->answers));
+    assert(STAILQ_EMPTY(&etcd->answers.due));
     etcd->on_closed = cb;
     etcd->data = data;
-    etcd_owners_clear(&etcd->owners);
+    etcd_owners_clear(etcd);
     etcd->goodbye = (struct etcd_ask){.on_answer = revoke_spare, .data = etcd, .status = LK_OK};
     revoke_spare(&etcd->goodbye);
 }

@@ -1,14 +1,203 @@
 /* The commands of an owner: ACQUIRE, RENEW and RELEASE. */
 #include "etcd_command.h"
 
+#include "clock.h"
+
 #include <assert.h>
+#include <search.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define NS_PER_MS   1000000
-#define ROUNDS_MOST 8 /* of questions: more are needed only while leases end as they begin */
+#define NS_PER_S    1000000000LL
+#define GRACE_NS    NS_PER_S /* after its end, until an owner is forgotten */
+#define OLD_PART    10       /* of the TTL */
+#define ROUNDS_MOST 8        /* of questions: more are needed only while leases end as they begin */
+
+/* ---- Owners, by their tokens */
+
+struct etcd_owner {
+    const char *token; /* the key of the tree; first, so that a search needs no whole owner */
+    const char *name;
+    struct etcd *etcd;
+    struct etcd_lease lease;
+    struct etcd_lease next; /* a longer one that is to replace it */
+    int64_t revision;       /* of the creation of its key: its place; 0: none that is known of */
+    bool is_held;           /* granted, as far as is known */
+    bool is_doubtful;       /* of its lease something may still take effect */
+    bool is_gone;           /* only commands under way know it yet */
+    unsigned refs;          /* these */
+    struct etcd_watch *watch;
+    TAILQ_ENTRY(etcd_owner) entry; /* by last use */
+    char text[];
+};
+
+static int etcd_owner_compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct etcd_owner *etcd_owner_find(struct etcd *etcd, const char *token) {
+    struct etcd_owner **found = tfind(&token, &etcd->owners, etcd_owner_compare);
+
+    return found != NULL ? *found : NULL;
+}
+
+/* It is in use. */
+static void etcd_owner_ref(struct etcd_owner *owner) {
+    assert(!owner->is_gone); /* or it stands in no list */
+    owner->refs++;
+    TAILQ_REMOVE(&owner->etcd->by_use, owner, entry);
+    TAILQ_INSERT_TAIL(&owner->etcd->by_use, owner, entry);
+}
+
+static void etcd_owner_unref(struct etcd_owner *owner) {
+    assert(owner->refs > 0);
+    if (--owner->refs == 0 && owner->is_gone)
+        free(owner);
+}
+
+void etcd_sent_let_go(struct etcd_sent *sent) {
+    if (sent->owner != NULL)
+        etcd_owner_unref(sent->owner);
+    sent->owner = NULL;
+}
+
+static void etcd_owner_unwatch(struct etcd_owner *owner) {
+    etcd_watch_stop(owner->watch);
+    owner->watch = NULL;
+}
+
+static void on_watch_over(void *data, bool is_deleted) {
+    struct etcd_owner *owner = data;
+    const struct lk_backend_config *config = &owner->etcd->config;
+
+    owner->watch = NULL;
+    if (!is_deleted)
+        return; /* the next poll, or renewal, watches again */
+    if (owner->is_held)
+        config->push(config->data, LK_PUSH_LOST, owner->name, owner->token,
+                     "its key was deleted, or its lease has ended");
+    else
+        config->push(config->data, LK_PUSH_FREE, owner->name, owner->token, NULL);
+}
+
+/* Have the client told when a key goes that it waits for, or, once it holds, its own. A failure does
+ * no harm. */
+static void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *range_end,
+                             int64_t revision) {
+    owner->watch = etcd_watch_start(owner->etcd->servers, owner->watch, key, range_end, revision,
+                                    on_watch_over, owner);
+}
+
+static int64_t etcd_lease_end_ns(const struct etcd_lease *lease) {
+    return lease->confirmed_ns + lease->ttl_s * NS_PER_S;
+}
+
+static void etcd_owner_forget(struct etcd_owner *owner) {
+    etcd_owner_unwatch(owner);
+    tdelete(owner, &owner->etcd->owners, etcd_owner_compare);
+    TAILQ_REMOVE(&owner->etcd->by_use, owner, entry);
+    owner->is_gone = true;
+    owner->refs++;
+    etcd_owner_unref(owner);
+}
+
+/* It neither waits nor holds any more. Its lease is spared unless it is doubtful. */
+static void etcd_owner_drop(struct etcd_owner *owner) {
+    struct etcd *etcd = owner->etcd;
+
+    assert(!owner->is_gone);
+    if (owner->lease.is_granted && !owner->is_doubtful && etcd->spare_count < SPARE_MOST)
+        etcd->spare[etcd->spare_count++] = owner->lease;
+    etcd_owner_forget(owner);
+}
+
+void etcd_owners_clear(struct etcd *etcd) {
+    struct etcd_owner *owner;
+
+    while ((owner = TAILQ_FIRST(&etcd->by_use)) != NULL) {
+        assert(owner->refs == 0);
+        etcd_owner_forget(owner);
+    }
+}
+
+/* The core lets go of an owner whose lease is over without a word. Two for each new one: so they
+ * cannot become many, however long the leases of some are. */
+static void forget_old(struct etcd *etcd) {
+    int64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+    struct etcd_owner *owner;
+
+    for (int i = 0; i < 2 && (owner = TAILQ_FIRST(&etcd->by_use)); i++) {
+        int64_t end_ns = etcd_lease_end_ns(&owner->lease) + GRACE_NS;
+
+        if (owner->refs == 0 && end_ns < now_ns) {
+            etcd_owner_forget(owner);
+        } else {
+            TAILQ_REMOVE(&etcd->by_use, owner, entry);
+            TAILQ_INSERT_TAIL(&etcd->by_use, owner, entry);
+        }
+    }
+}
+
+/* NULL without memory. */
+static struct etcd_owner *etcd_owner_new(struct etcd *etcd, const char *token, const char *name) {
+    size_t token_size = strlen(token) + 1, name_size = strlen(name) + 1;
+    struct etcd_owner *owner = calloc(1, sizeof *owner + token_size + name_size);
+
+    if (owner == NULL)
+        return NULL;
+    owner->token = memcpy(owner->text, token, token_size);
+    owner->name = memcpy(owner->text + token_size, name, name_size);
+    owner->etcd = etcd;
+    if (tsearch(owner, &etcd->owners, etcd_owner_compare) == NULL) {
+        free(owner);
+        return NULL;
+    }
+    forget_old(etcd);
+    TAILQ_INSERT_TAIL(&etcd->by_use, owner, entry);
+    return owner;
+}
 
 /* ---- Leases of etcd: to ask for one, or that one be kept alive; and when the answer is here, to
  * take it: LK_OK, LK_LOST when the lease is gone, or how the command ends. */
+
+/* So old that it is to be kept alive before one builds on it. */
+static bool etcd_lease_is_old(const struct etcd_lease *lease) {
+    return clock_ns(CLOCK_BOOTTIME) - lease->confirmed_ns > lease->ttl_s * NS_PER_S / OLD_PART;
+}
+
+/* The last one that was spared is the youngest. Those that are over are of no use to anybody. */
+static bool take_spare(struct etcd *etcd, struct etcd_lease *lease, uint32_t asked_s) {
+    int64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+
+    for (unsigned i = etcd->spare_count; i-- > 0;) {
+        bool is_over = etcd_lease_end_ns(&etcd->spare[i]) <= now_ns;
+
+        if (!is_over && etcd->spare[i].asked_s != asked_s)
+            continue;
+        *lease = etcd->spare[i];
+        etcd->spare_count--;
+        memmove(&etcd->spare[i], &etcd->spare[i + 1],
+                (etcd->spare_count - i) * sizeof *etcd->spare);
+        if (!is_over)
+            return true;
+    }
+    return false;
+}
+
+/* A spare one, or one that is still to be granted. False when the system gives no random numbers. */
+static bool lease_begin(struct etcd_sent *sent, struct etcd_lease *lease) {
+    uint32_t asked_s = (sent->command->ttl_ms + 999) / 1000;
+
+    if (take_spare(sent->etcd, lease, asked_s))
+        return true;
+    *lease = (struct etcd_lease){.asked_s = asked_s, .ttl_s = asked_s};
+    if (getrandom(&lease->id, sizeof lease->id, 0) != sizeof lease->id)
+        return false;
+    lease->id = (lease->id & INT64_MAX) | 1;
+    return true;
+}
 
 static void sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask)) {
     etcd_sent_ask(sent, "/v3/lease/keepalive",
@@ -108,7 +297,7 @@ static void acquire_end(struct etcd_sent *sent, enum lk_status status) {
     struct etcd_owner *owner = sent->owner;
 
     if (owner->revision == 0 && !owner->is_doubtful && status != LK_UNKNOWN && !owner->is_gone)
-        etcd_owner_drop(&sent->etcd->owners, owner);
+        etcd_owner_drop(owner);
     etcd_sent_end(sent, status);
 }
 
@@ -139,30 +328,28 @@ static void on_withdrawn(struct etcd_ask *ask) {
 }
 
 /* One who does not wait leaves nothing in the line. */
-static void acquire_refused(struct etcd_sent *sent, const struct etcd_keys *keys,
-                            const struct etcd_place *place) {
+static void acquire_refused(struct etcd_sent *sent, const char *blocker) {
+    const struct etcd_keys keys = etcd_keys_of(&sent->line);
     struct lk_command *command = sent->command;
 
     if (command->patience_ms == 0) {
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(keys), true, on_withdrawn);
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(&sent->line), true, on_withdrawn);
         return;
     }
-    etcd_owner_watch(sent->owner, place->blocker != NULL ? place->blocker : keys->first,
-                     place->blocker != NULL ? NULL : keys->end, sent->ask.revision + 1);
+    etcd_owner_watch(sent->owner, blocker != NULL ? blocker : keys.first,
+                     blocker != NULL ? NULL : keys.end, sent->ask.revision + 1);
     command->is_queued = true;
     acquire_end(sent, LK_BUSY);
 }
 
-static void acquire_judge(struct etcd_sent *sent, const struct etcd_keys *keys,
-                          const json_t *found) {
-    struct etcd_owner *owner = sent->owner;
-    struct etcd_place place = etcd_line_place(found, owner->revision, sent->command);
+static void acquire_judge(struct etcd_sent *sent, const json_t *found) {
+    struct etcd_place place = etcd_line_place(found, sent->owner->revision, sent->command);
 
     sent_confirm(sent, sent->ask.raft_term);
     if (place.is_held)
         acquire_granted(sent);
     else
-        acquire_refused(sent, keys, &place);
+        acquire_refused(sent, place.blocker);
 }
 
 /* The server may have done it. */
@@ -194,15 +381,12 @@ static void acquire_not_entered(struct etcd_sent *sent) {
 /* Its own key is in the line that it read, unless that is longer than what is read. */
 static void acquire_entered(struct etcd_sent *sent, bool has_line) {
     const json_t *line = etcd_line_found(sent->ask.reply, 1);
-    struct etcd_keys keys;
 
     sent->owner->revision = sent->ask.revision;
-    if (has_line && json_array_size(line) == 0) {
+    if (has_line && json_array_size(line) == 0)
         acquire_puzzled(sent);
-        return;
-    }
-    etcd_sent_keys(sent, &keys);
-    acquire_judge(sent, &keys, line);
+    else
+        acquire_judge(sent, line);
 }
 
 static void on_entered(struct etcd_ask *ask) {
@@ -234,7 +418,6 @@ static void on_entered(struct etcd_ask *ask) {
 
 static void on_looked(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
-    struct etcd_keys keys;
 
     if (ask->status != LK_OK) {
         acquire_end(sent, ask->status);
@@ -245,8 +428,7 @@ static void on_looked(struct etcd_ask *ask) {
         acquire_puzzled(sent);
         break;
     case ETCD_DONE_SUCCESS:
-        etcd_sent_keys(sent, &keys);
-        acquire_judge(sent, &keys, etcd_line_found(ask->reply, 0));
+        acquire_judge(sent, etcd_line_found(ask->reply, 0));
         break;
     case ETCD_DONE_FAILURE:
         sent->owner->revision = 0;
@@ -257,7 +439,6 @@ static void on_looked(struct etcd_ask *ask) {
 
 static void on_kept_to_acquire(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
-
     enum lk_status status = ask->status == LK_OK ? sent_kept(sent) : ask->status;
 
     if (status == LK_LOST)
@@ -280,17 +461,13 @@ static void on_granted(struct etcd_ask *ask) {
 
 static void acquire_place(struct etcd_sent *sent) {
     const struct etcd_owner *owner = sent->owner;
-    struct etcd_keys keys;
 
-    etcd_sent_keys(sent, &keys);
     if (owner->revision == 0)
-        etcd_sent_ask(
-            sent, "/v3/kv/txn",
-            etcd_line_enter(&keys, sent->command, sent->etcd->config.label, owner->lease.id), true,
-            on_entered);
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_enter(&sent->line, owner->lease.id), true,
+                      on_entered);
     else
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_look(&keys, sent->command, owner->revision),
-                      true, on_looked);
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_look(&sent->line, owner->revision), true,
+                      on_looked);
 }
 
 /* The next question. */
@@ -301,8 +478,7 @@ static void acquire_step(struct etcd_sent *sent) {
         acquire_end(sent, LK_UNKNOWN);
         return;
     }
-    if (owner->lease.id == 0 &&
-        !etcd_lease_begin(&sent->etcd->owners, &owner->lease, sent->command->ttl_ms)) {
+    if (owner->lease.id == 0 && !lease_begin(sent, &owner->lease)) {
         etcd_sent_end_later(sent, LK_UNSUPPORTED);
         return;
     }
@@ -312,23 +488,6 @@ static void acquire_step(struct etcd_sent *sent) {
         sent_keep(sent, on_kept_to_acquire);
     else
         acquire_place(sent);
-}
-
-void etcd_acquire(struct etcd_sent *sent) {
-    struct etcd *etcd = sent->etcd;
-    const struct lk_command *command = sent->command;
-
-    if (sent->owner == NULL) {
-        struct etcd_owner *owner = etcd_owner_new(&etcd->owners, command->owner, command->name);
-
-        if (owner == NULL) {
-            etcd_sent_end_later(sent, LK_NOMEM);
-            return;
-        }
-        etcd_owner_ref(&etcd->owners, owner);
-        sent->owner = owner;
-    }
-    acquire_step(sent);
 }
 
 /* ---- RENEW and RELEASE.
@@ -377,39 +536,31 @@ static void etcd_command_on_seen(struct etcd_ask *ask) {
 
     if (ask->status != LK_OK) {
         etcd_sent_end(sent, ask->status);
-        return;
-    }
-    if (!etcd_line_is_whole(ask->reply)) {
+    } else if (!etcd_line_is_whole(ask->reply)) {
         etcd_sent_end_puzzled(sent);
-        return;
-    }
-    if (owner->is_gone || json_integer_of(kv, "create_revision") != owner->revision) {
+    } else if (owner->is_gone || json_integer_of(kv, "create_revision") != owner->revision) {
         renew_lost(sent);
-        return;
-    }
-    if (ask->raft_term != sent->kept_term || !is_on_lease(owner, json_integer_of(kv, "lease"))) {
+    } else if (ask->raft_term != sent->kept_term ||
+               !is_on_lease(owner, json_integer_of(kv, "lease"))) {
         etcd_sent_end(sent, LK_UNKNOWN);
-        return;
+    } else {
+        sent_confirm(sent, ask->raft_term);
+        keys = etcd_keys_of(&sent->line);
+        etcd_owner_watch(owner, keys.own, NULL, ask->revision + 1);
+        renew_confirmed(sent);
     }
-    sent_confirm(sent, ask->raft_term);
-    etcd_sent_keys(sent, &keys);
-    etcd_owner_watch(owner, keys.own, NULL, ask->revision + 1);
-    renew_confirmed(sent);
 }
 
 static void on_kept_to_renew(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     enum lk_status status = ask->status == LK_OK ? sent_kept(sent) : ask->status;
-    struct etcd_keys keys;
 
-    if (ask->status == LK_OK && (sent->owner->is_gone || status == LK_LOST)) {
+    if (ask->status == LK_OK && (sent->owner->is_gone || status == LK_LOST))
         renew_lost(sent);
-    } else if (status != LK_OK) {
+    else if (status != LK_OK)
         etcd_sent_end(sent, status);
-    } else {
-        etcd_sent_keys(sent, &keys);
-        etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&keys), true, etcd_command_on_seen);
-    }
+    else
+        etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&sent->line), true, etcd_command_on_seen);
 }
 
 static void on_moved(struct etcd_ask *ask) {
@@ -435,12 +586,8 @@ static void on_moved(struct etcd_ask *ask) {
 
 static void renew_move(struct etcd_sent *sent) {
     const struct etcd_owner *owner = sent->owner;
-    struct etcd_keys keys;
 
-    etcd_sent_keys(sent, &keys);
-    etcd_sent_ask(sent, "/v3/kv/txn",
-                  etcd_line_move(&keys, sent->command, sent->etcd->config.label, owner->revision,
-                                 owner->next.id),
+    etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_move(&sent->line, owner->revision, owner->next.id),
                   true, on_moved);
 }
 
@@ -458,22 +605,18 @@ static void renew_extend(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
     uint32_t asked_s = (sent->command->ttl_ms + 999) / 1000;
 
-    if (owner->next.is_granted && owner->next.asked_s >= asked_s) {
+    if (owner->next.is_granted && owner->next.asked_s >= asked_s)
         renew_move(sent);
-        return;
-    }
-    if (owner->next.id == 0 &&
-        !etcd_lease_begin(&sent->etcd->owners, &owner->next, sent->command->ttl_ms)) {
+    else if (owner->next.id == 0 && !lease_begin(sent, &owner->next))
         etcd_sent_end_later(sent, LK_UNSUPPORTED);
-        return;
-    }
-    sent_grant(sent, &owner->next, on_longer_granted);
+    else
+        sent_grant(sent, &owner->next, on_longer_granted);
 }
 
-void etcd_renew(struct etcd_sent *sent) {
+static void etcd_renew(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
 
-    if (owner == NULL || !owner->is_held)
+    if (!owner->is_held)
         etcd_sent_end_later(sent, LK_LOST);
     else if (sent->command->ttl_ms > owner->lease.ttl_s * 1000ULL)
         renew_extend(sent);
@@ -483,7 +626,7 @@ void etcd_renew(struct etcd_sent *sent) {
 
 static void release_left(struct etcd_sent *sent) {
     if (!sent->owner->is_gone)
-        etcd_owner_drop(&sent->etcd->owners, sent->owner);
+        etcd_owner_drop(sent->owner);
     etcd_sent_end(sent, sent->left);
 }
 
@@ -529,14 +672,27 @@ static void on_left(struct etcd_ask *ask) {
         release_left(sent);
 }
 
-void etcd_release(struct etcd_sent *sent) {
-    struct etcd_keys keys;
+static void etcd_release(struct etcd_sent *sent) {
+    etcd_owner_unwatch(sent->owner);
+    etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(&sent->line), false, on_left);
+}
 
-    if (sent->owner == NULL) {
-        etcd_sent_end_later(sent, LK_LOST);
+void etcd_sent_start(struct etcd_sent *sent) {
+    const struct lk_command *command = sent->command;
+    struct etcd_owner *owner = etcd_owner_find(sent->etcd, command->owner);
+
+    if (owner == NULL && command->verb == LK_ACQUIRE)
+        owner = etcd_owner_new(sent->etcd, command->owner, command->name);
+    if (owner == NULL) {
+        etcd_sent_end_later(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
-    etcd_owner_unwatch(sent->owner);
-    etcd_sent_keys(sent, &keys);
-    etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(&keys), false, on_left);
+    etcd_owner_ref(owner);
+    sent->owner = owner;
+    if (command->verb == LK_ACQUIRE)
+        acquire_step(sent);
+    else if (command->verb == LK_RENEW)
+        etcd_renew(sent);
+    else
+        etcd_release(sent);
 }

@@ -6,7 +6,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOO_MANY_HANDLES 100 /* operations of a transaction: etcd allows 128 */
+/* ---- Base64 (RFC 4648) */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void base64_encode(char *text, const char *bytes, size_t length) {
+    for (size_t at = 0; at < length; at += 3) {
+        size_t left = length - at;
+        unsigned bits = (unsigned)(unsigned char)bytes[at] << 16;
+
+        if (left > 1)
+            bits |= (unsigned)(unsigned char)bytes[at + 1] << 8;
+        if (left > 2)
+            bits |= (unsigned char)bytes[at + 2];
+        *text++ = digits[bits >> 18];
+        *text++ = digits[bits >> 12 & 63];
+        *text++ = '=';
+        *text++ = '=';
+        if (left > 1)
+            text[-2] = digits[bits >> 6 & 63];
+        if (left > 2)
+            text[-1] = digits[bits & 63];
+    }
+    *text = '\0';
+}
+
+static bool base64_decode(char *bytes, size_t size, size_t *length, const char *text) {
+    size_t count = strspn(text, digits), made = count * 3 / 4;
+    unsigned bits = 0;
+
+    if (count % 4 == 1 || strlen(text) % 4 != 0 || strspn(text + count, "=") > 2 ||
+        text[count + strspn(text + count, "=")] != '\0' || made >= size)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bits = bits << 6 | (unsigned)(strchr(digits, text[i]) - digits);
+        if (i % 4 != 0)
+            *bytes++ = (char)(bits >> (6 - 2 * (i % 4)) & 255);
+    }
+    *bytes = '\0';
+    *length = made;
+    return true;
+}
+
+bool json_bytes_of(const json_t *object, const char *key, char *bytes, size_t size) {
+    const char *text = json_string_value(json_object_get(object, key));
+    size_t length;
+
+    return base64_decode(bytes, size, &length, text != NULL ? text : "") && strlen(bytes) == length;
+}
+
+/* ---- Keys */
 
 /* A slash would begin the line of another name, and a percent sign tells a slash. */
 static size_t append_name(char *key, size_t length, const char *name) {
@@ -19,25 +68,28 @@ static size_t append_name(char *key, size_t length, const char *name) {
     return length;
 }
 
-void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name,
-                    const char *owner) {
+struct etcd_keys etcd_keys_of(const struct etcd_line *line) {
+    const struct lk_command *command = line->command;
+    const char *owner = command->owner != NULL ? command->owner : "";
+    struct etcd_keys keys;
     char key[ETCD_KEY_SIZE];
-    size_t length = strlen(prefix);
+    size_t length = strlen(line->prefix);
 
-    assert(length < ETCD_PREFIX_SIZE && strlen(name) <= NAME_MAX_BYTES);
-    assert(owner == NULL || strlen(owner) <= LABEL_MAX_BYTES);
-    memcpy(key, prefix, length);
-    length = append_name(key, length, name);
-    key[length++] = '/';
-    keys->prefix_length = length;
-    base64_encode(keys->first, key, length);
-    key[length - 1] = '/' + 1;
-    base64_encode(keys->end, key, length);
-    key[length - 1] = '/';
-    if (owner != NULL)
-        memcpy(key + length, owner, strlen(owner));
-    base64_encode(keys->own, key, length + (owner != NULL ? strlen(owner) : 0));
+    assert(length < ETCD_PREFIX_SIZE && strlen(command->name) <= NAME_MAX_BYTES);
+    assert(strlen(owner) <= LABEL_MAX_BYTES);
+    memcpy(key, line->prefix, length);
+    length = append_name(key, length, command->name);
+    keys.prefix_length = length + 1;
+    key[length] = '/' + 1;
+    base64_encode(keys.end, key, length + 1);
+    key[length] = '/';
+    base64_encode(keys.first, key, length + 1);
+    memcpy(key + length + 1, owner, strlen(owner));
+    base64_encode(keys.own, key, length + 1 + strlen(owner));
+    return keys;
 }
+
+/* ---- Transactions */
 
 static json_t *created(const char *key, int64_t revision) {
     return json_pack("{s:s, s:s, s:s, s:I}", "target", "CREATE", "result", "EQUAL", "key", key,
@@ -48,16 +100,15 @@ static json_t *get_own(const struct etcd_keys *keys) {
     return json_pack("{s:{s:s, s:b}}", "request_range", "key", keys->own, "keys_only", 1);
 }
 
-static json_t *etcd_line_put(const struct etcd_keys *keys, const struct lk_command *command,
-                             const char *label, int64_t lease) {
+static json_t *etcd_line_put(const struct etcd_line *line, const char *key, int64_t lease) {
     char value[ETCD_VALUE_SIZE], text[BASE64_SIZE(ETCD_VALUE_SIZE)];
 
-    if (command->mode == LK_SHARED)
-        (void)snprintf(value, sizeof value, "s%u %s", command->permits, label);
+    if (line->command->mode == LK_SHARED)
+        (void)snprintf(value, sizeof value, "s%u %s", line->command->permits, line->label);
     else
-        (void)snprintf(value, sizeof value, "x %s", label);
+        (void)snprintf(value, sizeof value, "x %s", line->label);
     base64_encode(text, value, strlen(value));
-    return json_pack("{s:{s:s, s:s, s:I}}", "request_put", "key", keys->own, "value", text, "lease",
+    return json_pack("{s:{s:s, s:s, s:I}}", "request_put", "key", key, "value", text, "lease",
                      (json_int_t)lease);
 }
 
@@ -97,66 +148,54 @@ bool etcd_line_is_read(const struct lk_command *command) {
     return command->patience_ms > 0 || command->mode == LK_SHARED;
 }
 
-json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
-                        const char *label, int64_t lease) {
-    json_t *compare = created(keys->own, 0);
+json_t *etcd_line_enter(const struct etcd_line *line, int64_t lease) {
+    const struct etcd_keys keys = etcd_keys_of(line);
+    json_t *put = etcd_line_put(line, keys.own, lease), *compare, *success;
 
-    if (etcd_line_is_read(command))
-        return transaction(json_pack("[o]", compare),
-                           json_pack("[o, o]", etcd_line_put(keys, command, label, lease),
-                                     get_line(keys, command, 0)),
-                           json_pack("[o]", get_own(keys)));
-    json_decref(compare);
-    compare = created(keys->first, 0);
-    if (compare != NULL)
-        (void)json_object_set_new(compare, "range_end", json_string(keys->end));
-    return transaction(json_pack("[o]", compare),
-                       json_pack("[o]", etcd_line_put(keys, command, label, lease)),
-                       json_pack("[o]", get_own(keys)));
+    if (etcd_line_is_read(line->command)) {
+        compare = created(keys.own, 0);
+        success = json_pack("[o, o]", put, get_line(&keys, line->command, 0));
+    } else {
+        compare = created(keys.first, 0);
+        if (compare != NULL)
+            (void)json_object_set_new(compare, "range_end", json_string(keys.end));
+        success = json_pack("[o]", put);
+    }
+    return transaction(json_pack("[o]", compare), success, json_pack("[o]", get_own(&keys)));
 }
 
-json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *command,
-                       int64_t revision) {
-    return transaction(json_pack("[o]", created(keys->own, revision)),
-                       json_pack("[o]", get_line(keys, command, revision)), json_array());
+json_t *etcd_line_look(const struct etcd_line *line, int64_t revision) {
+    const struct etcd_keys keys = etcd_keys_of(line);
+
+    return transaction(json_pack("[o]", created(keys.own, revision)),
+                       json_pack("[o]", get_line(&keys, line->command, revision)), json_array());
 }
 
-json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
-                       const char *label, int64_t revision, int64_t lease) {
-    return transaction(json_pack("[o]", created(keys->own, revision)),
-                       json_pack("[o]", etcd_line_put(keys, command, label, lease)), json_array());
+json_t *etcd_line_move(const struct etcd_line *line, int64_t revision, int64_t lease) {
+    const struct etcd_keys keys = etcd_keys_of(line);
+
+    return transaction(json_pack("[o]", created(keys.own, revision)),
+                       json_pack("[o]", etcd_line_put(line, keys.own, lease)), json_array());
 }
 
-json_t *etcd_line_leave(const struct etcd_keys *keys) {
+json_t *etcd_line_leave(const struct etcd_line *line) {
+    const struct etcd_keys keys = etcd_keys_of(line);
     json_t *first = json_pack("{s:{s:s, s:s, s:s, s:s, s:i, s:b}}", "request_range", "key",
-                              keys->first, "range_end", keys->end, "sort_target", "CREATE",
+                              keys.first, "range_end", keys.end, "sort_target", "CREATE",
                               "sort_order", "ASCEND", "limit", 1, "keys_only", 1);
-    json_t *delete = json_pack("{s:{s:s}}", "request_delete_range", "key", keys->own);
+    json_t *delete = json_pack("{s:{s:s}}", "request_delete_range", "key", keys.own);
 
-    return transaction(json_array(), json_pack("[o, o, o]", get_own(keys), first, delete),
+    return transaction(json_array(), json_pack("[o, o, o]", get_own(&keys), first, delete),
                        json_array());
 }
 
-json_t *etcd_line_delete(const json_t *handles) {
-    json_t *deletes = json_array();
-    const json_t *handle;
-    size_t i;
+json_t *etcd_line_own(const struct etcd_line *line) {
+    const struct etcd_keys keys = etcd_keys_of(line);
 
-    json_array_foreach (handles, i, handle)
-        if (i < TOO_MANY_HANDLES)
-            (void)json_array_append_new(deletes, json_pack("{s:{s:s}}", "request_delete_range",
-                                                           "key", json_string_value(handle)));
-    return transaction(json_array(), deletes, json_array());
+    return json_pack("{s:s, s:b}", "key", keys.own, "keys_only", 1);
 }
 
-json_t *etcd_line_own(const struct etcd_keys *keys) {
-    return json_pack("{s:s, s:b}", "key", keys->own, "keys_only", 1);
-}
-
-json_t *etcd_line_all(const struct etcd_keys *keys) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:i}", "key", keys->first, "range_end", keys->end,
-                     "sort_target", "CREATE", "sort_order", "ASCEND", "limit", ETCD_LINE_MOST);
-}
+/* ---- Replies */
 
 static bool is_range(const json_t *range) {
     const json_t *kvs = json_object_get(range, "kvs"), *kv; /* left out when there are none */

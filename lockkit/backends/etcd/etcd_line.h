@@ -9,13 +9,19 @@
 #define LOCKKIT_ETCD_LINE_H
 
 #include "backend.h"
-#include "etcd_text.h"
-#include "etcd_url.h"
+#include "etcd_servers.h"
 
 #define ETCD_KEY_SIZE (ETCD_PREFIX_SIZE + 3 * NAME_MAX_BYTES + sizeof "/" + LABEL_MAX_BYTES)
 /* Of a line with sharers so many keys are read; a sharer behind them waits. */
-#define ETCD_LINE_MOST  4096
-#define ETCD_VALUE_SIZE (LABEL_MAX_BYTES + sizeof "s4294967295 ")
+#define ETCD_LINE_MOST     4096
+#define ETCD_VALUE_SIZE    (LABEL_MAX_BYTES + sizeof "s4294967295 ")
+
+#define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4 + 1)
+
+/* With a NUL; `text` has BASE64_SIZE(length). */
+void base64_encode(char *text, const char *bytes, size_t length);
+/* Of base64, decoded; "" when it is missing. False when it does not fit, or is none. */
+bool json_bytes_of(const json_t *object, const char *key, char *bytes, size_t size);
 
 /* In base64. */
 struct etcd_keys {
@@ -24,31 +30,30 @@ struct etcd_keys {
     size_t prefix_length; /* bytes of a key before the owner */
 };
 
-/* `owner` may be NULL. */
-void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name,
-                    const char *owner);
+/* The line that a command is about, and whose place in it. */
+struct etcd_line {
+    const char *prefix, *label;
+    const struct lk_command *command; /* its owner may be NULL */
+};
+
+struct etcd_keys etcd_keys_of(const struct etcd_line *line);
 
 /* Transactions, to POST to /v3/kv/txn; NULL without memory. */
 
-/* Enter the line at its end, unless `command`'s owner stands in it already; one that only tries,
- * and alone, enters an empty line only. */
-json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
-                        const char *label, int64_t lease);
+/* Enter the line at its end on this lease, unless the owner stands in it already; one that only
+ * tries, and alone, enters an empty line only. */
+json_t *etcd_line_enter(const struct etcd_line *line, int64_t lease);
 bool etcd_line_is_read(const struct lk_command *command);
 /* Who stands before it, if its key is still the one of this revision. */
-json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *command,
-                       int64_t revision);
+json_t *etcd_line_look(const struct etcd_line *line, int64_t revision);
 /* The same key on another lease. */
-json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
-                       const char *label, int64_t revision, int64_t lease);
-json_t *etcd_line_leave(const struct etcd_keys *keys);
-/* Delete the keys in `handles`, of which each is still there; and their number, of the reply: -1
- * when it is none. */
-json_t *etcd_line_delete(const json_t *handles);
+json_t *etcd_line_move(const struct etcd_line *line, int64_t revision, int64_t lease);
+json_t *etcd_line_leave(const struct etcd_line *line);
+/* To POST to /v3/kv/range: its own key. */
+json_t *etcd_line_own(const struct etcd_line *line);
+
+/* How many keys a transaction that only deletes has deleted, by its reply: -1 when it is none. */
 int64_t etcd_line_deleted(const json_t *reply);
-/* To POST to /v3/kv/range: its own key, or all of the line. */
-json_t *etcd_line_own(const struct etcd_keys *keys);
-json_t *etcd_line_all(const struct etcd_keys *keys);
 
 /* What a transaction has done, by its reply. `success` and `failure` name the operations of each, a
  * letter each: put, range, delete. Any other answer is none. */

@@ -9,20 +9,25 @@
 
 #include "buffer.h"
 #include "clock.h"
-#include "etcd_text.h"
 #include "json_read.h"
 #include "log.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAMS_MOST 256                /* at a time to one member; who finds none free polls */
-#define REPLY_LIMIT  (16 * 1024 * 1024) /* the longest line of waiters that is read */
-#define QUEUE_MOST   65536
-#define LINE_MOST    (1024 * 1024) /* of a stream */
-#define ASK_LEADER   "Grpc-Metadata-hasleader: true\r\n"
+#define SCHEME         "etcd://"
+#define DEFAULT_PORT   2379
+#define DEFAULT_PREFIX "lk/"
+
+#define STREAMS_MOST   256                /* at a time to one member; who finds none free polls */
+#define REPLY_LIMIT    (16 * 1024 * 1024) /* the longest line of waiters that is read */
+#define QUEUE_MOST     65536
+#define LINE_MOST      (1024 * 1024) /* of a stream */
+#define ASK_LEADER     "Grpc-Metadata-hasleader: true\r\n"
 
 enum {
     CODE_INVALID = 3,
@@ -31,6 +36,74 @@ enum {
     CODE_DATA_LOSS = 15,
     CODE_UNAUTHENTICATED = 16
 };
+
+/* ---- The URL */
+
+/* The part from `at` to `end`, decoded. False for a broken escape, a NUL, and what does not fit. */
+static bool decode(char *to, size_t size, const char *at, const char *end) {
+    for (; at < end; at++, to++, size--) {
+        if (size < 2)
+            return false;
+        *to = *at;
+        if (*at != '%')
+            continue;
+        if (end - at < 3 || !isxdigit((unsigned char)at[1]) || !isxdigit((unsigned char)at[2]))
+            return false;
+        *to = (char)strtol((char[]){at[1], at[2], '\0'}, NULL, 16);
+        if (*to == '\0')
+            return false;
+        at += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+static bool etcd_url_parse_user(struct etcd_url *url, const char *at, const char *end) {
+    const char *colon = memchr(at, ':', (size_t)(end - at));
+
+    return colon != NULL && colon > at && decode(url->user, sizeof url->user, at, colon) &&
+           decode(url->password, sizeof url->password, colon + 1, end);
+}
+
+bool etcd_url_parse(struct etcd_url *url, const char *text) {
+    const char *at = text + strlen(SCHEME), *end, *sign, *path;
+
+    memset(url, 0, sizeof *url);
+    if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 || strchr(text, '?') != NULL ||
+        strchr(text, '#') != NULL)
+        return false;
+    end = at + strcspn(at, "/");
+    sign = memrchr(at, '@', (size_t)(end - at));
+    if (sign != NULL && !etcd_url_parse_user(url, at, sign))
+        return false;
+    url->count = (unsigned)server_names_parse(url->endpoints, ETCD_ENDPOINTS_MOST,
+                                              sign != NULL ? sign + 1 : at, end, DEFAULT_PORT);
+    if (url->count == 0)
+        return false;
+    path = *end == '/' && end[1] != '\0' ? end + 1 : DEFAULT_PREFIX;
+    if (!decode(url->prefix, sizeof url->prefix - 1, path, path + strlen(path)))
+        return false;
+    if (url->prefix[strlen(url->prefix) - 1] != '/')
+        (void)strcat(url->prefix, "/");
+    return true;
+}
+
+/* ---- Questions */
+
+int64_t json_integer_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    const char *text = json_string_value(value);
+    int64_t number = json_integer_value(value);
+    char *end;
+
+    if (text != NULL) {
+        errno = 0;
+        number = strtoll(text, &end, 10);
+        if (errno != 0 || *end != '\0')
+            return 0;
+    }
+    return number > 0 ? number : 0;
+}
 
 struct endpoint {
     struct http_client *questions, *streams;
@@ -390,11 +463,20 @@ static char *watch_request(const char *key, const char *range_end, int64_t revis
     return text;
 }
 
-struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *key,
-                                    const char *range_end, int64_t revision, etcd_watch_cb cb,
-                                    void *data) {
-    struct etcd_watch *watch = calloc(1, sizeof *watch);
+void etcd_watch_stop(struct etcd_watch *watch) {
+    if (watch == NULL)
+        return;
+    watch->cb = NULL;
+    http_call_cancel(watch->client, &watch->call);
+}
 
+struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, struct etcd_watch *watch,
+                                    const char *key, const char *range_end, int64_t revision,
+                                    etcd_watch_cb cb, void *data) {
+    if (watch != NULL && strcmp(watch->key, key) == 0)
+        return watch;
+    etcd_watch_stop(watch);
+    watch = calloc(1, sizeof *watch);
     if (watch == NULL)
         return NULL;
     watch->key = strdup(key);
@@ -417,15 +499,6 @@ struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *ke
                                      .data = watch};
     http_call_start(watch->client, &watch->call, on_watch_ended);
     return watch;
-}
-
-bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key) {
-    return strcmp(watch->key, key) == 0;
-}
-
-void etcd_watch_stop(struct etcd_watch *watch) {
-    watch->cb = NULL;
-    http_call_cancel(watch->client, &watch->call);
 }
 
 /* ---- Opening and closing */

@@ -7,10 +7,28 @@
 #define LOCKKIT_ETCD_SERVERS_H
 
 #include "backend.h"
-#include "etcd_url.h"
 #include "http_client.h"
+#include "server_name.h"
 
 #include <jansson.h>
+
+/* ---- The URL: etcd://[user:password@]host[:port][,host[:port]...][/prefix] */
+
+#define ETCD_ENDPOINTS_MOST 9
+#define ETCD_USER_SIZE      256
+#define ETCD_PREFIX_SIZE    256
+
+struct etcd_url {
+    struct server_name endpoints[ETCD_ENDPOINTS_MOST];
+    unsigned count;
+    char prefix[ETCD_PREFIX_SIZE]; /* of all keys, with its last slash */
+    char user[ETCD_USER_SIZE], password[ETCD_USER_SIZE];
+};
+
+/* False when it is none. User, password and prefix may be percent-encoded. */
+bool etcd_url_parse(struct etcd_url *url, const char *text);
+
+/* ---- Questions */
 
 enum etcd_code { ETCD_NOT_FOUND = 5, ETCD_FAILED_PRECONDITION = 9 }; /* of gRPC */
 
@@ -54,6 +72,10 @@ void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), vo
 void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
                     json_t *body, int64_t deadline_ms);
 
+/* Of a reply: 0 when it is missing, as etcd leaves out what is 0, or is no number from 0 up. Its JSON
+ * has integers of 64 bits as strings. */
+int64_t json_integer_of(const json_t *object, const char *key);
+
 /* ---- To be told once that a key was deleted, one or any of a range. It is a hint to ask again,
  * never an answer: a waiter polls as well. */
 
@@ -63,13 +85,13 @@ struct etcd_watch;
  * or broke, and nothing is known. */
 typedef void (*etcd_watch_cb)(void *data, bool is_deleted);
 
-/* From `revision` on; `range_end` NULL: `key` alone. Both are in base64, and copied. NULL without
+/* From `revision` on; `range_end` NULL: `key` alone. Both are in base64, and copied. `watch`, or
+ * NULL, is the one so far: it goes on if it is of the same key, else it is stopped. NULL without
  * memory. `cb` runs once, later, unless it is stopped. */
-struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *key,
-                                    const char *range_end, int64_t revision, etcd_watch_cb cb,
-                                    void *data);
-bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key);
-/* `cb` does not run any more. */
+struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, struct etcd_watch *watch,
+                                    const char *key, const char *range_end, int64_t revision,
+                                    etcd_watch_cb cb, void *data);
+/* `cb` does not run any more. Does nothing without a watch. */
 void etcd_watch_stop(struct etcd_watch *watch);
 
 #endif

@@ -1,8 +1,7 @@
 /* What the etcd backend makes of URLs, names, passwords and what others wrote, and what it costs.
  */
 #include "etcd_env.h"
-#include "etcd_text.h"
-#include "etcd_url.h"
+#include "etcd_line.h"
 
 static void test_url_is_taken_apart(void **state) {
     struct etcd_url url;
