@@ -64,9 +64,15 @@ struct lk_command {
     STAILQ_ENTRY(lk_command) later; /* answer.h */
 };
 
+/* The first member of each backend, which calloc() has made. */
 struct lk_backend {
     const struct lk_backend_ops *ops;
+    lk_close_cb on_closed; /* of close(), for backend_end() */
+    void *data;
 };
+
+/* Nothing of it is left: free it, and call its `on_closed`, unless that is NULL. */
+void backend_end(struct lk_backend *backend);
 
 enum lk_push {
     LK_PUSH_FREE,    /* the lock may have become free for `owner`, or for any waiter of ours */

@@ -2,8 +2,8 @@
  * order in which they were created.
  *
  * A command is a few questions, one after the other. etcd_command.c has those of an owner; here are
- * INSPECT and BREAK, and what all share. What a waiter waits for, and from its first renewal on the
- * key of a holder, is watched. */
+ * INSPECT and BREAK. What a waiter waits for, and from its first renewal on the key of a holder, is
+ * watched. */
 #include "etcd_command.h"
 
 #include "clock.h"
@@ -26,27 +26,10 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
     etcd_ask_start(sent->etcd->servers, &sent->ask, path, body, sent->deadline_ms);
 }
 
-void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
-    struct lk_command *command = sent->command;
-
-    if (status == LK_REFUSED && sent->ask.why != NULL) {
-        command->why = sent->ask.why;
-        answer_tell_refused(&sent->etcd->refusals, "etcd refuses a lock command", command->why);
-    }
-    etcd_sent_let_go(sent);
-    command->status = status;
-    command->on_answer(command);
-}
-
 void etcd_sent_end_puzzled(struct etcd_sent *sent) {
     answer_tell_refused(&sent->etcd->refusals, "etcd gives an answer that is not understood",
                         sent->ask.internal.path);
     etcd_sent_end(sent, LK_UNKNOWN);
-}
-
-void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status) {
-    etcd_sent_let_go(sent);
-    answer_later(&sent->etcd->answers, sent->command, status);
 }
 
 /* ---- INSPECT and BREAK: the line as it stands, and those at its head taken out of it. */
@@ -251,12 +234,9 @@ static enum lk_status open_etcd(struct lk_backend **backend,
 
 static void etcd_on_idle_closed(uv_handle_t *handle) {
     struct etcd *etcd = handle->data;
-    lk_close_cb cb = etcd->on_closed;
-    void *data = etcd->data;
 
     assert(TAILQ_EMPTY(&etcd->by_use));
-    free(etcd);
-    cb(data);
+    backend_end(&etcd->base);
 }
 
 static void on_servers_closed(void *data) {
@@ -284,8 +264,8 @@ static void close_etcd(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct etcd *etcd = (struct etcd *)backend;
 
     assert(STAILQ_EMPTY(&etcd->answers.due));
-    etcd->on_closed = cb;
-    etcd->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     etcd_owners_clear(etcd);
     etcd->goodbye = (struct etcd_ask){.on_answer = revoke_spare, .data = etcd, .status = LK_OK};
     revoke_spare(&etcd->goodbye);

@@ -1,4 +1,4 @@
-/* The commands of an owner: ACQUIRE, RENEW and RELEASE. */
+/* Owners, their leases, and their commands: ACQUIRE, RENEW and RELEASE. */
 #include "etcd_command.h"
 
 #include "clock.h"
@@ -12,7 +12,7 @@
 #define NS_PER_MS   1000000
 #define NS_PER_S    1000000000LL
 #define GRACE_NS    NS_PER_S /* after its end, until an owner is forgotten */
-#define OLD_PART    10       /* of the TTL */
+#define OLD_PART    10       /* of the TTL: an older lease is kept alive first */
 #define ROUNDS_MOST 8        /* of questions: more are needed only while leases end as they begin */
 
 /* ---- Owners, by their tokens */
@@ -57,7 +57,7 @@ static void etcd_owner_unref(struct etcd_owner *owner) {
         free(owner);
 }
 
-void etcd_sent_let_go(struct etcd_sent *sent) {
+static void sent_let_go(struct etcd_sent *sent) {
     if (sent->owner != NULL)
         etcd_owner_unref(sent->owner);
     sent->owner = NULL;
@@ -159,13 +159,25 @@ static struct etcd_owner *etcd_owner_new(struct etcd *etcd, const char *token, c
     return owner;
 }
 
+void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
+    struct lk_command *command = sent->command;
+
+    if (status == LK_REFUSED && sent->ask.why != NULL) {
+        command->why = sent->ask.why;
+        answer_tell_refused(&sent->etcd->refusals, "etcd refuses a lock command", command->why);
+    }
+    sent_let_go(sent);
+    command->status = status;
+    command->on_answer(command);
+}
+
+static void sent_end_later(struct etcd_sent *sent, enum lk_status status) {
+    sent_let_go(sent);
+    answer_later(&sent->etcd->answers, sent->command, status);
+}
+
 /* ---- Leases of etcd: to ask for one, or that one be kept alive; and when the answer is here, to
  * take it: LK_OK, LK_LOST when the lease is gone, or how the command ends. */
-
-/* So old that it is to be kept alive before one builds on it. */
-static bool etcd_lease_is_old(const struct etcd_lease *lease) {
-    return clock_ns(CLOCK_BOOTTIME) - lease->confirmed_ns > lease->ttl_s * NS_PER_S / OLD_PART;
-}
 
 /* The last one that was spared is the youngest. Those that are over are of no use to anybody. */
 static bool take_spare(struct etcd *etcd, struct etcd_lease *lease, uint32_t asked_s) {
@@ -308,13 +320,11 @@ static void acquire_granted(struct etcd_sent *sent) {
     assert(owner->revision > 0); /* the fencing token */
     command->granted_ms = left_ms_of(sent, &owner->lease);
     etcd_owner_unwatch(owner);
-    if (command->granted_ms == 0) {
-        acquire_end(sent, LK_UNKNOWN);
-        return;
+    if (command->granted_ms > 0) {
+        owner->is_held = true;
+        command->fence = (uint64_t)owner->revision;
     }
-    owner->is_held = true;
-    command->fence = (uint64_t)owner->revision;
-    acquire_end(sent, LK_OK);
+    acquire_end(sent, command->granted_ms > 0 ? LK_OK : LK_UNKNOWN);
 }
 
 static void on_withdrawn(struct etcd_ask *ask) {
@@ -459,17 +469,6 @@ static void on_granted(struct etcd_ask *ask) {
         acquire_end(sent, status);
 }
 
-static void acquire_place(struct etcd_sent *sent) {
-    const struct etcd_owner *owner = sent->owner;
-
-    if (owner->revision == 0)
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_enter(&sent->line, owner->lease.id), true,
-                      on_entered);
-    else
-        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_look(&sent->line, owner->revision), true,
-                      on_looked);
-}
-
 /* The next question. */
 static void acquire_step(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
@@ -479,15 +478,20 @@ static void acquire_step(struct etcd_sent *sent) {
         return;
     }
     if (owner->lease.id == 0 && !lease_begin(sent, &owner->lease)) {
-        etcd_sent_end_later(sent, LK_UNSUPPORTED);
+        sent_end_later(sent, LK_UNSUPPORTED);
         return;
     }
     if (!owner->lease.is_granted)
         sent_grant(sent, &owner->lease, on_granted);
-    else if (!sent->is_kept && etcd_lease_is_old(&owner->lease))
+    else if (!sent->is_kept && clock_ns(CLOCK_BOOTTIME) - owner->lease.confirmed_ns >
+                                   owner->lease.ttl_s * NS_PER_S / OLD_PART)
         sent_keep(sent, on_kept_to_acquire);
+    else if (owner->revision == 0)
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_enter(&sent->line, owner->lease.id), true,
+                      on_entered);
     else
-        acquire_place(sent);
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_look(&sent->line, owner->revision), true,
+                      on_looked);
 }
 
 /* ---- RENEW and RELEASE.
@@ -608,7 +612,7 @@ static void renew_extend(struct etcd_sent *sent) {
     if (owner->next.is_granted && owner->next.asked_s >= asked_s)
         renew_move(sent);
     else if (owner->next.id == 0 && !lease_begin(sent, &owner->next))
-        etcd_sent_end_later(sent, LK_UNSUPPORTED);
+        sent_end_later(sent, LK_UNSUPPORTED);
     else
         sent_grant(sent, &owner->next, on_longer_granted);
 }
@@ -617,7 +621,7 @@ static void etcd_renew(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
 
     if (!owner->is_held)
-        etcd_sent_end_later(sent, LK_LOST);
+        sent_end_later(sent, LK_LOST);
     else if (sent->command->ttl_ms > owner->lease.ttl_s * 1000ULL)
         renew_extend(sent);
     else
@@ -657,19 +661,17 @@ static void on_left(struct etcd_ask *ask) {
 
     if (ask->status != LK_OK) {
         etcd_sent_end(sent, ask->status);
-        return;
-    }
-    if (etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_UNKNOWN) {
+    } else if (etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_UNKNOWN) {
         etcd_sent_end_puzzled(sent);
-        return;
+    } else {
+        sent->left = was_held(sent) ? LK_OK : LK_LOST;
+        owner->is_held = false;
+        if (owner->is_doubtful && owner->lease.id != 0)
+            etcd_sent_ask(sent, "/v3/lease/revoke",
+                          json_pack("{s:I}", "ID", (json_int_t)owner->lease.id), true, on_revoked);
+        else
+            release_left(sent);
     }
-    sent->left = was_held(sent) ? LK_OK : LK_LOST;
-    owner->is_held = false;
-    if (owner->is_doubtful && owner->lease.id != 0)
-        etcd_sent_ask(sent, "/v3/lease/revoke",
-                      json_pack("{s:I}", "ID", (json_int_t)owner->lease.id), true, on_revoked);
-    else
-        release_left(sent);
 }
 
 static void etcd_release(struct etcd_sent *sent) {
@@ -684,7 +686,7 @@ void etcd_sent_start(struct etcd_sent *sent) {
     if (owner == NULL && command->verb == LK_ACQUIRE)
         owner = etcd_owner_new(sent->etcd, command->owner, command->name);
     if (owner == NULL) {
-        etcd_sent_end_later(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
+        sent_end_later(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
     etcd_owner_ref(owner);

@@ -33,8 +33,6 @@ struct etcd {
     struct log_limit refusals;
     struct answers answers;
     struct etcd_ask goodbye; /* revokes what is to spare, before it closes */
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* A command's part of ours. */
@@ -61,14 +59,8 @@ void etcd_sent_end(struct etcd_sent *sent, enum lk_status status);
 /* The same, of one whose question has an answer that is none: with LK_UNKNOWN. */
 void etcd_sent_end_puzzled(struct etcd_sent *sent);
 
-/* In the next turn of the loop. */
-void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status);
-
-/* ---- ACQUIRE, RENEW and RELEASE, in etcd_command.c */
-
+/* ACQUIRE, RENEW or RELEASE. */
 void etcd_sent_start(struct etcd_sent *sent);
-/* Its owner is not in use by it any more. */
-void etcd_sent_let_go(struct etcd_sent *sent);
 
 /* All owners go, with none in use. */
 void etcd_owners_clear(struct etcd *etcd);

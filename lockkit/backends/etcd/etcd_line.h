@@ -13,15 +13,8 @@
 
 #define ETCD_KEY_SIZE (ETCD_PREFIX_SIZE + 3 * NAME_MAX_BYTES + sizeof "/" + LABEL_MAX_BYTES)
 /* Of a line with sharers so many keys are read; a sharer behind them waits. */
-#define ETCD_LINE_MOST     4096
-#define ETCD_VALUE_SIZE    (LABEL_MAX_BYTES + sizeof "s4294967295 ")
-
-#define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4 + 1)
-
-/* With a NUL; `text` has BASE64_SIZE(length). */
-void base64_encode(char *text, const char *bytes, size_t length);
-/* Of base64, decoded; "" when it is missing. False when it does not fit, or is none. */
-bool json_bytes_of(const json_t *object, const char *key, char *bytes, size_t size);
+#define ETCD_LINE_MOST  4096
+#define ETCD_VALUE_SIZE (LABEL_MAX_BYTES + sizeof "s4294967295 ")
 
 /* In base64. */
 struct etcd_keys {

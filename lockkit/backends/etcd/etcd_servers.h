@@ -28,6 +28,18 @@ struct etcd_url {
 /* False when it is none. User, password and prefix may be percent-encoded. */
 bool etcd_url_parse(struct etcd_url *url, const char *text);
 
+/* ---- The texts that go to etcd and come from it: base64, and integers of 64 bits, which its JSON has
+ * as strings. */
+
+#define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4 + 1)
+
+/* With a NUL; `text` has BASE64_SIZE(length). */
+void base64_encode(char *text, const char *bytes, size_t length);
+/* Of base64, decoded; "" when it is missing. False when it does not fit, or is none. */
+bool json_bytes_of(const json_t *object, const char *key, char *bytes, size_t size);
+/* 0 when it is missing, as etcd leaves out what is 0, or is no number from 0 up. */
+int64_t json_integer_of(const json_t *object, const char *key);
+
 /* ---- Questions */
 
 enum etcd_code { ETCD_NOT_FOUND = 5, ETCD_FAILED_PRECONDITION = 9 }; /* of gRPC */
@@ -71,10 +83,6 @@ void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), vo
  * callback runs once, later. */
 void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
                     json_t *body, int64_t deadline_ms);
-
-/* Of a reply: 0 when it is missing, as etcd leaves out what is 0, or is no number from 0 up. Its JSON
- * has integers of 64 bits as strings. */
-int64_t json_integer_of(const json_t *object, const char *key);
 
 /* ---- To be told once that a key was deleted, one or any of a range. It is a hint to ask again,
  * never an answer: a waiter polls as well. */

@@ -28,6 +28,7 @@
  * subscribed where it is connected, whatever moves. */
 #include "cluster_slot.h"
 #include "redis_backend.h"
+#include "server_name.h"
 
 #include "clock.h"
 
@@ -36,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_PORT      6379
 #define NODES_MOST        256
 #define REDIRECTIONS_MOST 5
 #define LEARN_MS          1000
@@ -59,8 +61,6 @@ struct cluster {
     struct node *teacher;
     bool is_learning, is_closing;
     unsigned open; /* nodes, while it closes */
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* A command on its way. */
@@ -275,20 +275,15 @@ static void redis_cluster_destroy(struct cluster *cluster) {
     assert(cluster->open == 0);
     free(cluster->user);
     free(cluster->parameters);
-    free(cluster);
+    backend_end(&cluster->base);
 }
 
 static void part_closed(void *data) {
     struct cluster *cluster = data;
-    lk_close_cb cb = cluster->on_closed;
-    void *cb_data = cluster->data;
 
     assert(cluster->is_closing && cluster->open > 0);
-    if (--cluster->open > 0)
-        return;
-    redis_cluster_destroy(cluster);
-    if (cb != NULL)
-        cb(cb_data);
+    if (--cluster->open == 0)
+        redis_cluster_destroy(cluster);
 }
 
 static void close_nodes(struct cluster *cluster) {
@@ -302,55 +297,38 @@ static void close_nodes(struct cluster *cluster) {
 static void close_cluster(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct cluster *cluster = (struct cluster *)backend;
 
-    cluster->on_closed = cb;
-    cluster->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     close_nodes(cluster);
 }
 
-/* host[:port], IPv6 in brackets; in place. */
-static enum lk_status open_seed(struct cluster *cluster, char *seed) {
-    const bool is_bracketed = seed[0] == '[';
-    char *host = seed + is_bracketed, *end = host + strcspn(host, is_bracketed ? "]" : ":");
-    char *port = end;
-    long number = 6379;
+static enum lk_status open_seeds(struct cluster *cluster, const char *at, const char *end) {
+    const char *comma;
+    enum lk_status status;
 
-    if (is_bracketed && *end != ']')
-        return LK_INVALID;
-    if (is_bracketed)
-        *port++ = '\0';
-    if (*port == ':') {
-        *port++ = '\0';
-        number = strtol(port, &port, 10);
-    }
-    if (!host[0] || *port || number < 1 || number > 65535 || strlen(host) >= CLUSTER_HOST_SIZE ||
-        cluster->node_count == NODES_MOST)
-        return LK_INVALID;
-    return open_node(cluster, host, (int)number);
-}
+    do {
+        struct server_name seed;
 
-static enum lk_status open_seeds(struct cluster *cluster, char *rest) {
-    enum lk_status status = LK_OK;
-    char *seed;
-
-    while (status == LK_OK && (seed = strsep(&rest, ",")))
-        status = open_seed(cluster, seed);
+        comma = memchr(at, ',', (size_t)(end - at));
+        if (cluster->node_count == NODES_MOST ||
+            server_names_parse(&seed, 1, at, comma != NULL ? comma : end, DEFAULT_PORT) == 0)
+            return LK_INVALID;
+        status = open_node(cluster, seed.host, seed.port);
+        at = comma != NULL ? comma + 1 : end;
+    } while (status == LK_OK && comma != NULL);
     return status;
 }
 
 static enum lk_status parse_and_open(struct cluster *cluster, const char *url) {
-    const char *at = url + strlen(backend_redis_cluster.scheme);
-    const size_t length = strcspn(at, "?");
-    const char *sign = memrchr(at, '@', length);
-    const size_t user = sign != NULL ? (size_t)(sign + 1 - at) : 0;
-    char *seeds = strndup(at + user, length - user);
-    enum lk_status status = LK_NOMEM;
+    const char *at = url + strlen(backend_redis_cluster.scheme), *end = at + strcspn(at, "?");
+    const char *sign = memrchr(at, '@', (size_t)(end - at));
+    const char *seeds = sign != NULL ? sign + 1 : at;
 
-    cluster->user = strndup(at, user);
-    cluster->parameters = strdup(at + length);
-    if (seeds != NULL && cluster->user != NULL && cluster->parameters != NULL)
-        status = open_seeds(cluster, seeds);
-    free(seeds);
-    return status;
+    cluster->user = strndup(at, (size_t)(seeds - at));
+    cluster->parameters = strdup(end);
+    if (cluster->user == NULL || cluster->parameters == NULL)
+        return LK_NOMEM;
+    return open_seeds(cluster, seeds, end);
 }
 
 static enum lk_status open_cluster(struct lk_backend **backend,

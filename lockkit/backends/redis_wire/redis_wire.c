@@ -1,6 +1,6 @@
 /* Locks that other libraries take, too, on one Redis server: redis+string://... and
- * redis+redisson://... The layout says how a lock looks. Each command is one
- * script of the layout; here it is sent and its answer read. */
+ * redis+redisson://... The layout says how a lock looks. Each command is one script of the layout;
+ * here it is sent and its answer read. */
 #include "wire_layout.h"
 
 #include "clock.h"
@@ -28,8 +28,6 @@ struct wire_server {
     struct redis_link link;
     void *watches_by_name;
     TAILQ_HEAD(, wire_watch) watches; /* the first is forgotten first */
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* A command's part of ours. */
@@ -282,20 +280,15 @@ static enum lk_status open_redisson(struct lk_backend **backend,
 }
 
 static void redis_wire_on_closed(void *data) {
-    struct wire_server *server = data;
-    lk_close_cb cb = server->on_closed;
-    void *cb_data = server->data;
-
-    free(server);
-    cb(cb_data);
+    backend_end(data);
 }
 
 static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct wire_server *server = (struct wire_server *)backend;
     struct wire_watch *watch;
 
-    server->on_closed = cb;
-    server->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     while ((watch = TAILQ_FIRST(&server->watches)) != NULL)
         redis_wire_watch_end(watch);
     redis_close(server->link.redis, redis_wire_on_closed, server);
