@@ -4,7 +4,7 @@
 #include "parameter.h"
 #include "redis_internal.h"
 #include "redlock_nodes.h"
-#include "zk_url.h"
+#include "zk_session.h"
 
 static void parse_redis(const char *url) {
     struct redis_address address;

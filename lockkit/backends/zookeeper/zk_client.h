@@ -7,13 +7,8 @@
 #ifndef LOCKKIT_ZK_CLIENT_H
 #define LOCKKIT_ZK_CLIENT_H
 
-#include "backend.h"
-#include "log.h"
-
+#include "answer.h"
 #include "zk_line.h"
-#include "zk_session.h"
-
-#include <sys/queue.h>
 
 struct zk_contender {
     const char *owner; /* the key; first, so that a search needs no whole `struct zk_contender` */
@@ -44,7 +39,7 @@ struct zk_client {
     struct lk_backend base;
     struct lk_backend_config config;
     struct zk_url url;
-    struct zk_session *session;
+    struct zk_session session;
     uv_timer_t timer; /* of the next deadline */
     struct zk_sent_list fresh, begun;
     void *by_owner; /* tree of contenders */
@@ -52,14 +47,11 @@ struct zk_client {
     struct log_limit refusals;
     int64_t synced_ms; /* uv_now() of the last sync that was sent in this session */
     int sync_error;    /* of the last that was completed */
-    unsigned handles;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 struct zk_operation {
     struct zk_client *client;
-    struct zk_sent *sent;           /* NULL once answered, or when nobody asked for it */
+    struct lk_command *command;     /* NULL once answered, or when nobody asked for it */
     struct zk_contender *contender; /* a reference; NULL of INSPECT and BREAK */
     enum lk_verb verb;
     unsigned pending; /* requests that are not completed */
@@ -74,28 +66,24 @@ struct zk_operation {
     char folder[ZK_FOLDER_SIZE];
 };
 
-/* ---- What to do for a command, when there is a connection: with a line of nodes, in zk_fair.c */
+/* ---- What to do for a command, when there is a connection */
 
-void zk_acquire(struct zk_operation *operation);
-void zk_renew(struct zk_operation *operation);
-void zk_release(struct zk_operation *operation);
-void zk_inspect(struct zk_operation *operation);
-void zk_break(struct zk_operation *operation);
-
-/* and with one node that all watch, in zk_single.c */
-
-void zk_single_acquire(struct zk_operation *operation);
-void zk_single_release(struct zk_operation *operation);
-void zk_single_inspect(struct zk_operation *operation);
-void zk_single_break(struct zk_operation *operation);
+struct zk_kind {
+    void (*run[LK_BREAK + 1])(struct zk_operation *operation); /* by verb; but not LK_RENEW */
+};
+extern const struct zk_kind zk_fair;   /* with a line of nodes */
+extern const struct zk_kind zk_single; /* with one node that all watch */
 
 /* ---- What they share: zookeeper_backend.c */
 
 /* From the data of a completion. */
-struct zk_operation *zk_operation_of(const void *data);
-zhandle_t *zk_handle(const struct zk_operation *operation);
-/* NULL when nobody waits for it any more. */
-struct lk_command *zk_command(const struct zk_operation *operation);
+static inline struct zk_operation *zk_operation_of(const void *data) {
+    return (struct zk_operation *)(uintptr_t)data;
+}
+
+static inline zhandle_t *zk_handle(const struct zk_operation *operation) {
+    return operation->client->session.handle;
+}
 
 /* A request was handed to the library, which said `error`. False when it did not take it: then the
  * operation has failed, or will when what is pending is completed. */
@@ -108,6 +96,8 @@ bool zk_completed(struct zk_operation *operation);
 void zk_finish(struct zk_operation *operation, enum lk_status status);
 /* The same for what the library or the server says, which is not ZOK. */
 void zk_fail(struct zk_operation *operation, int error);
+/* LOST, and it has no node any more. */
+void zk_lose(struct zk_operation *operation);
 /* OK, with what a grant tells. */
 void zk_grant(struct zk_operation *operation);
 /* A completion of requests to delete: of a contender's node, or of those that are broken. */
@@ -126,8 +116,5 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
  * It tells those of us whose `watched` or `own` is the path's hash. */
 void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *client);
 uint64_t zk_hash(const char *path);
-
-/* It has no node any more. */
-void zk_contender_drop(struct zk_client *client, struct zk_contender *contender);
 
 #endif

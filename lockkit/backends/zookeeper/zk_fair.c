@@ -43,8 +43,8 @@ static void acquire_list(struct zk_operation *operation) {
 /* -- Waiting */
 
 static void acquire_busy(struct zk_operation *operation) {
-    if (operation->sent != NULL)
-        operation->sent->command->is_queued = true;
+    if (operation->command != NULL)
+        operation->command->is_queued = true;
     zk_finish(operation, LK_BUSY);
 }
 
@@ -91,13 +91,6 @@ static void acquire_wait_for(struct zk_operation *operation, const struct zk_ent
                                  on_line_to_acquire, operation));
 }
 
-/* -- Withdrawing what was tried */
-
-static void acquire_withdraw(struct zk_operation *operation) {
-    operation->contender->is_unwanted = true;
-    delete_node(operation, operation->contender->node);
-}
-
 /* -- Finding a node whose creation was not answered */
 
 static void contender_forget(struct zk_contender *contender) {
@@ -113,7 +106,7 @@ static void zk_fair_on_found(int error, const struct Stat *stat, const void *dat
 
     if (!zk_completed(operation))
         return;
-    if (error == ZOK && stat->ephemeralOwner == zk_session_id(operation->client->session)) {
+    if (error == ZOK && stat->ephemeralOwner == operation->client->session.id) {
         contender->czxid = stat->czxid;
         contender->is_doubtful = false;
         acquire_list(operation);
@@ -139,7 +132,7 @@ static void acquire_adopt(struct zk_operation *operation, const struct zk_entry 
 
 static void acquire_peek(struct zk_operation *operation, const struct zk_line *line) {
     operation->is_peeking = false;
-    if (zk_line_admits(line, operation->sent->command))
+    if (zk_line_admits(line, operation->command))
         acquire_create(operation);
     else
         zk_finish(operation, LK_BUSY);
@@ -162,10 +155,12 @@ static void acquire_take_line(struct zk_operation *operation, const struct zk_li
         stand = zk_line_stand(line, entry);
         if (stand.is_granted)
             zk_grant(operation);
-        else if (operation->sent->command->patience_ms == 0)
-            acquire_withdraw(operation);
-        else
+        else if (operation->command->patience_ms > 0)
             acquire_wait_for(operation, stand.watched);
+        else {
+            contender->is_unwanted = true; /* what was tried is withdrawn */
+            delete_node(operation, contender->node);
+        }
     }
 }
 
@@ -188,7 +183,7 @@ static void on_line_to_acquire(int error, const struct String_vector *nodes, con
         zk_fail(operation, operation->error);
     else if (error != ZOK && error != ZNONODE)
         zk_fail(operation, error);
-    else if (operation->sent == NULL)
+    else if (operation->command == NULL)
         zk_finish(operation, LK_UNKNOWN); /* what it has got is known, and is asked for or given
                                              back by the next command */
     else if (operation->error == ZNONODE || error == ZNONODE)
@@ -212,7 +207,9 @@ static void zk_fair_on_created(int error, const char *path, const struct Stat *s
     if (!zk_is_unanswered(error))
         contender->is_doubtful = false;
     if (error == ZOK) {
-        (void)snprintf(contender->node, ZK_NODE_SIZE, "%s", zk_node_of(path));
+        const char *slash = strrchr(path, '/');
+
+        (void)snprintf(contender->node, ZK_NODE_SIZE, "%s", slash != NULL ? slash + 1 : path);
         contender->czxid = stat->czxid;
     }
     if (zk_completed(operation)) /* the list could not be asked for */
@@ -225,13 +222,13 @@ static void acquire_create(struct zk_operation *operation) {
     char node[ZK_NODE_SIZE], path[ZK_PATH_SIZE];
     int error;
 
-    if (operation->sent == NULL) {
+    if (operation->command == NULL) {
         zk_finish(operation, LK_UNKNOWN);
         return;
     }
     operation->error = ZOK;
     operation->has_synced = false;
-    zk_line_node(node, client->url.layout, operation->sent->command);
+    zk_line_node(node, client->url.layout, operation->command);
     (void)zk_path(path, operation->folder, node);
     error = zoo_acreate2(zk_handle(operation), path, client->config.label,
                          (int)strlen(client->config.label), &ZOO_OPEN_ACL_UNSAFE,
@@ -241,13 +238,13 @@ static void acquire_create(struct zk_operation *operation) {
         acquire_list(operation);
 }
 
-void zk_acquire(struct zk_operation *operation) {
+static void zk_fair_acquire(struct zk_operation *operation) {
     struct zk_contender *contender = operation->contender;
 
     if (contender->node[0] || contender->is_doubtful) {
         if (zk_sync(operation))
             acquire_list(operation);
-    } else if (operation->sent->command->patience_ms == 0) {
+    } else if (operation->command->patience_ms == 0) {
         operation->is_peeking = true;
         acquire_list(operation);
     } else {
@@ -255,51 +252,8 @@ void zk_acquire(struct zk_operation *operation) {
     }
 }
 
-/* ---- Keeping and giving back one's node.
- *
- * A renewal reads the node. What the server near us says may be old news: the leader ends sessions,
- * and so the leader is asked first, in the same breath. A release deletes the node, and is repeated
- * by zk_client until it is confirmed or the session has ended, whatever the core has given up. */
-
-static void contender_lost(struct zk_operation *operation) {
-    zk_contender_drop(operation->client, operation->contender);
-    zk_finish(operation, LK_LOST);
-}
-
-static void on_renewed(int error, const char *value, int length, const struct Stat *stat,
-                       const void *data) {
-    struct zk_operation *operation = zk_operation_of(data);
-    struct zk_client *client = operation->client;
-
-    (void)value, (void)length;
-    if (!zk_completed(operation))
-        return;
-    if (error == ZOK && client->sync_error != ZOK)
-        error = client->sync_error;
-    if (error != ZOK && error != ZNONODE)
-        zk_fail(operation, error);
-    else if (error == ZNONODE || stat->czxid != operation->contender->czxid ||
-             stat->ephemeralOwner != zk_session_id(client->session))
-        contender_lost(operation);
-    else
-        zk_grant(operation);
-}
-
-void zk_renew(struct zk_operation *operation) {
-    struct zk_contender *contender = operation->contender;
-    char path[ZK_PATH_SIZE];
-
-    if (!contender->is_granted || !contender->node[0] || contender->is_unwanted) {
-        zk_finish(operation, LK_LOST);
-        return;
-    }
-    (void)zk_path(path, operation->folder, contender->node);
-    if (!zk_sync(operation))
-        return;
-    contender->own = zk_hash(path);
-    (void)zk_sending(operation, zoo_awget(zk_handle(operation), path, zk_on_node_event,
-                                          operation->client, on_renewed, operation));
-}
+/* ---- Giving back one's node: it is deleted, and that is repeated by the client until it is confirmed
+ * or the session has ended, whatever the core has given up. */
 
 /* Whether a create that was not answered has made a node. */
 static void on_line_to_release(int error, const struct String_vector *nodes, const void *data) {
@@ -312,7 +266,7 @@ static void on_line_to_release(int error, const struct String_vector *nodes, con
     if (error == ZOK && operation->client->sync_error != ZOK)
         error = operation->client->sync_error;
     if (error == ZNONODE) {
-        contender_lost(operation);
+        zk_lose(operation);
     } else if (error != ZOK) {
         zk_fail(operation, error);
     } else if (zk_line_read(&line, nodes->data, nodes->count) != 0) {
@@ -322,18 +276,18 @@ static void on_line_to_release(int error, const struct String_vector *nodes, con
         if (entry != NULL)
             delete_node(operation, entry->node);
         else
-            contender_lost(operation);
+            zk_lose(operation);
         zk_line_free(&line);
     }
 }
 
-void zk_release(struct zk_operation *operation) {
+static void zk_fair_release(struct zk_operation *operation) {
     struct zk_contender *contender = operation->contender;
 
     if (contender->node[0])
         delete_node(operation, contender->node);
     else if (!contender->is_doubtful)
-        contender_lost(operation);
+        zk_lose(operation);
     else if (zk_sync(operation))
         zk_fair_list(operation, on_line_to_release);
 }
@@ -360,7 +314,7 @@ static void look_put(struct zk_look *look, bool is_holder) {
 }
 
 static void look_answer(struct zk_operation *operation) {
-    struct lk_command *command = zk_command(operation);
+    struct lk_command *command = operation->command;
     struct zk_look *look = operation->look;
 
     if (command == NULL) {
@@ -438,7 +392,7 @@ static void zk_fair_look_at(struct zk_operation *operation, const struct zk_line
 }
 
 static void zk_fair_break_holders(struct zk_operation *operation, const struct zk_line *line) {
-    const char *owner = operation->sent->command->owner;
+    const char *owner = operation->command->owner;
     char path[ZK_PATH_SIZE];
 
     for (size_t i = 0; i < line->count; i++) {
@@ -469,7 +423,7 @@ static void on_line_to_look(int error, const struct String_vector *nodes, const 
         error = operation->client->sync_error;
     if (error != ZOK) {
         zk_fail(operation, error);
-    } else if (operation->sent == NULL) {
+    } else if (operation->command == NULL) {
         zk_finish(operation, LK_UNKNOWN);
     } else if (zk_line_read(&line, nodes->data, nodes->count) != 0) {
         zk_finish(operation, LK_NOMEM);
@@ -482,11 +436,12 @@ static void on_line_to_look(int error, const struct String_vector *nodes, const 
     }
 }
 
-void zk_inspect(struct zk_operation *operation) {
+static void zk_fair_look(struct zk_operation *operation) {
     if (zk_sync(operation))
         zk_fair_list(operation, on_line_to_look);
 }
 
-void zk_break(struct zk_operation *operation) {
-    zk_inspect(operation);
-}
+const struct zk_kind zk_fair = {.run = {[LK_ACQUIRE] = zk_fair_acquire,
+                                        [LK_RELEASE] = zk_fair_release,
+                                        [LK_INSPECT] = zk_fair_look,
+                                        [LK_BREAK] = zk_fair_look}};

@@ -18,7 +18,7 @@
 
 #include "backend.h"
 
-#include "zk_url.h"
+#include "zk_session.h"
 
 #define ZK_NODE_SIZE 128 /* of a name that we give */
 
@@ -42,6 +42,17 @@ struct zk_stand {
     /* Else the one whose going may change that; NULL: any of those ahead. */
     const struct zk_entry *watched;
 };
+
+/* A folder's path with its NUL, and that of a node in it. A node's name that is longer than that
+ * leaves room for was given by somebody else. */
+#define ZK_FOLDER_SIZE (ZK_BASE_MAX + 1 + 3 * NAME_MAX_BYTES + 1)
+#define ZK_PATH_SIZE   (ZK_FOLDER_SIZE + 1 + 1024)
+
+/* The folder of lock `name`. Anything but printable ASCII, a slash, a percent sign, and the names .
+ * and .. are percent-encoded: ZooKeeper knows only well-formed text. */
+void zk_folder(char folder[ZK_FOLDER_SIZE], const char *base, const char *name);
+/* The path of `node` in `folder`; false when it is too long. */
+bool zk_path(char path[ZK_PATH_SIZE], const char *folder, const char *node);
 
 /* The name of a node up to its sequence number. */
 void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout, const struct lk_command *command);

@@ -19,10 +19,10 @@
 
 #include "clock.h"
 #include "log.h"
+#include "parameter.h"
 
 #include <assert.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,83 @@
 #define SOON_MS       10
 #define LOOK_MS       100 /* between two looks at an attempt to connect */
 #define CLOSE_MOST_MS 1000
-#define LIST_SIZE     (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
+#define DEFAULT_PORT  2181
+#define DEFAULT_BASE  "/lockkit"
+
+/* ---- The URL */
+
+/* -1 when it is empty or too long. */
+static int zk_url_copy(char *to, size_t size, const char *from, size_t length) {
+    if (length == 0 || length >= size)
+        return -1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+    return 0;
+}
+
+/* What ZooKeeper takes for a path, of plain characters; "/" is the root. */
+static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
+    size_t length = (size_t)(end - at);
+
+    if (length == 0)
+        return zk_url_copy(parsed->base, sizeof parsed->base, DEFAULT_BASE, strlen(DEFAULT_BASE));
+    if (length == 1)
+        return 0;
+    if (zk_url_copy(parsed->base, sizeof parsed->base, at, length) != 0 || end[-1] == '/')
+        return -1;
+    for (const char *segment = parsed->base; segment != NULL; segment = strchr(segment + 1, '/')) {
+        size_t size = strcspn(segment + 1, "/");
+
+        if (size == 0 || (size <= 2 && strspn(segment + 1, ".") == size))
+            return -1;
+    }
+    for (const char *c = parsed->base; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return -1;
+    return 0;
+}
+
+/* "?session=...&fair=...&layout=...", each once at most and in any order. */
+static int zk_url_parse_query(struct zk_url *parsed, const char *text) {
+    char query[80], value[16];
+    unsigned session_ms = parsed->session_ms;
+
+    if (strlen(text) >= sizeof query)
+        return -1;
+    (void)strcpy(query, text);
+    if (!parameter_take_number(query, "session", ZK_SESSION_MOST, &session_ms) ||
+        session_ms < ZK_SESSION_LEAST)
+        return -1;
+    parsed->session_ms = session_ms;
+    if (parameter_take(query, "fair", value, sizeof value)) {
+        parsed->is_fair = strcmp(value, "1") == 0;
+        if (!parsed->is_fair && strcmp(value, "0") != 0)
+            return -1;
+    }
+    if (parameter_take(query, "layout", value, sizeof value)) {
+        parsed->layout = strcmp(value, "kazoo") == 0 ? ZK_KAZOO : ZK_CURATOR;
+        if (parsed->layout == ZK_CURATOR && strcmp(value, "curator") != 0)
+            return -1;
+    }
+    return query[0] == '\0' ? 0 : -1;
+}
+
+int zk_url_parse(struct zk_url *parsed, const char *url) {
+    const char *at = url + strlen(ZK_SCHEME), *path, *query;
+
+    *parsed = (struct zk_url){.session_ms = 10000, .is_fair = true};
+    if (strncmp(url, ZK_SCHEME, strlen(ZK_SCHEME)) != 0)
+        return -1;
+    path = at + strcspn(at, "/?");
+    query = path + strcspn(path, "?");
+    parsed->server_count =
+        server_names_parse(parsed->servers, ZK_SERVERS_MOST, at, path, DEFAULT_PORT);
+    if (parsed->server_count == 0 || parse_base(parsed, path, query) != 0)
+        return -1;
+    return zk_url_parse_query(parsed, query);
+}
+
+/* ---- The socket; most of these do nothing without one */
 
 struct socket {
     uv_poll_t poll;
@@ -43,33 +119,6 @@ struct socket {
     ino_t inode;
     uint64_t since_ms; /* by uv_now() */
 };
-
-struct zk_session {
-    uv_loop_t *loop;
-    const struct zk_url *url;
-    struct zk_session_events events;
-    uv_prepare_t prepare;
-    uv_timer_t timer;
-    uv_getaddrinfo_t resolving;
-    size_t resolved; /* servers so far, while there is no handle */
-    bool is_resolving;
-    char addresses[LIST_SIZE];
-
-    zhandle_t *handle;
-    struct socket *socket;
-    bool told_up;
-    uint64_t down_since_ms; /* unless it is told_up; by uv_now() */
-    uint32_t timeout_ms;    /* what was agreed to, or before that is asked for */
-    int64_t id;
-
-    uv_work_t closing;
-    bool is_closing, is_tearing_down;
-    unsigned handles; /* not yet closed */
-    void (*on_closed)(void *data);
-    void *data;
-};
-
-/* ---- The socket; most of these do nothing without one */
 
 static void on_socket_closed(uv_handle_t *handle) {
     struct socket *socket = handle->data;
@@ -120,12 +169,6 @@ static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int eve
         return -1;
     (*socket)->poll.data = data;
     return uv_poll_start(&(*socket)->poll, events, on_ready) == 0 ? 0 : -1;
-}
-
-/* Until it is watched again. */
-static void socket_pause(struct socket *socket) {
-    if (socket != NULL)
-        (void)uv_poll_stop(&socket->poll);
 }
 
 /* Neither send nor receive on it any more: it is ready at once, and the library finds it broken. */
@@ -311,8 +354,8 @@ static void add_address(struct zk_session *session, const struct addrinfo *found
     char text[INET6_ADDRSTRLEN];
 
     if (uv_ip_name(found->ai_addr, text, sizeof text) == 0 &&
-        length + strlen(text) + sizeof ",:65535" < LIST_SIZE)
-        (void)snprintf(session->addresses + length, LIST_SIZE - length, "%s%s:%d",
+        length + strlen(text) + sizeof ",:65535" < sizeof session->addresses)
+        (void)snprintf(session->addresses + length, sizeof session->addresses - length, "%s%s:%d",
                        length ? "," : "", text, server->port);
 }
 
@@ -360,14 +403,10 @@ static void resolve_next(struct zk_session *session) {
 
 static void zk_session_on_handle_closed(uv_handle_t *handle) {
     struct zk_session *session = handle->data;
-    void (*cb)(void *data) = session->on_closed;
-    void *data = session->data;
 
     assert(session->is_tearing_down && session->handles > 0);
-    if (--session->handles > 0)
-        return;
-    free(session);
-    cb(data);
+    if (--session->handles == 0)
+        session->on_closed(session->data);
 }
 
 static void session_tear_down(struct zk_session *session) {
@@ -402,7 +441,8 @@ static void close_now(struct zk_session *session) {
         session_tear_down(session);
         return;
     }
-    socket_pause(session->socket);
+    if (session->socket != NULL)
+        (void)uv_poll_stop(&session->socket->poll);
     (void)uv_timer_start(&session->timer, on_close_late, CLOSE_MOST_MS, 0);
     session->closing.data = session;
     if (uv_queue_work(session->loop, &session->closing, zk_session_close_handle, on_handle_gone) !=
@@ -444,12 +484,8 @@ void zk_session_turn(struct zk_session *session) {
     (void)uv_prepare_start(&session->prepare, zk_session_on_prepare);
 }
 
-struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
-                                   const struct zk_session_events *events) {
-    struct zk_session *session = calloc(1, sizeof *session);
-
-    if (session == NULL)
-        return NULL;
+void zk_session_open(struct zk_session *session, uv_loop_t *loop, const struct zk_url *url,
+                     const struct zk_session_events *events) {
     session->loop = loop;
     session->url = url;
     session->events = *events;
@@ -458,7 +494,6 @@ struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
     session->prepare.data = session->timer.data = session;
     session->handles = 2;
     session_begin(session, 0);
-    return session;
 }
 
 bool zk_session_is_up(const struct zk_session *session) {
@@ -466,19 +501,7 @@ bool zk_session_is_up(const struct zk_session *session) {
     return session->told_up && zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 
-zhandle_t *zk_session_handle(const struct zk_session *session) {
-    return session->handle;
-}
-
 void zk_session_leave_server(struct zk_session *session) {
     if (session->url->server_count > 1 && session->told_up)
         socket_cut(session->socket);
-}
-
-int64_t zk_session_id(const struct zk_session *session) {
-    return session->id;
-}
-
-uint32_t zk_session_timeout_ms(const struct zk_session *session) {
-    return session->timeout_ms;
 }

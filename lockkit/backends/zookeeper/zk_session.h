@@ -1,14 +1,42 @@
-/* A session with a ZooKeeper ensemble on the caller's loop, through libzookeeper-st: it connects by
- * itself, again when the connection breaks, and begins anew when the session has expired. */
+/* The URL of a ZooKeeper ensemble, and a session with it on the caller's loop, through
+ * libzookeeper-st: it connects by itself, again when the connection breaks, and begins anew when the
+ * session has expired. */
 #ifndef LOCKKIT_ZK_SESSION_H
 #define LOCKKIT_ZK_SESSION_H
 
-#include "zk_url.h"
+#include "backend.h"
+#include "server_name.h"
 
-#include <uv.h>
+#include <netinet/in.h>
 #include <zookeeper/zookeeper.h>
 
-struct zk_session;
+/* ---- The URL:
+ * zookeeper://host[:port][,host[:port]...][/path][?session=ms][&fair=0|1][&layout=curator|kazoo] */
+
+#define ZK_SCHEME        "zookeeper://"
+#define ZK_SERVERS_MOST  16
+#define ZK_BASE_MAX      255
+#define ZK_SESSION_LEAST 100 /* milliseconds */
+#define ZK_SESSION_MOST  86400000
+
+/* How the nodes of a lock are named: as Apache Curator or as kazoo names them. */
+enum zk_layout { ZK_CURATOR, ZK_KAZOO };
+
+struct zk_url {
+    struct server_name servers[ZK_SERVERS_MOST];
+    size_t server_count;
+    char base[ZK_BASE_MAX + 1]; /* below which the locks are: "/..."; empty: the root */
+    uint32_t session_ms;        /* to ask for [10,000] */
+    bool is_fair;
+    enum zk_layout layout;
+};
+
+/* 0, or -1 when it is no such URL. */
+int zk_url_parse(struct zk_url *parsed, const char *url);
+
+/* ---- The session */
+
+#define ZK_ADDRESSES_SIZE (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
 
 /* All run on the loop, and none inside a call of zk_session_...(). */
 struct zk_session_events {
@@ -19,20 +47,44 @@ struct zk_session_events {
     void *data;
 };
 
-/* `url` is the caller's and stays. NULL without memory. */
-struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
-                                   const struct zk_session_events *events);
+struct zk_session {
+    /* What to send requests with, only inside these events and completions. A request is completed
+     * once, on the loop; or with ZCLOSING, while the session closes, perhaps by another thread, for
+     * which the loop's own waits. */
+    zhandle_t *handle;
+    int64_t id;
+    /* What was agreed to, or before that is asked for: after so long the server ends a session that
+     * it does not hear of. */
+    uint32_t timeout_ms;
+
+    /* The rest is the session's own. */
+    uv_loop_t *loop;
+    const struct zk_url *url;
+    struct zk_session_events events;
+    uv_prepare_t prepare;
+    uv_timer_t timer;
+    uv_getaddrinfo_t resolving;
+    size_t resolved; /* servers so far, while there is no handle */
+    bool is_resolving;
+    char addresses[ZK_ADDRESSES_SIZE];
+
+    struct socket *socket;
+    bool told_up;
+    uint64_t down_since_ms; /* unless it is told_up; by uv_now() */
+
+    uv_work_t closing;
+    bool is_closing, is_tearing_down;
+    unsigned handles; /* not yet closed */
+    void (*on_closed)(void *data);
+    void *data;
+};
+
+/* Zeroed before. `url` is the caller's and stays. */
+void zk_session_open(struct zk_session *session, uv_loop_t *loop, const struct zk_url *url,
+                     const struct zk_session_events *events);
 
 /* Whether requests can be sent. */
 bool zk_session_is_up(const struct zk_session *session);
-/* What to send them with, only inside these events and completions. A request is completed once, on
- * the loop; or with ZCLOSING, while the session closes, perhaps by another thread, for which the
- * loop's own waits. */
-zhandle_t *zk_session_handle(const struct zk_session *session);
-int64_t zk_session_id(const struct zk_session *session);
-/* What the server grants: milliseconds after which it ends the session that it does not hear of. */
-uint32_t zk_session_timeout_ms(const struct zk_session *session);
-
 /* Run on_turn before the loop waits again. */
 void zk_session_turn(struct zk_session *session);
 
@@ -40,7 +92,7 @@ void zk_session_turn(struct zk_session *session);
  * of the session as the library would. */
 void zk_session_leave_server(struct zk_session *session);
 
-/* End the session at the server, for a second at most; then `cb` runs, later, with it freed. */
+/* End the session at the server, for a second at most; then `cb` runs, later, and it may go. */
 void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *data);
 
 #endif

@@ -24,6 +24,8 @@ static void zk_single_pair(struct pair *pair, const struct zk_operation *operati
 
 /* ---- Acquiring */
 
+static void zk_single_acquire(struct zk_operation *operation);
+
 static bool is_owner(const char *value, int length, const char *owner) {
     const size_t size = strlen(owner);
 
@@ -39,10 +41,10 @@ static void busy_or_again(struct zk_operation *operation, int error) {
         zk_single_acquire(operation);
         return;
     }
-    if (operation->sent != NULL && operation->sent->command->patience_ms == 0)
+    if (operation->command != NULL && operation->command->patience_ms == 0)
         operation->contender->watched = 0;
-    else if (operation->sent != NULL)
-        operation->sent->command->is_queued = true; /* so that it says when it gives up */
+    else if (operation->command != NULL)
+        operation->command->is_queued = true; /* so that it says when it gives up */
     zk_finish(operation, LK_BUSY);
 }
 
@@ -56,7 +58,7 @@ static void on_holder(int error, const char *value, int length, const struct Sta
     if (!zk_completed(operation))
         return;
     if (error == ZOK && is_owner(value, length, contender->owner) &&
-        stat->ephemeralOwner == zk_session_id(operation->client->session)) {
+        stat->ephemeralOwner == operation->client->session.id) {
         contender->is_doubtful = false;
         contender->czxid = stat->czxid;
         contender->own = contender->watched;
@@ -65,7 +67,7 @@ static void on_holder(int error, const char *value, int length, const struct Sta
         zk_grant(operation);
     } else if (error != ZOK && error != ZNONODE) {
         zk_fail(operation, error);
-    } else if (operation->error == ZNONODE && operation->sent != NULL) {
+    } else if (operation->error == ZNONODE && operation->command != NULL) {
         zk_make_folder(operation, zk_single_acquire);
     } else if (operation->error != ZOK && operation->error != ZNODEEXISTS) {
         zk_fail(operation, operation->error);
@@ -84,7 +86,7 @@ static void zk_single_on_created(int error, const void *data) {
         zk_fail(operation, error ? error : ZCONNECTIONLOSS);
 }
 
-void zk_single_acquire(struct zk_operation *operation) {
+static void zk_single_acquire(struct zk_operation *operation) {
     struct zk_contender *contender = operation->contender;
     struct zk_client *client = operation->client;
     zhandle_t *handle = zk_handle(operation);
@@ -93,7 +95,7 @@ void zk_single_acquire(struct zk_operation *operation) {
     struct pair paths;
     zoo_op_t both[2];
 
-    if (operation->sent == NULL) {
+    if (operation->command == NULL) {
         zk_finish(operation, LK_UNKNOWN);
         return;
     }
@@ -109,10 +111,9 @@ void zk_single_acquire(struct zk_operation *operation) {
                                           operation)))
         return;
     contender->watched = zk_hash(paths.lock);
-    (void)zk_sending(operation,
-                     zoo_awget(handle, paths.lock,
-                               operation->sent->command->patience_ms ? zk_on_node_event : NULL,
-                               client, on_holder, operation));
+    (void)zk_sending(operation, zoo_awget(handle, paths.lock,
+                                          operation->command->patience_ms ? zk_on_node_event : NULL,
+                                          client, on_holder, operation));
 }
 
 /* ---- Giving back */
@@ -128,21 +129,19 @@ static void delete_both(struct zk_operation *operation, const char *owner) {
                                            zk_on_deleted, operation));
 }
 
-void zk_single_release(struct zk_operation *operation) {
+static void zk_single_release(struct zk_operation *operation) {
     struct zk_contender *contender = operation->contender;
 
-    if (contender->is_doubtful || contender->node[0]) {
+    if (contender->is_doubtful || contender->node[0])
         delete_both(operation, contender->owner);
-    } else {
-        zk_contender_drop(operation->client, contender);
-        zk_finish(operation, LK_LOST);
-    }
+    else
+        zk_lose(operation);
 }
 
 /* ---- Looking, and taking it away */
 
 static void tell_holder(struct zk_operation *operation, struct lk_holder *holder) {
-    struct lk_command *command = zk_command(operation);
+    struct lk_command *command = operation->command;
 
     if (command != NULL && holder != NULL) {
         command->holders = holder;
@@ -154,7 +153,7 @@ static void tell_holder(struct zk_operation *operation, struct lk_holder *holder
 static void zk_single_on_seen(int error, const char *value, int length, const struct Stat *stat,
                               const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
-    struct lk_command *command = zk_command(operation);
+    struct lk_command *command = operation->command;
     char held[OWNER_SIZE + LABEL_MAX_BYTES + 2] = "";
     struct lk_holder holder = {.owner = held, .label = "", .remaining_ms = -1, .permits = 1};
     char *colon;
@@ -184,7 +183,7 @@ static void zk_single_on_seen(int error, const char *value, int length, const st
         zk_finish(operation, LK_LOST);
 }
 
-static void see(struct zk_operation *operation) {
+static void zk_single_look(struct zk_operation *operation) {
     char path[ZK_PATH_SIZE];
 
     (void)zk_path(path, operation->folder, LOCK);
@@ -193,10 +192,7 @@ static void see(struct zk_operation *operation) {
                          zoo_aget(zk_handle(operation), path, 0, zk_single_on_seen, operation));
 }
 
-void zk_single_inspect(struct zk_operation *operation) {
-    see(operation);
-}
-
-void zk_single_break(struct zk_operation *operation) {
-    see(operation);
-}
+const struct zk_kind zk_single = {.run = {[LK_ACQUIRE] = zk_single_acquire,
+                                          [LK_RELEASE] = zk_single_release,
+                                          [LK_INSPECT] = zk_single_look,
+                                          [LK_BREAK] = zk_single_look}};

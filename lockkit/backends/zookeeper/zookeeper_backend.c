@@ -4,8 +4,6 @@
  * was sent; once it has been sent it is UNKNOWN. */
 #include "zk_client.h"
 
-#include "clock.h"
-
 #include <assert.h>
 #include <search.h>
 #include <stdio.h>
@@ -50,7 +48,7 @@ static void contender_unref(struct zk_contender *contender) {
         free(contender);
 }
 
-void zk_contender_drop(struct zk_client *client, struct zk_contender *contender) {
+static void zk_contender_drop(struct zk_client *client, struct zk_contender *contender) {
     if (contender->is_gone)
         return;
     contender->is_gone = true;
@@ -74,32 +72,18 @@ static struct zk_operation *operation_new(struct zk_client *client, enum lk_verb
 }
 
 static void operation_free(struct zk_operation *operation) {
-    assert(operation->pending == 0 && operation->sent == NULL);
+    assert(operation->pending == 0 && operation->command == NULL);
     if (operation->contender != NULL)
         contender_unref(operation->contender);
     free(operation->look);
     free(operation);
 }
 
-struct zk_operation *zk_operation_of(const void *data) {
-    return (struct zk_operation *)(uintptr_t)data;
-}
-
-zhandle_t *zk_handle(const struct zk_operation *operation) {
-    return zk_session_handle(operation->client->session);
-}
-
-struct lk_command *zk_command(const struct zk_operation *operation) {
-    return operation->sent != NULL ? operation->sent->command : NULL;
-}
-
 bool zk_sending(struct zk_operation *operation, int error) {
-    struct lk_command *command = zk_command(operation);
-
     if (error == ZOK) {
         operation->pending++;
-        if (command != NULL)
-            command->round_trips++;
+        if (operation->command != NULL)
+            operation->command->round_trips++;
         return true;
     }
     operation->error = error;
@@ -133,17 +117,15 @@ static enum lk_status operation_leave(struct zk_operation *operation, enum lk_st
 }
 
 void zk_finish(struct zk_operation *operation, enum lk_status status) {
-    struct zk_sent *sent = operation->sent;
-    struct lk_command *command = zk_command(operation);
+    struct lk_command *command = operation->command;
 
     assert(!operation->is_done);
     operation->is_done = true;
     if (operation->verb == LK_ACQUIRE && status != LK_OK)
         status = operation_leave(operation, status);
-    if (sent != NULL) {
-        TAILQ_REMOVE(&operation->client->begun, sent, entry);
-        sent->operation = NULL;
-        operation->sent = NULL;
+    if (command != NULL) {
+        TAILQ_REMOVE(&operation->client->begun, (struct zk_sent *)command->internal, entry);
+        operation->command = NULL;
         command->status = status;
         command->on_answer(command);
     }
@@ -151,21 +133,13 @@ void zk_finish(struct zk_operation *operation, enum lk_status status) {
         operation_free(operation);
 }
 
-bool zk_is_unanswered(int error) {
-    return (error < ZOK && error > ZAPIERROR) || error == ZCLOSING || error == ZSESSIONMOVED;
+void zk_lose(struct zk_operation *operation) {
+    zk_contender_drop(operation->client, operation->contender);
+    zk_finish(operation, LK_LOST);
 }
 
-/* In the server's own words, at a bounded rate. */
-static void operation_tell_refused(struct zk_operation *operation, int error) {
-    struct lk_command *command = zk_command(operation);
-    char quoted[100];
-    unsigned left_out;
-
-    if (log_limit_pass(&operation->client->refusals, clock_now_ms(), &left_out))
-        log_warn("zookeeper refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, zerror(error)));
-    if (command != NULL)
-        command->why = zerror(error);
+bool zk_is_unanswered(int error) {
+    return (error < ZOK && error > ZAPIERROR) || error == ZCLOSING || error == ZSESSIONMOVED;
 }
 
 void zk_fail(struct zk_operation *operation, int error) {
@@ -176,7 +150,10 @@ void zk_fail(struct zk_operation *operation, int error) {
     } else if (error == ZSESSIONEXPIRED || error == ZINVALIDSTATE) {
         zk_finish(operation, is_of_session ? LK_LOST : LK_UNAVAILABLE);
     } else {
-        operation_tell_refused(operation, error);
+        answer_tell_refused(&operation->client->refusals, "zookeeper refuses a lock command",
+                            zerror(error));
+        if (operation->command != NULL)
+            operation->command->why = zerror(error);
         zk_finish(operation, LK_REFUSED);
     }
 }
@@ -206,12 +183,12 @@ void zk_on_deleted(int error, const void *data) {
 }
 
 void zk_grant(struct zk_operation *operation) {
-    struct lk_command *command = zk_command(operation);
+    struct lk_command *command = operation->command;
 
     operation->contender->is_granted = true;
     if (command != NULL) {
         command->fence = (uint64_t)operation->contender->czxid;
-        command->granted_ms = zk_session_timeout_ms(operation->client->session) / 3 * 2;
+        command->granted_ms = operation->client->session.timeout_ms / 3 * 2;
     }
     zk_finish(operation, LK_OK);
 }
@@ -245,7 +222,7 @@ static void zookeeper_on_made(int error, const char *path, const void *data) {
         return;
     if (error != ZOK && error != ZNODEEXISTS)
         zk_fail(operation, error);
-    else if (operation->sent == NULL)
+    else if (operation->command == NULL)
         zk_finish(operation, LK_UNKNOWN);
     else
         operation->next(operation);
@@ -307,6 +284,44 @@ void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, 
     }
 }
 
+/* ---- Renewing: it reads the owner's node. What the server near us says may be old news: the leader
+ * ends sessions, and so the leader is asked first, in the same breath. */
+
+static void on_renewed(int error, const char *value, int length, const struct Stat *stat,
+                       const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_client *client = operation->client;
+
+    (void)value, (void)length;
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && client->sync_error != ZOK)
+        error = client->sync_error;
+    if (error != ZOK && error != ZNONODE)
+        zk_fail(operation, error);
+    else if (error == ZNONODE || stat->czxid != operation->contender->czxid ||
+             stat->ephemeralOwner != client->session.id)
+        zk_lose(operation);
+    else
+        zk_grant(operation);
+}
+
+static void zk_renew(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+    char path[ZK_PATH_SIZE];
+
+    if (!contender->is_granted || !contender->node[0] || contender->is_unwanted) {
+        zk_finish(operation, LK_LOST);
+        return;
+    }
+    (void)zk_path(path, operation->folder, contender->node);
+    if (!zk_sync(operation))
+        return;
+    contender->own = zk_hash(path);
+    (void)zk_sending(operation, zoo_awget(zk_handle(operation), path, zk_on_node_event,
+                                          operation->client, on_renewed, operation));
+}
+
 /* ---- Deadlines */
 
 static void on_deadline(uv_timer_t *timer);
@@ -342,11 +357,11 @@ static void on_deadline(uv_timer_t *timer) {
     struct zk_sent *sent;
 
     while (zookeeper_is_over(sent = TAILQ_FIRST(&client->begun), now_ms)) {
-        assert(sent->operation->sent == sent);
+        assert(sent->operation->command == sent->command);
         TAILQ_REMOVE(&client->begun, sent, entry);
-        sent->operation->sent = NULL;
+        sent->operation->command = NULL;
         if (sent->command->verb == LK_RENEW)
-            zk_session_leave_server(client->session);
+            zk_session_leave_server(&client->session);
         sent_answer(sent, LK_UNKNOWN);
     }
     while (zookeeper_is_over(sent = TAILQ_FIRST(&client->fresh), now_ms)) {
@@ -370,25 +385,12 @@ static void sent_insert(struct zk_sent_list *list, struct zk_sent *sent) {
 /* ---- Beginning */
 
 static void operation_begin(struct zk_operation *operation) {
-    const bool is_fair = operation->client->url.is_fair;
+    const struct zk_kind *kind = operation->client->url.is_fair ? &zk_fair : &zk_single;
 
-    switch (operation->verb) {
-    case LK_ACQUIRE:
-        (is_fair ? zk_acquire : zk_single_acquire)(operation);
-        break;
-    case LK_RENEW:
+    if (operation->verb == LK_RENEW)
         zk_renew(operation);
-        break;
-    case LK_RELEASE:
-        (is_fair ? zk_release : zk_single_release)(operation);
-        break;
-    case LK_INSPECT:
-        (is_fair ? zk_inspect : zk_single_inspect)(operation);
-        break;
-    case LK_BREAK:
-        (is_fair ? zk_break : zk_single_break)(operation);
-        break;
-    }
+    else
+        kind->run[operation->verb](operation);
 }
 
 /* NULL when there is none, and none to be made; or without memory. */
@@ -419,7 +421,7 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     if (contender != NULL)
         contender->refs++;
     operation->contender = contender;
-    operation->sent = sent;
+    operation->command = command;
     sent->operation = operation;
     sent_insert(&client->begun, sent);
     operation_begin(operation);
@@ -444,10 +446,11 @@ static void clean_up(struct zk_client *client) {
     }
 }
 
-static void zookeeper_begin_all(struct zk_client *client) {
+static void zookeeper_begin_all(void *data) {
+    struct zk_client *client = data;
     struct zk_sent *sent;
 
-    while (zk_session_is_up(client->session) && (sent = TAILQ_FIRST(&client->fresh))) {
+    while (zk_session_is_up(&client->session) && (sent = TAILQ_FIRST(&client->fresh))) {
         TAILQ_REMOVE(&client->fresh, sent, entry);
         begin_sent(client, sent);
     }
@@ -458,10 +461,6 @@ static void zookeeper_begin_all(struct zk_client *client) {
 
 static void zookeeper_push_all(struct zk_client *client, enum lk_push what, const char *why) {
     client->config.push(client->config.data, what, NULL, NULL, why);
-}
-
-static void zookeeper_on_turn(void *data) {
-    zookeeper_begin_all(data);
 }
 
 static void zookeeper_on_up(void *data) {
@@ -504,7 +503,7 @@ static void zookeeper_run(struct lk_backend *backend, struct lk_command *command
     /* From here on, also when there is no connection before the deadline. */
     if (contender != NULL)
         contender->is_unwanted = command->verb == LK_RELEASE;
-    zk_session_turn(client->session);
+    zk_session_turn(&client->session);
 }
 
 /* ---- Opening and closing */
@@ -526,7 +525,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
     const struct zk_session_events events = {.on_up = zookeeper_on_up,
                                              .on_doubt = on_doubt,
                                              .on_expired = on_expired,
-                                             .on_turn = zookeeper_on_turn,
+                                             .on_turn = zookeeper_begin_all,
                                              .data = client};
 
     if (client == NULL)
@@ -540,11 +539,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
         free(client);
         return LK_INVALID;
     }
-    client->session = zk_session_open(config->loop, &client->url, &events);
-    if (client->session == NULL) {
-        free(client);
-        return LK_NOMEM;
-    }
+    zk_session_open(&client->session, config->loop, &client->url, &events);
     (void)uv_timer_init(config->loop, &client->timer);
     client->timer.data = client;
     *backend = &client->base;
@@ -553,14 +548,11 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
 
 static void zookeeper_on_timer_closed(uv_handle_t *handle) {
     struct zk_client *client = handle->data;
-    lk_close_cb cb = client->on_closed;
-    void *data = client->data;
     struct zk_contender *contender;
 
     while ((contender = TAILQ_FIRST(&client->contenders)) != NULL)
         zk_contender_drop(client, contender);
-    free(client);
-    cb(data);
+    backend_end(&client->base);
 }
 
 static void on_session_closed(void *data) {
@@ -573,9 +565,9 @@ static void close_zookeeper(struct lk_backend *backend, lk_close_cb cb, void *da
     struct zk_client *client = (struct zk_client *)backend;
 
     assert(TAILQ_EMPTY(&client->fresh) && TAILQ_EMPTY(&client->begun));
-    client->on_closed = cb;
-    client->data = data;
-    zk_session_close(client->session, on_session_closed, client);
+    backend->on_closed = cb;
+    backend->data = data;
+    zk_session_close(&client->session, on_session_closed, client);
 }
 
 const struct lk_backend_ops backend_zookeeper = {
