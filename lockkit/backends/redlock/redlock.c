@@ -60,7 +60,8 @@
 
 #define CUTOFF_PART     20 /* of the TTL */
 #define CUTOFF_MOST_MS  50
-#define CUTOFF_LEAST_MS 10 /* a server that had to wait for a processor is not away */
+#define CUTOFF_LEAST_MS 10   /* a server that had to wait for a processor is not away */
+#define NEW_MS          1000 /* its first connection may take so long */
 
 /* What is left on a node that is away ends with its TTL anyway. */
 #define TIDY_MOST_MS 60000
@@ -116,13 +117,27 @@ struct redlock_ballot {
 /* Ask something (else) of a node, of which nothing is under way. */
 static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked);
 
+/* The answer to a command that is sent now may count. */
+static bool node_may_vote(const struct redlock_node *node) {
+    if (node->is_twin)
+        return false;
+    return node->redlock->url.quarantine_ms == 0 || !node->is_known ||
+           node->votes_from_ms <= clock_now_ms();
+}
+
+/* A command that was sent on `connection` and has just been answered counts. */
+static bool node_has_vote(const struct redlock_node *node, unsigned connection) {
+    return node_may_vote(node) && (node->redlock->url.quarantine_ms == 0 ||
+                                   (node->is_known && node->connection == connection));
+}
+
 static struct redlock_count ballot_count(const struct redlock_ballot *ballot, bool is_vote_needed) {
     struct redlock_count count = {.nodes = ballot->redlock->node_count};
 
     for (unsigned i = 0; i < count.nodes; i++) {
         const struct redlock_slot *slot = &ballot->slots[i];
         bool counts = !is_vote_needed || slot->has_vote;
-        bool may_count = !is_vote_needed || redlock_node_may_vote(slot->node);
+        bool may_count = !is_vote_needed || node_may_vote(slot->node);
 
         count.yes += slot->answer == YES && counts;
         count.no += slot->answer == NO;
@@ -136,6 +151,19 @@ static struct redlock_count ballot_count(const struct redlock_ballot *ballot, bo
     assert(count.yes + count.no + count.refused + count.unsent + count.unknown + count.pending <=
            count.nodes);
     return count;
+}
+
+static int redlock_compare(const void *left, const void *right) {
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The `rank`th smallest of `values`, from 0; they are put in order. */
+static int64_t redlock_rank(int64_t *values, unsigned count, unsigned rank) {
+    assert(rank < count);
+    qsort(values, count, sizeof *values, redlock_compare);
+    return values[rank];
 }
 
 /* How long until a majority of the votes may be free. */
@@ -179,7 +207,7 @@ static bool decide_acquire(struct redlock_ballot *ballot, enum lk_status *status
     struct redlock_count votes = ballot_count(ballot, true);
 
     if (!ballot->is_raising) {
-        if (!redlock_count_acquire(&votes, status))
+        if (!redlock_count_decide(&votes, LK_ACQUIRE, status))
             return false;
         if (*status == LK_BUSY)
             ballot->command->remaining_ms = remaining_ms(ballot);
@@ -191,14 +219,15 @@ static bool decide_acquire(struct redlock_ballot *ballot, enum lk_status *status
     raise_fence(ballot);
     votes = ballot_count(ballot, true);
     ballot->command->fence = (uint64_t)ballot->fence;
-    return redlock_count_raise(&votes, status);
+    *status = votes.yes >= redlock_quorum(votes.nodes) ? LK_OK : LK_UNKNOWN;
+    return *status == LK_OK || votes.yes + votes.hopeful < redlock_quorum(votes.nodes);
 }
 
 static bool decide_renew(struct redlock_ballot *ballot, enum lk_status *status) {
     const struct redlock_count votes = ballot_count(ballot, true);
 
     choose_fence(ballot); /* of the lease: for the nodes that are to be filled */
-    return redlock_count_renew(&votes, status);
+    return redlock_count_decide(&votes, LK_RENEW, status);
 }
 
 /* Take `owner:ballot:fence:label` apart, in place. */
@@ -277,15 +306,13 @@ static bool ballot_decide(struct redlock_ballot *ballot, struct lk_holder *holde
         return decide_acquire(ballot, status);
     case LK_RENEW:
         return decide_renew(ballot, status);
-    case LK_RELEASE:
-        return redlock_count_release(&any, status);
     case LK_INSPECT:
         return decide_inspect(ballot, holder, status);
+    case LK_RELEASE:
     case LK_BREAK:
-        return redlock_count_break(&any, status);
+        break;
     }
-    *status = LK_UNSUPPORTED;
-    return true;
+    return redlock_count_decide(&any, ballot->verb, status);
 }
 
 /* ---- Ballots */
@@ -313,8 +340,17 @@ static void see_fence(struct redlock *redlock, int64_t fence) {
         redlock->seen_fence = fence;
 }
 
+static void node_refused(struct redlock_node *node, const char *why) {
+    char quoted[2 * sizeof node->info.message];
+    unsigned left_out;
+
+    if (log_limit_pass(&node->refusals, clock_now_ms(), &left_out))
+        log_warn("redlock node refuses a command", "node=%s left_out=%u why=%s", node->place,
+                 left_out, log_quote(quoted, sizeof quoted, why));
+}
+
 static void ballot_take_answer(struct redlock_slot *slot, const redisReply *reply) {
-    slot->has_vote = redlock_node_has_vote(slot->node, slot->connection);
+    slot->has_vote = node_has_vote(slot->node, slot->connection);
     switch (slot->call.status) {
     case REDIS_IS_OK:
         ballot_take_reply(slot, reply);
@@ -323,7 +359,7 @@ static void ballot_take_answer(struct redlock_slot *slot, const redisReply *repl
         return;
     case REDIS_IS_REJECTED:
         slot->answer = REFUSED;
-        redlock_node_refused(slot->node, slot->call.message);
+        node_refused(slot->node, slot->call.message);
         break;
     case REDIS_IS_NOT_SENT:
         slot->answer = UNSENT;
@@ -441,32 +477,28 @@ static void on_ballot_reply(struct redis_call *call, const redisReply *reply) {
 }
 
 static const struct redis_script *ballot_script(const struct redlock_slot *slot) {
-    switch (slot->asked) {
-    case VOTE:
-    case RAISE:
-        return redlock_scripts[REDLOCK_VOTES];
-    case RENEW:
-        return redlock_scripts[REDLOCK_RENEWS];
-    case RELEASE:
-        return redlock_scripts[REDLOCK_RELEASES];
-    case INSPECT:
-        return redlock_scripts[REDLOCK_INSPECTS];
-    case TIDY:
-        break;
-    }
-    return redlock_scripts[slot->ballot->verb == LK_RENEW ? REDLOCK_VOTES : REDLOCK_RELEASES];
+    static const struct redis_script *const scripts[] = {[VOTE] = &redlock_vote,
+                                                         [RAISE] = &redlock_vote,
+                                                         [RENEW] = &redlock_renew,
+                                                         [RELEASE] = &redlock_release,
+                                                         [INSPECT] = &redlock_inspect};
+
+    if (slot->asked == TIDY)
+        return slot->ballot->verb == LK_RENEW ? &redlock_vote : &redlock_release;
+    return scripts[slot->asked];
 }
 
 /* For a node's vote it is not waited long: others are kept from those that we have got. A node
  * whose first connection is still being made has until the answer is due. */
 static int64_t ballot_deadline_ms(const struct redlock_slot *slot) {
     const struct redlock_ballot *ballot = slot->ballot;
+    const bool is_new = !slot->node->has_been_up && clock_now_ms() < slot->node->opened_ms + NEW_MS;
     uint32_t cutoff_ms = ballot->redlock->url.cutoff_ms;
     int64_t due_ms;
 
     if (slot->asked == TIDY && ballot->verb != LK_RENEW)
         return ballot->until_ms;
-    if (slot->asked != VOTE || redlock_node_is_new(slot->node))
+    if (slot->asked != VOTE || is_new)
         return ballot->answer_by_ms;
     if (cutoff_ms == 0) {
         cutoff_ms = ballot->ttl_ms / CUTOFF_PART;
@@ -569,36 +601,6 @@ static bool ballot_start(struct redlock *redlock, struct lk_command *command) {
 
 /* ---- The backend */
 
-/* What is answered without being sent. */
-struct unsent {
-    struct redis_call call;
-    struct lk_command *command;
-    enum lk_status status;
-    const char *why;
-};
-
-static void redlock_on_unsent(struct redis_call *call, const redisReply *reply) {
-    struct unsent *unsent = call->data;
-    struct lk_command *command = unsent->command;
-
-    (void)reply;
-    command->status = unsent->status;
-    command->why = unsent->why;
-    command->on_answer(command);
-}
-
-/* In the next turn of the loop, without memory: a call without arguments ends so. */
-static void redlock_refuse(struct redlock *redlock, struct lk_command *command,
-                           enum lk_status status, const char *why) {
-    struct unsent *unsent = command->internal;
-
-    unsent->command = command;
-    unsent->status = status;
-    unsent->why = why;
-    unsent->call.data = unsent;
-    redis_call_start(redlock->nodes[0].redis, &unsent->call, redlock_on_unsent);
-}
-
 static void redlock_run(struct lk_backend *backend, struct lk_command *command) {
     struct redlock *redlock = (struct redlock *)backend;
     const struct redlock_url *url = &redlock->url;
@@ -607,17 +609,20 @@ static void redlock_run(struct lk_backend *backend, struct lk_command *command) 
     command->remaining_ms = -1;
     /* A node would vote before what it forgot has ended. An abandoned lock may be held for longer:
      * it is known to few, and is worth less than the waiting for all. */
-    if (command->verb == LK_ACQUIRE && url->quarantine_ms > 0 && command->ttl_ms > url->longest_ms)
-        redlock_refuse(redlock, command, LK_REFUSED, "the TTL is above the URL's `longest`");
-    else if (!ballot_start(redlock, command))
-        redlock_refuse(redlock, command, LK_NOMEM, NULL);
+    if (command->verb == LK_ACQUIRE && url->quarantine_ms > 0 &&
+        command->ttl_ms > url->longest_ms) {
+        command->why = "the TTL is above the URL's `longest`";
+        answer_later(&redlock->answers, command, LK_REFUSED);
+    } else if (!ballot_start(redlock, command)) {
+        answer_later(&redlock->answers, command, LK_NOMEM);
+    }
 }
 
 static void close_redlock(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct redlock *redlock = (struct redlock *)backend;
 
-    redlock->on_closed = cb;
-    redlock->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     redlock_nodes_close(redlock);
 }
 
@@ -646,7 +651,6 @@ static enum lk_status open_redlock(struct lk_backend **backend,
 const struct lk_backend_ops backend_redlock = {
     .scheme = "redlock:",
     .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK,
-    .command_size = sizeof(struct unsent),
     .open = open_redlock,
     .close = close_redlock,
     .run = redlock_run,

@@ -9,6 +9,7 @@
 #include "redlock_nodes.h"
 
 #include "clock.h"
+#include "parameter.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 #define LONGEST_DEFAULT_MS 30000
 #define LONGEST_MOST_MS    86400000
 
-#define NEW_MS             1000
 #define DENIED_MS          5000 /* until it is asked again for its age, which it would not tell */
 
 #define LONGER_MS          2000
@@ -26,51 +26,22 @@
 
 #define CLOSE_MS           500 /* for votes that are still to be given back */
 
-extern const struct redis_script redlock_vote, redlock_renew, redlock_release, redlock_inspect;
-
-const struct redis_script *const redlock_scripts[] = {
-    [REDLOCK_VOTES] = &redlock_vote,
-    [REDLOCK_RENEWS] = &redlock_renew,
-    [REDLOCK_RELEASES] = &redlock_release,
-    [REDLOCK_INSPECTS] = &redlock_inspect,
-};
+static const struct redis_script *const scripts[REDLOCK_SCRIPTS] = {
+    &redlock_vote, &redlock_renew, &redlock_release, &redlock_inspect};
 
 /* ---- redlock:URL,URL,...[?option=number&...] */
 
-static bool redlock_nodes_parse_number(uint32_t *number, const char *text, uint32_t most) {
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
+/* `name=number`, from `least` up: the last one counts. */
+static bool take_option(char *text, const char *name, uint32_t least, uint32_t *number) {
+    char value[16], *end;
 
-    if (text[0] < '0' || text[0] > '9' || *end || value > most)
-        return false;
-    *number = (uint32_t)value;
-    return true;
-}
+    while (parameter_take(text, name, value, sizeof value)) {
+        const unsigned long taken = strtoul(value, &end, 10);
 
-/* `name=number`. */
-static bool parse_option(struct redlock_url *url, char *option) {
-    char *value = strchr(option, '=');
-
-    if (value == NULL)
-        return false;
-    *value++ = '\0';
-    if (strcmp(option, "longest") == 0)
-        return redlock_nodes_parse_number(&url->longest_ms, value, LONGEST_MOST_MS) &&
-               url->longest_ms > 0;
-    if (strcmp(option, "quarantine") == 0)
-        return redlock_nodes_parse_number(&url->quarantine_ms, value, LONGEST_MOST_MS);
-    if (strcmp(option, "cutoff") == 0)
-        return redlock_nodes_parse_number(&url->cutoff_ms, value, LONGEST_MOST_MS) &&
-               url->cutoff_ms > 0;
-    return false;
-}
-
-static bool parse_options(struct redlock_url *url, char *options) {
-    char *rest = options, *option;
-
-    while ((option = strsep(&rest, "&")) != NULL)
-        if (!parse_option(url, option))
+        if (value[0] < '0' || value[0] > '9' || *end || taken < least || taken > LONGEST_MOST_MS)
             return false;
+        *number = (uint32_t)taken;
+    }
     return true;
 }
 
@@ -88,16 +59,14 @@ static bool url_add_node(struct redlock_url *url, const char *node) {
 
 static bool url_parse(struct redlock_url *url) {
     char *nodes = url->text, *node;
-    char *options = strchr(nodes, '?');
 
     url->longest_ms = LONGEST_DEFAULT_MS;
-    url->quarantine_ms = UINT32_MAX;
-    if (options != NULL)
-        *options++ = '\0';
-    if (options != NULL && !parse_options(url, options))
+    if (!take_option(nodes, "longest", 1, &url->longest_ms))
         return false;
-    if (url->quarantine_ms == UINT32_MAX)
-        url->quarantine_ms = url->longest_ms;
+    url->quarantine_ms = url->longest_ms;
+    if (!take_option(nodes, "quarantine", 0, &url->quarantine_ms) ||
+        !take_option(nodes, "cutoff", 1, &url->cutoff_ms) || strchr(nodes, '?') != NULL)
+        return false;
     while ((node = strsep(&nodes, ",")) != NULL)
         if (!url_add_node(url, node))
             return false;
@@ -205,7 +174,7 @@ static void node_greet(struct redlock_node *node) {
     node->asking = REDLOCK_SCRIPTS + 1;
     for (int i = 0; i < REDLOCK_SCRIPTS; i++) {
         node->loads[i] = (struct redis_call){.argc = 3,
-                                             .argv = {"SCRIPT", "LOAD", redlock_scripts[i]->text},
+                                             .argv = {"SCRIPT", "LOAD", scripts[i]->text},
                                              .deadline_ms = INT64_MAX,
                                              .data = node};
         redis_call_start(node->redis, &node->loads[i], on_loaded);
@@ -249,34 +218,92 @@ void redlock_node_check(struct redlock_node *node) {
         node_greet(node);
 }
 
-bool redlock_node_is_new(const struct redlock_node *node) {
-    return !node->has_been_up && clock_now_ms() < node->opened_ms + NEW_MS;
+/* ---- Which answers of the nodes decide what */
+
+/* Even if all that are still out say the same, there is no majority. */
+static bool is_beyond(const struct redlock_count *count, unsigned against) {
+    return against > count->nodes - redlock_quorum(count->nodes);
 }
 
-void redlock_node_refused(struct redlock_node *node, const char *why) {
-    char quoted[2 * sizeof node->info.message];
-    unsigned left_out;
-
-    if (log_limit_pass(&node->refusals, clock_now_ms(), &left_out))
-        log_warn("redlock node refuses a command", "node=%s left_out=%u why=%s", node->place,
-                 left_out, log_quote(quoted, sizeof quoted, why));
+static enum lk_status not_reached(const struct redlock_count *count) {
+    return is_beyond(count, count->refused) ? LK_REFUSED : LK_UNAVAILABLE;
 }
 
-bool redlock_node_has_vote(const struct redlock_node *node, unsigned connection) {
-    if (node->is_twin)
+/* Decided as soon as it is won or cannot be won: who waits on for nodes that cannot turn it keeps
+ * others from the votes that it has. BUSY is the word of a majority only, of whom some are ours: of
+ * fewer one cannot say whether the lock is held. */
+static bool count_acquire(const struct redlock_count *count, enum lk_status *status) {
+    const unsigned quorum = redlock_quorum(count->nodes);
+    const unsigned maybe_ours = count->yes + count->unknown + count->hopeful;
+
+    if (count->yes >= quorum)
+        *status = LK_OK;
+    else if (count->yes + count->hopeful >= quorum)
         return false;
-    if (node->redlock->url.quarantine_ms == 0)
-        return true;
-    return node->is_known && node->connection == connection &&
-           node->votes_from_ms <= clock_now_ms();
+    else if (maybe_ours >= quorum)
+        *status = LK_UNKNOWN;
+    else if (maybe_ours + count->no >= quorum)
+        *status = LK_BUSY;
+    else
+        *status = not_reached(count);
+    return true;
 }
 
-bool redlock_node_may_vote(const struct redlock_node *node) {
-    if (node->is_twin)
+/* Nobody waits for this one, so what is possible is waited for. */
+static bool count_renew(const struct redlock_count *count, enum lk_status *status) {
+    if (count->yes >= redlock_quorum(count->nodes))
+        *status = LK_OK;
+    else if (is_beyond(count, count->no))
+        *status = LK_LOST;
+    else if (count->pending > 0)
         return false;
-    if (node->redlock->url.quarantine_ms == 0)
-        return true;
-    return !node->is_known || node->votes_from_ms <= clock_now_ms();
+    else
+        *status = count->unknown > 0 ? LK_UNKNOWN : not_reached(count);
+    return true;
+}
+
+static bool count_release(const struct redlock_count *count, enum lk_status *status) {
+    if (count->yes >= redlock_quorum(count->nodes))
+        *status = LK_OK;
+    else if (is_beyond(count, count->no))
+        *status = LK_LOST;
+    else if (count->pending > 0)
+        return false;
+    else if (count->yes + count->no + count->unknown > 0)
+        *status = LK_UNKNOWN;
+    else
+        *status = not_reached(count);
+    return true;
+}
+
+/* When those that have not answered are too few for a majority, nobody has one any more. */
+static bool count_break(const struct redlock_count *count, enum lk_status *status) {
+    if (is_beyond(count, count->yes + count->no))
+        *status = count->yes > 0 ? LK_OK : LK_LOST;
+    else if (count->pending > 0)
+        return false;
+    else if (count->yes + count->unknown > 0)
+        *status = LK_UNKNOWN;
+    else
+        *status = not_reached(count);
+    return true;
+}
+
+bool redlock_count_decide(const struct redlock_count *count, enum lk_verb verb,
+                          enum lk_status *status) {
+    switch (verb) {
+    case LK_ACQUIRE:
+        return count_acquire(count, status);
+    case LK_RENEW:
+        return count_renew(count, status);
+    case LK_RELEASE:
+        return count_release(count, status);
+    case LK_BREAK:
+        return count_break(count, status);
+    case LK_INSPECT:
+        break;
+    }
+    abort();
 }
 
 /* ---- Events
@@ -380,16 +407,18 @@ void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_
 
 /* ---- Opening and closing the ensemble */
 
-static void redlock_nodes_on_timer_closed(uv_handle_t *handle) {
+static void redlock_nodes_on_idle_closed(uv_handle_t *handle) {
     struct redlock *redlock = handle->data;
-    lk_close_cb cb = redlock->on_closed;
-    void *data = redlock->data;
 
     assert(LIST_EMPTY(&redlock->ballots) && LIST_EMPTY(&redlock->watches));
     free(redlock->url.text);
-    free(redlock);
-    if (cb != NULL)
-        cb(data);
+    backend_end(&redlock->base);
+}
+
+static void redlock_nodes_on_timer_closed(uv_handle_t *handle) {
+    struct redlock *redlock = handle->data;
+
+    uv_close((uv_handle_t *)&redlock->answers.idle, redlock_nodes_on_idle_closed);
 }
 
 static void node_closed(void *data) {
@@ -448,6 +477,7 @@ enum lk_status redlock_nodes_open(struct redlock *redlock) {
 
     LIST_INIT(&redlock->ballots);
     LIST_INIT(&redlock->watches);
+    answers_init(&redlock->answers, redlock->config.loop, redlock);
     (void)uv_timer_init(redlock->config.loop, &redlock->timer);
     redlock->timer.data = redlock;
     status = redlock_nodes_open_all(redlock);

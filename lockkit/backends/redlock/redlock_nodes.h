@@ -1,14 +1,10 @@
-/* The nodes of an ensemble: their URL, whether each has a vote, and the events that they publish.
- */
+/* The nodes of an ensemble: their URL, whether each has a vote, how their answers are counted, and
+ * the events that they publish. */
 #ifndef LOCKKIT_REDLOCK_NODES_H
 #define LOCKKIT_REDLOCK_NODES_H
 
-#include "backend.h"
-#include "log.h"
+#include "answer.h"
 #include "redis.h"
-#include "redlock_count.h"
-
-#include <sys/queue.h>
 
 #define REDLOCK_NODES_MOST 15
 
@@ -20,25 +16,17 @@
 #define REDLOCK_FENCE   "lk:{%s}:vote:fence"
 #define REDLOCK_CHANNEL "lk:{%s}:vote:free"
 
-enum redlock_script_id {
-    REDLOCK_VOTES,
-    REDLOCK_RENEWS,
-    REDLOCK_RELEASES,
-    REDLOCK_INSPECTS,
-    REDLOCK_SCRIPTS
-};
-
 /* All take the same arguments, used or not:
  *   KEYS  1 vote, 2 fence counter
  *   ARGV  1 owner token, 2 ballot, 3 TTL in ms, 4 fencing token, 5 "mint" one, or "", 6 label,
  *         7 channel, or ""
  * and answer {1, ...} for yes and {0, ...} for no:
- *   VOTES     {1, fencing token}; {0, the TTL of who is in the way}
- *   RENEWS    {1, fencing token}; {0, 1 when nobody has the vote}
- *   RELEASES  {1}; {0}
- *   INSPECTS  {1, value, TTL}; {0} */
-
-extern const struct redis_script *const redlock_scripts[REDLOCK_SCRIPTS];
+ *   vote      {1, fencing token}; {0, the TTL of who is in the way}
+ *   renew     {1, fencing token}; {0, 1 when nobody has the vote}
+ *   release   {1}; {0}
+ *   inspect   {1, value, TTL}; {0} */
+extern const struct redis_script redlock_vote, redlock_renew, redlock_release, redlock_inspect;
+#define REDLOCK_SCRIPTS 4
 
 /* ---- The URL */
 
@@ -79,14 +67,31 @@ struct redlock_node {
 
 /* Before a command: have it tell its age, if it could not before. */
 void redlock_node_check(struct redlock_node *node);
-/* Its first connection is still being made. */
-bool redlock_node_is_new(const struct redlock_node *node);
-/* It refused, in these words. */
-void redlock_node_refused(struct redlock_node *node, const char *why);
-/* A command that was sent on `connection` and has just been answered counts. */
-bool redlock_node_has_vote(const struct redlock_node *node, unsigned connection);
-/* The answer to a command sent now may count. */
-bool redlock_node_may_vote(const struct redlock_node *node);
+
+/* ---- The counting of votes: what an ensemble has said, from what its nodes said */
+
+/* The nodes by their answer to one command. The sum may be less than `nodes`: a node that says yes
+ * without a vote counts nowhere. */
+struct redlock_count {
+    unsigned nodes;
+    unsigned yes; /* with a vote: granted, renewed; released or deleted, where no vote is needed */
+    unsigned no;  /* held by another; not held by the owner */
+    unsigned refused; /* with an error, without effect */
+    unsigned unsent;
+    unsigned unknown; /* no answer: it may have taken effect, with a vote where one is needed */
+    unsigned pending; /* not answered yet */
+    unsigned hopeful; /* of these, whose yes might still count */
+};
+
+/* More than half. */
+static inline unsigned redlock_quorum(unsigned nodes) {
+    return nodes / 2 + 1;
+}
+
+/* True when the outcome of an ACQUIRE, RENEW, RELEASE or BREAK is certain, and then it is in
+ * `*status`. */
+bool redlock_count_decide(const struct redlock_count *count, enum lk_verb verb,
+                          enum lk_status *status);
 
 /* ---- Events for those who wait */
 
@@ -110,11 +115,10 @@ struct redlock {
     struct redlock_watches watches;
     int64_t seen_fence; /* the highest that a node has told, within reason */
     unsigned short random[3];
+    struct answers answers;
     uv_timer_t timer; /* ends watches; or bounds the close */
     unsigned open;    /* nodes, while it closes */
     bool is_closing, is_shut;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* Open the nodes of the URL. On another status than LK_OK the nodes that are open close, and then

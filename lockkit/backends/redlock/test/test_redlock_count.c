@@ -1,21 +1,19 @@
 /* Which votes decide what. */
-#include "redlock_count.h"
+#include "redlock_nodes.h"
 #include "test.h"
 
 #define COUNT(...) (&(struct redlock_count){.nodes = 5, __VA_ARGS__})
 
 static const int undecided = -1;
 
-typedef bool (*decide)(const struct redlock_count *count, enum lk_status *status);
-
-static int decided(decide by, const struct redlock_count *count) {
+static int decided(enum lk_verb verb, const struct redlock_count *count) {
     enum lk_status status;
 
-    return by(count, &status) ? (int)status : undecided;
+    return redlock_count_decide(count, verb, &status) ? (int)status : undecided;
 }
 
 static void test_attempt_is_decided_when_it_is_won_or_cannot_be(void **state) {
-    const decide by = redlock_count_acquire;
+    const enum lk_verb by = LK_ACQUIRE;
 
     assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2, .hopeful = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.yes = 2, .no = 2, .pending = 1, .hopeful = 1)), undecided);
@@ -29,7 +27,7 @@ static void test_attempt_is_decided_when_it_is_won_or_cannot_be(void **state) {
 }
 
 static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
-    const decide by = redlock_count_acquire;
+    const enum lk_verb by = LK_ACQUIRE;
 
     assert_int_equal(decided(by, COUNT(.yes = 2, .unknown = 1, .no = 2)), LK_UNKNOWN);
     assert_int_equal(decided(by, COUNT(.unknown = 3, .unsent = 2)), LK_UNKNOWN);
@@ -40,19 +38,16 @@ static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
 }
 
 static void test_four_nodes_need_three(void **state) {
-    assert_int_equal(
-        decided(redlock_count_acquire, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
-        LK_BUSY);
-    assert_int_equal(
-        decided(redlock_count_renew, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
-        LK_LOST);
-    assert_int_equal(
-        decided(redlock_count_acquire, &(struct redlock_count){.nodes = 4, .yes = 3, .no = 1}),
-        LK_OK);
+    assert_int_equal(decided(LK_ACQUIRE, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
+                     LK_BUSY);
+    assert_int_equal(decided(LK_RENEW, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
+                     LK_LOST);
+    assert_int_equal(decided(LK_ACQUIRE, &(struct redlock_count){.nodes = 4, .yes = 3, .no = 1}),
+                     LK_OK);
 }
 
 static void test_renewal_is_lost_only_when_a_majority_cannot_be_ours(void **state) {
-    const decide by = redlock_count_renew;
+    const enum lk_verb by = LK_RENEW;
 
     assert_int_equal(decided(by, COUNT(.yes = 3, .no = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
@@ -63,7 +58,7 @@ static void test_renewal_is_lost_only_when_a_majority_cannot_be_ours(void **stat
 }
 
 static void test_release_is_told_by_a_majority(void **state) {
-    const decide by = redlock_count_release;
+    const enum lk_verb by = LK_RELEASE;
 
     assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2)), LK_OK);
     assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
@@ -74,7 +69,7 @@ static void test_release_is_told_by_a_majority(void **state) {
 }
 
 static void test_broken_when_no_majority_can_be_left(void **state) {
-    const decide by = redlock_count_break;
+    const enum lk_verb by = LK_BREAK;
 
     assert_int_equal(decided(by, COUNT(.yes = 2, .pending = 3)), undecided);
     assert_int_equal(decided(by, COUNT(.yes = 1, .no = 2, .unknown = 2)), LK_OK);
