@@ -12,12 +12,11 @@
  * command only, so a script behind it takes its text along.
  *
  * A script that makes room hands the lock over. Its answer brings the news for other waiters of
- * this client; see redis_handover.h. */
+ * this client; see redis_answer.h. */
 #include "redis_backend.h"
 
 #include "clock.h"
 #include "parameter.h"
-#include "redis_answer.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -96,19 +95,14 @@ static const struct {
 };
 
 static enum redis_script_id script_of(const struct lk_command *command) {
-    switch (command->verb) {
-    case LK_ACQUIRE:
-        return REDIS_ACQUIRE;
-    case LK_RENEW:
-        return command->mode == LK_SHARED ? REDIS_RENEW_SHARED : REDIS_RENEW;
-    case LK_RELEASE:
-        return REDIS_RELEASE;
-    case LK_INSPECT:
-        return REDIS_INSPECT;
-    case LK_BREAK:
-        return REDIS_BREAK;
-    }
-    abort();
+    static const enum redis_script_id ids[] = {[LK_ACQUIRE] = REDIS_ACQUIRE,
+                                               [LK_RENEW] = REDIS_RENEW,
+                                               [LK_RELEASE] = REDIS_RELEASE,
+                                               [LK_INSPECT] = REDIS_INSPECT,
+                                               [LK_BREAK] = REDIS_BREAK};
+
+    return command->verb == LK_RENEW && command->mode == LK_SHARED ? REDIS_RENEW_SHARED
+                                                                   : ids[command->verb];
 }
 
 /* ---- Exchanges */
@@ -497,13 +491,9 @@ static enum lk_status redis_backend_open_redis(struct lk_backend **backend,
 
 static void server_part_closed(void *data) {
     struct redis_server *server = data;
-    lk_close_cb cb = server->on_closed;
-    void *cb_data = server->data;
 
-    if (--server->parts > 0)
-        return;
-    free(server);
-    cb(cb_data);
+    if (--server->parts == 0)
+        backend_end(&server->base);
 }
 
 static void on_turn_closed(uv_handle_t *turn) {
@@ -515,8 +505,8 @@ static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) 
 
     assert(TAILQ_EMPTY(&server->due));
     redis_handovers_close(&server->handovers);
-    server->on_closed = cb;
-    server->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     server->parts = 2;
     uv_close((uv_handle_t *)&server->turn, on_turn_closed);
     redis_close(server->link.redis, server_part_closed, server);

@@ -6,7 +6,7 @@
 #define LOCKKIT_REDIS_BACKEND_H
 
 #include "backend.h"
-#include "redis_handover.h"
+#include "redis_answer.h"
 #include "redis_link.h"
 
 /* A command's part of ours. */
@@ -32,8 +32,6 @@ struct redis_server {
     uv_idle_t turn; /* before it the loop never sleeps, whoever starts it */
     struct redis_sent_list due;
     unsigned parts; /* that have still to close */
-    lk_close_cb on_closed;
-    void *data;
 };
 
 #endif

@@ -19,13 +19,8 @@ enum lk_status redis_link_status(const struct redis_call *call) {
 }
 
 void redis_link_tell_refused(struct redis_link *link, const char *why) {
-    char quoted[2 * sizeof link->info.message];
-    unsigned left_out;
-
     assert(strlen(why) < sizeof link->info.message);
-    if (log_limit_pass(&link->refusals, clock_now_ms(), &left_out))
-        log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, why));
+    answer_tell_refused(&link->refusals, "redis refuses a lock command", why);
 }
 
 /* The text after `name` and a colon, up to the end of the line. */

@@ -5,11 +5,8 @@
 #ifndef LOCKKIT_REDIS_LINK_H
 #define LOCKKIT_REDIS_LINK_H
 
-#include "backend.h"
-#include "log.h"
+#include "answer.h"
 #include "redis.h"
-
-#include <stdbool.h>
 
 struct redis_link {
     struct redis *redis;
