@@ -3,6 +3,8 @@
 
 redisContext *redis;
 char redis_key[96];
+struct own_redis own_server;
+uint64_t fake_now_ns;
 
 lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
                      uint64_t (*clock)(void *)) {
@@ -14,6 +16,16 @@ lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
     return client;
 }
 
+uint64_t fake_clock(void *data) {
+    (void)data;
+    return fake_now_ns;
+}
+
+lk_lock *open_unpolled(struct env *env, lk_client *client) {
+    return open_lock_as(&env->fixture, client,
+                        (struct lk_lock_options){.ttl_ms = 120000, .poll_ms = 120000});
+}
+
 int env_set_up(void **state) {
     struct env *env;
 
@@ -22,6 +34,17 @@ int env_set_up(void **state) {
     if (redis == NULL)
         redis = redis_admin_connect();
     (void)snprintf(redis_key, sizeof redis_key, "lk:{%s}", env->fixture.name);
+    return 0;
+}
+
+int env_set_up_own(void **state) {
+    own_redis_start(&own_server);
+    return env_open(state, own_server.url, own_server.url);
+}
+
+int env_close_own(void **state) {
+    (void)env_close(state);
+    own_redis_stop(&own_server);
     return 0;
 }
 
@@ -38,8 +61,8 @@ int64_t ask(const char *command) {
     return value;
 }
 
-int64_t calls_of(struct own_redis *own, const char *command) {
-    redisReply *reply = redisCommand(own->admin, "INFO commandstats");
+int64_t calls_of(const char *command) {
+    redisReply *reply = redisCommand(own_server.admin, "INFO commandstats");
     char name[64];
     const char *at;
     int64_t calls;

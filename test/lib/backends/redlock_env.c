@@ -29,6 +29,7 @@ int redlock_env_set_up(void **state) {
     own_ensemble_renew(&ensemble);
     fixture_init(&env->fixture);
     env->fixture.client = redlock_env_open(env, "?quarantine=0");
+    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, REDLOCK_LONG_MS);
     *state = env;
     return 0;
 }

@@ -5,8 +5,11 @@
 #include "fixture.h"
 #include "own_ensemble.h"
 
+#define REDLOCK_LONG_MS 60000 /* a TTL that no test waits for */
+
 struct redlock_env {
-    struct fixture fixture; /* its client trusts the nodes to have forgotten nothing */
+    /* Its client trusts the nodes to have forgotten nothing; its lock has the long TTL. */
+    struct fixture fixture;
     struct own_ensemble *ensemble;
 };
 

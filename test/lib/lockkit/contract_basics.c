@@ -164,64 +164,24 @@ static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
 
-struct seen {
-    int calls;
-    enum lk_status status;
-    bool is_held;
-    char owner[41], label[16];
-    uint64_t fence;
-    int64_t remaining_ms;
-    unsigned waiters;
-};
-
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct seen *seen = data;
-    const struct lk_holder *holder;
-
-    seen->calls++;
-    seen->status = status;
-    assert_int_equal(inspection != NULL, status == LK_OK);
-    if (inspection == NULL)
-        return;
-    seen->is_held = inspection->holder_count > 0;
-    seen->waiters = inspection->waiters_here;
-    if (!seen->is_held)
-        return;
-    assert_int_equal(inspection->holder_count, 1);
-    holder = &inspection->holders[0];
-    assert_int_equal(holder->mode, LK_EXCLUSIVE);
-    (void)snprintf(seen->owner, sizeof seen->owner, "%s", holder->owner);
-    (void)snprintf(seen->label, sizeof seen->label, "%s", holder->label);
-    seen->fence = holder->fence;
-    seen->remaining_ms = holder->remaining_ms;
-}
-
-static struct seen look(struct fixture *fixture) {
-    struct seen seen = {0};
-
-    assert_int_equal(lk_inspect(fixture->lock, on_inspected, &seen), LK_OK);
-    assert_int_equal(seen.calls, 0);
-    WAIT_FOR(&fixture->loop, seen.calls == 1);
-    assert_int_equal(seen.status, LK_OK);
-    return seen;
-}
-
 static void test_inspect_shows_holder_and_waiters(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, waiter;
-    struct seen seen = look(fixture);
+    struct inspected seen = inspect_lock(fixture, fixture->lock);
 
-    assert_false(seen.is_held);
+    assert_int_equal(seen.status, LK_OK);
+    assert_int_equal(seen.holders, 0);
     assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
     start(&waiter, fixture->lock, LK_FOREVER);
-    seen = look(fixture);
-    assert_true(seen.is_held);
+    seen = inspect_lock(fixture, fixture->lock);
+    assert_int_equal(seen.status, LK_OK);
+    assert_int_equal(seen.holders, 1);
+    assert_int_equal(seen.mode, LK_EXCLUSIVE);
     assert_string_equal(seen.owner, lk_lease_owner(holder.lease));
     assert_string_equal(seen.label, "test");
     assert_in_range(seen.fence, lk_lease_fence(holder.lease),
                     lk_lease_fence(holder.lease) + (strstr(contract->url, "handover=16") ? 16 : 0));
-    assert_int_equal(seen.waiters, 1);
+    assert_int_equal(seen.waiters_here, 1);
     /* Of a session nobody but its server knows when it would end. */
     if (has(fixture, LK_CAP_SESSION) || !has(fixture, LK_CAP_TTL))
         assert_int_equal(seen.remaining_ms, -1);

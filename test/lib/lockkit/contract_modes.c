@@ -13,12 +13,9 @@ static lk_client *other_client(struct fixture *fixture) {
 static lk_lock *open_as(struct fixture *fixture, lk_client *client,
                         const struct lk_lock_options *how) {
     struct lk_lock_options options = *how;
-    lk_lock *lock;
 
-    options.size = sizeof options;
     options.ttl_ms = options.ttl_ms ? options.ttl_ms : 2000;
-    assert_int_equal(lk_lock_open(&lock, client, fixture->name, &options), LK_OK);
-    return lock;
+    return open_lock_as(fixture, client, options);
 }
 
 static void test_what_it_cannot_do_is_refused(void **state) {
@@ -198,30 +195,23 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
 /* For a holder of a TTL the next renewal may be what tells him. */
 static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) {
     struct fixture *fixture = *state;
-    struct caller holder, next, breaker = {0};
+    struct caller holder, next;
     struct state_seen seen = {0};
     uint64_t fence;
 
     if (!has(fixture, LK_CAP_BREAK))
         return;
-    assert_int_equal(lk_break(fixture->lock, NULL, on_caller_released, &breaker), LK_OK);
-    WAIT_FOR(&fixture->loop, breaker.releases == 1);
-    assert_int_equal(breaker.release_status, LK_LOST);
+    assert_int_equal(break_lock(fixture, fixture->lock, NULL), LK_LOST);
     assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
     fence = lk_lease_fence(holder.lease);
     lk_lease_on_state(holder.lease, on_state, &seen);
-    assert_int_equal(
-        lk_break(fixture->lock, lk_lease_owner(holder.lease), on_caller_released, &breaker), LK_OK);
-    WAIT_FOR(&fixture->loop, breaker.releases == 2);
-    assert_int_equal(breaker.release_status, LK_OK);
+    assert_int_equal(break_lock(fixture, fixture->lock, lk_lease_owner(holder.lease)), LK_OK);
     assert_int_equal(take(fixture, &next, fixture->lock, 10000), LK_OK);
     assert_true(fence == 0 || lk_lease_fence(next.lease) > fence);
     WAIT_FOR(&fixture->loop, seen.last == LK_LOST_STATE && seen.calls > 0);
     assert_int_equal(lk_lease_check(holder.lease, 0), LK_LOST);
     assert_int_equal(give(fixture, &holder), LK_LOST);
-    assert_int_equal(lk_break(fixture->lock, "nobody", on_caller_released, &breaker), LK_OK);
-    WAIT_FOR(&fixture->loop, breaker.releases == 3);
-    assert_int_equal(breaker.release_status, LK_LOST);
+    assert_int_equal(break_lock(fixture, fixture->lock, "nobody"), LK_LOST);
     assert_int_equal(lk_lease_check(next.lease, 1), LK_OK);
     assert_int_equal(give(fixture, &next), LK_OK);
 }

@@ -32,14 +32,18 @@ struct lk_counters counters(const lk_client *client) {
     return counted;
 }
 
-lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
-                        uint32_t suspect_ms) {
-    struct lk_lock_options options = {
-        .size = sizeof options, .ttl_ms = ttl_ms, .suspect_ms = suspect_ms};
+lk_lock *open_lock_as(struct fixture *fixture, lk_client *client, struct lk_lock_options options) {
     lk_lock *lock;
 
+    options.size = sizeof options;
     assert_int_equal(lk_lock_open(&lock, client, fixture->name, &options), LK_OK);
     return lock;
+}
+
+lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
+                        uint32_t suspect_ms) {
+    return open_lock_as(fixture, client,
+                        (struct lk_lock_options){.ttl_ms = ttl_ms, .suspect_ms = suspect_ms});
 }
 
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms) {
@@ -108,30 +112,88 @@ enum lk_status give(struct fixture *fixture, struct caller *caller) {
     return caller->release_status;
 }
 
-struct look {
-    bool is_done, is_seen;
-    size_t holders, waiters;
-};
-
-/* A server that stalls answers too late, and is asked again. */
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct look *look = data;
-
-    look->is_done = true;
-    look->is_seen = status == LK_OK;
-    if (look->is_seen) {
-        look->holders = inspection->holder_count;
-        look->waiters = inspection->waiter_count;
-    }
+void obtain(struct fixture *fixture, struct caller *caller, lk_lock *lock, uint32_t wait_ms) {
+    assert_int_equal(take(fixture, caller, lock, wait_ms), LK_OK);
 }
 
-static bool is_crowd(struct fixture *fixture, size_t holders, size_t waiters) {
-    struct look look = {0};
+uint64_t use_once(struct fixture *fixture, lk_lock *lock, uint32_t wait_ms) {
+    struct caller caller;
+    uint64_t fence;
 
-    assert_int_equal(lk_inspect(fixture->lock, on_inspected, &look), LK_OK);
-    WAIT_FOR(&fixture->loop, look.is_done);
-    return look.is_seen && look.holders == holders && look.waiters == waiters;
+    obtain(fixture, &caller, lock, wait_ms);
+    fence = lk_lease_fence(caller.lease);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+    return fence;
+}
+
+void await_and_give(struct fixture *fixture, struct caller *caller) {
+    WAIT_FOR(&fixture->loop, caller->calls > 0);
+    assert_int_equal(caller->calls, 1);
+    assert_int_equal(caller->status, LK_OK);
+    assert_int_equal(give(fixture, caller), LK_OK);
+}
+
+void await_channel(struct fixture *fixture, lk_client *client, const struct caller *caller) {
+    WAIT_FOR(&fixture->loop, counters(client).wakeups >= 1);
+    WAIT_FOR(&fixture->loop, lk_request_round_trips(caller->request) >= 2);
+}
+
+enum lk_status break_lock(struct fixture *fixture, lk_lock *lock, const char *owner) {
+    struct caller breaker = {0};
+
+    assert_int_equal(lk_break(lock, owner, on_caller_released, &breaker), LK_OK);
+    WAIT_FOR(&fixture->loop, breaker.releases > 0);
+    assert_int_equal(breaker.releases, 1);
+    return breaker.release_status;
+}
+
+void await_unavailable(struct fixture *fixture, lk_lock *lock) {
+    struct caller caller;
+
+    do
+        (void)take(fixture, &caller, lock, LK_TRY);
+    while (caller.status == LK_UNKNOWN);
+    assert_int_equal(caller.status, LK_UNAVAILABLE);
+}
+
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                         void *data) {
+    struct inspected *seen = data;
+    const struct lk_holder *holder;
+
+    seen->calls++;
+    seen->status = status;
+    assert_int_equal(inspection != NULL, status == LK_OK);
+    if (inspection == NULL)
+        return;
+    seen->holders = inspection->holder_count;
+    seen->waiters = inspection->waiter_count;
+    seen->waiters_here = inspection->waiters_here;
+    if (seen->holders == 0)
+        return;
+    holder = &inspection->holders[0];
+    (void)snprintf(seen->owner, sizeof seen->owner, "%s", holder->owner);
+    (void)snprintf(seen->label, sizeof seen->label, "%s", holder->label);
+    seen->mode = holder->mode;
+    seen->fence = holder->fence;
+    seen->remaining_ms = holder->remaining_ms;
+}
+
+struct inspected inspect_lock(struct fixture *fixture, lk_lock *lock) {
+    struct inspected seen = {0};
+
+    assert_int_equal(lk_inspect(lock, on_inspected, &seen), LK_OK);
+    assert_int_equal(seen.calls, 0);
+    WAIT_FOR(&fixture->loop, seen.calls > 0);
+    assert_int_equal(seen.calls, 1);
+    return seen;
+}
+
+/* A server that stalls answers too late, and is asked again. */
+static bool is_crowd(struct fixture *fixture, size_t holders, size_t waiters) {
+    const struct inspected seen = inspect_lock(fixture, fixture->lock);
+
+    return seen.status == LK_OK && seen.holders == holders && seen.waiters == waiters;
 }
 
 void await_crowd(struct fixture *fixture, size_t holders, size_t waiters) {

@@ -45,6 +45,8 @@ void on_flag(void *data); /* sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);
 lk_client *open_client(struct fixture *fixture, const char *url);
 struct lk_counters counters(const lk_client *client);
+/* A lock of the fixture's name; the size of `options` is filled in. */
+lk_lock *open_lock_as(struct fixture *fixture, lk_client *client, struct lk_lock_options options);
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
 /* The same, SUSPECT so long before it is LOST that a stall does not skip either. */
 lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
@@ -57,8 +59,33 @@ void start(struct caller *caller, lk_lock *lock, uint32_t wait_ms);
 /* Acquire, and wait for the outcome. */
 enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *lock,
                     uint32_t wait_ms);
+/* The same, and it is granted. */
+void obtain(struct fixture *fixture, struct caller *caller, lk_lock *lock, uint32_t wait_ms);
+/* It is granted and given back; the fencing token. */
+uint64_t use_once(struct fixture *fixture, lk_lock *lock, uint32_t wait_ms);
+/* One that was started is granted now, and given back. */
+void await_and_give(struct fixture *fixture, struct caller *caller);
+/* On Redis a caller that waits asks again once its client has its channel: until that is answered. */
+void await_channel(struct fixture *fixture, lk_client *client, const struct caller *caller);
+/* To try is UNAVAILABLE; and before that UNKNOWN, when it is sent as the connection breaks. */
+void await_unavailable(struct fixture *fixture, lk_lock *lock);
+/* Take it away from `owner`, or from all when that is NULL, and wait for the outcome. */
+enum lk_status break_lock(struct fixture *fixture, lk_lock *lock, const char *owner);
 /* Release, and wait for the outcome. */
 enum lk_status give(struct fixture *fixture, struct caller *caller);
+
+/* What lk_inspect() shows, with the first of the holders. */
+struct inspected {
+    int calls;
+    enum lk_status status;
+    size_t holders, waiters;
+    unsigned waiters_here;
+    char owner[64], label[64];
+    enum lk_mode mode;
+    uint64_t fence;
+    int64_t remaining_ms;
+};
+struct inspected inspect_lock(struct fixture *fixture, lk_lock *lock);
 /* Until so many hold the fixture's lock and wait for it, by what the server tells its client. */
 void await_crowd(struct fixture *fixture, size_t holders, size_t waiters);
 

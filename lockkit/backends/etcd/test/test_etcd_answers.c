@@ -164,40 +164,17 @@ static enum lk_status release_once(void) {
     int odd = etcd.odd;
 
     etcd.odd = -1;
-    assert_int_equal(take(&etcd.fixture, &caller, lock, LK_TRY), LK_OK);
+    obtain(&etcd.fixture, &caller, lock, LK_TRY);
     etcd.odd = odd;
     return give(&etcd.fixture, &caller);
 }
 
-struct seen {
-    enum lk_status status;
-    size_t holders;
-    bool is_answered;
-};
-
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    *(struct seen *)data =
-        (struct seen){status, inspection != NULL ? inspection->holder_count : 0, true};
-}
-
-static struct seen inspect(void) {
-    struct seen seen = {0};
-
-    assert_int_equal(
-        lk_inspect(open_lock(&etcd.fixture, etcd.fixture.client, 60000), on_inspected, &seen),
-        LK_OK);
-    WAIT_FOR(&etcd.fixture.loop, seen.is_answered);
-    return seen;
+static struct inspected inspect(void) {
+    return inspect_lock(&etcd.fixture, open_lock(&etcd.fixture, etcd.fixture.client, 60000));
 }
 
 static enum lk_status break_once(void) {
-    struct caller caller = {0};
-    lk_lock *lock = open_lock(&etcd.fixture, etcd.fixture.client, 60000);
-
-    assert_int_equal(lk_break(lock, NULL, on_caller_released, &caller), LK_OK);
-    WAIT_FOR(&etcd.fixture.loop, caller.releases == 1);
-    return caller.release_status;
+    return break_lock(&etcd.fixture, open_lock(&etcd.fixture, etcd.fixture.client, 60000), NULL);
 }
 
 static void test_usual_answers_are_taken(void **state) {
@@ -335,9 +312,8 @@ static void test_an_answer_that_is_none_renews_nothing(void **state) {
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         etcd.odd = -1;
-        assert_int_equal(take(&etcd.fixture, &callers[i],
-                              open_lock(&etcd.fixture, etcd.fixture.client, 1000), LK_TRY),
-                         LK_OK);
+        obtain(&etcd.fixture, &callers[i], open_lock(&etcd.fixture, etcd.fixture.client, 1000),
+               LK_TRY);
         answer(cases[i].odd, 200, cases[i].text);
         WAIT_FOR(&etcd.fixture.loop, lk_lease_state(callers[i].lease) == LK_LOST_STATE);
         assert_int_equal(counters(etcd.fixture.client).renewed, 0);

@@ -1,4 +1,5 @@
-/* What the etcd backend makes of URLs, names, passwords and what others wrote, and what it costs.
+/* What the etcd backend makes of URLs, names, passwords and what others wrote, what it costs, and
+ * what becomes of keys that others delete, a lost reply with its lease, and a server that restarts.
  */
 #include "etcd_env.h"
 #include "etcd_line.h"
@@ -76,7 +77,7 @@ static void test_second_acquisition_of_a_client_costs_one_question(void **state)
     struct caller caller;
 
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+        obtain(&env->fixture, &caller, lock, LK_TRY);
         assert_int_equal(caller.round_trips, i == 0 ? 2 : 1);
         assert_int_equal(give(&env->fixture, &caller), LK_OK);
     }
@@ -90,8 +91,7 @@ static void test_closed_client_leaves_no_lease(void **state) {
 
     for (int i = 0; i < 2; i++)
         clients[i] = open_client(&env->fixture, etcd.url);
-    assert_int_equal(
-        take(&env->fixture, &holder, open_lock(&env->fixture, clients[0], 60000), LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, open_lock(&env->fixture, clients[0], 60000), LK_TRY);
     assert_int_equal(take(&env->fixture, &waiter, open_lock(&env->fixture, clients[1], 60000), 100),
                      LK_TIMEOUT);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
@@ -115,37 +115,17 @@ static void test_names_that_begin_alike_are_different_locks(void **state) {
     struct caller callers[COUNT];
 
     for (int i = 0; i < COUNT; i++)
-        assert_int_equal(take(&env->fixture, &callers[i], open_named(env, names[i]), LK_TRY),
-                         LK_OK);
+        obtain(&env->fixture, &callers[i], open_named(env, names[i]), LK_TRY);
     assert_int_equal(own_etcd_keys(&etcd), COUNT);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(give(&env->fixture, &callers[i]), LK_OK);
-}
-
-struct seen {
-    bool is_answered;
-    char owner[64], label[64];
-    int64_t remaining_ms;
-};
-
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct seen *seen = data;
-
-    assert_int_equal(status, LK_OK);
-    assert_int_equal(inspection->holder_count, 1);
-    assert_int_equal(inspection->holders[0].mode, LK_EXCLUSIVE);
-    (void)snprintf(seen->owner, sizeof seen->owner, "%s", inspection->holders[0].owner);
-    (void)snprintf(seen->label, sizeof seen->label, "%s", inspection->holders[0].label);
-    seen->remaining_ms = inspection->holders[0].remaining_ms;
-    seen->is_answered = true;
 }
 
 /* A key of another program, without a lease: bGsveC9tZQ== is lk/x/me, c29tZW9uZQ== someone. */
 static void test_key_of_another_program_holds_the_lock_until_it_is_broken(void **state) {
     struct env *env = *state;
     lk_lock *lock = open_named(env, "x");
-    struct seen seen = {0};
+    struct inspected seen;
     struct caller caller;
     char reply[1024];
 
@@ -153,17 +133,82 @@ static void test_key_of_another_program_holds_the_lock_until_it_is_broken(void *
                              "{\"key\":\"bGsveC9tZQ==\",\"value\":\"c29tZW9uZQ==\"}", reply,
                              sizeof reply));
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_BUSY);
-    assert_int_equal(lk_inspect(lock, on_inspected, &seen), LK_OK);
-    WAIT_FOR(&env->fixture.loop, seen.is_answered);
+    seen = inspect_lock(&env->fixture, lock);
+    assert_int_equal(seen.status, LK_OK);
+    assert_int_equal(seen.holders, 1);
+    assert_int_equal(seen.mode, LK_EXCLUSIVE);
     assert_string_equal(seen.owner, "me");
     assert_string_equal(seen.label, "someone");
     assert_int_equal(seen.remaining_ms, -1);
-    memset(&caller, 0, sizeof caller);
-    assert_int_equal(lk_break(lock, "me", on_caller_released, &caller), LK_OK);
-    WAIT_FOR(&env->fixture.loop, caller.releases == 1);
-    assert_int_equal(caller.release_status, LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_int_equal(break_lock(&env->fixture, lock, "me"), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
+}
+
+/* ---- Faults */
+
+/* From the first renewal on: not by the next one, but by the event. */
+static void test_holder_hears_at_once_that_its_key_was_deleted(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    env_hold(env, &caller, env->far, 6000);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed == 1);
+    own_etcd_clear(&etcd);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
+    assert_string_equal(env->why, "its key was deleted, or its lease has ended");
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+}
+
+static void test_waiter_whose_key_was_deleted_stands_in_line_again(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+
+    env_hold(env, &holder, env->fixture.client, 5000);
+    start(&waiter, open_lock(&env->fixture, env->far, 5000), LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, own_etcd_keys(&etcd) == 2);
+    own_etcd_clear(&etcd);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_OK);
+    assert_true(lk_lease_fence(waiter.lease) > lk_lease_fence(holder.lease));
+    assert_int_equal(give(&env->fixture, &holder), LK_LOST);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+static void test_key_of_a_lost_reply_is_given_back_with_its_lease(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+    int leases = etcd_leases();
+
+    env_lose_grant(env, &caller, lock, LK_TRY);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_UNKNOWN);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, own_etcd_keys(&etcd) == 0 && etcd_leases() == leases);
+}
+
+static void test_lock_outlives_a_restart_of_the_server(void **state) {
+    struct env *env = *state;
+    struct fixture *fixture = &env->fixture;
+    lk_client *client = fixture->other = open_client(fixture, etcd.url);
+    struct caller caller, other;
+    uint64_t renewed, fence;
+
+    env_hold(env, &caller, fixture->client, 15000);
+    fence = lk_lease_fence(caller.lease);
+    own_etcd_kill(&etcd, 0);
+    assert_int_equal(take(fixture, &other, open_lock(fixture, client, 9000), LK_TRY),
+                     LK_UNAVAILABLE);
+    own_etcd_restart(&etcd, 0);
+    (void)own_etcd_leader(&etcd);
+    renewed = counters(fixture->client).renewed;
+    WAIT_FOR(&fixture->loop, counters(fixture->client).renewed > renewed);
+    assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
+    assert_int_equal(take(fixture, &other, open_lock(fixture, client, 9000), LK_TRY), LK_BUSY);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+    env_hold(env, &other, client, 9000);
+    assert_true(lk_lease_fence(other.lease) > fence);
+    assert_int_equal(give(fixture, &other), LK_OK);
 }
 
 /* ---- A cluster that wants a password */
@@ -230,19 +275,15 @@ static void test_password_lets_in(void **state) {
 
 static void test_token_that_is_not_known_any_more_is_got_anew(void **state) {
     struct fixture *fixture = *state;
-    lk_client *client = open_as(fixture, "root:s3%2Fcret@");
+    lk_client *client = fixture->other = open_as(fixture, "root:s3%2Fcret@");
     lk_lock *lock = open_lock(fixture, client, 5000);
-    struct caller caller;
 
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(take(fixture, &caller, lock, 15000), LK_OK);
-        assert_int_equal(give(fixture, &caller), LK_OK);
+        use_once(fixture, lock, 15000);
         own_etcd_kill(&guarded, 0); /* it keeps tokens in memory */
         own_etcd_restart(&guarded, 0);
     }
-    assert_int_equal(take(fixture, &caller, lock, 15000), LK_OK);
-    assert_int_equal(give(fixture, &caller), LK_OK);
-    close_client(fixture, client);
+    use_once(fixture, lock, 15000);
 }
 
 #define GUARDED_TEST(test) cmocka_unit_test_setup_teardown(test, guarded_set_up, guarded_tear_down)
@@ -256,6 +297,10 @@ int main(void) {
         ETCD_TEST(test_closed_client_leaves_no_lease),
         ETCD_TEST(test_names_that_begin_alike_are_different_locks),
         ETCD_TEST(test_key_of_another_program_holds_the_lock_until_it_is_broken),
+        ETCD_TEST(test_holder_hears_at_once_that_its_key_was_deleted),
+        ETCD_TEST(test_waiter_whose_key_was_deleted_stands_in_line_again),
+        ETCD_TEST(test_key_of_a_lost_reply_is_given_back_with_its_lease),
+        ETCD_TEST(test_lock_outlives_a_restart_of_the_server),
     };
     static const struct CMUnitTest guarded_tests[] = {
         GUARDED_TEST(test_password_lets_in),

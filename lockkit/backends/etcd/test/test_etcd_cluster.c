@@ -5,16 +5,6 @@ static int other_than(int member) {
     return (member + 1) % OWN_ETCD_MOST;
 }
 
-static uint64_t take_and_give(struct env *env) {
-    struct caller caller;
-    uint64_t fence;
-
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
-    fence = lk_lease_fence(caller.lease);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    return fence;
-}
-
 static void revive(int member) {
     own_etcd_restart(&etcd, member);
     (void)own_etcd_leader(&etcd);
@@ -27,7 +17,7 @@ static void test_others_are_asked_when_one_is_dead(void **state) {
 
     own_etcd_kill(&etcd, follower);
     for (int i = 0; i < 3; i++) {
-        uint64_t next = take_and_give(env);
+        uint64_t next = use_once(&env->fixture, env->fixture.lock, 15000);
 
         assert_true(next > fence);
         fence = next;
@@ -71,7 +61,7 @@ static void test_lease_outlives_the_leader(void **state) {
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_string_equal(env->trace, "");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_true(take_and_give(env) > fence);
+    assert_true(use_once(&env->fixture, env->fixture.lock, 15000) > fence);
     revive(leader);
 }
 
@@ -79,7 +69,6 @@ static void test_lease_outlives_the_leader(void **state) {
 static void test_member_without_a_leader_grants_nothing(void **state) {
     struct env *env = *state;
     int leader = own_etcd_leader(&etcd), last = other_than(leader);
-    struct caller caller;
     lk_client *client;
     char url[64];
 
@@ -87,10 +76,7 @@ static void test_member_without_a_leader_grants_nothing(void **state) {
     client = open_client(&env->fixture, url);
     own_etcd_kill(&etcd, leader);
     own_etcd_kill(&etcd, other_than(last));
-    do
-        (void)take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), LK_TRY);
-    while (caller.status == LK_UNKNOWN); /* until it has noticed */
-    assert_int_equal(caller.status, LK_UNAVAILABLE);
+    await_unavailable(&env->fixture, open_lock(&env->fixture, client, 5000));
     own_etcd_restart(&etcd, other_than(last));
     revive(leader);
     close_client(&env->fixture, client);

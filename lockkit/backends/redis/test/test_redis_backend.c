@@ -4,15 +4,6 @@
 
 #include <unistd.h>
 
-/* A lock that is never polled for and that no TTL frees in time: only an event helps. */
-static lk_lock *open_unpolled(struct env *env, lk_client *client) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 120000, .poll_ms = 120000};
-    lk_lock *lock;
-
-    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
-    return lock;
-}
-
 static void test_scripts_survive_a_flush(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -20,7 +11,7 @@ static void test_scripts_survive_a_flush(void **state) {
 
     for (int i = 0; i < 2; i++) {
         freeReplyObject(redisCommand(redis, "SCRIPT FLUSH"));
-        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+        obtain(&env->fixture, &caller, lock, LK_TRY);
         freeReplyObject(redisCommand(redis, "SCRIPT FLUSH"));
         assert_int_equal(give(&env->fixture, &caller), LK_OK);
     }
@@ -42,22 +33,19 @@ static void test_digests_are_those_of_the_scripts(void **state) {
 
 /* Until all that the client has asked for is answered: replies come in the order of requests. */
 static void await_answers(struct env *env, lk_client *client) {
-    struct caller caller;
     lk_lock *lock;
     char name[96];
 
     (void)snprintf(name, sizeof name, "%s-other", env->fixture.name);
     assert_int_equal(lk_lock_open(&lock, client, name, NULL), LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
 }
 
 static void test_waiter_is_woken_by_an_event(void **state) {
     struct env *env = *state;
     struct caller holder, waiter;
 
-    assert_int_equal(take(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY),
-                     LK_OK);
+    obtain(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
     /* One attempt when the subscription has become effective, one for the release. */
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
@@ -74,8 +62,7 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
     struct env *env = *state;
     struct caller holder, waiter;
 
-    assert_int_equal(take(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY),
-                     LK_OK);
+    obtain(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     fault_proxy_set(env->proxy, PROXY_HOLDS);
@@ -90,37 +77,27 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
 
 static void test_round_trips_are_counted(void **state) {
     struct env *env = *state;
+    lk_lock *near = open_unpolled(env, env->fixture.client), *lock = open_unpolled(env, env->far);
     struct caller holder, waiter;
-    struct own_redis own; /* as nobody else brings it the script */
-    lk_client *client, *other;
-    lk_lock *near, *lock;
 
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
-    other = open_client(&env->fixture, own.url);
-    near = open_unpolled(env, other);
-    lock = open_unpolled(env, client);
-    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, near, LK_TRY);
     assert_int_equal(holder.round_trips, 2); /* the second brought the script */
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, near, LK_TRY);
     assert_int_equal(holder.round_trips, 1);
     assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
     assert_int_equal(waiter.round_trips, 1);
     start(&waiter, lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, counters(client).wakeups == 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-    assert_int_equal(waiter.round_trips, 1 + counters(client).wakeups);
+    assert_int_equal(waiter.round_trips, 1 + counters(env->far).wakeups);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
-    close_client(&env->fixture, client);
-    close_client(&env->fixture, other);
-    own_redis_stop(&own);
 }
 
 /* Clients that have a channel. */
-static size_t subscribers(struct own_redis *own) {
-    redisReply *reply = redisCommand(own->admin, "PUBSUB CHANNELS lk:client:*");
+static size_t subscribers(void) {
+    redisReply *reply = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
     size_t count = reply->elements;
 
     freeReplyObject(reply);
@@ -129,20 +106,16 @@ static size_t subscribers(struct own_redis *own) {
 
 static void test_many_waiters_share_one_subscription(void **state) {
     struct env *env = *state;
+    lk_client *client = env->fixture.client;
     struct caller holder, *waiters = calloc(800, sizeof *waiters);
-    struct own_redis own;
-    lk_client *client;
-    lk_lock *lock;
+    lk_lock *lock = open_lock(&env->fixture, client, 5000);
 
     assert_non_null(waiters);
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
-    lock = open_lock(&env->fixture, client, 5000);
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
     for (int i = 0; i < 800; i++)
         start(&waiters[i], lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, counters(client).wakeups >= 1);
-    assert_int_equal(subscribers(&own), 1);
+    assert_int_equal(subscribers(), 1);
     assert_true(counters(client).wakeups < 10);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     for (int i = 0; i < 800; i++) {
@@ -150,8 +123,6 @@ static void test_many_waiters_share_one_subscription(void **state) {
         assert_int_equal(waiters[i].status, LK_OK);
         lk_release(waiters[i].lease, NULL, NULL);
     }
-    close_client(&env->fixture, client);
-    own_redis_stop(&own);
     free(waiters);
 }
 
@@ -193,37 +164,30 @@ static void test_two_greedy_clients_both_get_on(void **state) {
 
 static void test_client_subscribes_at_its_first_wait_for_all_names(void **state) {
     struct env *env = *state;
+    lk_client *client = env->fixture.client;
     struct caller holder, waiter;
-    struct own_redis own;
-    lk_client *client, *other;
 
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
-    other = open_client(&env->fixture, own.url);
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(env->fixture.name, sizeof env->fixture.name, "name-%d-%d", i, getpid());
-        assert_int_equal(
-            take(&env->fixture, &holder, open_lock(&env->fixture, other, 5000), LK_FOREVER), LK_OK);
+        (void)snprintf(env->fixture.name, sizeof env->fixture.name, "name-%d", i);
+        obtain(&env->fixture, &holder, open_lock(&env->fixture, env->far, 5000), LK_FOREVER);
         assert_int_equal(
             take(&env->fixture, &waiter, open_lock(&env->fixture, client, 5000), LK_TRY), LK_BUSY);
-        assert_int_equal(subscribers(&own), i > 0);
+        assert_int_equal(subscribers(), i > 0);
         start(&waiter, open_lock(&env->fixture, client, 5000), LK_FOREVER);
-        WAIT_FOR(&env->fixture.loop, subscribers(&own) == 1);
+        WAIT_FOR(&env->fixture.loop, subscribers() == 1);
         assert_int_equal(give(&env->fixture, &holder), LK_OK);
-        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        await_and_give(&env->fixture, &waiter);
     }
     close_client(&env->fixture, client);
-    WAIT_FOR(&env->fixture.loop, subscribers(&own) == 0);
-    close_client(&env->fixture, other);
-    own_redis_stop(&own);
+    env->fixture.client = NULL;
+    WAIT_FOR(&env->fixture.loop, subscribers() == 0);
 }
 
 #define SHORT_MS 150 /* for a reply that does not come */
 
 static void test_absent_server_is_unavailable(void **state) {
     struct env *env = *state;
-    lk_client *client = open_with(env, "redis://127.0.0.1:1", SHORT_MS, NULL);
+    lk_client *client = env->fixture.other = open_with(env, "redis://127.0.0.1:1", SHORT_MS, NULL);
     lk_lock *lock = open_lock(&env->fixture, client, 5000);
     struct caller caller;
 
@@ -231,7 +195,6 @@ static void test_absent_server_is_unavailable(void **state) {
     assert_int_equal(take(&env->fixture, &caller, lock, 1000), LK_UNAVAILABLE);
     assert_int_equal(caller.round_trips, 0);
     assert_int_equal(counters(client).unavailable, 2);
-    close_client(&env->fixture, client);
 }
 
 static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
@@ -264,39 +227,32 @@ static void test_key_of_another_type_grants_nothing(void **state) {
  * others nothing. */
 static void test_renewals_leave_together(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 3000};
+    lk_client *client = env->fixture.client;
     struct caller *callers = calloc(LEASES, sizeof *callers);
-    char name[96];
-    struct own_redis own; /* as it counts what all ask of it */
     int64_t scripts;
-    lk_client *client;
-    lk_lock *lock;
 
     assert_non_null(callers);
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
     for (int i = 0; i < LEASES; i++) {
-        (void)snprintf(name, sizeof name, "%s-%d", env->fixture.name, i);
-        assert_int_equal(lk_lock_open(&lock, client, name, &options), LK_OK);
-        start(&callers[i], lock, LK_FOREVER);
+        (void)snprintf(env->fixture.name, sizeof env->fixture.name, "name-%d", i);
+        start(&callers[i], open_lock(&env->fixture, client, 3000), LK_FOREVER);
     }
     for (int i = 0; i < LEASES; i++)
         WAIT_FOR(&env->fixture.loop, callers[i].calls == 1);
-    freeReplyObject(redisCommand(own.admin, "DEL lk:{%s-7}", env->fixture.name));
-    freeReplyObject(redisCommand(own.admin, "SADD lk:{%s-7} other", env->fixture.name));
-    scripts = calls_of(&own, "evalsha");
+    own_redis_do(&own_server, "DEL lk:{name-7}");
+    own_redis_do(&own_server, "SADD lk:{name-7} other");
+    scripts = calls_of("evalsha");
     for (uint64_t round = 1; round <= 3; round++) {
         (void)usleep(1200 * 1000); /* the loop stands still, so that all are due in its next turn */
         WAIT_FOR(&env->fixture.loop, counters(client).renewed >= round * (LEASES - 1));
     }
-    assert_in_range(calls_of(&own, "evalsha") - scripts, 3, 3 * LEASES / 10);
+    assert_in_range(calls_of("evalsha") - scripts, 3, 3 * LEASES / 10);
     for (int i = 0; i < LEASES; i++)
         assert_int_equal(lk_lease_state(callers[i].lease), i == 7 ? LK_LOST_STATE : LK_HELD);
-    freeReplyObject(redisCommand(own.admin, "DEL lk:{%s-7}", env->fixture.name));
+    own_redis_do(&own_server, "DEL lk:{name-7}");
     for (int i = 0; i < LEASES; i++)
         lk_release(callers[i].lease, NULL, NULL);
     close_client(&env->fixture, client);
-    own_redis_stop(&own);
+    env->fixture.client = NULL;
     free(callers);
 }
 
@@ -305,15 +261,15 @@ int main(void) {
         REDIS_TEST(test_scripts_survive_a_flush),
         REDIS_TEST(test_digests_are_those_of_the_scripts),
         REDIS_TEST(test_waiter_is_woken_by_an_event),
-        REDIS_TEST(test_round_trips_are_counted),
+        OWN_REDIS_TEST(test_round_trips_are_counted),
         REDIS_TEST(test_event_missed_while_disconnected_is_made_up_for),
-        REDIS_TEST(test_many_waiters_share_one_subscription),
+        OWN_REDIS_TEST(test_many_waiters_share_one_subscription),
         REDIS_TEST(test_two_greedy_clients_both_get_on),
-        REDIS_TEST(test_client_subscribes_at_its_first_wait_for_all_names),
+        OWN_REDIS_TEST(test_client_subscribes_at_its_first_wait_for_all_names),
         REDIS_TEST(test_absent_server_is_unavailable),
         REDIS_TEST(test_attempt_that_was_never_sent_is_no_round_trip),
         REDIS_TEST(test_key_of_another_type_grants_nothing),
-        REDIS_TEST(test_renewals_leave_together),
+        OWN_REDIS_TEST(test_renewals_leave_together),
     };
 
     (void)redis_url();

@@ -2,21 +2,13 @@
  * can show. */
 #include "redis_env.h"
 
-static uint64_t fake_now_ns;
-
-static uint64_t fake_clock(void *data) {
-    (void)data;
-    return fake_now_ns;
-}
-
 static void test_release_after_expiry_spares_the_successor(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 50, .no_renew = 1};
+    const struct lk_lock_options options = {.ttl_ms = 50, .no_renew = 1};
+    lk_lock *lock = open_lock_as(&env->fixture, env->far, options);
     struct caller late, next;
-    lk_lock *lock;
 
-    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
-    assert_int_equal(take(&env->fixture, &late, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &late, lock, LK_FOREVER);
     env_hold(env, &next, env->fixture.client, 5000);
     assert_true(lk_lease_fence(next.lease) > lk_lease_fence(late.lease));
     WAIT_FOR(&env->fixture.loop, counters(env->far).lost == 1);
@@ -68,19 +60,18 @@ static void test_attempt_that_arrives_after_use_and_release_is_given_back(void *
 
 static void test_repeated_releases_are_few(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1000, .poll_ms = 5};
-    lk_lock *lock, *near = open_lock(&env->fixture, env->fixture.client, 1200);
+    const struct lk_lock_options options = {.ttl_ms = 1000, .poll_ms = 5};
+    lk_lock *near = open_lock(&env->fixture, env->fixture.client, 1200);
     struct caller caller;
     unsigned before;
 
-    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
-    take_doubtful(env, &caller, lock);
+    take_doubtful(env, &caller, open_lock_as(&env->fixture, env->far, options));
     before = env->proxy->chunks;
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     /* Until the clean-up is over: as long as an abandoned lock stays. */
-    assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &caller, near, LK_FOREVER);
     lk_abandon(caller.lease, 0);
-    assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &caller, near, LK_FOREVER);
     assert_in_range(env->proxy->chunks - before, 3, 20);
 }
 
@@ -90,8 +81,7 @@ static void test_abandoned_lock_is_extended_until_it_is_confirmed(void **state) 
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 10000), LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &caller, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
     fault_proxy_freeze(env->proxy);
     lk_abandon(caller.lease, 60000);
     WAIT_FOR(&env->fixture.loop, counters(env->far).renew_failed > 0);
@@ -125,7 +115,7 @@ static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **st
     lk_lock *lock;
 
     fake_now_ns = 1;
-    client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
+    client = env->fixture.other = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
     lock = open_lock(&env->fixture, client, 60000);
     start(&caller, lock, LK_TRY);
     /* The attempt is sent in the first turn; its reply is read in a later one. */
@@ -136,7 +126,6 @@ static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **st
     assert_int_equal(caller.status, LK_UNKNOWN);
     fake_now_ns = 1;
     WAIT_FOR(&env->fixture.loop, !exists());
-    close_client(&env->fixture, client);
 }
 
 static void test_check_sees_at_once_that_the_machine_was_suspended(void **state) {
@@ -145,7 +134,7 @@ static void test_check_sees_at_once_that_the_machine_was_suspended(void **state)
     struct caller caller;
 
     fake_now_ns = 1;
-    client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
+    client = env->fixture.other = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
     env_hold(env, &caller, client, 60000);
     assert_int_equal(lk_lease_check(caller.lease, 59000), LK_OK);
     assert_int_equal(lk_lease_check(caller.lease, 59500), LK_LOST);
@@ -155,7 +144,6 @@ static void test_check_sees_at_once_that_the_machine_was_suspended(void **state)
     assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);
     assert_int_equal(lk_lease_check(caller.lease, 0), LK_LOST);
     assert_int_equal(lk_lease_remaining_ms(caller.lease), 0);
-    close_client(&env->fixture, client);
 }
 
 static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
@@ -185,13 +173,10 @@ static void on_suspect_release(lk_lease *lease, enum lk_state state, const char 
 
 static void test_suspect_lease_may_be_released_in_the_callback(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000, .no_renew = 1};
+    const struct lk_lock_options options = {.ttl_ms = 2000, .suspect_ms = 1900, .no_renew = 1};
     struct caller caller;
-    lk_lock *lock;
 
-    options.suspect_ms = 1900;
-    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &caller, open_lock_as(&env->fixture, env->far, options), LK_FOREVER);
     lk_lease_on_state(caller.lease, on_suspect_release, &caller);
     WAIT_FOR(&env->fixture.loop, caller.releases == 1);
     assert_int_equal(caller.release_status, LK_OK);

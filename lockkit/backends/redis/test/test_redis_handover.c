@@ -11,25 +11,10 @@
 #define LONG_MS 60000
 #define CROWD   10
 
-static uint64_t fake_now_ns;
-
-static uint64_t fake_clock(void *data) {
-    (void)data;
-    return fake_now_ns;
-}
-
-static lk_lock *open_as(struct env *env, lk_client *client, struct lk_lock_options options) {
-    lk_lock *lock;
-
-    options.size = sizeof options;
-    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
-    return lock;
-}
-
 /* That only an event helps. */
 static lk_lock *open_with_handover(struct env *env, lk_client *client, uint32_t handover) {
-    return open_as(
-        env, client,
+    return open_lock_as(
+        &env->fixture, client,
         (struct lk_lock_options){.ttl_ms = LONG_MS, .poll_ms = LONG_MS, .handover = handover});
 }
 
@@ -39,19 +24,15 @@ static uint64_t handed_over(lk_client *client) {
 
 static void test_it_costs_no_round_trip_and_the_fence_rises(void **state) {
     struct env *env = *state;
+    lk_client *client = env->fixture.client;
+    lk_lock *lock = open_with_handover(env, client, 16);
     struct caller callers[5];
-    struct own_redis own; /* as it counts what all ask of it */
     char owner[41];
-    lk_client *client;
-    lk_lock *lock;
     int64_t scripts;
 
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
-    lock = open_with_handover(env, client, 16);
-    assert_int_equal(take(&env->fixture, &callers[0], lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &callers[0], lock, LK_FOREVER);
     (void)snprintf(owner, sizeof owner, "%s", lk_lease_owner(callers[0].lease));
-    scripts = calls_of(&own, "evalsha");
+    scripts = calls_of("evalsha");
     for (int i = 1; i < 5; i++)
         start(&callers[i], lock, LK_FOREVER);
     for (int i = 1; i < 5; i++) {
@@ -64,13 +45,11 @@ static void test_it_costs_no_round_trip_and_the_fence_rises(void **state) {
         assert_int_equal(lk_lease_fence(callers[i].lease), fence + 1);
         assert_string_equal(lk_lease_owner(callers[i].lease), owner);
     }
-    assert_int_equal(calls_of(&own, "evalsha"), scripts);
+    assert_int_equal(calls_of("evalsha"), scripts);
     assert_int_equal(handed_over(client), 4);
     assert_int_equal(give(&env->fixture, &callers[4]), LK_OK);
-    assert_int_equal(calls_of(&own, "evalsha"), scripts + 1);
+    assert_int_equal(calls_of("evalsha"), scripts + 1);
     assert_int_equal(handed_over(client), 4);
-    close_client(&env->fixture, client);
-    own_redis_stop(&own);
 }
 
 /* Who got it, in order. */
@@ -102,7 +81,7 @@ static void test_who_waits_elsewhere_has_it_after_so_many(void **state) {
     struct order order = {.far = {&order, 'F'}};
     struct caller first;
 
-    assert_int_equal(take(&env->fixture, &first, near, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &first, near, LK_FOREVER);
     order.fence = lk_lease_fence(first.lease);
     assert_int_equal(lk_acquire(far, LK_FOREVER, on_turn, &order.far, NULL), LK_OK);
     WAIT_FOR(&env->fixture.loop, ask("ZCARD %s:queue") == 1);
@@ -127,16 +106,16 @@ static void test_only_a_fresh_lease_is_handed_over(void **state) {
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lk_client *client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
-        lk_lock *lock = open_as(env, client,
-                                (struct lk_lock_options){.ttl_ms = LONG_MS,
-                                                         .poll_ms = LONG_MS,
-                                                         .no_renew = 1,
-                                                         .suspect_ms = cases[i].suspect_ms,
-                                                         .handover = 16});
+        lk_lock *lock = open_lock_as(&env->fixture, client,
+                                     (struct lk_lock_options){.ttl_ms = LONG_MS,
+                                                              .poll_ms = LONG_MS,
+                                                              .no_renew = 1,
+                                                              .suspect_ms = cases[i].suspect_ms,
+                                                              .handover = 16});
         struct caller holder, heir;
 
         fake_now_ns = 1;
-        assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+        obtain(&env->fixture, &holder, lock, LK_FOREVER);
         start(&heir, lock, LK_FOREVER);
         fake_now_ns += cases[i].passed_ms * UINT64_C(1000000);
         (void)give(&env->fixture, &holder);
@@ -152,11 +131,12 @@ static void test_only_a_fresh_lease_is_handed_over(void **state) {
 static void test_heir_renews(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
-    lk_lock *lock = open_as(env, client, (struct lk_lock_options){.ttl_ms = 3000, .handover = 1});
+    lk_lock *lock = open_lock_as(&env->fixture, client,
+                                 (struct lk_lock_options){.ttl_ms = 3000, .handover = 1});
     struct caller holder, heir;
     uint64_t renewed;
 
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, counters(client).renewed == 1);
     start(&heir, lock, LK_FOREVER);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
@@ -181,12 +161,13 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
 static void test_heir_is_told_that_it_has_lost(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
-    lk_lock *lock = open_as(env, client, (struct lk_lock_options){.ttl_ms = 600, .handover = 16});
+    lk_lock *lock = open_lock_as(&env->fixture, client,
+                                 (struct lk_lock_options){.ttl_ms = 600, .handover = 16});
     struct caller holder, heir, next;
     enum lk_state seen = LK_HELD;
     uint64_t fence;
 
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
     start(&heir, lock, LK_FOREVER);
     start(&next, lock, LK_FOREVER);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
@@ -205,11 +186,12 @@ static void test_heir_is_told_that_it_has_lost(void **state) {
 static void test_abandoned_lease_is_not_handed_over(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
-    lk_lock *lock = open_as(env, client, (struct lk_lock_options){.ttl_ms = 400, .handover = 16});
+    lk_lock *lock = open_lock_as(&env->fixture, client,
+                                 (struct lk_lock_options){.ttl_ms = 400, .handover = 16});
     struct caller holder, next;
     int64_t abandoned_ms;
 
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
     start(&next, lock, LK_FOREVER);
     abandoned_ms = clock_now_ms();
     lk_abandon(holder.lease, 500);
@@ -223,7 +205,7 @@ static void take_where_others_waited(struct fixture *fixture, struct caller *cal
                                      lk_lock *other) {
     struct caller before;
 
-    assert_int_equal(take(fixture, &before, other, LK_FOREVER), LK_OK);
+    obtain(fixture, &before, other, LK_FOREVER);
     start(caller, lock, LK_FOREVER);
     WAIT_FOR(&fixture->loop, counters(lk_lock_client(lock)).wakeups == 1); /* it has its channel */
     assert_int_equal(give(fixture, &before), LK_OK);
@@ -232,12 +214,13 @@ static void take_where_others_waited(struct fixture *fixture, struct caller *cal
 }
 
 /* As if it had been handed over, long ago. */
-static void send_message(struct own_redis *own, const char *owner, const char *name) {
-    redisReply *channels = redisCommand(own->admin, "PUBSUB CHANNELS lk:client:*");
+static void send_message(const char *owner, const char *name) {
+    redisReply *channels = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
 
-    assert_int_equal(channels->elements, 1);
+    assert_int_equal(channels->elements, 1); /* there is one client only that has a channel */
     assert_int_equal(
-        own_redis_do(own, "PUBLISH %s %s:1:1:1:%s", channels->element[0]->str, owner, name), 1);
+        own_redis_do(&own_server, "PUBLISH %s %s:1:1:1:%s", channels->element[0]->str, owner, name),
+        1);
     freeReplyObject(channels);
 }
 
@@ -245,33 +228,26 @@ static void send_message(struct own_redis *own, const char *owner, const char *n
 static void test_place_in_line_is_passed_on_and_then_given_up(void **state) {
     struct env *env = *state;
     uv_loop_t *loop = &env->fixture.loop;
+    lk_client *client = env->fixture.client;
+    lk_lock *lock = open_with_handover(env, client, 16);
     struct caller callers[3];
-    struct own_redis own; /* as there is one client only that has a channel */
-    lk_client *client, *other;
-    lk_lock *lock;
 
-    own_redis_start(&own);
-    client = open_client(&env->fixture, own.url);
-    other = open_client(&env->fixture, own.url);
-    lock = open_with_handover(env, client, 16);
-    take_where_others_waited(&env->fixture, &callers[0], lock, open_with_handover(env, other, 16));
+    take_where_others_waited(&env->fixture, &callers[0], lock,
+                             open_with_handover(env, env->far, 16));
     for (int i = 1; i < 3; i++)
         start(&callers[i], lock, LK_FOREVER);
-    send_message(&own, lk_lease_owner(callers[0].lease), env->fixture.name);
+    send_message(lk_lease_owner(callers[0].lease), env->fixture.name);
     WAIT_FOR(loop, lk_request_round_trips(callers[1].request) == 1);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(own_redis_do(&own, "ZCARD lk:{%s}:queue", env->fixture.name), 1);
+        assert_int_equal(own_redis_do(&own_server, "ZCARD lk:{%s}:queue", env->fixture.name), 1);
         assert_int_equal(give(&env->fixture, &callers[i]), LK_OK);
         WAIT_FOR(loop, callers[i + 1].calls == 1);
         assert_int_equal(handed_over(client), i + 1);
     }
-    WAIT_FOR(loop, own_redis_do(&own, "ZCARD lk:{%s}:queue", env->fixture.name) == 0);
+    WAIT_FOR(loop, own_redis_do(&own_server, "ZCARD lk:{%s}:queue", env->fixture.name) == 0);
     assert_int_equal(lk_lease_state(callers[2].lease), LK_HELD);
     assert_int_equal(give(&env->fixture, &callers[2]), LK_OK);
-    assert_int_equal(own_redis_do(&own, "DBSIZE"), 1); /* the counter */
-    close_client(&env->fixture, client);
-    close_client(&env->fixture, other);
-    own_redis_stop(&own);
+    assert_int_equal(own_redis_do(&own_server, "DBSIZE"), 1); /* the counter */
 }
 
 /* What a process that will be killed tells of its grants. */
@@ -345,7 +321,7 @@ static void test_only_exclusive_ones_that_share_a_line_can_be_handed_over(void *
 
     (void)snprintf(url, sizeof url, "%s%chandover=5", redis_url(),
                    strchr(redis_url(), '?') != NULL ? '&' : '?');
-    client = open_client(&env->fixture, url);
+    client = env->fixture.other = open_client(&env->fixture, url);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct lk_lock_options options = wrong[i];
 
@@ -354,18 +330,17 @@ static void test_only_exclusive_ones_that_share_a_line_can_be_handed_over(void *
         options.handover = 0; /* what the URL says is for those who can */
         assert_int_equal(lk_lock_open(&lock, client, "x", &options), LK_OK);
     }
-    close_client(&env->fixture, client);
 }
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        REDIS_TEST(test_it_costs_no_round_trip_and_the_fence_rises),
+        OWN_REDIS_TEST(test_it_costs_no_round_trip_and_the_fence_rises),
         REDIS_TEST(test_who_waits_elsewhere_has_it_after_so_many),
         REDIS_TEST(test_only_a_fresh_lease_is_handed_over),
         REDIS_TEST(test_heir_renews),
         REDIS_TEST(test_heir_is_told_that_it_has_lost),
         REDIS_TEST(test_abandoned_lease_is_not_handed_over),
-        REDIS_TEST(test_place_in_line_is_passed_on_and_then_given_up),
+        OWN_REDIS_TEST(test_place_in_line_is_passed_on_and_then_given_up),
         REDIS_TEST(test_killed_in_the_middle_it_is_free_when_the_ttl_ends),
         REDIS_TEST(test_only_exclusive_ones_that_share_a_line_can_be_handed_over),
     };

@@ -4,24 +4,12 @@
 
 #define LONG_MS 120000
 
-static lk_lock *open_as(struct env *env, lk_client *client, struct lk_lock_options options) {
-    lk_lock *lock;
-
-    options.size = sizeof options;
-    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
-    return lock;
-}
-
-/* That is never polled for, and that no TTL frees in time: only a message helps. */
-static lk_lock *unpolled(struct env *env, lk_client *client) {
-    return open_as(env, client, (struct lk_lock_options){.ttl_ms = LONG_MS, .poll_ms = LONG_MS});
-}
-
 /* How long one that polls may say nothing before it counts as dead. */
 #define DEAD_MS (2 * 30 + FIXTURE_REPLY_MS)
 
 static lk_lock *polled(struct env *env, lk_client *client) {
-    return open_as(env, client, (struct lk_lock_options){.ttl_ms = 5000, .poll_ms = 30});
+    return open_lock_as(&env->fixture, client,
+                        (struct lk_lock_options){.ttl_ms = 5000, .poll_ms = 30});
 }
 
 static void start_in_line(struct env *env, struct caller *caller, lk_lock *lock) {
@@ -30,12 +18,6 @@ static void start_in_line(struct env *env, struct caller *caller, lk_lock *lock)
     start(caller, lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask("ZCARD %s:queue") == length + 1);
     WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) > 0);
-}
-
-/* It asks again once it has its channel: when that is answered, no reply to it is on its way. */
-static void wait_for_channel(struct env *env, lk_client *client, const struct caller *caller) {
-    WAIT_FOR(&env->fixture.loop, counters(client).wakeups == 1);
-    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) >= 2);
 }
 
 static size_t keys_left(struct env *env) {
@@ -62,9 +44,9 @@ static int64_t listeners(void) {
 static void test_dead_waiter_is_passed_over(void **state) {
     struct env *env = *state;
     struct caller holder, dead, next;
-    lk_client *other = open_client(&env->fixture, redis_url());
+    lk_client *other = env->fixture.other = open_client(&env->fixture, redis_url());
 
-    assert_int_equal(take(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY);
     start_in_line(env, &dead, polled(env, env->far));
     start_in_line(env, &next, polled(env, other));
     fault_proxy_set(env->proxy, PROXY_REFUSES);
@@ -75,18 +57,15 @@ static void test_dead_waiter_is_passed_over(void **state) {
     assert_int_equal(dead.calls, 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     assert_int_equal(give(&env->fixture, &next), LK_OK);
-    WAIT_FOR(&env->fixture.loop, dead.calls == 1);
-    assert_int_equal(give(&env->fixture, &dead), LK_OK);
-    close_client(&env->fixture, other);
+    await_and_give(&env->fixture, &dead);
 }
 
 /* `holder` gives back what `waiter` waits for with `far`, and has its channel. */
 static void stand_in_line(struct env *env, struct caller *holder, struct caller *waiter,
                           struct lk_lock_options options) {
-    assert_int_equal(take(&env->fixture, holder, unpolled(env, env->fixture.client), LK_TRY),
-                     LK_OK);
-    start_in_line(env, waiter, open_as(env, env->far, options));
-    wait_for_channel(env, env->far, waiter);
+    obtain(&env->fixture, holder, open_unpolled(env, env->fixture.client), LK_TRY);
+    start_in_line(env, waiter, open_lock_as(&env->fixture, env->far, options));
+    await_channel(&env->fixture, env->far, waiter);
 }
 
 static void test_who_is_told_holds_it_without_asking(void **state) {
@@ -145,8 +124,8 @@ static void test_who_is_told_too_late_asks(void **state) {
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
 
-static int64_t server_ms(struct own_redis *own) {
-    redisReply *time = redisCommand(own->admin, "TIME");
+static int64_t server_ms(void) {
+    redisReply *time = redisCommand(own_server.admin, "TIME");
     const int64_t ms = strtoll(time->element[0]->str, NULL, 10) * 1000;
 
     freeReplyObject(time);
@@ -154,12 +133,12 @@ static int64_t server_ms(struct own_redis *own) {
 }
 
 /* News for the first in line, on the only channel. */
-static void tell(struct own_redis *own, const char *name, int64_t at_ms, int ttl_ms) {
-    redisReply *channels = redisCommand(own->admin, "PUBSUB CHANNELS lk:client:*");
-    redisReply *line = redisCommand(own->admin, "ZRANGE lk:{%s}:queue 0 0", name);
+static void tell(const char *name, int64_t at_ms, int ttl_ms) {
+    redisReply *channels = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
+    redisReply *line = redisCommand(own_server.admin, "ZRANGE lk:{%s}:queue 0 0", name);
 
     assert_int_equal(channels->elements, 1);
-    assert_int_equal(own_redis_do(own, "PUBLISH %s %s:9007199254740000:%d:%lld:%s",
+    assert_int_equal(own_redis_do(&own_server, "PUBLISH %s %s:9007199254740000:%d:%lld:%s",
                                   channels->element[0]->str, line->element[0]->str, ttl_ms,
                                   (long long)at_ms, name),
                      1);
@@ -177,41 +156,31 @@ static void test_news_that_cannot_be_is_not_believed(void **state) {
         {60000, LONG_MS}, {0, LONG_MS * 2}, {0, LONG_MS / 2}, {-LONG_MS / 5, LONG_MS}, {-1, 0}};
     struct env *env = *state;
     struct caller holder, waiter;
-    struct own_redis own; /* as there is one client only that has a channel */
-    lk_client *clients[2];
 
-    own_redis_start(&own);
-    for (int i = 0; i < 2; i++)
-        clients[i] = open_client(&env->fixture, own.url);
-    assert_int_equal(take(&env->fixture, &holder, unpolled(env, clients[0]), LK_TRY), LK_OK);
-    start(&waiter, unpolled(env, clients[1]), LK_FOREVER);
-    wait_for_channel(env, clients[1], &waiter);
+    obtain(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY);
+    start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
+    await_channel(&env->fixture, env->far, &waiter);
     for (size_t i = 0; i < sizeof news / sizeof *news; i++) {
         const unsigned asked = lk_request_round_trips(waiter.request);
 
-        tell(&own, env->fixture.name, server_ms(&own) + news[i].since_ms, news[i].ttl_ms);
+        tell(env->fixture.name, server_ms() + news[i].since_ms, news[i].ttl_ms);
         WAIT_FOR(&env->fixture.loop, lk_request_round_trips(waiter.request) == asked + 1);
         assert_int_equal(waiter.calls, 0);
     }
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
-    for (int i = 0; i < 2; i++)
-        close_client(&env->fixture, clients[i]);
-    own_redis_stop(&own);
+    await_and_give(&env->fixture, &waiter);
 }
 
 static void test_one_that_gives_up_what_it_was_handed_hands_it_on(void **state) {
     struct env *env = *state;
     struct caller holder, first, next;
-    lk_client *other = open_client(&env->fixture, redis_url());
+    lk_client *other = env->fixture.other = open_client(&env->fixture, redis_url());
 
-    assert_int_equal(take(&env->fixture, &holder, unpolled(env, env->fixture.client), LK_TRY),
-                     LK_OK);
-    start_in_line(env, &first, unpolled(env, env->far));
-    start_in_line(env, &next, unpolled(env, other));
-    wait_for_channel(env, env->far, &first);
-    wait_for_channel(env, other, &next);
+    obtain(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY);
+    start_in_line(env, &first, open_unpolled(env, env->far));
+    start_in_line(env, &next, open_unpolled(env, other));
+    await_channel(&env->fixture, env->far, &first);
+    await_channel(&env->fixture, other, &next);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES); /* also messages */
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_int_equal(next.calls, 0);
@@ -219,26 +188,24 @@ static void test_one_that_gives_up_what_it_was_handed_hands_it_on(void **state) 
     WAIT_FOR(&env->fixture.loop, next.calls == 1);
     assert_int_equal(counters(other).polls, 0);
     assert_int_equal(give(&env->fixture, &next), LK_OK);
-    close_client(&env->fixture, other);
 }
 
 static void test_newcomer_hands_over_what_has_expired(void **state) {
     struct env *env = *state;
     struct caller holder, waiter, late;
-    lk_client *other = open_client(&env->fixture, redis_url());
+    lk_client *other = env->fixture.other = open_client(&env->fixture, redis_url());
 
-    assert_int_equal(take(&env->fixture, &holder, unpolled(env, other), LK_TRY), LK_OK);
-    start_in_line(env, &waiter, unpolled(env, env->far));
+    obtain(&env->fixture, &holder, open_unpolled(env, other), LK_TRY);
+    start_in_line(env, &waiter, open_unpolled(env, env->far));
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     (void)ask("DEL %s");
-    assert_int_equal(take(&env->fixture, &late, unpolled(env, env->fixture.client), LK_TRY),
+    assert_int_equal(take(&env->fixture, &late, open_unpolled(env, env->fixture.client), LK_TRY),
                      LK_BUSY);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(counters(env->far).polls, 0);
     assert_true(ask("PTTL %s") > 5000); /* the whole TTL, once it has answered */
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
     assert_int_equal(give(&env->fixture, &holder), LK_LOST);
-    close_client(&env->fixture, other);
 }
 
 static void test_nothing_is_left_of_those_who_gave_up(void **state) {
@@ -246,7 +213,7 @@ static void test_nothing_is_left_of_those_who_gave_up(void **state) {
     struct caller holder, waiter;
     lk_lock *lock = polled(env, env->far);
 
-    assert_int_equal(take(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY);
     assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
     assert_int_equal(keys_left(env), 2);
     assert_int_equal(take(&env->fixture, &waiter, lock, 50), LK_TIMEOUT);
@@ -288,13 +255,11 @@ static void test_hand_over_takes_two_commands_and_one_message(void **state) {
     struct env *env = *state;
     lk_client *clients[MEMBERS];
     struct member members[MEMBERS];
-    struct own_redis own; /* as it counts what all ask of it */
     int64_t scripts, messages;
 
-    own_redis_start(&own);
     for (int i = 0; i < MEMBERS; i++) {
-        clients[i] = open_client(&env->fixture, own.url);
-        members[i] = (struct member){unpolled(env, clients[i]), ROUNDS};
+        clients[i] = open_client(&env->fixture, own_server.url);
+        members[i] = (struct member){open_unpolled(env, clients[i]), ROUNDS};
         assert_int_equal(lk_acquire(members[i].lock, LK_FOREVER, on_member, &members[i], NULL),
                          LK_OK);
     }
@@ -302,9 +267,8 @@ static void test_hand_over_takes_two_commands_and_one_message(void **state) {
         WAIT_FOR(&env->fixture.loop, members[i].left == 0);
     for (int i = 0; i < MEMBERS; i++)
         close_client(&env->fixture, clients[i]);
-    scripts = calls_of(&own, "evalsha");
-    messages = calls_of(&own, "publish");
-    own_redis_stop(&own);
+    scripts = calls_of("evalsha");
+    messages = calls_of("publish");
     /* And, for each, until its channel was there. */
     assert_in_range(scripts, 2 * MEMBERS * ROUNDS, 2 * MEMBERS * ROUNDS + 4 * MEMBERS);
     assert_in_range(messages, MEMBERS * ROUNDS / 2, MEMBERS * ROUNDS);
@@ -317,11 +281,11 @@ static void test_permits_of_the_dead_are_free_after_their_ttl(void **state) {
     struct caller dead, waiter, late;
     lk_lock *lock;
 
-    assert_int_equal(take(&env->fixture, &dead, open_as(env, env->far, options), LK_TRY), LK_OK);
+    obtain(&env->fixture, &dead, open_lock_as(&env->fixture, env->far, options), LK_TRY);
     options.no_renew = 0;
     options.ttl_ms = 3000;
-    lock = open_as(env, env->fixture.client, options);
-    assert_int_equal(take(&env->fixture, &waiter, lock, LK_FOREVER), LK_OK);
+    lock = open_lock_as(&env->fixture, env->fixture.client, options);
+    obtain(&env->fixture, &waiter, lock, LK_FOREVER);
     assert_true(lk_lease_fence(waiter.lease) > lk_lease_fence(dead.lease));
     assert_int_equal(give(&env->fixture, &dead), LK_LOST);
     assert_int_equal(take(&env->fixture, &late, lock, LK_TRY), LK_BUSY); /* one is left */
@@ -341,7 +305,7 @@ static void test_neither_readers_nor_writers_starve(void **state) {
 
         options.mode = i < 2 ? LK_SHARED : LK_EXCLUSIVE;
         clients[i] = open_client(&env->fixture, redis_url());
-        members[i] = (struct member){open_as(env, clients[i], options), 40};
+        members[i] = (struct member){open_lock_as(&env->fixture, clients[i], options), 40};
         assert_int_equal(lk_acquire(members[i].lock, LK_FOREVER, on_member, &members[i], NULL),
                          LK_OK);
     }
@@ -358,11 +322,11 @@ int main(void) {
         REDIS_TEST(test_who_is_told_holds_it_without_asking),
         REDIS_TEST(test_who_is_told_late_holds_it_for_less),
         REDIS_TEST(test_who_is_told_too_late_asks),
-        REDIS_TEST(test_news_that_cannot_be_is_not_believed),
+        OWN_REDIS_TEST(test_news_that_cannot_be_is_not_believed),
         REDIS_TEST(test_one_that_gives_up_what_it_was_handed_hands_it_on),
         REDIS_TEST(test_newcomer_hands_over_what_has_expired),
         REDIS_TEST(test_nothing_is_left_of_those_who_gave_up),
-        REDIS_TEST(test_hand_over_takes_two_commands_and_one_message),
+        OWN_REDIS_TEST(test_hand_over_takes_two_commands_and_one_message),
         REDIS_TEST(test_permits_of_the_dead_are_free_after_their_ttl),
         REDIS_TEST(test_neither_readers_nor_writers_starve),
     };

@@ -159,8 +159,8 @@ static void judge(struct log *log, int count, int clients, int row_most) {
 
 /* Client 0 waits for `wait_ms` each time, and the others for `others_wait_ms`. A turn is one grant,
  * and as often as it may be handed over. */
-static void take_long_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
-                            uint32_t others_wait_ms, int grants, uint32_t handover) {
+static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
+                       uint32_t others_wait_ms, int grants, uint32_t handover) {
     struct log *log =
         mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t children[CLIENTS_MOST];
@@ -193,38 +193,33 @@ static void take_long_turns(struct env *env, int clients, const uint32_t *hold_m
     (void)munmap(log, sizeof *log);
 }
 
-static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
-                       uint32_t others_wait_ms, int grants) {
-    take_long_turns(env, clients, hold_ms, wait_ms, others_wait_ms, grants, 0);
-}
-
 static void test_two_clients_take_turns(void **state) {
-    take_turns(*state, 2, (const uint32_t[]){0, 0}, LK_FOREVER, LK_FOREVER, 1000);
-    take_turns(*state, 2, (const uint32_t[]){0, 10}, LK_FOREVER, LK_FOREVER, 200);
+    take_turns(*state, 2, (const uint32_t[]){0, 0}, LK_FOREVER, LK_FOREVER, 1000, 0);
+    take_turns(*state, 2, (const uint32_t[]){0, 10}, LK_FOREVER, LK_FOREVER, 200, 0);
 }
 
 static void test_clients_that_hand_over_take_turns(void **state) {
-    take_long_turns(*state, 2, (const uint32_t[]){1, 1}, LK_FOREVER, LK_FOREVER, 400, 4);
-    take_long_turns(*state, 4, (const uint32_t[]){1, 1, 5, 10}, LK_FOREVER, LK_FOREVER, 400, 4);
+    take_turns(*state, 2, (const uint32_t[]){1, 1}, LK_FOREVER, LK_FOREVER, 400, 4);
+    take_turns(*state, 4, (const uint32_t[]){1, 1, 5, 10}, LK_FOREVER, LK_FOREVER, 400, 4);
 }
 
 static void test_four_clients_take_turns(void **state) {
-    take_turns(*state, 4, (const uint32_t[]){0, 0, 0, 0}, LK_FOREVER, LK_FOREVER, 1000);
-    take_turns(*state, 4, (const uint32_t[]){0, 1, 5, 30}, LK_FOREVER, LK_FOREVER, 200);
+    take_turns(*state, 4, (const uint32_t[]){0, 0, 0, 0}, LK_FOREVER, LK_FOREVER, 1000, 0);
+    take_turns(*state, 4, (const uint32_t[]){0, 1, 5, 30}, LK_FOREVER, LK_FOREVER, 200, 0);
 }
 
 static void test_two_clients_take_turns_although_callers_give_up(void **state) {
-    take_turns(*state, 2, (const uint32_t[]){5, 150}, 400, 400, 40);
+    take_turns(*state, 2, (const uint32_t[]){5, 150}, 400, 400, 40, 0);
 }
 
 /* Each is held for so long that no caller's wait lasts for a whole round. */
 static void test_four_clients_take_turns_although_callers_give_up(void **state) {
-    take_turns(*state, 4, (const uint32_t[]){100, 200, 150, 250}, 400, 400, 32);
+    take_turns(*state, 4, (const uint32_t[]){100, 200, 150, 250}, 400, 400, 32, 0);
 }
 
 /* A client whose callers all give up before it is their turn has its turn all the same. */
 static void test_patience_of_the_others_starves_nobody(void **state) {
-    take_turns(*state, 4, (const uint32_t[]){10, 200, 200, 200}, 400, LK_FOREVER, 32);
+    take_turns(*state, 4, (const uint32_t[]){10, 200, 200, 200}, 400, LK_FOREVER, 32, 0);
 }
 
 int main(void) {

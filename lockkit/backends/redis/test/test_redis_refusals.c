@@ -1,23 +1,32 @@
-/* A Redis server that refuses, or loses what it was given: said in the log, and harmless where it
- * can be. */
+/* A Redis server that refuses, is full, or loses what it was given: said in the log, and harmless
+ * where it can be. */
 #include "fixture.h"
 #include "own_redis.h"
 #include "said.h"
 
 #include "log.h"
 
+#define TTL_MS       5000
+#define RENEWALS     4 /* at a third of the TTL each: past the TTL of before */
+#define CLIENTS_MOST 32
+
 static struct own_redis own;
 static struct fixture fixture;
+static lk_client *clients[CLIENTS_MOST];
+static size_t client_count;
 
 static int set_up(void **state) {
     own_redis_start(&own);
     log_init("test", LOG_INFO);
     said_start();
     fixture_init(&fixture);
+    client_count = 0;
     return 0;
 }
 
 static int tear_down(void **state) {
+    while (client_count > 0)
+        close_client(&fixture, clients[--client_count]);
     fixture_end(&fixture);
     said_stop();
     own_redis_stop(&own);
@@ -54,8 +63,7 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
         int before = said("redis refuses a lock command");
 
         open_here();
-        assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK); /* has the script */
-        assert_int_equal(give(&fixture, &caller), LK_OK);
+        use_once(&fixture, fixture.lock, 5000); /* has the script */
         freeReplyObject(
             redisCommandArgv(own.admin, cases[i].refuse[3] != NULL ? 4 : 3, cases[i].refuse, NULL));
         for (int attempt = 0; attempt < 3; attempt++)
@@ -78,8 +86,8 @@ static void test_without_the_right_to_subscribe_waiters_poll(void **state) {
 
     own_redis_do(&own, "ACL SETUSER default resetchannels");
     open_here();
-    other = open_client(&fixture, own.url);
-    assert_int_equal(take(&fixture, &holder, open_lock(&fixture, other, 5000), LK_TRY), LK_OK);
+    other = fixture.other = open_client(&fixture, own.url);
+    obtain(&fixture, &holder, open_lock(&fixture, other, 5000), LK_TRY);
     start(&waiter, fixture.lock, LK_FOREVER);
     WAIT_FOR(&fixture.loop, said("redis refuses subscriptions") == 1);
     assert_int_equal(give(&fixture, &holder), LK_OK);
@@ -87,15 +95,11 @@ static void test_without_the_right_to_subscribe_waiters_poll(void **state) {
     lk_client_counters(fixture.client, &counters);
     assert_true(counters.polls > 0);
     assert_int_equal(give(&fixture, &waiter), LK_OK);
-    close_client(&fixture, other);
 }
 
 /* Also: what was sent before is answered. */
 static void assert_free(void) {
-    struct caller caller;
-
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 10000), LK_OK);
-    assert_int_equal(give(&fixture, &caller), LK_OK);
+    use_once(&fixture, fixture.lock, 10000);
 }
 
 static void test_a_server_that_may_evict_is_told_once(void **state) {
@@ -118,7 +122,7 @@ static void test_fence_rises_when_all_keys_are_lost(void **state) {
 
     open_here();
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+        obtain(&fixture, &caller, fixture.lock, 5000);
         assert_true(lk_lease_fence(caller.lease) > last);
         last = lk_lease_fence(caller.lease);
         if (i % 2)
@@ -131,7 +135,7 @@ static uint64_t fence_of_a_grant(void) {
     struct caller caller;
     uint64_t fence;
 
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+    obtain(&fixture, &caller, fixture.lock, 5000);
     fence = lk_lease_fence(caller.lease);
     assert_int_equal(give(&fixture, &caller), LK_OK);
     return fence;
@@ -168,7 +172,7 @@ static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(
     close_client(&fixture, fixture.client);
     own_redis_do(&own, "FLUSHALL");
     open_here();
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+    obtain(&fixture, &caller, fixture.lock, 5000);
     assert_true(lk_lease_fence(caller.lease) < last);
     lk_lease_saw_fence(caller.lease, last);
     assert_int_equal(give(&fixture, &caller), LK_OK);
@@ -189,6 +193,104 @@ static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
     assert_true(fence_of_a_grant() > 0);
 }
 
+/* ---- At maxmemory, for each kind of lock: what is held is renewed and given back, those in line keep
+ * their place, and nothing new is granted. */
+
+static const struct kind {
+    const char *url; /* with the place of the server's */
+    struct lk_lock_options options;
+} kinds[] = {
+    {"%s", {.ttl_ms = TTL_MS}},
+    {"%s", {.ttl_ms = TTL_MS, .mode = LK_SHARED}},
+    {"%s", {.ttl_ms = TTL_MS, .mode = LK_SHARED, .limit = 3}},
+    {"%s", {.ttl_ms = TTL_MS, .mode = LK_SHARED, .limit = 3, .permits = 2}},
+    {"%s", {.ttl_ms = TTL_MS, .is_fair = 1}},
+    {"%s?handover=4", {.ttl_ms = TTL_MS}},
+    {"redis+string:%s", {.ttl_ms = TTL_MS}},
+    {"redis+redisson:%s", {.ttl_ms = TTL_MS}},
+    {"redlock:%s?quarantine=0", {.ttl_ms = TTL_MS}},
+};
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+/* Each caller has a client of its own, and so counters. */
+static lk_lock *open_kind(const struct kind *kind, const char *name) {
+    struct lk_lock_options options = kind->options;
+    char url[128];
+    lk_lock *lock;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    (void)snprintf(url, sizeof url, kind->url, own.url);
+#pragma GCC diagnostic pop
+    assert_true(client_count < CLIENTS_MOST);
+    clients[client_count] = open_client(&fixture, url);
+    options.size = sizeof options;
+    assert_int_equal(lk_lock_open(&lock, clients[client_count++], name, &options), LK_OK);
+    return lock;
+}
+
+/* No script is known any more, either. */
+static void fill(void) {
+    own_redis_do(&own, "SCRIPT FLUSH");
+    own_redis_do(&own, "CONFIG SET maxmemory 1");
+}
+
+static void test_what_is_held_is_renewed_past_its_ttl_and_given_back(void **state) {
+    struct caller callers[KINDS];
+    uint64_t before[KINDS];
+    char name[KINDS][8];
+
+    for (size_t i = 0; i < KINDS; i++) {
+        (void)snprintf(name[i], sizeof name[i], "held%zu", i);
+        obtain(&fixture, &callers[i], open_kind(&kinds[i], name[i]), TTL_MS);
+    }
+    fill();
+    for (size_t i = 0; i < KINDS; i++)
+        before[i] = counters(clients[i]).renewed;
+    for (size_t i = 0; i < KINDS; i++) {
+        WAIT_FOR(&fixture.loop, counters(clients[i]).renewed >= before[i] + RENEWALS);
+        assert_int_equal(counters(clients[i]).renew_failed, 0);
+        assert_int_equal(lk_lease_check(callers[i].lease, 1), LK_OK);
+    }
+    for (size_t i = 0; i < KINDS; i++)
+        assert_int_equal(give(&fixture, &callers[i]), LK_OK);
+    assert_int_equal(said("OOM"), 0);
+    own_redis_do(&own, "CONFIG SET maxmemory 0");
+    for (size_t i = 0; i < KINDS; i++) {
+        use_once(&fixture, open_kind(&kinds[i], name[i]), LK_TRY);
+    }
+}
+
+static void test_nothing_new_is_granted_and_the_server_says_why(void **state) {
+    struct caller caller;
+
+    fill();
+    for (size_t i = 0; i < KINDS; i++) {
+        const int before = said("OOM command not allowed");
+
+        assert_int_equal(take(&fixture, &caller, open_kind(&kinds[i], "new"), LK_TRY), LK_REFUSED);
+        assert_true(said("OOM command not allowed") > before);
+    }
+    assert_int_equal(own_redis_do(&own, "DBSIZE"), 0);
+}
+
+/* It asks again and again, and is then the first. */
+static void test_those_in_line_keep_their_place(void **state) {
+    static const struct kind polled = {"%s", {.ttl_ms = TTL_MS, .poll_ms = 20, .is_fair = 1}};
+    struct caller holder, waiter;
+    unsigned trips;
+
+    obtain(&fixture, &holder, open_kind(&kinds[0], "line"), LK_TRY);
+    start(&waiter, open_kind(&polled, "line"), LK_FOREVER);
+    WAIT_FOR(&fixture.loop, own_redis_do(&own, "ZCARD lk:{line}:queue") == 1);
+    fill();
+    trips = lk_request_round_trips(waiter.request);
+    WAIT_FOR(&fixture.loop, lk_request_round_trips(waiter.request) >= trips + 3);
+    assert_int_equal(said("OOM"), 0);
+    assert_int_equal(give(&fixture, &holder), LK_OK);
+    await_and_give(&fixture, &waiter);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -200,6 +302,9 @@ int main(void) {
         TEST(test_fence_rises_when_the_counter_lags),
         TEST(test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too),
         TEST(test_a_counter_that_cannot_rise_grants_nothing),
+        TEST(test_what_is_held_is_renewed_past_its_ttl_and_given_back),
+        TEST(test_nothing_new_is_granted_and_the_server_says_why),
+        TEST(test_those_in_line_keep_their_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

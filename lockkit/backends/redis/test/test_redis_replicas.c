@@ -66,7 +66,7 @@ static void test_granted_lock_is_on_the_replicas(void **state) {
 
     open_here("?wait=2&wait_ms=2000", 5000);
     for (int round = 0; round < 20; round++) {
-        assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+        obtain(&fixture, &caller, fixture.lock, 5000);
         for (int i = 0; i < REPLICAS; i++)
             assert_true(has_it(&replicas[i]));
         assert_int_equal(give(&fixture, &caller), LK_OK);
@@ -88,14 +88,12 @@ static void test_replica_that_is_paused_or_killed_does_not_count(void **state) {
     struct caller caller;
 
     open_here("?wait=2&wait_ms=50", 5000);
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
-    assert_int_equal(give(&fixture, &caller), LK_OK);
+    use_once(&fixture, fixture.lock, 5000);
     assert_int_equal(kill(replicas[0].pid, SIGSTOP), 0);
     assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
     assert_false(has_it(&primary));
     assert_int_equal(kill(replicas[0].pid, SIGCONT), 0);
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 10000), LK_OK);
-    assert_int_equal(give(&fixture, &caller), LK_OK);
+    use_once(&fixture, fixture.lock, 10000);
     assert_int_equal(kill(replicas[0].pid, SIGKILL), 0);
     assert_int_equal(take(&fixture, &caller, fixture.lock, 700), LK_REFUSED);
     WAIT_FOR(&fixture.loop, !has_it(&primary));
@@ -106,7 +104,7 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
     struct caller caller;
 
     open_here_warily("?wait=2&wait_ms=50", 3000, 1800);
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+    obtain(&fixture, &caller, fixture.lock, 5000);
     assert_int_equal(kill(replicas[0].pid, SIGSTOP), 0);
     WAIT_FOR(&fixture.loop, lk_lease_state(caller.lease) == LK_SUSPECT);
     assert_int_equal(kill(replicas[0].pid, SIGCONT), 0);
@@ -120,14 +118,12 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
 /* News of it says nothing of replicas. */
 static void test_handed_over_is_not_granted_without_the_replicas(void **state) {
     struct caller holder, waiter;
-    lk_client *other;
 
     open_here("?wait=2&wait_ms=50", 5000);
-    other = open_client(&fixture, primary.url);
-    assert_int_equal(take(&fixture, &holder, open_lock(&fixture, other, 5000), LK_TRY), LK_OK);
+    fixture.other = open_client(&fixture, primary.url);
+    obtain(&fixture, &holder, open_lock(&fixture, fixture.other, 5000), LK_TRY);
     start(&waiter, fixture.lock, 1500);
-    WAIT_FOR(&fixture.loop, counters(fixture.client).wakeups == 1); /* it has its channel */
-    WAIT_FOR(&fixture.loop, lk_request_round_trips(waiter.request) >= 2);
+    await_channel(&fixture, fixture.client, &waiter);
     for (int i = 0; i < REPLICAS; i++)
         assert_int_equal(kill(replicas[i].pid, SIGSTOP), 0);
     assert_int_equal(give(&fixture, &holder), LK_OK);
@@ -135,9 +131,7 @@ static void test_handed_over_is_not_granted_without_the_replicas(void **state) {
     assert_int_equal(waiter.status, LK_REFUSED);
     for (int i = 0; i < REPLICAS; i++)
         assert_int_equal(kill(replicas[i].pid, SIGCONT), 0);
-    assert_int_equal(take(&fixture, &waiter, fixture.lock, 10000), LK_OK);
-    assert_int_equal(give(&fixture, &waiter), LK_OK);
-    close_client(&fixture, other);
+    use_once(&fixture, fixture.lock, 10000);
 }
 
 static void test_parameters_that_are_none_are_refused(void **state) {

@@ -74,20 +74,24 @@ static void await_renewals(struct env *env, uint64_t count) {
     WAIT_FOR(&env->fixture.loop, renewed(env) >= before + count);
 }
 
+static void move_slot(const struct env *env) {
+    own_cluster_begin_moving(&cluster, env->slot, env->home, env->away);
+    own_cluster_move_keys(&cluster, env->slot, env->home, env->away);
+    own_cluster_end_moving(&cluster, env->slot, env->away);
+}
+
 static void test_names_are_on_all_nodes(void **state) {
     struct env *env = *state;
     int used[CLUSTER_NODES] = {0};
 
     for (int i = 0; i < 30; i++) {
-        struct caller caller;
         char name[32];
         lk_lock *lock;
 
         (void)snprintf(name, sizeof name, "%d}{%d", i, i);
         used[node_of(cluster_slot(name))]++;
         assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, NULL), LK_OK);
-        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        use_once(&env->fixture, lock, LK_TRY);
         lk_lock_close(lock);
     }
     assert_true(used[0] > 0 && used[1] > 0 && used[2] > 0);
@@ -115,8 +119,8 @@ static void test_leases_are_renewed_and_given_back_by_full_nodes(void **state) {
     lk_lock *lock;
 
     assert_int_equal(lk_lock_open(&lock, env->fixture.client, "full", &shared), LK_OK);
-    assert_int_equal(take(&env->fixture, &alone, env->lock, LK_TRY), LK_OK);
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &alone, env->lock, LK_TRY);
+    obtain(&env->fixture, &holder, lock, LK_TRY);
     limit_memory(1);
     await_renewals(env, 8); /* of both, past their TTL */
     assert_int_equal(counters(env->fixture.client).renew_failed, 0);
@@ -131,7 +135,7 @@ static void test_lease_is_renewed_while_its_slot_moves(void **state) {
     struct caller caller;
     uint64_t fence;
 
-    assert_int_equal(take(&env->fixture, &caller, env->lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->lock, LK_TRY);
     fence = lk_lease_fence(caller.lease);
     own_cluster_begin_moving(&cluster, env->slot, env->home, env->away);
     await_renewals(env, 2); /* by the old node, which still has the key */
@@ -141,7 +145,7 @@ static void test_lease_is_renewed_while_its_slot_moves(void **state) {
     await_renewals(env, 2); /* MOVED */
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, env->lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->lock, LK_TRY);
     assert_true(lk_lease_fence(caller.lease) > fence);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
@@ -155,73 +159,54 @@ static void test_lock_cannot_be_taken_before_its_slot_has_moved(void **state) {
     assert_int_equal(take(&env->fixture, &caller, env->lock, LK_TRY), LK_UNAVAILABLE);
     start(&caller, env->lock, LK_FOREVER);
     own_cluster_end_moving(&cluster, env->slot, env->away);
-    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    await_and_give(&env->fixture, &caller);
 }
 
 static void test_waiter_gets_the_lock_on_the_new_node(void **state) {
     struct env *env = *state;
-    lk_client *client = open_here(env);
+    lk_client *client = env->fixture.other = open_here(env);
     struct caller holder, waiter;
 
-    assert_int_equal(take(&env->fixture, &holder, env->lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, env->lock, LK_TRY);
     start(&waiter, open_lock(&env->fixture, client, TTL_MS), LK_FOREVER);
     await_renewals(env, 1);
-    own_cluster_begin_moving(&cluster, env->slot, env->home, env->away);
-    own_cluster_move_keys(&cluster, env->slot, env->home, env->away);
-    own_cluster_end_moving(&cluster, env->slot, env->away);
+    move_slot(env);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-    assert_int_equal(waiter.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
-    close_client(&env->fixture, client);
+    await_and_give(&env->fixture, &waiter);
 }
 
 /* Its message comes from the node that it is subscribed at, by way of the new one, which knows of
  * no listener and keeps the lock for a bound of time only. */
 static void test_waiter_does_not_believe_in_more_than_the_new_node_keeps(void **state) {
     struct env *env = *state;
-    lk_client *client = open_here(env);
-    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 1000};
+    lk_client *client = env->fixture.other = open_here(env);
+    const struct lk_lock_options options = {.poll_ms = 1000};
     struct caller holder, waiter;
-    lk_lock *near, *far;
 
-    assert_int_equal(lk_lock_open(&near, env->fixture.client, env->fixture.name, &options), LK_OK);
-    assert_int_equal(lk_lock_open(&far, client, env->fixture.name, &options), LK_OK);
-    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
-    start(&waiter, far, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, counters(client).wakeups >= 1); /* it has its channel */
-    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(waiter.request) >= 2);
-    own_cluster_begin_moving(&cluster, env->slot, env->home, env->away);
-    own_cluster_move_keys(&cluster, env->slot, env->home, env->away);
-    own_cluster_end_moving(&cluster, env->slot, env->away);
+    obtain(&env->fixture, &holder, open_lock_as(&env->fixture, env->fixture.client, options),
+           LK_TRY);
+    start(&waiter, open_lock_as(&env->fixture, client, options), LK_FOREVER);
+    await_channel(&env->fixture, client, &waiter);
+    move_slot(env);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(waiter.status, LK_OK);
     assert_true(lk_lease_remaining_ms(waiter.lease) <=
                 own_redis_do(&cluster.nodes[env->away], "PTTL lk:{%s}", env->fixture.name));
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
-    close_client(&env->fixture, client);
 }
 
 static void test_cluster_without_a_node_is_unavailable_until_it_is_back(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, env->lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, env->lock, LK_TRY);
     own_redis_kill(&cluster.nodes[env->home]);
-    do { /* the last command may have been sent as the connection broke */
-        (void)take(&env->fixture, &caller, env->lock, LK_TRY);
-    } while (caller.status == LK_UNKNOWN);
-    assert_int_equal(caller.status, LK_UNAVAILABLE);
+    await_unavailable(&env->fixture, env->lock);
     start(&caller, env->lock, LK_FOREVER);
     own_cluster_restart(&cluster, env->home);
-    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    await_and_give(&env->fixture, &caller);
 }
 
 static void test_bad_urls_are_invalid(void **state) {

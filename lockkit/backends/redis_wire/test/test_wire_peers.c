@@ -68,15 +68,13 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
     start(&caller, t.fixture.lock, LK_FOREVER);
     peer_tell(&t.peer, "give\n");
     peer_assert_answer(&t.peer, "given");
-    WAIT_FOR(&t.fixture.loop, caller.calls > 0);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&t.fixture, &caller), LK_OK);
+    await_and_give(&t.fixture, &caller);
 }
 
 static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     struct caller caller;
 
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
+    obtain(&t.fixture, &caller, t.fixture.lock, LK_TRY);
     tell_take(30000, 0);
     peer_assert_answer(&t.peer, "busy");
     tell_take(30000, 10000);
@@ -94,7 +92,7 @@ static void test_what_they_have_lost_stays_ours(void **state) {
 
     tell_take(200, 10000);
     peer_assert_answer(&t.peer, "held");
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, 10000), LK_OK);
+    obtain(&t.fixture, &caller, t.fixture.lock, 10000);
     peer_tell(&t.peer, "extend 30000\n");
     peer_assert_answer(&t.peer, "lost");
     peer_tell(&t.peer, "give\n");
@@ -106,12 +104,10 @@ static void test_what_they_have_lost_stays_ours(void **state) {
 
 /* Ours has ended, and we find out: neither our renewal nor our release touches theirs. */
 static void test_what_we_have_lost_stays_theirs(void **state) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 100, .no_renew = 1};
+    const struct lk_lock_options options = {.ttl_ms = 100, .no_renew = 1};
     struct caller caller;
-    lk_lock *lock;
 
-    assert_int_equal(lk_lock_open(&lock, t.fixture.client, t.fixture.name, &options), LK_OK);
-    assert_int_equal(take(&t.fixture, &caller, lock, 10000), LK_OK);
+    obtain(&t.fixture, &caller, open_lock_as(&t.fixture, t.fixture.client, options), 10000);
     tell_take(30000, 10000);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);

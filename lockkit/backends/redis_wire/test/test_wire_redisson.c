@@ -68,15 +68,6 @@ static void assert_they_hear(void) {
     freeReplyObject(reply);
 }
 
-/* Nothing but an event or the end of a TTL makes a waiter ask again. */
-static lk_lock *open_patient_lock(void) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 5000, .poll_ms = 600000};
-    lk_lock *lock;
-
-    assert_int_equal(lk_lock_open(&lock, t.fixture.client, t.fixture.name, &options), LK_OK);
-    return lock;
-}
-
 static int set_up(void **state) {
     char url[128];
 
@@ -84,7 +75,9 @@ static int set_up(void **state) {
     (void)snprintf(url, sizeof url, "redis+redisson://127.0.0.1:%d", t.own.port);
     fixture_init(&t.fixture);
     t.fixture.client = open_client(&t.fixture, url);
-    t.fixture.lock = open_patient_lock();
+    /* Nothing but an event or the end of a TTL makes a waiter ask again. */
+    t.fixture.lock = open_lock_as(&t.fixture, t.fixture.client,
+                                  (struct lk_lock_options){.ttl_ms = 5000, .poll_ms = 600000});
     t.subscriber = NULL;
     return 0;
 }
@@ -102,7 +95,7 @@ static void test_ours_looks_like_theirs(void **state) {
     struct caller caller;
     redisReply *reply;
 
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
+    obtain(&t.fixture, &caller, t.fixture.lock, LK_TRY);
     reply = redisCommand(t.own.admin, "HGETALL %s", t.fixture.name);
     assert_int_equal(reply->elements, 2);
     assert_int_equal(reply->element[0]->str[8], '-');
@@ -126,17 +119,12 @@ static void test_their_message_wakes_us(void **state) {
     they_give();
     assert_int_equal(caller.calls, 0);
     they_give();
-    WAIT_FOR(&t.fixture.loop, caller.calls > 0);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&t.fixture, &caller), LK_OK);
+    await_and_give(&t.fixture, &caller);
 }
 
 static void test_our_message_wakes_them(void **state) {
-    struct caller caller;
-
     they_listen();
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&t.fixture, &caller), LK_OK);
+    use_once(&t.fixture, t.fixture.lock, LK_TRY);
     assert_they_hear();
     assert_int_equal(ask("EXISTS", ""), 0);
 }
@@ -145,7 +133,7 @@ static void test_their_end_of_ttl_is_awaited(void **state) {
     struct caller caller;
 
     they_take("300");
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, 10000), LK_OK);
+    obtain(&t.fixture, &caller, t.fixture.lock, 10000);
     assert_int_equal(ask("HEXISTS", THEM), 0);
     assert_int_equal(give(&t.fixture, &caller), LK_OK);
 }
@@ -154,7 +142,7 @@ static void test_their_end_of_ttl_is_awaited(void **state) {
 static void test_what_we_have_lost_stays_theirs(void **state) {
     struct caller caller;
 
-    assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, LK_TRY), LK_OK);
+    obtain(&t.fixture, &caller, t.fixture.lock, LK_TRY);
     assert_int_equal(ask("DEL", ""), 1);
     they_take("30000");
     assert_int_equal(give(&t.fixture, &caller), LK_LOST);
@@ -162,46 +150,20 @@ static void test_what_we_have_lost_stays_theirs(void **state) {
     they_give();
 }
 
-struct seen {
-    int calls;
-    size_t holders;
-    char owner[64], label[16];
-    uint64_t fence;
-};
-
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct seen *seen = data;
-
-    seen->calls++;
-    assert_int_equal(status, LK_OK);
-    seen->holders = inspection->holder_count;
-    if (seen->holders == 0)
-        return;
-    (void)snprintf(seen->owner, sizeof seen->owner, "%s", inspection->holders->owner);
-    (void)snprintf(seen->label, sizeof seen->label, "%s", inspection->holders->label);
-    seen->fence = inspection->holders->fence;
-}
-
 static void test_theirs_is_shown_and_broken(void **state) {
-    struct caller broken = {0};
-    struct seen seen = {0};
+    struct inspected seen;
 
     they_take("30000");
     they_listen();
-    assert_int_equal(lk_inspect(t.fixture.lock, on_inspected, &seen), LK_OK);
-    WAIT_FOR(&t.fixture.loop, seen.calls == 1);
+    seen = inspect_lock(&t.fixture, t.fixture.lock);
+    assert_int_equal(seen.status, LK_OK);
     assert_int_equal(seen.holders, 1);
     assert_string_equal(seen.owner, THEM);
     assert_string_equal(seen.label, "");
     assert_int_equal(seen.fence, 0);
-    assert_int_equal(lk_break(t.fixture.lock, "somebody else", on_caller_released, &broken), LK_OK);
-    WAIT_FOR(&t.fixture.loop, broken.releases == 1);
-    assert_int_equal(broken.release_status, LK_LOST);
+    assert_int_equal(break_lock(&t.fixture, t.fixture.lock, "somebody else"), LK_LOST);
     assert_int_equal(ask("HGET", THEM), 1);
-    assert_int_equal(lk_break(t.fixture.lock, THEM, on_caller_released, &broken), LK_OK);
-    WAIT_FOR(&t.fixture.loop, broken.releases == 2);
-    assert_int_equal(broken.release_status, LK_OK);
+    assert_int_equal(break_lock(&t.fixture, t.fixture.lock, THEM), LK_OK);
     assert_they_hear();
 }
 
@@ -235,8 +197,7 @@ static void test_a_grant_whose_reply_was_lost_is_found_again(void **state) {
     fault_proxy_listen(proxy);
     (void)snprintf(url, sizeof url, "redis+redisson:%s", proxy->url);
     assert_int_equal(lk_client_open(&client, &t.fixture.loop, url, &options), LK_OK);
-    assert_int_equal(take(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY), LK_OK);
-    assert_int_equal(give(&t.fixture, &caller), LK_OK); /* the scripts are known */
+    use_once(&t.fixture, open_lock(&t.fixture, client, 5000), LK_TRY);
     fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
     start(&caller, open_lock(&t.fixture, client, 5000), LK_FOREVER);
     WAIT_FOR(&t.fixture.loop, ask("EXISTS", "") == 1);
@@ -272,11 +233,10 @@ static void test_a_socket_leads_to_the_same_lock(void **state) {
     char url[128];
 
     (void)snprintf(url, sizeof url, "redis+redisson:unix://%s?db=0", t.own.socket);
-    client = open_client(&t.fixture, url);
-    assert_int_equal(take(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY), LK_OK);
+    client = t.fixture.other = open_client(&t.fixture, url);
+    obtain(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY);
     assert_int_equal(take(&t.fixture, &other, t.fixture.lock, LK_TRY), LK_BUSY);
     assert_int_equal(give(&t.fixture, &caller), LK_OK);
-    close_client(&t.fixture, client);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -2,8 +2,6 @@
 #include "fault_proxy.h"
 #include "redlock_env.h"
 
-#define LONG_MS 60000 /* a TTL that no test waits for */
-
 static void kill_nodes(struct redlock_env *env, int first, int count) {
     for (int i = first; i < first + count; i++)
         own_redis_kill(&env->ensemble->nodes[i]);
@@ -23,9 +21,7 @@ static void test_grant_is_on_all_nodes_and_leaves_none(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller,
-                          open_lock(&env->fixture, env->fixture.client, LONG_MS), LK_TRY),
-                     LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 5);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
@@ -36,69 +32,55 @@ static void test_minority_that_is_killed_is_not_missed(void **state) {
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 3000);
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, lock, LK_TRY);
     kill_nodes(env, 1, 2);
     WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 4);
     assert_int_equal(lk_lease_check(caller.lease, 0), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
 }
 
 static void test_minority_that_is_stopped_is_tidied_when_it_goes_on(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, LONG_MS);
-    struct caller caller;
+    lk_lock *lock = env->fixture.lock;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
     pause_nodes(env, 3, 2);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
     go_on(env, 3, 2);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
 }
 
 static void test_late_answers_of_a_failed_attempt_are_taken_back_everywhere(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, LONG_MS);
+    lk_lock *lock = env->fixture.lock;
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
     pause_nodes(env, 0, 3);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
     go_on(env, 0, 3);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
-    assert_int_equal(take(&env->fixture, &caller, lock, 10000), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, 10000);
 }
 
 static void test_without_a_majority_it_is_unavailable_and_nothing_is_left(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, LONG_MS);
-    struct caller caller;
+    lk_lock *lock = env->fixture.lock;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
     kill_nodes(env, 0, 3);
-    do { /* it may have been sent as the connection broke */
-        (void)take(&env->fixture, &caller, lock, LK_TRY);
-    } while (caller.status == LK_UNKNOWN);
-    assert_int_equal(caller.status, LK_UNAVAILABLE);
+    await_unavailable(&env->fixture, lock);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
     own_ensemble_renew(env->ensemble);
-    assert_int_equal(take(&env->fixture, &caller, lock, 10000), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, 10000);
 }
 
 static void test_holder_without_a_majority_is_suspect_and_lost(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 2000), LK_TRY),
-        LK_OK);
+    obtain(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 2000), LK_TRY);
     kill_nodes(env, 0, 3);
     WAIT_FOR(&env->fixture.loop, lk_lease_state(caller.lease) == LK_SUSPECT);
     WAIT_FOR(&env->fixture.loop, lk_lease_state(caller.lease) == LK_LOST_STATE);
@@ -136,9 +118,8 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
     (void)snprintf(url, sizeof url, "redlock:%s,%s,%s?quarantine=0&cutoff=%d", proxies[0]->url,
                    proxies[1]->url, env->ensemble->nodes[2].url, FIXTURE_REPLY_MS);
     client = open_client(&env->fixture, url);
-    lock = open_lock(&env->fixture, client, LONG_MS);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    lock = open_lock(&env->fixture, client, REDLOCK_LONG_MS);
+    use_once(&env->fixture, lock, LK_TRY);
     for (int i = 0; i < 2; i++) /* also where the majority did not wait for it */
         WAIT_FOR(&env->fixture.loop, counter(env, i) > 0);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
@@ -164,9 +145,7 @@ static void test_lease_outlives_the_restart_of_every_node(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 3000), LK_TRY),
-        LK_OK);
+    obtain(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 3000), LK_TRY);
     for (int i = 0; i < ENSEMBLE_NODES; i++) {
         own_redis_kill(&env->ensemble->nodes[i]);
         own_redis_start_again(&env->ensemble->nodes[i]);
@@ -180,13 +159,11 @@ static void test_lease_outlives_the_restart_of_every_node(void **state) {
 static void test_broken_lock_is_not_filled_again(void **state) {
     struct redlock_env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 900);
-    struct caller holder, breaker = {0};
+    struct caller holder;
 
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_TRY);
     pause_nodes(env, 4, 1); /* and keeps its vote */
-    assert_int_equal(lk_break(lock, NULL, on_caller_released, &breaker), LK_OK);
-    WAIT_FOR(&env->fixture.loop, breaker.releases == 1);
-    assert_int_equal(breaker.release_status, LK_OK);
+    assert_int_equal(break_lock(&env->fixture, lock, NULL), LK_OK);
     go_on(env, 4, 1);
     WAIT_FOR(&env->fixture.loop, lk_lease_state(holder.lease) == LK_LOST_STATE);
     assert_int_equal(give(&env->fixture, &holder), LK_LOST);
@@ -196,7 +173,7 @@ static void test_broken_lock_is_not_filled_again(void **state) {
 /* Counters that clients with clocks far ahead have left, on each node another. */
 static void test_token_stands_with_a_majority_before_the_grant_is_told(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, LONG_MS);
+    lk_lock *lock = env->fixture.lock;
     const int64_t ahead = clock_wall_us() + 3600000000;
     uint64_t last = 0;
 
@@ -206,7 +183,7 @@ static void test_token_stands_with_a_majority_before_the_grant_is_told(void **st
         struct caller caller;
         int raised = 0;
 
-        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+        obtain(&env->fixture, &caller, lock, LK_TRY);
         for (int i = 0; i < ENSEMBLE_NODES; i++)
             raised += counter(env, i) >= (int64_t)lk_lease_fence(caller.lease);
         assert_true(raised >= 3);

@@ -2,8 +2,6 @@
  */
 #include "redlock_env.h"
 
-#define LONG_MS 60000
-
 static int told_young, told_twin, told_silent;
 
 static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
@@ -17,12 +15,11 @@ static void on_log(enum lk_log_level level, const char *message, const char *pai
 
 /* Held on nodes 0 to 2. Then node 2 restarts without its memory, and the other two come up. */
 static void forget_a_vote(struct redlock_env *env, struct caller *holder) {
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, LONG_MS);
     int64_t given_up_ms;
 
     for (int i = 3; i < ENSEMBLE_NODES; i++)
         own_redis_kill(&env->ensemble->nodes[i]);
-    assert_int_equal(take(&env->fixture, holder, lock, 10000), LK_OK);
+    obtain(&env->fixture, holder, env->fixture.lock, 10000);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 3);
     /* Else those that come up are still asked for the vote. */
     given_up_ms = clock_now_ms() + FIXTURE_REPLY_MS;
@@ -39,8 +36,9 @@ static void test_node_that_forgot_a_vote_has_none(void **state) {
 
     forget_a_vote(env, &holder);
     client = redlock_env_open(env, "?longest=60000");
-    assert_int_equal(take(&env->fixture, &second, open_lock(&env->fixture, client, LONG_MS), 1500),
-                     LK_UNAVAILABLE);
+    assert_int_equal(
+        take(&env->fixture, &second, open_lock(&env->fixture, client, REDLOCK_LONG_MS), 1500),
+        LK_UNAVAILABLE);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 2); /* the holder's */
     close_client(&env->fixture, client);
     assert_int_equal(give(&env->fixture, &holder), LK_LOST); /* without a majority, as it learns */
@@ -53,24 +51,21 @@ static void test_without_quarantine_two_hold(void **state) {
     struct caller holder, second;
 
     forget_a_vote(env, &holder);
-    client = redlock_env_open(env, "?quarantine=0");
-    assert_int_equal(take(&env->fixture, &second, open_lock(&env->fixture, client, LONG_MS), 1500),
-                     LK_OK);
+    client = env->fixture.other = redlock_env_open(env, "?quarantine=0");
+    obtain(&env->fixture, &second, open_lock(&env->fixture, client, REDLOCK_LONG_MS), 1500);
     assert_int_equal(lk_lease_check(holder.lease, 0), LK_OK);
     assert_int_equal(give(&env->fixture, &second), LK_OK);
-    close_client(&env->fixture, client);
     lk_release(holder.lease, NULL, NULL);
 }
 
 /* A client that was there before: it counts none of its new connections' votes either. */
 static void test_client_that_stays_notices_the_restart(void **state) {
     struct redlock_env *env = *state;
-    lk_client *client = redlock_env_open(env, "?longest=2000");
+    lk_client *client = env->fixture.other = redlock_env_open(env, "?longest=2000");
     lk_lock *lock = open_lock(&env->fixture, client, 2000);
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, 15000), LK_OK); /* all are young at first */
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, 15000); /* all are young at first */
     for (int i = 0; i < 3; i++) {
         own_redis_kill(&env->ensemble->nodes[i]);
         own_redis_start_again(&env->ensemble->nodes[i]);
@@ -79,20 +74,16 @@ static void test_client_that_stays_notices_the_restart(void **state) {
     start(&caller, lock, 15000);
     WAIT_FOR(&env->fixture.loop, told_young == 3);
     assert_int_equal(caller.calls, 0);
-    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    close_client(&env->fixture, client);
+    await_and_give(&env->fixture, &caller);
 }
 
 static void test_lock_that_outlasts_the_quarantine_is_refused(void **state) {
     struct redlock_env *env = *state;
-    lk_client *client = redlock_env_open(env, "?longest=2000");
+    lk_client *client = env->fixture.other = redlock_env_open(env, "?longest=2000");
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2001), LK_TRY),
                      LK_REFUSED);
-    close_client(&env->fixture, client);
 }
 
 /* A user who may not see the age of the nodes. */
@@ -110,9 +101,7 @@ static void test_node_that_does_not_tell_its_age_has_no_vote(void **state) {
     WAIT_FOR(&env->fixture.loop, told_silent >= ENSEMBLE_NODES);
     close_client(&env->fixture, client);
     client = redlock_env_open(env, "?quarantine=0");
-    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), LK_TRY),
-                     LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, open_lock(&env->fixture, client, 2000), LK_TRY);
     close_client(&env->fixture, client);
     for (int i = 0; i < ENSEMBLE_NODES; i++)
         (void)own_redis_do(&env->ensemble->nodes[i], "ACL SETUSER default +@all");
@@ -130,12 +119,11 @@ static void test_server_has_one_vote(void **state) {
                    "redlock:redis://127.0.0.1:%d,redis://127.0.0.1:%d/1,redis://127.0.0.1:1"
                    "?quarantine=0&cutoff=%d",
                    port, port, FIXTURE_REPLY_MS);
-    client = open_client(&env->fixture, url);
+    client = env->fixture.other = open_client(&env->fixture, url);
     assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, client, LONG_MS), LK_TRY),
+        take(&env->fixture, &caller, open_lock(&env->fixture, client, REDLOCK_LONG_MS), LK_TRY),
         LK_UNAVAILABLE);
     assert_int_equal(told_twin, 1);
-    close_client(&env->fixture, client);
 }
 
 static void test_bad_urls_are_invalid(void **state) {

@@ -29,15 +29,14 @@ static void test_broken_connection_is_suspect_until_a_renewal(void **state) {
 /* The session goes on after the loss of its lease: what it left must not stay in the way. */
 static void test_lease_lost_in_silence_is_given_back(void **state) {
     struct env *env = *state;
-    struct caller caller, next;
+    struct caller caller;
 
     env_hold(env, &caller, env->far, 10000);
     fault_proxy_set(env->proxy, PROXY_HOLDS);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
     fault_proxy_set(env->proxy, PROXY_PASSES);
     assert_int_not_equal(give(&env->fixture, &caller), LK_BUSY);
-    assert_int_equal(take(&env->fixture, &next, env->fixture.lock, 10000), LK_OK);
-    assert_int_equal(give(&env->fixture, &next), LK_OK);
+    use_once(&env->fixture, env->fixture.lock, 10000);
     await_crowd(&env->fixture, 0, 0);
 }
 
@@ -47,8 +46,7 @@ static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
     struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    use_once(&env->fixture, lock, LK_TRY);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(take(&env->fixture, &caller, lock, 100), LK_TIMEOUT);
     await_crowd(&env->fixture, 1, 0);
@@ -63,7 +61,7 @@ static void test_waiter_that_gives_up_while_cut_off_leaves_the_line(void **state
     struct caller holder, waiter;
 
     reopen_far(env, 60000, 100);
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, env->fixture.lock, LK_FOREVER);
     start(&waiter, open_lock(&env->fixture, env->far, 10000), 1000);
     await_crowd(&env->fixture, 1, 1);
     fault_proxy_set(env->proxy, PROXY_REFUSES);
@@ -76,7 +74,7 @@ static void test_waiter_that_gives_up_while_cut_off_leaves_the_line(void **state
 /* Longer than the core goes on trying: the session is long, and the lock must not stay as long. */
 static void test_release_in_an_outage_takes_effect_after_it(void **state) {
     struct env *env = *state;
-    struct caller holder, next;
+    struct caller holder;
     int64_t until_ms;
 
     reopen_far(env, 60000, 100);
@@ -86,8 +84,7 @@ static void test_release_in_an_outage_takes_effect_after_it(void **state) {
     until_ms = clock_now_ms() + 500; /* and then some: it has given up by then */
     WAIT_FOR(&env->fixture.loop, clock_now_ms() >= until_ms);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    assert_int_equal(take(&env->fixture, &next, env->fixture.lock, 10000), LK_OK);
-    assert_int_equal(give(&env->fixture, &next), LK_OK);
+    use_once(&env->fixture, env->fixture.lock, 10000);
 }
 
 /* As a server does that starts: the connection is never answered, and the next one is. */

@@ -9,7 +9,7 @@
 #define CLASSPATH "/usr/share/java/curator-recipes.jar:/usr/share/java/slf4j-nop.jar"
 
 /* One of their locks, and what ours is beside it. */
-static const struct library {
+static struct library {
     const char *program[5], *kind, *layout, *label;
     enum lk_mode mode;
 } kazoo = {{"/usr/bin/python3", "test/wire/kazoo_peer.py"},
@@ -72,38 +72,17 @@ static void start_peer(const struct library *library) {
     peer_start(&t.peer, &t.env.fixture.loop, arguments);
 }
 
-static int set_up(const struct library *library) {
-    struct lk_lock_options options = {.size = sizeof options, .mode = library->mode};
+static int set_up(void **state) {
+    const struct library *library = *state;
     char query[32];
 
     fixture_init(&t.env.fixture);
     (void)snprintf(query, sizeof query, "?layout=%s", library->layout);
     t.env.fixture.client = open_zookeeper(&t.env, zookeeper.url, query);
-    assert_int_equal(
-        lk_lock_open(&t.env.fixture.lock, t.env.fixture.client, t.env.fixture.name, &options),
-        LK_OK);
+    t.env.fixture.lock = open_lock_as(&t.env.fixture, t.env.fixture.client,
+                                      (struct lk_lock_options){.mode = library->mode});
     start_peer(library);
     return 0;
-}
-
-static int set_up_kazoo(void **state) {
-    return set_up(&kazoo);
-}
-
-static int set_up_writer(void **state) {
-    return set_up(&writer);
-}
-
-static int set_up_reader(void **state) {
-    return set_up(&reader);
-}
-
-static int set_up_curator(void **state) {
-    return set_up(&curator);
-}
-
-static int set_up_curator_beside_readers(void **state) {
-    return set_up(&curator_beside_readers);
 }
 
 /* Whatever was done, nobody holds or waits. */
@@ -113,40 +92,31 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    assert_int_equal(status, LK_OK);
-    assert_int_equal(inspection->holder_count, 1);
-    assert_true(strlen(inspection->holders[0].owner) >= 32);
-    assert_true(inspection->holders[0].fence > 0);
-    if (t.library->label != NULL)
-        assert_string_equal(inspection->holders[0].label, t.library->label);
-    *(bool *)data = true;
-}
-
 static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
-    uv_loop_t *loop = &t.env.fixture.loop;
-    bool has_looked = false;
+    struct inspected seen;
     struct caller caller;
 
     tell_take(0);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_TRY), LK_BUSY);
-    assert_int_equal(lk_inspect(t.env.fixture.lock, on_inspected, &has_looked), LK_OK);
-    WAIT_FOR(loop, has_looked);
+    seen = inspect_lock(&t.env.fixture, t.env.fixture.lock);
+    assert_int_equal(seen.status, LK_OK);
+    assert_int_equal(seen.holders, 1);
+    assert_true(strlen(seen.owner) >= 32);
+    assert_true(seen.fence > 0);
+    if (t.library->label != NULL)
+        assert_string_equal(seen.label, t.library->label);
     start(&caller, t.env.fixture.lock, LK_FOREVER);
     await_crowd(&t.env.fixture, 1, 1);
     tell_give();
     peer_assert_answer(&t.peer, "given");
-    WAIT_FOR(loop, caller.calls > 0);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
+    await_and_give(&t.env.fixture, &caller);
 }
 
 static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     struct caller caller;
 
-    assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_FOREVER), LK_OK);
+    obtain(&t.env.fixture, &caller, t.env.fixture.lock, LK_FOREVER);
     tell_take(0);
     peer_assert_answer(&t.peer, "busy");
     tell_take(15000);
@@ -163,7 +133,7 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
 static void test_line_is_one_for_all(void **state) {
     struct caller first, second;
 
-    assert_int_equal(take(&t.env.fixture, &first, t.env.fixture.lock, LK_FOREVER), LK_OK);
+    obtain(&t.env.fixture, &first, t.env.fixture.lock, LK_FOREVER);
     tell_take(15000);
     await_crowd(&t.env.fixture, 1, 1);
     start(&second, t.env.fixture.lock, LK_FOREVER);
@@ -173,8 +143,7 @@ static void test_line_is_one_for_all(void **state) {
     assert_int_equal(second.calls, 0);
     tell_give();
     peer_assert_answer(&t.peer, "given");
-    WAIT_FOR(&t.env.fixture.loop, second.calls > 0);
-    assert_int_equal(give(&t.env.fixture, &second), LK_OK);
+    await_and_give(&t.env.fixture, &second);
 }
 
 /* They die: their lock goes with their session, as ours would. */
@@ -186,8 +155,7 @@ static void test_lock_of_one_that_dies_is_ours(void **state) {
     start(&caller, t.env.fixture.lock, LK_FOREVER);
     await_crowd(&t.env.fixture, 1, 1);
     assert_int_equal(kill(t.peer.pid, SIGKILL), 0);
-    WAIT_FOR(&t.env.fixture.loop, caller.calls > 0);
-    assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
+    await_and_give(&t.env.fixture, &caller);
 }
 
 static int down(void **state) {
@@ -195,21 +163,22 @@ static int down(void **state) {
     return zookeeper_down(state);
 }
 
-#define PEER_TEST(test, set_up) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define BOTH_WAYS(set_up)                                                                          \
-    PEER_TEST(test_what_they_hold_is_ours_when_they_give_it, set_up),                              \
-        PEER_TEST(test_what_we_hold_is_theirs_when_we_give_it, set_up)
-#define IN_LINE(set_up) BOTH_WAYS(set_up), PEER_TEST(test_line_is_one_for_all, set_up)
+#define PEER_TEST(test, library)                                                                   \
+    cmocka_unit_test_prestate_setup_teardown(test, set_up, tear_down, &(library))
+#define BOTH_WAYS(library)                                                                         \
+    PEER_TEST(test_what_they_hold_is_ours_when_they_give_it, library),                             \
+        PEER_TEST(test_what_we_hold_is_theirs_when_we_give_it, library)
+#define IN_LINE(library) BOTH_WAYS(library), PEER_TEST(test_line_is_one_for_all, library)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        IN_LINE(set_up_writer),
-        IN_LINE(set_up_curator),
+        IN_LINE(writer),
+        IN_LINE(curator),
         /* Not in line: a ReadLock of kazoo also waits for writers behind it (kazoo#649). */
-        BOTH_WAYS(set_up_reader),
-        BOTH_WAYS(set_up_curator_beside_readers),
-        IN_LINE(set_up_kazoo),
-        PEER_TEST(test_lock_of_one_that_dies_is_ours, set_up_kazoo),
+        BOTH_WAYS(reader),
+        BOTH_WAYS(curator_beside_readers),
+        IN_LINE(kazoo),
+        PEER_TEST(test_lock_of_one_that_dies_is_ours, kazoo),
     };
 
     return cmocka_run_group_tests(tests, zookeeper_up, down);
