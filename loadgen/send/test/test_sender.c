@@ -19,11 +19,6 @@ static void refuse(struct http_exchange *exchange, void *data) {
     http_reply(exchange, statuses[sending.served++ % 7], "text/plain", "what?", 5);
 }
 
-static void drop(struct http_exchange *exchange, void *data) {
-    (void)data;
-    http_reply_drop(exchange);
-}
-
 static void test_each_request_is_sent_once_and_recorded(void **state) {
     sending_plan_requests(200, 2000);
     sending_run();
@@ -74,15 +69,6 @@ static void test_answers_have_their_outcomes(void **state) {
     sending_assert_outcomes(RECORD_SOLD, 10);
     for (size_t i = 0; i < 70; i++)
         assert_int_equal(sending.recorder->records[i].unit, -1);
-}
-
-static void test_dropped_replies_are_unknown(void **state) {
-    sending.answer = drop;
-    sending_plan_requests(20, 2000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNKNOWN, 20);
-    assert_int_equal(sending.recorder->answered, 0);
-    assert_int_equal(sending.recorder->latency.count, 20);
 }
 
 /* The product asked for, as the last digit of its id, is the unit. */
@@ -278,15 +264,6 @@ static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
                     sending_record(sending.plan.arrivals[i].repeats)->sent_ns);
 }
 
-static void test_a_limit_that_is_not_reached_delays_nothing(void **state) {
-    sending_plan_requests(30, 1000);
-    sending.sender.max_in_flight = 30;
-    sending.answer_ms = 50;
-    sending_run();
-    sending_assert_outcomes(RECORD_SOLD, 30);
-    assert_int_equal(sending.recorder->late_launches, 0);
-}
-
 static size_t most_in_flight(void) {
     size_t most = 0;
 
@@ -323,40 +300,7 @@ static void test_who_is_behind_has_few_in_flight(void **state) {
     assert_in_range(most_in_flight(), 16, 64);
 }
 
-static void test_an_empty_plan_sends_nothing(void **state) {
-    sending_plan_requests(0, 100);
-    sending_run();
-    assert_int_equal(sending.result, 0);
-    assert_int_equal(sending.served, 0);
-}
-
 /* ---- how it ends */
-
-static uint64_t grace_ms;
-
-static int set_up_stop(void **state) {
-    grace_ms = 20;
-    return sending_set_up(state);
-}
-
-static void test_lost_replies_are_samples_of_the_timeout(void **state) {
-    sending.answer_ms = 1000;
-    sending.sender.timeout_ms = 50;
-    sending_plan_requests(10, 2000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNKNOWN, 10);
-    assert_int_equal(sending.recorder->latency.count, 10);
-    assert_true(sending.recorder->latency.min >= 49000000);
-}
-
-static void test_a_dead_target_is_recorded(void **state) {
-    sending.sender.port = 1;
-    sending_plan_requests(20, 2000);
-    sending_run();
-    assert_int_equal(sending.result, 0);
-    sending_assert_outcomes(RECORD_UNREACHED, 20);
-    assert_int_equal(sending.recorder->latency.count, 0);
-}
 
 /* What it had answered is sold; what came later found nobody. */
 static void sell_some_and_close(struct http_exchange *exchange, void *data) {
@@ -382,16 +326,6 @@ static void test_a_target_may_die_in_the_middle(void **state) {
                          sending.recorder->records[i].outcome == RECORD_UNREACHED);
 }
 
-/* Two may be under way and two may wait; the others find no room. */
-static void test_requests_without_room_are_unsent(void **state) {
-    sending.sender.connections = 2;
-    sending.answer_ms = 300;
-    sending_plan_requests(10, 10000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNSENT, 6);
-    sending_assert_outcomes(RECORD_SOLD, 4);
-}
-
 static void test_room_that_comes_back_is_used(void **state) {
     sending.sender.connections = 1;
     sending.answer_ms = 50;
@@ -403,12 +337,7 @@ static void test_room_that_comes_back_is_used(void **state) {
     assert_int_equal(sending.recorder->records[8].outcome, RECORD_SOLD);
 }
 
-static void test_one_arrival_is_a_run(void **state) {
-    sending_plan_requests(1, 1);
-    sending_run();
-    assert_int_equal(sending.result, 0);
-    sending_assert_outcomes(RECORD_SOLD, 1);
-}
+static uint64_t grace_ms;
 
 static void on_stop(uv_timer_t *timer) {
     (void)timer;
@@ -423,68 +352,6 @@ static void sell_and_stop(struct http_exchange *exchange, void *data) {
     if (sending.served + 1 == stop_at)
         assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 0, 0), 0);
     sending_sell(exchange, data);
-}
-
-/* `now` requests at once, and as many half a minute later. */
-static void plan_a_stop_at(unsigned served, unsigned now, int64_t answer_ms) {
-    stop_at = served;
-    sending.answer = sell_and_stop;
-    sending.answer_ms = answer_ms;
-    sending_plan_requests(2 * (size_t)now, 1000);
-    for (size_t i = 0; i < 2 * (size_t)now; i++)
-        sending.plan.arrivals[i].due_ns = i < now ? 0 : INT64_C(30000000000);
-}
-
-static void test_a_stop_gives_up_what_is_under_way(void **state) {
-    plan_a_stop_at(10, 10, 1000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNKNOWN, 10);
-    assert_int_equal(sending.recorder->count, 10);
-}
-
-static void test_a_stop_before_the_first_request_sends_none(void **state) {
-    sending_plan_requests(100, 100);
-    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 0, 0), 0);
-    sending_run();
-    assert_int_equal(sending.result, 0);
-    assert_int_equal(sending.recorder->count, 0);
-    assert_int_equal(sending.served, 0);
-}
-
-static void test_a_stop_before_the_run_sends_none(void **state) {
-    sending_plan_requests(100, 100);
-    sender_stop(&sending.sender, 20);
-    sending_run();
-    sender_stop(&sending.sender, 20);
-    assert_int_equal(sending.result, 0);
-    assert_int_equal(sending.recorder->count, 0);
-    assert_int_equal(sending.served, 0);
-}
-
-/* It has until then begun to wait for the first planned moment, half a minute away. */
-static void test_a_stop_before_the_first_moment_sends_none(void **state) {
-    sending_plan_requests(1, 1);
-    sending.plan.arrivals[0].due_ns = INT64_C(30000000000);
-    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
-    sending_run();
-    assert_int_equal(sending.result, 0);
-    assert_int_equal(sending.recorder->count, 0);
-}
-
-static void test_a_stop_lets_answers_come_within_its_grace(void **state) {
-    grace_ms = 20000;
-    plan_a_stop_at(5, 5, 600);
-    sending_run();
-    sending_assert_outcomes(RECORD_SOLD, 5);
-}
-
-static void test_a_stop_gives_up_the_last_answers(void **state) {
-    sending.answer = sell_and_stop;
-    sending.answer_ms = 1000;
-    stop_at = 5;
-    sending_plan_requests(5, 1000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNKNOWN, 5);
 }
 
 static void on_late_stop(uv_timer_t *timer) {
@@ -510,23 +377,6 @@ static void test_a_stop_sends_what_became_due_in_the_same_turn(void **state) {
     assert_int_equal(sending.recorder->count, 2);
 }
 
-static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
-    sending.sender.max_in_flight = 5;
-    plan_a_stop_at(5, 10, 1000);
-    sending_run();
-    sending_assert_outcomes(RECORD_UNKNOWN, 5);
-    assert_int_equal(sending.recorder->by_outcome[RECORD_UNSENT], 5);
-    assert_int_equal(sending.recorder->count, 10);
-}
-
-static void test_a_host_that_is_none_is_told(void **state) {
-    sending.sender.host = "no host at all";
-    sending_plan_requests(10, 1000);
-    sending_run();
-    assert_int_equal(sending.result, UV_EINVAL);
-    assert_int_equal(sending.recorder->count, 0);
-}
-
 static void test_a_process_without_files_is_told(void **state) {
     struct rlimit before, none;
 
@@ -539,6 +389,107 @@ static void test_a_process_without_files_is_told(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(sending.result, UV_EMFILE);
     assert_int_equal(sending.recorder->count, 0);
+}
+
+/* ---- scenes that differ in what is set, and in what is recorded then */
+
+static void drop(struct http_exchange *exchange, void *data) {
+    (void)data;
+    http_reply_drop(exchange);
+}
+
+struct scene {
+    const char *name;
+    size_t requests; /* at `rate` a second, of which the last `later` are due in half a minute */
+    int64_t rate;
+    size_t later;
+    http_handler answer; /* NULL: a sale, after `answer_ms` */
+    int64_t answer_ms, timeout_ms;
+    unsigned connections;
+    size_t max_in_flight;
+    const char *host; /* these are the server's when they are not given */
+    int port;
+    enum { STOP_NEVER, STOP_BEFORE, STOP_BY_TIMER } stop;
+    unsigned stop_ms, stop_at, grace_ms;
+    int result;
+    size_t outcomes[RECORD_OUTCOME_COUNT];
+    size_t answered, samples; /* replies, and response times, one of which is the least */
+    int64_t least_ns;
+};
+
+static const struct scene scenes[] = {
+    {"test_dropped_replies_are_unknown", 20, 2000, .answer = drop, .outcomes[RECORD_UNKNOWN] = 20,
+     .samples = 20},
+    {"test_a_limit_that_is_not_reached_delays_nothing", 30, 1000, .max_in_flight = 30,
+     .answer_ms = 50, .outcomes[RECORD_SOLD] = 30, .answered = 30, .samples = 30},
+    {"test_an_empty_plan_sends_nothing", 0, 100, .later = 0},
+    {"test_lost_replies_are_samples_of_the_timeout", 10, 2000, .answer_ms = 1000, .timeout_ms = 50,
+     .outcomes[RECORD_UNKNOWN] = 10, .samples = 10, .least_ns = 49000000},
+    {"test_a_dead_target_is_recorded", 20, 2000, .port = 1, .outcomes[RECORD_UNREACHED] = 20},
+    /* Two may be under way and two may wait; the others find no room. */
+    {"test_requests_without_room_are_unsent", 10, 10000, .connections = 2, .answer_ms = 300,
+     .outcomes = {[RECORD_UNSENT] = 6, [RECORD_SOLD] = 4}, .answered = 4, .samples = 4},
+    {"test_one_arrival_is_a_run", 1, 1, .outcomes[RECORD_SOLD] = 1, .answered = 1, .samples = 1},
+    {"test_a_stop_gives_up_what_is_under_way", 20, 1000, .later = 10, .answer_ms = 1000,
+     .stop_at = 10, .grace_ms = 20, .outcomes[RECORD_UNKNOWN] = 10, .samples = 10},
+    {"test_a_stop_before_the_first_request_sends_none", 100, 100, .stop = STOP_BY_TIMER,
+     .grace_ms = 20},
+    {"test_a_stop_before_the_run_sends_none", 100, 100, .stop = STOP_BEFORE, .grace_ms = 20},
+    /* It has until then begun to wait for the first planned moment. */
+    {"test_a_stop_before_the_first_moment_sends_none", 1, 1, .later = 1, .stop = STOP_BY_TIMER,
+     .stop_ms = 300, .grace_ms = 20},
+    {"test_a_stop_lets_answers_come_within_its_grace", 10, 1000, .later = 5, .answer_ms = 600,
+     .stop_at = 5, .grace_ms = 20000, .outcomes[RECORD_SOLD] = 5, .answered = 5, .samples = 5},
+    {"test_a_stop_gives_up_the_last_answers", 5, 1000, .answer_ms = 1000, .stop_at = 5,
+     .grace_ms = 20, .outcomes[RECORD_UNKNOWN] = 5, .samples = 5},
+    {"test_a_stop_leaves_what_waits_at_the_limit_unsent", 20, 1000, .later = 10, .answer_ms = 1000,
+     .max_in_flight = 5, .stop_at = 5, .grace_ms = 20,
+     .outcomes = {[RECORD_UNKNOWN] = 5, [RECORD_UNSENT] = 5}, .samples = 5},
+    {"test_a_host_that_is_none_is_told", 10, 1000, .host = "no host at all", .result = UV_EINVAL}};
+
+#define SCENES (sizeof scenes / sizeof scenes[0])
+
+static void set_scene(const struct scene *scene) {
+    struct sender *sender = &sending.sender;
+
+    sending.answer = scene->answer != NULL ? scene->answer : sell_and_stop;
+    sending.answer_ms = scene->answer_ms;
+    stop_at = scene->stop_at;
+    grace_ms = scene->grace_ms;
+    sender->timeout_ms = scene->timeout_ms > 0 ? scene->timeout_ms : sender->timeout_ms;
+    sender->connections = scene->connections > 0 ? scene->connections : sender->connections;
+    sender->max_in_flight = scene->max_in_flight;
+    sender->host = scene->host != NULL ? scene->host : sender->host;
+    sender->port = scene->port > 0 ? scene->port : sender->port;
+    sending_plan_requests(scene->requests, scene->rate);
+    for (size_t i = 0; scene->later > 0 && i < scene->requests; i++)
+        sending.plan.arrivals[i].due_ns =
+            i < scene->requests - scene->later ? 0 : INT64_C(30000000000);
+}
+
+static void test_scene(void **state) {
+    const struct scene *scene = *state;
+    size_t count = 0;
+
+    set_scene(scene);
+    if (scene->stop == STOP_BEFORE)
+        sender_stop(&sending.sender, grace_ms);
+    if (scene->stop == STOP_BY_TIMER)
+        assert_int_equal(uv_timer_start(&sending.stopper, on_stop, scene->stop_ms, 0), 0);
+    sending_run();
+    if (scene->stop == STOP_BEFORE)
+        sender_stop(&sending.sender, grace_ms);
+    assert_int_equal(sending.result, scene->result);
+    for (enum record_outcome i = 0; i < RECORD_OUTCOME_COUNT; i++) {
+        sending_assert_outcomes(i, scene->outcomes[i]);
+        count += scene->outcomes[i];
+    }
+    assert_int_equal(sending.recorder->count, count);
+    assert_true(count > 0 || sending.served == 0);
+    assert_int_equal(sending.recorder->answered, scene->answered);
+    assert_int_equal(sending.recorder->latency.count, scene->samples);
+    assert_true(scene->least_ns == 0 || sending.recorder->latency.min >= scene->least_ns);
+    assert_true(scene->max_in_flight < 30 || sending.recorder->late_launches == 0);
 }
 
 static void send_afresh(void *fresh) {
@@ -566,14 +517,11 @@ static void test_no_memory_is_told_or_survived(void **state) {
     fault_each_allocation(send_afresh, &fresh);
 }
 
-#define STOPPED(test) cmocka_unit_test_setup_teardown(test, set_up_stop, sending_tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         SENT(test_each_request_is_sent_once_and_recorded),
         SENT(test_late_answers_delay_no_request),
         SENT(test_answers_have_their_outcomes),
-        SENT(test_dropped_replies_are_unknown),
         SENT(test_each_arrival_asks_for_its_product),
         SENT(test_without_keys_the_orders_are_learned_from_the_replies),
         SENT(test_a_repeat_sends_the_key_again),
@@ -582,27 +530,18 @@ int main(void) {
         SENT(test_between_planned_moments_the_loop_sleeps),
         SENT(test_connections_are_open_before_the_first_request),
         SENT(test_a_repeat_waits_for_its_first_at_the_limit),
-        SENT(test_a_limit_that_is_not_reached_delays_nothing),
         SENT(test_who_is_behind_has_few_in_flight),
-        SENT(test_an_empty_plan_sends_nothing),
-        SENT(test_lost_replies_are_samples_of_the_timeout),
-        SENT(test_a_dead_target_is_recorded),
         SENT(test_a_target_may_die_in_the_middle),
-        SENT(test_requests_without_room_are_unsent),
         SENT(test_room_that_comes_back_is_used),
-        SENT(test_one_arrival_is_a_run),
-        STOPPED(test_a_stop_gives_up_what_is_under_way),
-        STOPPED(test_a_stop_before_the_first_request_sends_none),
-        STOPPED(test_a_stop_before_the_run_sends_none),
-        STOPPED(test_a_stop_before_the_first_moment_sends_none),
-        STOPPED(test_a_stop_lets_answers_come_within_its_grace),
-        STOPPED(test_a_stop_gives_up_the_last_answers),
-        STOPPED(test_a_stop_sends_what_became_due_in_the_same_turn),
-        STOPPED(test_a_stop_leaves_what_waits_at_the_limit_unsent),
-        SENT(test_a_host_that_is_none_is_told),
+        SENT(test_a_stop_sends_what_became_due_in_the_same_turn),
         SENT(test_a_process_without_files_is_told),
         SENT(test_no_memory_is_told_or_survived),
     };
+    struct CMUnitTest each_scene[SCENES];
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < SCENES; i++)
+        each_scene[i] = (struct CMUnitTest){scenes[i].name, test_scene, sending_set_up,
+                                            sending_tear_down, (void *)(uintptr_t)&scenes[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL) +
+           cmocka_run_group_tests(each_scene, NULL, NULL);
 }
