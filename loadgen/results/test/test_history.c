@@ -4,21 +4,22 @@
 
 #include "fault.h"
 #include "options_fixture.h"
+#include "own_folder.h"
 #include "verdict_fixture.h"
 
 #include <unistd.h>
 
 /* A history of hand-made rounds, written to a folder and read back. */
 static struct written {
-    char folder[40], path[64];
+    char folder[200], path[232];
     struct options options; /* what is written of them, and of each round, */
     struct round one;       /* with two sales, a refusal, and a request never sent */
     struct product product;
     struct ledger_row row;
+    char *text;             /* what was written */
     struct history history; /* what was read */
     struct why why;
-} written = {.folder = "/tmp/sale-history-XXXXXX",
-             .product = {.id = "01900000-0000-7000-8000-000000000001"},
+} written = {.product = {.id = "01900000-0000-7000-8000-000000000001"},
              .row = {0, 1, 10, 8, false}};
 
 static void fill_options(void) {
@@ -79,7 +80,6 @@ static void write_all(const struct history *history) {
     assert_int_equal(fclose(to), 0);
 }
 
-/* One or two. */
 static void write_history(size_t rounds) {
     struct round both[] = {written.one, written.one};
     const struct history history = {
@@ -101,16 +101,17 @@ static char *read_history(void) {
     return text;
 }
 
+/* Of one or two rounds, until the next. */
 static char *written_text(size_t rounds) {
     write_history(rounds);
-    return read_history();
+    free(written.text);
+    return written.text = read_history();
 }
 
 static int history_set_up(void **state) {
-    strcpy(strrchr(written.folder, '-'), "-XXXXXX");
-    if (verdict_set_up(state) != 0 || mkdtemp(written.folder) == NULL)
-        return -1;
+    own_folder_make(written.folder, sizeof written.folder, "sale-history");
     snprintf(written.path, sizeof written.path, "%s/history.ndjson", written.folder);
+    (void)verdict_set_up(state);
     fill_options();
     fill_round();
     return 0;
@@ -118,12 +119,14 @@ static int history_set_up(void **state) {
 
 static int history_tear_down(void **state) {
     history_free(&written.history);
-    (void)unlink(written.path);
-    (void)rmdir(written.folder);
+    free(written.text);
+    written.text = NULL;
+    own_folder_remove(written.folder);
     return verdict_tear_down(state);
 }
 
 static int load(void) {
+    history_free(&written.history);
     written.why.text[0] = '\0';
     return history_load(&written.history, written.folder, &written.why);
 }
@@ -255,7 +258,6 @@ static void test_units_below_zero_are_read_back(void **state) {
     for (int64_t unit = 0; unit > -4; unit--) {
         recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
         assert_int_equal(written_again(1)->recorder->records[1].unit, unit);
-        history_free(&written.history);
     }
 }
 
@@ -323,14 +325,13 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
 }
 
 static void test_what_was_read_is_written_again(void **state) {
-    char *first, *again;
+    const char *first = written_text(2);
+    char *again;
 
-    (void)written_again(2);
-    first = read_history();
+    assert_int_equal(load(), 0);
     write_all(&written.history);
     again = read_history();
     assert_string_equal(first, again);
-    free(first);
     free(again);
 }
 
@@ -356,13 +357,11 @@ static void test_the_lines_are_those_of_version_2(void **state) {
         "\n{\"type\":\"end\",\"verdict\":\"VIOLATED\",\"ended_us\":7654321,\"is_interrupted\":true,"
         "\"is_restless\":true,\"problem\":\"\"}\n",
     };
-    char *text;
+    const char *text = written_text(1);
 
-    text = written_text(1);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         if (strstr(text, lines[i]) == NULL)
             fail_msg("%s\nis not in\n%s", lines[i], text);
-    free(text);
 }
 
 /* ---- a line is JSON, written and read as jansson would */
@@ -410,7 +409,6 @@ static char *reading_of(const char *text) {
     code = load();
     for (size_t i = 0; i < written.history.count; i++)
         assert_int_equal(history_write_round(to, &written.history.rounds[i]), 0);
-    history_free(&written.history);
     assert_int_equal(fclose(to), 0);
     if (code == 0)
         return read;
@@ -457,26 +455,22 @@ static void test_a_changed_line_is_read_as_jansson_reads_it(void **state) {
     static const char *const types[] = {"{\"type\":\"request\"", "{\"type\":\"row\"",
                                         "{\"type\":\"sale\"",    "{\"type\":\"order\"",
                                         "{\"type\":\"round\"",   "{\"type\":\"end\""};
+    const char *text = written_text(1);
     size_t tried = 0, taken = 0;
-    char *text;
 
-    text = written_text(1);
     assert_true(is_read_alike(text, false));
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         tried += try_changes(text, types[i], &taken);
     assert_true(tried > 800 && taken > 100);
-    free(text);
 }
 
 /* ---- writing */
 
 /* The first line of the type has the part; and it is as jansson writes it. */
 static void assert_written(const char *type, const char *part) {
-    char *text, *line, *dumped;
+    char *line = strstr(written_text(1), type), *dumped;
     json_t *json;
 
-    text = written_text(1);
-    line = strstr(text, type);
     assert_non_null(line);
     line[strcspn(line, "\n")] = '\0';
     json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
@@ -487,7 +481,6 @@ static void assert_written(const char *type, const char *part) {
         fail_msg("%s has no %s", line, part);
     free(dumped);
     json_decref(json);
-    free(text);
 }
 
 static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) {
@@ -515,19 +508,22 @@ static void test_numbers_and_texts_are_written_as_they_are_or_printable(void **s
 /* ---- what is broken */
 
 static void test_a_cut_history_has_its_whole_rounds(void **state) {
-    char *one, *two;
+    const size_t one = strlen(written_text(1)), two = strlen(written_text(2));
 
-    one = written_text(1);
-    two = written_text(2);
-    for (size_t cut = strlen(two) - 1; cut > strlen(one); cut -= 97) {
+    for (size_t cut = two - 1; cut > one; cut -= 97) {
         assert_int_equal(truncate(written.path, (off_t)cut), 0);
         assert_int_equal(load(), 0);
         assert_true(written.history.is_cut);
         assert_int_equal(written.history.count, 1);
-        history_free(&written.history);
     }
-    free(one);
-    free(two);
+}
+
+/* Load the history `text` with `instead` for the `length` bytes at `at`: it is refused. */
+static void assert_refused(const char *text, const char *at, size_t length, const char *instead,
+                           const char *reason) {
+    write_with(text, at, length, instead);
+    if (load() != -1 || strstr(written.why.text, reason) == NULL)
+        fail_msg("%s\ninstead of %s", written.why.text, reason);
 }
 
 /* Each behind the lines of a whole history. */
@@ -556,19 +552,14 @@ static void test_a_broken_line_is_named(void **state) {
          "0,\"instances\":[],\"products\":[\"\"]}",
          "out of range"},
     };
-    char *before, line[512];
+    const char *before = written_text(1);
+    char line[512];
 
-    before = written_text(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(line, sizeof line, "%s\n", cases[i].line);
-        write_with(before, before + strlen(before), 0, line);
-        assert_int_equal(load(), -1);
-        if (strstr(written.why.text, cases[i].reason) == NULL ||
-            strstr(written.why.text, "history.ndjson line 14: ") == NULL)
-            fail_msg("%s\ninstead of %s", written.why.text, cases[i].reason);
-        history_free(&written.history);
+        assert_refused(before, before + strlen(before), 0, line, cases[i].reason);
+        assert_non_null(strstr(written.why.text, "history.ndjson line 14: "));
     }
-    free(before);
 }
 
 /* Load the history with the number at `at` replaced; what can be loaded can be judged. */
@@ -581,7 +572,6 @@ static int load_with(const char *text, const char *at, const char *number) {
         assert_non_null(strstr(written.why.text, "history.ndjson line "));
     for (size_t i = 0; rc == 0 && i < written.history.count; i++)
         assert_int_equal(round_judge(&written.history.rounds[i], NULL), 0);
-    history_free(&written.history);
     return rc;
 }
 
@@ -606,29 +596,23 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
         {"\"at\":\"2026", "\"at\":\"9999", "\"at\" is of another type or out of range"},
         {",800.0,", ",-800.0,", "stages are out of range"},
         {"\"lock\":\"", "\"lock\":\"x", "\"lock\" is of another type or out of range"}};
-    char *text;
+    const char *text = written_text(1);
 
-    text = written_text(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *at = strstr(text, cases[i].written);
 
         assert_non_null(at);
-        write_with(text, at, strlen(cases[i].written), cases[i].instead);
-        if (load() == 0 || strstr(written.why.text, cases[i].reason) == NULL)
-            fail_msg("%s\ninstead of %s", written.why.text, cases[i].reason);
-        history_free(&written.history);
+        assert_refused(text, at, strlen(cases[i].written), cases[i].instead, cases[i].reason);
     }
-    free(text);
 }
 
 static void test_no_number_does_harm(void **state) {
     static const char *const numbers[] = {
         "-9223372036854775808", "9223372036854775807", "1e300", "-1",
         "1000000000000000",     "9223372036854775808"};
+    const char *text = written_text(1);
     size_t tried = 0, refused = 0;
-    char *text;
 
-    text = written_text(1);
     for (const char *at = text; (at = strpbrk(at, ":[,")) != NULL;) {
         at++;
         if (strspn(at, "-0123456789") == 0)
@@ -639,7 +623,6 @@ static void test_no_number_does_harm(void **state) {
     assert_true(tried > 400);
     assert_true(refused > tried / 2);
     assert_int_equal(load_with(text, strstr(text, "\"planned\":0") + 10, "-1"), -1);
-    free(text);
 }
 
 static void test_a_history_that_is_none_or_of_another_version_is_named(void **state) {
@@ -648,26 +631,21 @@ static void test_a_history_that_is_none_or_of_another_version_is_named(void **st
 
     assert_int_equal(load(), -1);
     assert_non_null(strstr(written.why.text, "No such file"));
-    history_free(&written.history);
     assert_int_equal(fclose(fopen(written.path, "w")), 0);
     assert_int_equal(load(), -1);
     assert_non_null(strstr(written.why.text, "does not begin"));
-    history_free(&written.history);
-    write_with(line, line, 0, "");
-    assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why.text, "line 1: its version is 99"));
+    assert_refused(line, line, 0, "", "line 1: its version is 99");
 }
 
-static void load_and_free(void *arg) {
+static void try_to_load(void *arg) {
     (void)arg;
     if (load() != 0)
         assert_non_null(strstr(written.why.text, "history.ndjson line "));
-    history_free(&written.history);
 }
 
 static void test_memory_may_fail_at_any_line(void **state) {
     write_history(2);
-    fault_each_allocation(load_and_free, NULL);
+    fault_each_allocation(try_to_load, NULL);
     assert_int_equal(load(), 0);
 }
 
