@@ -29,8 +29,8 @@ void cost(struct recorder *total);
 
 /* What `write` prints of the summary; free() it. */
 char *printed(int (*write)(const struct summary *, FILE *));
-/* No line is wider, but those of commands that are to be pasted; cuts the text at its lines. */
-void assert_fits(char *text, size_t columns);
+/* No line of the report is wider, but those of commands that are to be pasted. */
+void assert_fits(size_t columns);
 void assert_says(const char *expected);
 /* The same, whatever the widths of the columns and where the lines break. */
 void assert_tells(const char *expected);
