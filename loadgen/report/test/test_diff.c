@@ -53,14 +53,19 @@ static void compare(const char *text_a, const char *text_b) {
 #define TWINS(count) "{'name': 'TWIN', 'count': " count "}"
 #define LEAKS(count) "{'name': 'LEAK', 'count': " count "}"
 
-static bool became_worse(const char *text_a, const char *text_b) {
-    const json_t *one;
+/* Of a strategy. */
+static json_t *found(size_t i, const char *key) {
+    return json_object_get(json_array_get(json_object_get(diff, "strategies"), i), key);
+}
 
-    compare(text_a, text_b);
-    one = json_array_get(json_object_get(diff, "strategies"), 0);
-    assert_int_equal(json_is_true(json_object_get(one, "is_worse")),
-                     json_is_true(json_object_get(diff, "is_worse")));
-    return json_is_true(json_object_get(diff, "is_worse"));
+static void assert_json(const json_t *json, const char *expected) {
+    json_t *wanted = read_json(expected);
+    char *text = json_dumps(json, JSON_ENCODE_ANY);
+
+    if (!json_equal(json, wanted))
+        fail_msg("%s\ninstead of %s", text, expected);
+    free(text);
+    json_decref(wanted);
 }
 
 static void test_a_worse_verdict_or_a_new_anomaly_is_worse(void **state) {
@@ -83,28 +88,20 @@ static void test_a_worse_verdict_or_a_new_anomaly_is_worse(void **state) {
         {ONE("VALID", ""), ONE("not judged", ""), false},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (became_worse(cases[i].a, cases[i].b) != cases[i].is_worse)
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        compare(cases[i].a, cases[i].b);
+        if (json_is_true(found(0, "is_worse")) != cases[i].is_worse ||
+            json_is_true(json_object_get(diff, "is_worse")) != cases[i].is_worse)
             fail_msg("%s to %s", cases[i].a, cases[i].b);
+    }
 }
 
 static void test_every_anomaly_of_either_is_counted_once(void **state) {
-    json_t *expected = read_json("[{'name': 'TWIN', 'a': 3, 'b': 5}, {'name': 'LEAK', 'a': 1, 'b': "
-                                 "0}, {'name': 'GHOST', 'a': 0, 'b': 2}]");
-
     compare(ONE("VIOLATED", TWINS("3") "," LEAKS("1")),
             ONE("VIOLATED", "{'name': 'GHOST', 'count': 2}," TWINS("5")));
-    assert_true(json_equal(
-        json_object_get(json_array_get(json_object_get(diff, "strategies"), 0), "anomaly_counts"),
-        expected));
-    json_decref(expected);
-}
-
-static double number(const char *key, const char *side) {
-    const json_t *one = json_array_get(json_object_get(diff, "strategies"), 0);
-    const json_t *value = json_object_get(json_object_get(one, key), side);
-
-    return json_is_number(value) ? json_number_value(value) : -1;
+    assert_json(found(0, "anomaly_counts"),
+                "[{'name': 'TWIN', 'a': 3, 'b': 5}, {'name': 'LEAK', 'a': 1, 'b': 0}, "
+                "{'name': 'GHOST', 'a': 0, 'b': 2}]");
 }
 
 static void test_medians_are_compared_where_there_are_any(void **state) {
@@ -113,96 +110,78 @@ static void test_medians_are_compared_where_there_are_any(void **state) {
             "{'strategies': [{'strategy': 'x', 'latency_ms': {'p50': 1, 'p99': 1}, "
             "'achieved_rate': 1, 'spread': {'p50_ms': {'median': 14}, 'p99_ms': {'median': 35}, "
             "'achieved_rate': {'median': 350}}}]}");
-    assert_float_equal(number("p50_ms", "a"), 7, 0);
-    assert_float_equal(number("p50_ms", "b"), 14, 0);
-    assert_float_equal(number("p50_ms", "ratio"), 2, 1e-9);
-    assert_float_equal(number("p99_ms", "ratio"), 0.5, 1e-9);
-    assert_float_equal(number("rate", "ratio"), 0.5, 1e-9);
+    assert_json(found(0, "p50_ms"), "{'a': 7, 'b': 14, 'ratio': 2.0}");
+    assert_json(found(0, "p99_ms"), "{'a': 70, 'b': 35, 'ratio': 0.5}");
+    assert_json(found(0, "rate"), "{'a': 700, 'b': 350, 'ratio': 0.5}");
 }
 
 static void test_what_is_not_told_has_no_ratio(void **state) {
     compare("{'strategies': [{'strategy': 'x', 'work': null, 'achieved_rate': 0}]}",
             "{'strategies': [{'strategy': 'x', 'work': {'postgres_per_order': 2}, "
             "'achieved_rate': 5}]}");
-    assert_float_equal(number("postgres_per_order", "a"), -1, 0);
-    assert_float_equal(number("postgres_per_order", "b"), 2, 0);
-    assert_float_equal(number("postgres_per_order", "ratio"), -1, 0);
-    assert_float_equal(number("rate", "ratio"), -1, 0); /* by zero */
-    assert_float_equal(number("p50_ms", "ratio"), -1, 0);
+    assert_json(found(0, "postgres_per_order"), "{'a': null, 'b': 2, 'ratio': null}");
+    assert_json(found(0, "rate"), "{'a': 0, 'b': 5, 'ratio': null}"); /* by zero */
+    assert_json(found(0, "p50_ms"), "{'a': null, 'b': null, 'ratio': null}");
 }
 
 static void test_strategies_are_matched_by_their_text(void **state) {
-    const json_t *strategies;
-
     compare("{'strategies': [{'strategy': 'x', 'sold': 1}, {'strategy': 'only', 'sold': 2}, "
             "{'strategy': 'x', 'sold': 3}]}",
             "{'strategies': [{'strategy': 'x,ttl=1s', 'sold': 4}, {'strategy': 'x', 'sold': 5}, "
             "{'strategy': 'x', 'sold': 6}]}");
-    strategies = json_object_get(diff, "strategies");
-    assert_int_equal(json_array_size(strategies), 2);
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *sold = json_object_get(json_array_get(strategies, i), "sold");
-
-        assert_int_equal(json_integer_value(json_object_get(sold, "a")), 1 + 2 * i);
-        assert_int_equal(json_integer_value(json_object_get(sold, "b")), 5 + i);
-    }
-    assert_string_equal(json_string_value(json_array_get(json_object_get(diff, "only_a"), 0)),
-                        "only");
-    assert_string_equal(json_string_value(json_array_get(json_object_get(diff, "only_b"), 0)),
-                        "x,ttl=1s");
+    assert_int_equal(json_array_size(json_object_get(diff, "strategies")), 2);
+    assert_json(found(0, "sold"), "{'a': 1, 'b': 5}");
+    assert_json(found(1, "sold"), "{'a': 3, 'b': 6}");
+    assert_json(json_object_get(diff, "only_a"), "['only']");
+    assert_json(json_object_get(diff, "only_b"), "['x,ttl=1s']");
 }
 
-static void test_other_conditions_are_named(void **state) {
-    const json_t *unequal;
+/* The settings that are listed as unequal. */
+static void assert_unequal(const char *names) {
+    const json_t *unequal = json_object_get(diff, "unequal");
+    char listed[256] = "";
 
-    compare("{" SETTINGS "}", "{" SETTINGS "}");
-    assert_int_equal(json_array_size(json_object_get(diff, "unequal")), 0);
-    json_decref(diff);
-    env_a = read_json("{'machine': {'cpu': 'EPYC', 'cores': 2}}");
-    env_b = read_json("{'machine': {'cpu': 'EPYC', 'cores': 4}}");
-    (void)json_object_set_new(json_object_get(b, "settings"), "rate", json_integer(400));
-    (void)json_object_set_new(json_object_get(b, "settings"), "target", json_string("http://b"));
-    diff = diff_make(a, b, env_a, env_b);
-    unequal = json_object_get(diff, "unequal");
-    assert_int_equal(json_array_size(unequal), 2);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(unequal, 0), "setting")),
-                        "rate");
-    assert_string_equal(json_string_value(json_object_get(json_array_get(unequal, 1), "setting")),
-                        "cores");
-}
-
-/* The names of the settings that are listed as unequal, when A has `load_a` and B `load_b`. */
-static void assert_unequal(const char *load_a, const char *load_b, const char *names) {
-    const json_t *unequal;
-    char text_a[512], text_b[512], listed[256] = "";
-
-    snprintf(text_a, sizeof text_a, "{'settings': {%s}}", load_a);
-    snprintf(text_b, sizeof text_b, "{'settings': {%s}}", load_b);
-    compare(text_a, text_b);
-    unequal = json_object_get(diff, "unequal");
     for (size_t i = 0; i < json_array_size(unequal); i++)
         snprintf(listed + strlen(listed), sizeof listed - strlen(listed), "%s ",
                  json_string_value(json_object_get(json_array_get(unequal, i), "setting")));
     assert_string_equal(listed, names);
 }
 
-#define STAGE(ms, from, to) "{'duration_ms': " ms ", 'from_rate': " from ", 'to_rate': " to "}"
+static void test_other_conditions_are_named(void **state) {
+    compare("{" SETTINGS "}", "{" SETTINGS "}");
+    assert_unequal("");
+    json_decref(diff);
+    env_a = read_json("{'machine': {'cpu': 'EPYC', 'cores': 2}}");
+    env_b = read_json("{'machine': {'cpu': 'EPYC', 'cores': 4}}");
+    (void)json_object_set_new(json_object_get(b, "settings"), "rate", json_integer(400));
+    (void)json_object_set_new(json_object_get(b, "settings"), "target", json_string("http://b"));
+    diff = diff_make(a, b, env_a, env_b);
+    assert_unequal("rate cores ");
+}
+
+#define STAGE(ms, from, to)   "{'duration_ms': " ms ", 'from_rate': " from ", 'to_rate': " to "}"
+#define SETTINGS_OF(settings) "{'settings': {" settings "}}"
 #define LOAD(rate, requests, stages)                                                               \
-    "'rate': " rate ", 'requests': " requests ", 'stages': [" stages "]"
+    SETTINGS_OF("'rate': " rate ", 'requests': " requests ", 'stages': [" stages "]")
 
 static void test_what_one_flag_changed_is_named_once(void **state) {
-    static const char base[] = LOAD("800", "8000", STAGE("10000", "800", "800"));
-    static const char staged[] = LOAD("800", "4000", STAGE("10000", "0", "800"));
+#define BASE   LOAD("800", "8000", STAGE("10000", "800", "800"))
+#define STAGED LOAD("800", "4000", STAGE("10000", "0", "800"))
+    static const char *const cases[][3] = {
+        {BASE, LOAD("400", "4000", STAGE("10000", "400", "400")), "rate "},
+        {BASE, LOAD("400", "8000", STAGE("20000", "400", "400")), "rate "},
+        {BASE, LOAD("800", "4000", STAGE("5000", "800", "800")), "requests "},
+        {BASE, LOAD("400", "2000", STAGE("5000", "400", "400")), "rate requests "},
+        {BASE, STAGED, "stages "},
+        {STAGED, LOAD("800", "8000", STAGE("20000", "0", "800")), "stages "},
+        {STAGED, LOAD("800", "8000", STAGE("10000", "0", "800")), "requests "},
+        {SETTINGS_OF("'rate': 800"), SETTINGS_OF("'rate': 400"), "rate "},
+        {SETTINGS_OF("'ttl': null"), SETTINGS_OF("'ttl': '2s'"), ""}};
 
-    assert_unequal(base, LOAD("400", "4000", STAGE("10000", "400", "400")), "rate ");
-    assert_unequal(base, LOAD("400", "8000", STAGE("20000", "400", "400")), "rate ");
-    assert_unequal(base, LOAD("800", "4000", STAGE("5000", "800", "800")), "requests ");
-    assert_unequal(base, LOAD("400", "2000", STAGE("5000", "400", "400")), "rate requests ");
-    assert_unequal(base, staged, "stages ");
-    assert_unequal(staged, LOAD("800", "8000", STAGE("20000", "0", "800")), "stages ");
-    assert_unequal(staged, LOAD("800", "8000", STAGE("10000", "0", "800")), "requests ");
-    assert_unequal("'rate': 800", "'rate': 400", "rate ");
-    assert_unequal("'ttl': null", "'ttl': '2s'", "");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        compare(cases[i][0], cases[i][1]);
+        assert_unequal(cases[i][2]);
+    }
 }
 
 static char *printed(void) {
