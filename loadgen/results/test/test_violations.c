@@ -16,12 +16,29 @@ static struct result result;
 static struct summary summary;
 static char *text;
 
+static struct counterexample *const twin = &round_one.verdict.counterexample[0];
+
+/* Two sales of 4 ms each, 1 ms apart; their rows 2 ms and 3 ms after the first was sent. */
 static int set_up(void **state) {
-    round_one = (struct round){.item = &item, .items = 1, .products = products, .repeat = 1};
-    round_one.started_us = 1000000000;
+    struct verdict *verdict = &round_one.verdict;
+
+    round_one = (struct round){
+        .item = &item, .items = 1, .products = products, .repeat = 1, .started_us = 1000000000};
     result = (struct result){.item = &item, .count = 1, .rounds = {&round_one}};
     summary = (struct summary){.count = 1, .results = &result};
     text = NULL;
+    verdict->kind = VERDICT_VIOLATED;
+    verdict->counterexamples = 1;
+    verdict->found[ANOMALY_TWIN] =
+        (struct anomaly_found){.count = 431, .examples = 1, .example = {"unit 58 sold twice"}};
+    *twin =
+        (struct counterexample){.anomaly = ANOMALY_TWIN, .ops = 2, .lines = 1, .line = {"A and B"}};
+    for (int i = 0; i < 2; i++) {
+        snprintf(twin->op[i].instance, LEDGER_INSTANCE, "inventory-%d", i + 1);
+        twin->op[i].sent_ns = (10 + i) * MS;
+        twin->op[i].answered_ns = (14 + i) * MS;
+        twin->op[i].ledger_us = 1000000000 + 12000 + i * 1000;
+    }
     return 0;
 }
 
@@ -52,27 +69,7 @@ static void assert_lacks(const char *part) {
         fail_msg("\"%s\" is in:\n%s", part, text);
 }
 
-/* Two sales of 4 ms each, 1 ms apart; their rows 2 ms and 3 ms after the first was sent. */
-static struct counterexample *add_twin(void) {
-    struct verdict *verdict = &round_one.verdict;
-    struct counterexample *twin = &verdict->counterexample[verdict->counterexamples++];
-
-    verdict->kind = VERDICT_VIOLATED;
-    verdict->found[ANOMALY_TWIN] =
-        (struct anomaly_found){.count = 431, .examples = 1, .example = {"unit 58 sold twice"}};
-    *twin = (struct counterexample){.anomaly = ANOMALY_TWIN, .ops = 2, .lines = 1};
-    snprintf(twin->line[0], VERDICT_TEXT, "A and B");
-    for (int i = 0; i < 2; i++) {
-        snprintf(twin->op[i].instance, LEDGER_INSTANCE, "inventory-%d", i + 1);
-        twin->op[i].sent_ns = (10 + i) * MS;
-        twin->op[i].answered_ns = (14 + i) * MS;
-        twin->op[i].ledger_us = 1000000000 + 12000 + i * 1000;
-    }
-    return twin;
-}
-
 static void test_a_violation_is_told_with_its_count_and_its_proof(void **state) {
-    add_twin();
     assert_has("none,work=2ms, round 2: VIOLATED\n  product 01900000-0000-7000-8000-000000000001");
     assert_has("TWIN, 431 times: one unit was sold twice\n    unit 58 sold twice\n");
     assert_has("counterexample 1 of 1: TWIN\n    A and B\n");
@@ -80,7 +77,6 @@ static void test_a_violation_is_told_with_its_count_and_its_proof(void **state) 
 }
 
 static void test_each_instance_and_the_database_have_a_lane(void **state) {
-    add_twin();
     assert_has("from 0.010000 s to 0.015000 s (5.0 ms)");
     /* 72 columns for 5 ms: 14.2 to the millisecond. */
     assert_has("inventory-1  |[A======================================================]\n");
@@ -89,14 +85,11 @@ static void test_each_instance_and_the_database_have_a_lane(void **state) {
 }
 
 static void test_the_ledgers_clock_is_set_right(void **state) {
-    add_twin();
     round_one.ledger_skew_us = -1000;
     assert_has("database     |              A             B\n");
 }
 
 static void test_long_names_move_all_lanes(void **state) {
-    struct counterexample *twin = add_twin();
-
     snprintf(twin->op[1].instance, LEDGER_INSTANCE, "inventory-of-the-second-shop");
     assert_has("\n      inventory-1                  |[A");
     assert_has("\n      inventory-of-the-second-shop |  ");
@@ -105,15 +98,11 @@ static void test_long_names_move_all_lanes(void **state) {
 
 /* Both at the very end, where there is no room behind the first. */
 static void test_rows_at_the_end_are_both_drawn(void **state) {
-    struct counterexample *twin = add_twin();
-
     twin->op[0].ledger_us = twin->op[1].ledger_us = 1000000000 + 15000;
     assert_has("  AB\n");
 }
 
 static void test_two_on_one_instance_stand_below_each_other(void **state) {
-    struct counterexample *twin = add_twin();
-
     memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
     assert_has("inventory-1  |[A");
     assert_has("inventory-1  |              [B");
@@ -121,8 +110,6 @@ static void test_two_on_one_instance_stand_below_each_other(void **state) {
 }
 
 static void test_two_that_follow_each_other_share_a_lane(void **state) {
-    struct counterexample *twin = add_twin();
-
     memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
     twin->op[1].sent_ns = 20 * MS;
     twin->op[1].answered_ns = 25 * MS;
@@ -132,32 +119,25 @@ static void test_two_that_follow_each_other_share_a_lane(void **state) {
 }
 
 static void test_what_was_not_answered_is_open(void **state) {
-    struct counterexample *twin = add_twin();
-
     twin->op[1].answered_ns = 0;
     assert_has("[A====");
     assert_has(">\n");
 }
 
 static void test_a_row_of_unknown_time_is_not_drawn(void **state) {
-    add_twin();
     round_one.started_us = 0;
     assert_has("inventory-1  |[A");
     assert_lacks("database");
 }
 
 static void test_what_has_no_times_has_no_timeline(void **state) {
-    struct counterexample *leak = add_twin();
-
-    leak->ops = 0;
+    twin->ops = 0;
     assert_has("A and B");
     assert_lacks("sent, ]");
 }
 
 /* One within, one after the last answer, and one of a server that is outside of the picture. */
 static void test_events_have_a_lane_and_a_line_each(void **state) {
-    struct counterexample *twin = add_twin();
-
     twin->events = 3;
     twin->event[0] = (struct counterexample_event){
         .at_ns = 12 * MS, .letter = 'A', .who = "inventory-1", .text = "after-read pause 4000 ms"};
@@ -190,8 +170,6 @@ static void test_what_was_armed_is_told(void **state) {
 }
 
 static void test_of_several_products_the_one_is_named(void **state) {
-    struct counterexample *twin = add_twin();
-
     twin->item = 1;
     round_one.items = 2;
     assert_has("counterexample 1 of 1: TWIN, product 01900000-0000-7000-8000-000000000002\n");
