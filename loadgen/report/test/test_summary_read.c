@@ -2,16 +2,16 @@
 #include "summary_read.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "own_folder.h"
 
-static char folder[] = "/tmp/sale-summary-XXXXXX";
+#include <stdio.h>
+#include <string.h>
+
+static char folder[200];
 static struct why why;
 
 static void write_file(const char *name, const char *text) {
-    char path[64];
+    char path[232];
     FILE *to;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -22,15 +22,13 @@ static void write_file(const char *name, const char *text) {
 }
 
 static int set_up(void **state) {
-    strcpy(strrchr(folder, '-'), "-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    own_folder_make(folder, sizeof folder, "sale-summary");
+    return 0;
 }
 
 static int tear_down(void **state) {
-    char command[64];
-
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    own_folder_remove(folder);
+    return 0;
 }
 
 static void test_a_text_that_is_no_summary_is_refused(void **state) {

@@ -3,6 +3,7 @@
 
 #include "fault.h"
 #include "options_fixture.h"
+#include "own_folder.h"
 #include "summary_json.h"
 
 #include "verdict_fixture.h"
@@ -14,8 +15,7 @@
 
 #define NOON INT64_C(1795262462000000) /* 2026-11-21T12:01:02Z */
 
-static char root[] = "/tmp/sale-results-XXXXXX";
-static char deep[64], name[400];
+static char root[200], deep[208], name[400];
 static struct why why;
 static struct options options;
 static struct folder folder;
@@ -23,9 +23,8 @@ static struct product product;
 static struct round one;
 
 static int set_up_folder(void **state) {
-    strcpy(strrchr(root, '-'), "-XXXXXX");
-    if (verdict_set_up(state) != 0 || mkdtemp(root) == NULL)
-        return -1;
+    (void)verdict_set_up(state);
+    own_folder_make(root, sizeof root, "sale-results");
     snprintf(deep, sizeof deep, "%s/a/b", root);
     name[0] = '\0';
     options_fill(&options, "none,redis,ttl=2s", "");
@@ -41,11 +40,9 @@ static int set_up_folder(void **state) {
 }
 
 static int tear_down_folder(void **state) {
-    char command[64];
-
     folder_close(&folder);
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) == 0 ? verdict_tear_down(state) : -1;
+    own_folder_remove(root);
+    return verdict_tear_down(state);
 }
 
 static void open_folder(void) {
@@ -120,7 +117,7 @@ static void test_nothing_is_made_when_none_is_wanted(void **state) {
 }
 
 static void test_a_place_that_cannot_be_written_is_told(void **state) {
-    char file[80];
+    char file[208];
 
     snprintf(file, sizeof file, "%s/file", root);
     assert_int_equal(fclose(fopen(file, "w")), 0);

@@ -18,13 +18,26 @@ static void open_text(void) {
     assert_non_null(to);
 }
 
+/* What is printed goes to a terminal, whose other end is returned. */
+static int open_terminal(void) {
+    int controller, fd;
+
+    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
+    to = fdopen(fd, "w");
+    assert_non_null(to);
+    return controller;
+}
+
 static void assert_text(const char *expected) {
     assert_int_equal(fclose(to), 0);
     assert_string_equal(text, expected);
     free(text);
 }
 
-static void print(void) {
+/* With these in the environment; NO_COLOR may be NULL. */
+static void print(const char *term, const char *no_color) {
+    assert_int_equal(setenv("TERM", term, 1), 0);
+    assert_int_equal(no_color != NULL ? setenv("NO_COLOR", no_color, 1) : unsetenv("NO_COLOR"), 0);
     table_print(&(struct table_row){.cell = {"a", "no", "b"}, .colour = {NULL, TABLE_RED, NULL}}, 1,
                 3, 80, to);
     assert_int_equal(fflush(to), 0);
@@ -32,31 +45,20 @@ static void print(void) {
 
 static void test_only_a_terminal_is_coloured(void **state) {
     open_text();
-    assert_int_equal(setenv("TERM", "xterm", 1), 0);
-    assert_int_equal(unsetenv("NO_COLOR"), 0);
-    print();
+    print("xterm", NULL);
     assert_text("a  no  b\n");
 }
 
 static void test_a_terminal_may_refuse_colours(void **state) {
     char shown[256];
-    int controller, fd;
+    int controller = open_terminal();
     size_t length = 0;
     ssize_t more;
 
-    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
-    to = fdopen(fd, "w");
-    assert_non_null(to);
-    assert_int_equal(setenv("TERM", "xterm", 1), 0);
-    assert_int_equal(unsetenv("NO_COLOR"), 0);
-    print();
-    assert_int_equal(setenv("TERM", "dumb", 1), 0);
-    print();
-    assert_int_equal(setenv("TERM", "xterm", 1), 0);
-    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
-    print();
-    assert_int_equal(setenv("NO_COLOR", "", 1), 0);
-    print();
+    print("xterm", NULL);
+    print("dumb", NULL);
+    print("xterm", "1");
+    print("xterm", "");
     assert_int_equal(fclose(to), 0);
     while ((more = read(controller, shown + length, sizeof shown - 1 - length)) > 0)
         length += (size_t)more;
@@ -75,11 +77,8 @@ static void test_the_width_is_that_of_the_terminal(void **state) {
         size_t width;
     } cases[] = {{NULL, 0, 80},   {NULL, 100, 100}, {NULL, 300, 120}, {"60", 100, 60},
                  {"300", 0, 120}, {"1", 0, 20},     {"", 90, 90},     {"x", 90, 90}};
-    int controller, fd;
+    int controller = open_terminal();
 
-    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
-    to = fdopen(fd, "w");
-    assert_non_null(to);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct winsize size = {.ws_col = cases[i].terminal};
 
