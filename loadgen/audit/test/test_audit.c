@@ -37,14 +37,14 @@ static int tear_down(void **state) {
     return uv_loop_close(&loop);
 }
 
-static void open_auditor(void) {
-    if (auditor_open(&auditor, &loop, inventory.conninfo, orders.conninfo, &why) != 0)
+/* Of the auditor. */
+static void assert_done(int rc) {
+    if (rc != 0)
         fail_msg("%s", why.text);
 }
 
 static void create_product(void) {
-    if (auditor_create(&auditor, "test", 3, "none,work=2ms", &product, &why) != 0)
-        fail_msg("%s", why.text);
+    assert_done(auditor_create(&auditor, "test", 3, "none,work=2ms", &product, &why));
 }
 
 /* Run SQL about the product, whose id stands for each %s (two of them). */
@@ -70,7 +70,11 @@ static void add_rows(void) {
         "(gen_random_uuid(), gen_random_uuid(), 98, 0, 1.00, 'not %s', now())");
 }
 
-static void assert_ledger(const struct ledger *ledger) {
+/* Read it, and find what add_rows() added. */
+static void assert_ledger(void) {
+    struct ledger read, *ledger = &read;
+
+    assert_done(auditor_read(&auditor, &product, ledger, &why));
     assert_int_equal(ledger->initial, 3);
     assert_int_equal(ledger->available, 1);
     assert_int_equal(ledger->returned, 1);
@@ -99,6 +103,7 @@ static void assert_ledger(const struct ledger *ledger) {
     assert_int_equal(ledger->returned_count, 1);
     assert_int_equal(ledger->returned_units[0].shard, 0);
     assert_int_equal(ledger->returned_units[0].unit, 1);
+    ledger_free(ledger);
 }
 
 static int64_t database_us(void) {
@@ -133,14 +138,11 @@ static void test_a_hand_made_ledger_is_read_as_it_is(void) {
     struct ledger ledger;
 
     create_product();
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
+    assert_done(auditor_read(&auditor, &product, &ledger, &why));
     assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
     ledger_free(&ledger);
     add_rows();
-    if (auditor_read(&auditor, &product, &ledger, &why) != 0)
-        fail_msg("%s", why.text);
-    assert_ledger(&ledger);
-    ledger_free(&ledger);
+    assert_ledger();
 }
 
 /* Unit 3 came back to the place of 2, which is sold; what stands above the count is over. */
@@ -154,7 +156,7 @@ static void test_units_that_returned_to_the_count_are_returned(void) {
         " ('%s', 0, 2, 2)");
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
         " VALUES (gen_random_uuid(), '%s', 0, 2, 1, 'i-1', 0) -- %s");
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
+    assert_done(auditor_read(&auditor, &product, &ledger, &why));
     assert_int_equal(ledger.available, 1);
     assert_int_equal(ledger.returned, 1);
     assert_int_equal(ledger.units, 1);
@@ -176,7 +178,6 @@ static void sell_returned(uv_timer_t *timer) {
 }
 
 static void test_a_ledger_is_read_as_it_was_at_one_moment(void) {
-    struct ledger ledger;
     uv_timer_t timer;
 
     create_product();
@@ -184,17 +185,16 @@ static void test_a_ledger_is_read_as_it_was_at_one_moment(void) {
     run_sql("BEGIN; LOCK TABLE returned_unit");
     assert_int_equal(uv_timer_init(&loop, &timer), 0);
     assert_int_equal(uv_timer_start(&timer, sell_returned, 1, 10), 0);
-    assert_int_equal(auditor_read(&auditor, &product, &ledger, &why), 0);
-    assert_ledger(&ledger);
-    ledger_free(&ledger);
+    assert_ledger();
 }
 
 /* The two of the product, in order of time and then of their number, on the round's clock. */
 static void test_events_are_read_on_the_clock_of_the_round(void) {
     struct event_list events = {.items = NULL};
+    int64_t created_us;
 
     create_product();
-    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, &why), 0);
+    assert_done(auditor_read_events(&auditor, &product, 2, 0, &events, &why));
     assert_int_equal(events.count, 0);
     run_sql(
         "INSERT INTO lab_event (product_id, order_id, instance, seq, at, took_us, kind, name, "
@@ -209,15 +209,11 @@ static void test_events_are_read_on_the_clock_of_the_round(void) {
         product.id, product.id);
     run_sql("INSERT INTO lab_event SELECT gen_random_uuid(), order_id, instance, 1, at, 0, kind, "
             "name FROM lab_event");
-    assert_int_equal(
-        auditor_read_events(
-            &auditor, &product, 2,
-            -pg_schema_number(&inventory,
-                              "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM "
-                              "product WHERE product_id = '%s'",
-                              product.id),
-            &events, &why),
-        0);
+    created_us = pg_schema_number(&inventory,
+                                  "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM "
+                                  "product WHERE product_id = '%s'",
+                                  product.id);
+    assert_done(auditor_read_events(&auditor, &product, 2, -created_us, &events, &why));
     assert_int_equal(events.count, 2);
     assert_int_equal(events.items[0].kind, EVENT_FAILPOINT);
     assert_int_equal(events.items[0].result, EVENT_NONE);
@@ -244,16 +240,16 @@ static void test_a_product_is_found_with_what_it_is(void) {
 
     create_product();
     product.since[0] = '\0';
-    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
+    assert_done(auditor_find(&auditor, &product, &found, &why));
     assert_true(found.is_there && found.is_fresh);
     assert_int_equal(found.stock, 3);
     assert_string_equal(found.spec, "none,work=2ms");
     assert_string_not_equal(product.since, "");
     add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1) -- %s");
-    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
+    assert_done(auditor_find(&auditor, &product, &found, &why));
     assert_true(found.is_there && !found.is_fresh);
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
-    assert_int_equal(auditor_find(&auditor, &product, &found, &why), 0);
+    assert_done(auditor_find(&auditor, &product, &found, &why));
     assert_false(found.is_there);
     run_sql("ALTER TABLE product RENAME TO hidden");
     assert_int_equal(auditor_find(&auditor, &product, &found, &why), -1);
@@ -370,7 +366,7 @@ static void test_no_memory_for_queries_is_told(void **state) {
 /* ---- each scene in a fiber, with the auditor open */
 
 static void play(void *scene) {
-    open_auditor();
+    assert_done(auditor_open(&auditor, &loop, inventory.conninfo, orders.conninfo, &why));
     ((void (*)(void))(uintptr_t)scene)();
     auditor_close(&auditor);
 }
