@@ -203,45 +203,30 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
-static void assert_same_event(const struct event *a, const struct event *b) {
-    assert_int_equal(a->at_ns, b->at_ns);
-    assert_int_equal(a->began_ns, b->began_ns);
-    assert_int_equal(a->until_ns, b->until_ns);
-    assert_int_equal(a->item, b->item);
-    assert_int_equal(a->kind, b->kind);
-    assert_int_equal(a->result, b->result);
-    assert_string_equal(a->who, b->who);
-    assert_string_equal(a->order_id, b->order_id);
-    assert_string_equal(a->name, b->name);
-    assert_string_equal(a->detail, b->detail);
-    assert_string_equal(a->key, b->key);
-    assert_string_equal(a->token, b->token);
-}
-
 /* In order of time, with one of before the round, and one that lasted beyond its end. */
 static void test_events_are_read_back(void **state) {
-    struct event events[] = {{.at_ns = -5,
-                              .began_ns = -5,
-                              .until_ns = EVENT_OPEN,
-                              .kind = EVENT_SERVER,
-                              .who = "redis",
-                              .name = "kill"},
-                             {.at_ns = 3 * MS,
-                              .began_ns = 3 * MS,
-                              .until_ns = 4003 * MS,
-                              .kind = EVENT_FAILPOINT,
-                              .who = "inventory-\"1\"",
-                              .name = "after-read",
-                              .detail = "pause 4000 ms"},
-                             {.at_ns = 9 * MS,
-                              .began_ns = 8 * MS,
-                              .until_ns = 9 * MS,
-                              .kind = EVENT_LOCK,
-                              .result = EVENT_NO,
-                              .who = "inventory-2",
-                              .name = "SET NX",
-                              .key = "stock:1",
-                              .token = "abc"}};
+    static struct event events[] = {{.at_ns = -5,
+                                     .began_ns = -5,
+                                     .until_ns = EVENT_OPEN,
+                                     .kind = EVENT_SERVER,
+                                     .who = "redis",
+                                     .name = "kill"},
+                                    {.at_ns = 3 * MS,
+                                     .began_ns = 3 * MS,
+                                     .until_ns = 4003 * MS,
+                                     .kind = EVENT_FAILPOINT,
+                                     .who = "inventory-\"1\"",
+                                     .name = "after-read",
+                                     .detail = "pause 4000 ms"},
+                                    {.at_ns = 9 * MS,
+                                     .began_ns = 8 * MS,
+                                     .until_ns = 9 * MS,
+                                     .kind = EVENT_LOCK,
+                                     .result = EVENT_NO,
+                                     .who = "inventory-2",
+                                     .name = "SET NX",
+                                     .key = "stock:1",
+                                     .token = "abc"}};
     const struct event_list *read;
 
     memcpy(events[1].order_id, ids[0], UUID_TEXT);
@@ -250,7 +235,8 @@ static void test_events_are_read_back(void **state) {
     read = &written_again(1)->events;
     assert_int_equal(read->count, 3);
     for (size_t i = 0; i < 3; i++)
-        assert_same_event(&read->items[i], &events[i]);
+        assert_memory_equal(&read->items[i], &events[i],
+                            offsetof(struct event, token) + sizeof events[i].token);
 }
 
 /* The stock of an oversold row goes below zero. */

@@ -50,11 +50,8 @@ static void assert_read(const char *text, int64_t unit, const char *order_id,
     assert_said(take(text, strlen(text)), unit, order_id, instance);
 }
 
-static void test_the_usual_reply_is_read(void **state) {
+static void test_the_usual_reply_is_read_and_other_json_too(void **state) {
     assert_read(usual, 17, "0190a5b0-0000-7000-8000-000000000000", "inv-1");
-}
-
-static void test_other_json_is_read_too(void **state) {
     assert_read(
         "{\"a\": {\"unit\": 1}, \"instance\": \"\\u0061\\\"\", \"unit\": -5, \"b\": [1.5, null]}",
         -5, "", "a\"");
@@ -129,8 +126,7 @@ static void test_any_text_is_read_as_a_parser_does(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_usual_reply_is_read),
-        cmocka_unit_test(test_other_json_is_read_too),
+        cmocka_unit_test(test_the_usual_reply_is_read_and_other_json_too),
         cmocka_unit_test(test_what_is_of_another_type_is_not_said),
         cmocka_unit_test(test_long_text_is_cut),
         cmocka_unit_test(test_any_text_is_read_as_a_parser_does),
