@@ -189,32 +189,25 @@ static void test_stages_are_read(void **state) {
 
 static void test_bad_stages_are_refused_with_a_reason(void **state) {
     static const struct {
-        const char *text, *part;
-    } bad[] = {{"", "lacks a colon"},
-               {"5s", "lacks a colon"},
-               {"5s:1,", "stage 2"},
-               {"5s:1,,5s:2", "stage 2"},
-               {"5:800", "duration"},
-               {"x:800", "duration"},
-               {"0:800", "1ms to 24h"},
-               {"25h:1", "1ms to 24h"},
-               {"5s:", "rate"},
-               {"5s:-1", "rate"},
-               {"5s:1..", "rate"},
-               {"5s:..1", "rate"},
-               {"5s:1..2..3", "rate"},
-               {"5s:2m", "rate"},
-               {"5s:1.5", "rate"},
-               {"13h:1,13h:1", "longer than 24h"},
-               {"1s:0", "less than one request"},
-               {"1s:0000000000000000000000000000000000000000000000000000000000000000001", "long"}};
+        const char *part, *texts[8];
+    } bad[] = {
+        {"lacks a colon", {"", "5s"}},
+        {"stage 2", {"5s:1,", "5s:1,,5s:2"}},
+        {"duration", {"5:800", "x:800"}},
+        {"1ms to 24h", {"0:800", "25h:1"}},
+        {"rate", {"5s:", "5s:-1", "5s:1..", "5s:..1", "5s:1..2..3", "5s:2m", "5s:1.5"}},
+        {"longer than 24h", {"13h:1,13h:1"}},
+        {"less than one request", {"1s:0"}},
+        {"long", {"1s:0000000000000000000000000000000000000000000000000000000000000000001"}}};
     struct plan_shape shape = {0};
 
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        why.text[0] = '\0';
-        assert_int_equal(plan_parse_stages(bad[i].text, &shape, &why), -1);
-        assert_non_null(strstr(why.text, bad[i].part));
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (const char *const *text = bad[i].texts; *text != NULL; text++) {
+            why.text[0] = '\0';
+            if (plan_parse_stages(*text, &shape, &why) != -1 ||
+                strstr(why.text, bad[i].part) == NULL)
+                fail_msg("%s: %s", *text, why.text);
+        }
 }
 
 static void test_no_more_stages_than_there_is_room_for(void **state) {
