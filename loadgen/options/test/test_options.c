@@ -12,8 +12,12 @@
 
 static struct options *options, read_back;
 static struct why why;
+static json_t *told, *expected; /* by a test, which its tear-down frees */
 
 static int tear_down(void **state) {
+    json_decref(told);
+    json_decref(expected);
+    told = expected = NULL;
     option_free(&read_back);
     memset(&read_back, 0, sizeof read_back);
     options_free();
@@ -101,8 +105,6 @@ static void test_without_keys_none_is_sent_twice(void **state) {
 }
 
 static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **state) {
-    json_t *told;
-
     assert_int_equal(READ("--strategy=none,redis,fail=after-lock:error", "--work=0",
                           "--fault=redis:kill@1ms,after-read:error@2",
                           "--fault=inventory-1/after-write:crash", "--stack=/bin/true"),
@@ -119,7 +121,6 @@ static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **s
     assert_int_equal(json_array_size(json_object_get(told, "faults")), 3);
     assert_string_equal(json_string_value(json_array_get(json_object_get(told, "faults"), 2)),
                         "inventory-1/after-write:crash");
-    json_decref(told);
 }
 
 static void test_faults_that_nothing_can_carry_out_are_refused(void **state) {
@@ -187,17 +188,18 @@ static const char *type_of(const json_t *value) {
 
 /* A setting that is told is described there, and the other way round. */
 static void test_a_summary_tells_what_its_schema_describes(void **state) {
-    json_t *schema = json_load_file(SCHEMA, 0, NULL), *summary, *settings, *value;
-    const json_t *described;
+    const json_t *settings, *described;
+    json_t *value;
     const char *key;
 
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
-    summary = option_summary(options);
-    settings = json_object_get(json_object_get(schema, "properties"), "settings");
+    told = option_summary(options);
+    expected = json_load_file(SCHEMA, 0, NULL);
+    settings = json_object_get(json_object_get(expected, "properties"), "settings");
     described = json_object_get(settings, "properties");
-    assert_non_null(summary);
+    assert_non_null(told);
     assert_non_null(described);
-    json_object_foreach (summary, key, value) {
+    json_object_foreach (told, key, value) {
         const json_t *one = json_object_get(described, key);
         const json_t *words = json_object_get(one, "enum");
 
@@ -208,13 +210,11 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
         else
             assert_string_equal(type_of(value), json_string_value(json_object_get(one, "type")));
     }
-    assert_int_equal(json_object_size(summary), json_object_size(described));
-    json_decref(summary);
-    json_decref(schema);
+    assert_int_equal(json_object_size(told), json_object_size(described));
 }
 
 static void test_a_summary_tells_what_follows(void **state) {
-    json_t *summary, *expected, *told;
+    json_t *summary;
 
     assert_int_equal(
         READ("--stages=1s:0..80", "--dup-rate=5%", "--no-judge", "--timeout=1.5s", NULL),
@@ -226,49 +226,42 @@ static void test_a_summary_tells_what_follows(void **state) {
     told = json_copy(expected);
     assert_int_equal(json_object_update_existing(told, summary), 0);
     assert_true(json_equal(told, expected));
-    json_decref(told);
     json_decref(summary);
-    json_decref(expected);
 }
 
 static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
     static const char *const alike[] = {"target",   "drain_ms", "late_ms", "name",
                                         "strategy", "timeout",  ""};
     size_t compared = 0;
-    json_t *summary, *value;
+    json_t *value;
     const char *key;
 
     assert_int_equal(READ(NULL), OPTIONS_OK);
-    summary = option_summary(options);
-    json_object_foreach (summary, key, value)
+    told = option_summary(options);
+    json_object_foreach (told, key, value)
         compared += option_is_compared(key);
-    assert_int_equal(compared, json_object_size(summary) - 3);
+    assert_int_equal(compared, json_object_size(told) - 3);
     assert_true(option_is_compared("timeout_ms"));
     assert_true(option_is_compared("is_judged"));
     for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++)
         assert_false(option_is_compared(alike[i]));
-    json_decref(summary);
 }
 
 /* ---- in a history */
 
 static void test_a_history_is_read_back(void **state) {
-    json_t *before, *after;
-
     assert_int_equal(READ("--name=\xc3\xa4", "--threshold=sold>=1", "--threshold=busy<1%",
                           "--timeout=3s", "--no-realtime"),
                      OPTIONS_OK);
-    before = option_history(options);
-    assert_int_equal(option_read_history(before, &read_back, &why), 0);
-    after = option_history(&read_back);
-    assert_true(json_equal(before, after));
-    assert_int_equal(json_integer_value(json_object_get(before, "timeout_ns")), 3000000000);
+    expected = option_history(options);
+    assert_int_equal(option_read_history(expected, &read_back, &why), 0);
+    told = option_history(&read_back);
+    assert_true(json_equal(expected, told));
+    assert_int_equal(json_integer_value(json_object_get(expected, "timeout_ns")), 3000000000);
     assert_string_equal(read_back.threshold, "sold>=1\nbusy<1%");
     assert_string_equal(read_back.command_line, options->command_line);
     assert_true(read_back.no_realtime);
     assert_null(read_back.results);
-    json_decref(before);
-    json_decref(after);
 }
 
 static void assert_unread(const json_t *history, const char *key, const char *text) {
@@ -279,29 +272,27 @@ static void assert_unread(const json_t *history, const char *key, const char *te
 }
 
 static void test_a_history_that_lacks_a_setting_is_refused(void **state) {
-    json_t *history, *copy, *value;
+    json_t *copy, *value;
     const char *key;
 
     assert_int_equal(READ(NULL), OPTIONS_OK);
-    history = option_history(options);
-    json_object_foreach (history, key, value) {
-        copy = json_copy(history);
+    told = option_history(options);
+    json_object_foreach (told, key, value) {
+        copy = json_copy(told);
         assert_int_equal(json_object_del(copy, key), 0);
         assert_unread(copy, key, "is missing");
         assert_int_equal(json_object_set_new(copy, key, json_null()), 0);
         assert_unread(copy, key, "is of another type or out of range");
         json_decref(copy);
     }
-    assert_int_equal(json_object_set_new(history, "rate", json_integer(-1)), 0);
-    assert_unread(history, "\"rate\"", "out of range");
-    assert_int_equal(json_object_set_new(history, "rate", json_integer(2000000)), 0);
-    assert_int_equal(json_object_set_new(history, "seed", json_integer(-1)), 0);
-    assert_int_equal(option_read_history(history, &read_back, &why), 0);
-    json_decref(history);
+    assert_int_equal(json_object_set_new(told, "rate", json_integer(-1)), 0);
+    assert_unread(told, "\"rate\"", "out of range");
+    assert_int_equal(json_object_set_new(told, "rate", json_integer(2000000)), 0);
+    assert_int_equal(json_object_set_new(told, "seed", json_integer(-1)), 0);
+    assert_int_equal(option_read_history(told, &read_back, &why), 0);
 }
 
 static void test_no_secret_is_told(void **state) {
-    json_t *told;
     char *text;
 
     assert_int_equal(setenv("LOADGEN_ORDERS_DB", "host=x password=hush", 1), 0);
@@ -313,7 +304,6 @@ static void test_no_secret_is_told(void **state) {
     assert_non_null(text);
     assert_null(strstr(text, "hush"));
     free(text);
-    json_decref(told);
 }
 
 static void read_and_free(void *history) {
@@ -324,12 +314,9 @@ static void read_and_free(void *history) {
 }
 
 static void test_no_memory_for_a_text_is_told(void **state) {
-    json_t *history;
-
     assert_int_equal(READ(NULL), OPTIONS_OK);
-    history = option_history(options);
-    fault_each_allocation(read_and_free, history);
-    json_decref(history);
+    told = option_history(options);
+    fault_each_allocation(read_and_free, told);
 }
 
 #define READING(test) cmocka_unit_test_teardown(test, tear_down)
