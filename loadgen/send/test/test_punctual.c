@@ -87,10 +87,6 @@ static int64_t computed_ms(void) {
     return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-static void sleep_ms(long ms) {
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
-
 /* It computes for three times as long as it may without a pause, three quarters of the time. */
 static void test_a_process_that_rests_keeps_the_priority(void **state) {
     int64_t began_ms = computed_ms();
@@ -102,7 +98,7 @@ static void test_a_process_that_rests_keeps_the_priority(void **state) {
 
         while (computed_ms() < until_ms)
             punctual_rest(clock_now_ns(), false);
-        sleep_ms(50);
+        (void)usleep(50000);
     }
     assert_true(punctual_stop());
 }

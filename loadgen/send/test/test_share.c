@@ -49,16 +49,15 @@ static struct record *begin(struct recorder *recorder, size_t number) {
 
 /* As a server would have answered this request, in whatever process. */
 static void end(struct recorder *recorder, struct record *record) {
-    char reply[128], header[64];
+    char reply[128];
     struct http_call call = {.outcome = HTTP_CALL_ANSWERED,
                              .status = record->number % 7 == 0 ? 409 : 201,
                              .sent_ns = record->planned_ns + record->number,
                              .received_ns = record->planned_ns + record->number * 5000 + MS,
                              .reply = reply};
 
-    snprintf(header, sizeof header, "wait;dur=%u.5, pg;desc=\"2\", redis;desc=\"1\"",
+    snprintf(call.header, sizeof call.header, "wait;dur=%u.5, pg;desc=\"2\", redis;desc=\"1\"",
              record->number);
-    snprintf(call.header, sizeof call.header, "%s", header);
     call.reply_length = (size_t)snprintf(
         reply, sizeof reply, "{\"order_id\":\"%s\",\"unit\":%u,\"instance\":\"inventory-%u\"}",
         record->key, record->number, 1 + record->number % 2);
