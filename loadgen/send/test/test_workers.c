@@ -22,29 +22,23 @@ static void make_recorder(void) {
     sending.sender.recorder = sending.recorder;
 }
 
+/* Half of the plan is not due when something ends a round that is long. */
+static const bool is_long = true;
+
 /* The workers have the plan as it is when they are made. */
-static int set_up_with(void **state, bool is_long) {
+static int set_up(void **state) {
     int rc = sending_set_up(state);
     struct plan_shape shape = sending_shape(300, 1000);
 
     shape.dup_rate = 0.1;
     sending.sender.connections = 300; /* one for each, should the server stand still */
     assert_int_equal(plan_make(&sending.plan, &shape), 0);
-    for (size_t i = 150; is_long && i < 300; i++)
+    for (size_t i = 150; *state == &is_long && i < 300; i++)
         sending.plan.arrivals[i].due_ns = INT64_C(30000000000);
     workers = (struct workers){.count = 0};
     assert_int_equal(workers_open(&workers, WORKERS, &sending.sender, false), 0);
     rounds = 1;
     return rc;
-}
-
-static int set_up(void **state) {
-    return set_up_with(state, false);
-}
-
-/* Half of it is not due when something ends the round. */
-static int set_up_long(void **state) {
-    return set_up_with(state, true);
 }
 
 static int tear_down(void **state) {
@@ -168,8 +162,9 @@ static void test_they_end_with_their_parent(void **state) {
     run();
 }
 
-#define WORKED(test)      cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define WORKED_LONG(test) cmocka_unit_test_setup_teardown(test, set_up_long, tear_down)
+#define WORKED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WORKED_LONG(test)                                                                          \
+    cmocka_unit_test_prestate_setup_teardown(test, set_up, tear_down, (void *)(uintptr_t)&is_long)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
