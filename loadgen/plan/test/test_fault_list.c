@@ -15,22 +15,29 @@ static int parse(const char *text) {
     return fault_list_parse(text, 4 * SEC, &list, &why);
 }
 
-static void test_faults_of_servers_are_read(void **state) {
+static void test_faults_of_servers_are_read_and_none(void **state) {
+    static const struct {
+        const char *text, *server;
+        enum fault_verb verb;
+        int64_t at_ns, span_ns;
+    } read[] = {{"redis:kill@2s", "redis", FAULT_KILL, 2 * SEC, 0},
+                {"inventory-1:pause=1.5s@200ms", "inventory-1", FAULT_PAUSE, 200 * MS, 1500 * MS},
+                {"postgres:restart@0s", "postgres", FAULT_RESTART, 0, 0}};
+
     assert_int_equal(parse("redis:kill@2s\ninventory-1:pause=1.5s@200ms,postgres:restart@0s"), 0);
     assert_int_equal(list.count, 3);
     assert_int_equal(list.failpoint_count, 0);
-    assert_string_equal(list.items[0].text, "redis:kill@2s");
-    assert_string_equal(list.items[0].server, "redis");
-    assert_int_equal(list.items[0].verb, FAULT_KILL);
-    assert_int_equal(list.items[0].at_ns, 2 * SEC);
-    assert_int_equal(list.items[0].span_ns, 0);
-    assert_string_equal(list.items[1].server, "inventory-1");
-    assert_int_equal(list.items[1].verb, FAULT_PAUSE);
-    assert_int_equal(list.items[1].at_ns, 200 * MS);
-    assert_int_equal(list.items[1].span_ns, 1500 * MS);
-    assert_int_equal(list.items[2].verb, FAULT_RESTART);
-    assert_int_equal(list.items[2].at_ns, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(list.items[i].text, read[i].text);
+        assert_string_equal(list.items[i].server, read[i].server);
+        assert_int_equal(list.items[i].verb, read[i].verb);
+        assert_int_equal(list.items[i].at_ns, read[i].at_ns);
+        assert_int_equal(list.items[i].span_ns, read[i].span_ns);
+    }
     assert_true(fault_list_needs_mending(&list));
+    assert_int_equal(parse(""), 0);
+    assert_int_equal(list.count + list.failpoint_count, 0);
+    assert_false(fault_list_needs_mending(&list));
 }
 
 static void test_each_server_of_the_stack_can_fail(void **state) {
@@ -43,12 +50,6 @@ static void test_each_server_of_the_stack_can_fail(void **state) {
         assert_int_equal(parse(text), 0);
         assert_string_equal(list.items[0].server, names[i]);
     }
-}
-
-static void test_none_is_read(void **state) {
-    assert_int_equal(parse(""), 0);
-    assert_int_equal(list.count + list.failpoint_count, 0);
-    assert_false(fault_list_needs_mending(&list));
 }
 
 static void test_failpoints_are_left_to_the_server(void **state) {
@@ -113,9 +114,8 @@ static void test_more_than_there_is_room_for_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults_of_servers_are_read),
+        cmocka_unit_test(test_faults_of_servers_are_read_and_none),
         cmocka_unit_test(test_each_server_of_the_stack_can_fail),
-        cmocka_unit_test(test_none_is_read),
         cmocka_unit_test(test_failpoints_are_left_to_the_server),
         cmocka_unit_test(test_each_mistake_is_told_with_what_exists),
         cmocka_unit_test(test_more_than_there_is_room_for_are_refused),

@@ -52,9 +52,9 @@ static void test_no_line_is_wider_than_a_terminal(void **state) {
     cost(results[1].total);
     results[1].count = 2;
     results[1].rounds[1] = results[1].rounds[0];
-    spread(&results[1].p50_ms, 1, 10400, 99999);
-    spread(&results[1].p99_ms, 1, 10400, 99999);
-    spread(&results[1].rate, 10000, 10000, 10000);
+    results[1].p50_ms = (struct spread){.median = 10400, .min = 1, .max = 99999};
+    results[1].p99_ms = (struct spread){.median = 10400, .min = 1, .max = 99999};
+    results[1].rate = (struct spread){.median = 10000, .min = 10000, .max = 10000};
     assert_fits(80);
 }
 
@@ -62,9 +62,9 @@ static void test_repeats_show_the_median_and_the_range_below(void **state) {
     assert_silent_on("median");
     results[2].count = 3;
     results[2].rounds[1] = results[2].rounds[2] = results[2].rounds[0];
-    spread(&results[2].p50_ms, 0.4, 3.25, 11);
-    spread(&results[2].p99_ms, 900, 1250, 10400);
-    spread(&results[2].rate, 700.4, 750, 801);
+    results[2].p50_ms = (struct spread){.median = 3.25, .min = 0.4, .max = 11};
+    results[2].p99_ms = (struct spread){.median = 1250, .min = 900, .max = 10400};
+    results[2].rate = (struct spread){.median = 750, .min = 700.4, .max = 801};
     assert_tells("3.2 ms 1.2 s 750 0.4–11 0.9–10 700–801");
     assert_says("800/3000");
     assert_says("the median of the rounds");

@@ -91,10 +91,6 @@ void assert_fits(size_t columns) {
     free(text);
 }
 
-void spread(struct spread *spread, double min, double median, double max) {
-    *spread = (struct spread){.min = min, .median = median, .max = max};
-}
-
 void cost(struct recorder *total) {
     for (int i = 0; i < 100; i++) {
         histogram_record(&total->wait, 40 * MS);

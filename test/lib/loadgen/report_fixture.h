@@ -23,7 +23,6 @@ int report_tear_down(void **state);
 #define REPORTED(test) cmocka_unit_test_setup_teardown(test, report_set_up, report_tear_down)
 
 void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count, const char *example);
-void spread(struct spread *spread, double min, double median, double max);
 /* As if 100 replies had told what they cost. */
 void cost(struct recorder *total);
 
