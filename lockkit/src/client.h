@@ -62,7 +62,7 @@ int64_t client_answer_ns(const struct lk_client *client);
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 
-/* What the backend says by itself (struct lk_backend_config); client_leases.c. */
+/* What the backend says by itself (struct lk_backend_config). */
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 

@@ -29,9 +29,20 @@
 #define LOCKKIT_LEASE_H
 
 #include "queue.h"
-#include "validity.h"
 
 #include <stdatomic.h>
+
+/* How long a grant may be believed: pure functions of moments, on the boot-time clock. */
+#define NS_PER_MS        1000000
+#define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
+#define VALIDITY_NONE    0         /* the server said that it is not ours: over at any time */
+
+/* The moment up to which a grant that was asked for at `sent_ns` is valid: the TTL from then, minus
+ * what the two clocks may drift apart meanwhile, 1 % + 2 ms; VALIDITY_NONE when that is nothing. */
+int64_t validity_until(int64_t sent_ns, uint32_t ttl_ms);
+enum lk_state validity_state(int64_t until_ns, uint32_t suspect_ms, int64_t now_ns);
+/* Milliseconds left, rounded down; 0 when over; INT64_MAX for ever. */
+int64_t validity_left_ms(int64_t until_ns, int64_t now_ns);
 
 enum lease_phase {
     LEASE_QUEUED,
@@ -120,9 +131,6 @@ struct lk_lease {
 /* A fresh lease with a fresh owner token, QUEUED but in no queue. */
 LK_CHECK enum lk_status lease_new(struct lk_lease **lease, struct lk_lock *lock);
 
-/* Each has the owner token of the other. No command of either is under way. */
-void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other);
-
 /* Change the phase. Aborts on an arrow that is not in the picture. */
 void lease_move(struct lk_lease *lease, enum lease_phase phase);
 
@@ -139,15 +147,9 @@ void lease_end(struct lk_lease *lease);
 /* Free it, if ENDED and nothing refers to it any more. */
 void lease_maybe_free(struct lk_lease *lease);
 
-/* acquire.c: while QUEUED or TRYING, the wait ends with `status`. */
+/* queue.c: while QUEUED or TRYING, the wait ends with `status`. */
 void lease_end_request(struct lk_lease *lease, enum lk_status status);
-/* While QUEUED, and one of us has handed it over. */
-void lease_inherit(struct lk_lease *lease);
-/* `lease` leaves its place in the line, or its unanswered attempt, to `waiter` (or NULL), if that
- * can go on with it. True when `waiter` now stands in the server's line. */
-bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter);
 
-/* hold.c */
 void lease_hold(struct lk_lease *lease);
 /* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
 void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns);
@@ -158,8 +160,10 @@ void lease_stop_holding(struct lk_lease *lease);
 /* While ABANDONED: whether the TTL that the server knows of is long enough. */
 bool lease_outlives_hold(const struct lk_lease *lease);
 
-/* release.c */
+/* Give back what is HELD. */
 void lease_release(struct lk_lease *lease);
+/* Give back what it has, or may have, at the server: the caller does not wait for it. */
+void lease_withdraw(struct lk_lease *lease);
 /* While RELEASING: repeat it now, if it is to be repeated. */
 void lease_hurry_release(struct lk_lease *lease);
 

@@ -1,8 +1,8 @@
 /* Validity is a pure function of moments. */
+#include "lease.h"
 #include "test.h"
-#include "validity.h"
 
-#define MS 1000000
+#define MS NS_PER_MS
 
 static void test_validity_is_the_ttl_minus_drift(void **state) {
     assert_int_equal(validity_until(0, 10000), (10000 - 102) * (int64_t)MS);
