@@ -17,9 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORGET_PART 16 /* a slow answer of 100 ms is forgotten after 1.6 s */
-#define TTL_MIN_MS  10
-#define TTL_MAX_MS  86400000
+#define TTL_MIN_MS 10
+#define TTL_MAX_MS 86400000
 
 /* Every backend, with what this build has of it: NULL for one that was left out. */
 static const struct {
@@ -99,23 +98,6 @@ int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
     return client_now_ns(client) + (int64_t)ms * NS_PER_MS;
 }
 
-int64_t client_answer_ns(const struct lk_client *client) {
-    const int64_t ns = client->slow_ns - (client_now_ns(client) - client->slow_at_ns) / FORGET_PART;
-
-    return ns > 0 ? ns : 0;
-}
-
-void client_saw_answer(struct lk_client *client, int64_t sent_ns) {
-    const int64_t now_ns = client_now_ns(client);
-    const int64_t most_ns = (int64_t)client->reply_ms * NS_PER_MS; /* the machine may have slept */
-    const int64_t took_ns = now_ns - sent_ns < most_ns ? now_ns - sent_ns : most_ns;
-
-    if (took_ns < client_answer_ns(client))
-        return;
-    client->slow_ns = took_ns;
-    client->slow_at_ns = now_ns;
-}
-
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
     return ms < 2 ? 1 : ms / 2 + (uint32_t)nrand48(client->random) % (ms - ms / 2 + 1);
 }
@@ -140,8 +122,11 @@ static void client_on_idle(uv_idle_t *idle) {
     run_tasks(&client->outcomes);
 }
 
-void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task) {
-    assert(client->tearing_down == 0 && task->run);
+void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
+                     void (*run)(void *data), void *data) {
+    assert(client->tearing_down == 0);
+    task->run = run;
+    task->data = data;
     TAILQ_INSERT_TAIL(tasks, task, entry);
     (void)uv_idle_start(&client->idle, client_on_idle);
 }
@@ -254,7 +239,8 @@ static void client_on_idle_closed(uv_handle_t *handle) {
     part_torn_down(handle->data);
 }
 
-void client_maybe_closed(struct lk_client *client) {
+/* Tear it down, when it is closing and no queue is left. */
+static void client_maybe_closed(struct lk_client *client) {
     if (!client->is_closing || client->tearing_down > 0 || client->queue_count > 0)
         return;
     assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
@@ -546,38 +532,6 @@ void client_push(void *data, enum lk_push what, const char *name, const char *ow
 
 /* ---- Closing: every part is told to end, and the last queue to go tears the client down */
 
-/* A lease that the caller has, or could still be given. */
-static void close_lease(struct lk_lease *lease) {
-    switch (lease->phase) {
-    case LEASE_QUEUED:
-    case LEASE_TRYING:
-        if (!lease->is_outcome_due) /* else it ends once that has been told */
-            lease_end_request(lease, LK_CANCELED);
-        break;
-    case LEASE_HELD:
-        if (lease->is_outcome_due) {
-            lease->outcome = LK_CANCELED;
-            lease->client->counters.late_grants++;
-        }
-        lease->on_state = NULL;
-        lease_release(lease);
-        break;
-    case LEASE_ABANDONED: /* stays taken for its time, by its TTL or as we wait for it */
-        lease->cleanup_until_ns = client_moment_ns(lease->client, lease->client->cleanup_ms);
-        if (lease_outlives_hold(lease))
-            lease_end(lease);
-        else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
-            lease_withdraw(lease); /* nobody is left whom it could keep out */
-        break;
-    case LEASE_RELEASING:
-        lease_hurry_release(lease);
-        break;
-    case LEASE_ORPHANED:
-    case LEASE_ENDED:
-        break;
-    }
-}
-
 void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     struct lk_lock *lock;
     struct lk_lease *lease;
@@ -588,7 +542,7 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     client->on_closed = cb;
     client->close_data = data;
     TAILQ_FOREACH (lease, &client->leases, entry)
-        close_lease(lease);
+        lease_close(lease);
     while ((lock = TAILQ_FIRST(&client->locks)) != NULL)
         lk_lock_close(lock);
     client_maybe_closed(client);

@@ -53,12 +53,6 @@ int64_t client_now_ns(const struct lk_client *client);
 /* A moment `ms` from now. */
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
 
-/* An attempt that was sent at `sent_ns` has been answered, or will not be. */
-void client_saw_answer(struct lk_client *client, int64_t sent_ns);
-
-/* How long an answer may take, by those of late. */
-int64_t client_answer_ns(const struct lk_client *client);
-
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 
@@ -67,10 +61,8 @@ void client_push(void *client, enum lk_push what, const char *name, const char *
                  const char *why);
 
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
-void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);
-
-/* Tear it down, when it is closing and no queue is left. */
-void client_maybe_closed(struct lk_client *client);
+void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
+                     void (*run)(void *data), void *data);
 
 /* A queue has gone: the last one of a closing client tears it down. */
 void client_queue_gone(struct lk_client *client);

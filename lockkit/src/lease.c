@@ -11,6 +11,7 @@
 #define RETRY_PART    10
 #define RENEW_PART    3
 #define EXTEND_MS     50   /* at most between two attempts to extend one that is abandoned */
+#define FORGET_PART   16   /* a slow answer of 100 ms is forgotten after 1.6 s */
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
 /* ---- How long a grant may be believed */
@@ -119,6 +120,25 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
     lease->phase = phase;
 }
 
+/* How long an answer may take, by those of late. */
+static int64_t lease_answer_ns(const struct lk_client *client) {
+    const int64_t ns = client->slow_ns - (client_now_ns(client) - client->slow_at_ns) / FORGET_PART;
+
+    return ns > 0 ? ns : 0;
+}
+
+/* An attempt that was sent at `sent_ns` has been answered, or will not be. */
+static void lease_saw_answer(struct lk_client *client, int64_t sent_ns) {
+    const int64_t now_ns = client_now_ns(client);
+    const int64_t most_ns = (int64_t)client->reply_ms * NS_PER_MS; /* the machine may have slept */
+    const int64_t took_ns = now_ns - sent_ns < most_ns ? now_ns - sent_ns : most_ns;
+
+    if (took_ns < lease_answer_ns(client))
+        return;
+    client->slow_ns = took_ns;
+    client->slow_at_ns = now_ns;
+}
+
 /* How long the server may still give it the lock. The place of a waiter in a queue of its own goes
  * to no other, so a grant that comes after the wait is lost, and with it the time until it is given
  * back. In a crowd the first in line is always the one with the least time left: there every grant
@@ -126,7 +146,7 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
  * be under way; but a slow server never costs more than half of the wait. */
 static int64_t usable_ms(const struct lk_lease *lease) {
     const int64_t most_ns = (lease->until_ns - lease->joined_ns) / 2;
-    const int64_t late_ns = 2 * client_answer_ns(lease->client);
+    const int64_t late_ns = 2 * lease_answer_ns(lease->client);
 
     return validity_left_ms(lease->until_ns - (late_ns < most_ns ? late_ns : most_ns),
                             client_now_ns(lease->client));
@@ -137,7 +157,7 @@ static uint32_t patience_ms(const struct lk_lease *lease) {
     const uint32_t ms = 2 * lease->policy.poll_ms + lease->client->reply_ms;
     int64_t usable;
 
-    if (lease->waiter.is_try)
+    if (lease->is_try)
         return 0;
     if (!lease->policy.is_fair || lease->until_ns == VALIDITY_FOREVER)
         return ms;
@@ -174,6 +194,8 @@ void lease_answered(struct lk_lease *lease, struct lk_command *command) {
     assert(lease->in_flight > 0 && command->on_answer);
     command->on_answer = NULL;
     lease->in_flight--;
+    if (command->verb == LK_ACQUIRE && command->round_trips > 0) /* else by a hand-over */
+        lease_saw_answer(lease->client, lease->sent_ns);
 }
 
 static void lease_on_timer_closed(uv_handle_t *handle) {
@@ -319,17 +341,9 @@ void lease_withdraw(struct lk_lease *lease) {
 }
 
 void lease_release(struct lk_lease *lease) {
-    queue_saw_change(lease->queue);
     lease_stop_holding(lease);
-    lease->queue->is_ours = false;
     begin_release(lease);
     queue_giving_back(lease->queue);
-}
-
-void lease_hurry_release(struct lk_lease *lease) {
-    assert(lease->phase == LEASE_RELEASING);
-    if (uv_is_active((uv_handle_t *)&lease->timer))
-        (void)uv_timer_start(&lease->timer, on_retry, 0, 0);
 }
 
 /* ---- Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network does */
@@ -564,7 +578,8 @@ static void on_extended(struct lk_command *command) {
         wait_abandoned_ms(lease, client_jitter_ms(lease->client, EXTEND_MS));
 }
 
-bool lease_outlives_hold(const struct lk_lease *lease) {
+/* While ABANDONED: whether the TTL that the server knows of is long enough. */
+static bool lease_outlives_hold(const struct lk_lease *lease) {
     return lease->policy.has_ttl && !lease->policy.is_session &&
            atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
 }
@@ -599,4 +614,36 @@ void lk_abandon(lk_lease *lease, uint32_t hold_ms) {
     lease_move(lease, LEASE_ABANDONED);
     queue_not_ours(lease->queue);
     stay_abandoned(lease);
+}
+
+void lease_close(struct lk_lease *lease) {
+    switch (lease->phase) {
+    case LEASE_QUEUED:
+    case LEASE_TRYING:
+        if (!lease->is_outcome_due) /* else it ends once that has been told */
+            queue_end_wait(lease, LK_CANCELED);
+        break;
+    case LEASE_HELD:
+        if (lease->is_outcome_due) {
+            lease->outcome = LK_CANCELED;
+            lease->client->counters.late_grants++;
+        }
+        lease->on_state = NULL;
+        lease_release(lease);
+        break;
+    case LEASE_ABANDONED: /* stays taken for its time, by its TTL or as we wait for it */
+        lease->cleanup_until_ns = client_moment_ns(lease->client, lease->client->cleanup_ms);
+        if (lease_outlives_hold(lease))
+            lease_end(lease);
+        else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
+            lease_withdraw(lease); /* nobody is left whom it could keep out */
+        break;
+    case LEASE_RELEASING:
+        if (uv_is_active((uv_handle_t *)&lease->timer)) /* it is to be repeated */
+            (void)uv_timer_start(&lease->timer, on_retry, 0, 0);
+        break;
+    case LEASE_ORPHANED:
+    case LEASE_ENDED:
+        break;
+    }
 }

@@ -78,7 +78,8 @@ struct lk_request {
 struct lk_lease {
     struct lk_client *client;
     struct lk_queue *queue;
-    struct queue_waiter waiter; /* in the queue while QUEUED or TRYING */
+    TAILQ_ENTRY(lk_lease) place; /* in the queue while QUEUED or TRYING */
+    bool is_try;                 /* attempts once, at once */
     struct lk_policy policy;
     enum lease_phase phase;
     char owner[OWNER_SIZE];
@@ -147,9 +148,6 @@ void lease_end(struct lk_lease *lease);
 /* Free it, if ENDED and nothing refers to it any more. */
 void lease_maybe_free(struct lk_lease *lease);
 
-/* queue.c: while QUEUED or TRYING, the wait ends with `status`. */
-void lease_end_request(struct lk_lease *lease, enum lk_status status);
-
 void lease_hold(struct lk_lease *lease);
 /* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
 void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns);
@@ -157,14 +155,12 @@ void lease_set_validity(struct lk_lease *lease, const struct lk_command *command
 void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why);
 /* Stop timer and renewal, and count the time. */
 void lease_stop_holding(struct lk_lease *lease);
-/* While ABANDONED: whether the TTL that the server knows of is long enough. */
-bool lease_outlives_hold(const struct lk_lease *lease);
 
 /* Give back what is HELD. */
 void lease_release(struct lk_lease *lease);
 /* Give back what it has, or may have, at the server: the caller does not wait for it. */
 void lease_withdraw(struct lk_lease *lease);
-/* While RELEASING: repeat it now, if it is to be repeated. */
-void lease_hurry_release(struct lk_lease *lease);
+/* The client is closing: end it in the way of its phase. */
+void lease_close(struct lk_lease *lease);
 
 #endif

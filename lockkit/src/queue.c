@@ -82,17 +82,31 @@ void queue_unref(struct lk_queue *queue) {
     assert(queue->refs > 0);
     if (--queue->refs > 0)
         return;
-    assert(queue->length == 0 && !queue->is_due && !queue->is_trying);
+    assert(TAILQ_EMPTY(&queue->waiters) && !queue->is_due && !queue->is_trying);
     tdelete(queue, &queue->client->queues, queue_compare);
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
 }
 
-static void queue_attempt(struct lk_queue *queue) {
-    struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
+static void on_attempt_answered(struct lk_command *command);
 
+static void acquire_attempt(struct lk_lease *lease) {
+    struct lk_client *client = lease->client;
+    uint32_t reply_ms = client->reply_ms;
+
+    assert(!lease->is_outcome_due && lease->in_flight == 0);
+    /* An answer after the TTL would be worth nothing. */
+    if (lease->policy.has_ttl && lease->policy.asked_ms < reply_ms)
+        reply_ms = lease->policy.asked_ms;
+    lease_move(lease, LEASE_TRYING);
+    lease->is_lost_early = false;
+    lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
+    lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
+}
+
+static void queue_attempt(struct lk_queue *queue) {
     queue->is_trying = true;
     (void)uv_timer_stop(&queue->poll);
-    head->attempt(head->data);
+    acquire_attempt(TAILQ_FIRST(&queue->waiters));
 }
 
 static void queue_on_due(void *data) {
@@ -116,8 +130,7 @@ static void set_due(struct lk_queue *queue, enum queue_reason reason) {
     queue->is_due = true;
     queue->reason = reason;
     queue->refs++;
-    queue->task = (struct client_task){.run = queue_on_due, .data = queue};
-    client_run_soon(queue->client, &queue->client->attempts, &queue->task);
+    client_run_soon(queue->client, &queue->client->attempts, &queue->task, queue_on_due, queue);
 }
 
 static void on_poll(uv_timer_t *timer) {
@@ -137,7 +150,8 @@ static struct lk_queue *queue_of_name(struct lk_queue *queue) {
     return queue->key.is_own ? queue_find(queue->client, queue->name, false) : queue;
 }
 
-void queue_saw_change(struct lk_queue *queue) {
+/* The lock was granted to one of us, be it too late, or one of us gives it back. */
+static void queue_saw_change(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
     if (named == NULL)
@@ -146,14 +160,17 @@ void queue_saw_change(struct lk_queue *queue) {
     named->changed_ns = client_now_ns(queue->client);
 }
 
-void queue_saw_kept(struct lk_queue *queue) {
+/* The server says that somebody else has it. */
+static void queue_saw_kept(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
     if (named != NULL && named->kept_since_ns == 0)
         named->kept_since_ns = client_now_ns(queue->client);
 }
 
-int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
+/* For how long others have kept it, since `from_ns` at most; 0: it has changed since then, and was
+ * not seen kept after that; -1: not known. */
+static int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
     const struct lk_queue *named = queue_of_name(queue);
     const int64_t now_ns = client_now_ns(queue->client);
 
@@ -167,6 +184,8 @@ int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
 void queue_giving_back(struct lk_queue *queue) {
     const unsigned caps = LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
 
+    queue->is_ours = false;
+    queue_saw_change(queue);
     if (!TAILQ_EMPTY(&queue->waiters) && !queue->is_trying && !queue->is_in_line &&
         (queue->client->caps & caps) == caps && !queue->client->is_closing)
         queue_attempt(queue);
@@ -178,6 +197,14 @@ void queue_given_back(struct lk_queue *queue) {
         queue->is_given_back = true;
     else if (!queue->is_in_line)
         queue_wake_waiters(queue);
+}
+
+void queue_not_ours(struct lk_queue *queue) {
+    const bool was_ours = queue->is_ours;
+
+    queue->is_ours = false;
+    if (was_ours)
+        queue_given_back(queue);
 }
 
 static void wake_named(const void *node, VISIT visit, void *name) {
@@ -199,8 +226,8 @@ void queue_wake(struct lk_client *client, const char *name, const char *owner) {
 }
 
 static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
-    const struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
-    uint64_t wait_ms = client_jitter_ms(queue->client, head->poll_ms);
+    const struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+    uint64_t wait_ms = client_jitter_ms(queue->client, head->policy.poll_ms);
 
     assert(!queue->is_trying);
     if (remaining_ms >= 0 && (uint64_t)remaining_ms + 1 < wait_ms)
@@ -211,33 +238,33 @@ static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
     (void)uv_timer_start(&queue->poll, on_poll, wait_ms, 0);
 }
 
-void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line) {
-    assert(queue->is_trying && queue->length > 0);
+/* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
+ * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
+static void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line) {
+    assert(queue->is_trying && !TAILQ_EMPTY(&queue->waiters));
     queue->is_trying = false;
     queue->is_in_line = is_in_line;
     queue->is_woken |= queue->is_given_back && !is_in_line;
     wait_for_event(queue, remaining_ms);
 }
 
-void queue_join(struct lk_queue *queue, struct queue_waiter *waiter) {
-    assert(waiter->attempt && waiter->poll_ms > 0);
+static void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
     assert(queue->refs > 0); /* its lease's, at the least */
-    TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
-    if (queue->length++ > 0 || queue->is_trying)
+    TAILQ_INSERT_TAIL(&queue->waiters, lease, place);
+    if (TAILQ_FIRST(&queue->waiters) != lease || queue->is_trying)
         return;
-    if (queue->is_ours && !waiter->is_try)
+    if (queue->is_ours && !lease->is_try)
         wait_for_event(queue, -1);
     else
         set_due(queue, QUEUE_FRESH);
 }
 
 /* Returns the new head; without one there is nothing to poll for, nor to be woken for. */
-static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter *waiter) {
-    assert(queue->length > 0);
-    if (waiter == TAILQ_FIRST(&queue->waiters))
+static struct lk_lease *take_out(struct lk_queue *queue, struct lk_lease *lease) {
+    if (lease == TAILQ_FIRST(&queue->waiters))
         queue->is_in_line = false;
-    TAILQ_REMOVE(&queue->waiters, waiter, entry);
-    if (--queue->length == 0) {
+    TAILQ_REMOVE(&queue->waiters, lease, place);
+    if (TAILQ_EMPTY(&queue->waiters)) {
         (void)uv_timer_stop(&queue->poll);
         if (!queue->is_trying)
             queue->is_woken = queue->is_given_back = false;
@@ -245,55 +272,35 @@ static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter
     return TAILQ_FIRST(&queue->waiters);
 }
 
-void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter, bool is_in_line) {
-    const bool was_head = TAILQ_FIRST(&queue->waiters) == waiter;
+/* It gives up, in any place, with no attempt of its own under way. `is_in_line`: the next stands at
+ * the server in its place, and is told when it is its turn. Then nothing is asked, and the poll
+ * goes on. */
+static void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_in_line) {
+    const bool was_head = TAILQ_FIRST(&queue->waiters) == lease;
 
-    if (take_out(queue, waiter) == NULL || !was_head)
+    if (take_out(queue, lease) == NULL || !was_head)
         return;
     queue->is_in_line = is_in_line;
     if (!is_in_line && !queue->is_trying)
         set_due(queue, QUEUE_FRESH);
 }
 
-void queue_leave_attempt(struct lk_queue *queue, struct queue_waiter *waiter) {
-    assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
-    (void)take_out(queue, waiter);
-}
-
-void queue_attempt_ended(struct lk_queue *queue) {
+/* The attempt got nothing that the head could have: the head, if there is one, asks anew. */
+static void queue_attempt_ended(struct lk_queue *queue) {
     assert(queue->is_trying);
     queue->is_trying = queue->is_woken = queue->is_given_back = false;
     if (!TAILQ_EMPTY(&queue->waiters))
         set_due(queue, QUEUE_FRESH);
 }
 
-struct queue_waiter *queue_heir(const struct lk_queue *queue) {
-    return queue->is_trying ? NULL : TAILQ_FIRST(&queue->waiters);
-}
+/* The head has got the lock, and leaves. */
+static void queue_granted(struct lk_queue *queue, struct lk_lease *lease) {
+    const struct lk_lease *next;
 
-void queue_handed_over(struct lk_queue *queue, struct queue_waiter *heir, bool is_in_line) {
-    assert(queue_heir(queue) == heir);
-    if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
-        wait_for_event(queue, -1);
-    queue->is_in_line = is_in_line;
-}
-
-void queue_not_ours(struct lk_queue *queue) {
-    const bool was_ours = queue->is_ours;
-
-    queue->is_ours = false;
-    if (was_ours)
-        queue_given_back(queue);
-}
-
-void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {
-    const struct queue_waiter *next;
-
-    assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
-    queue->is_trying = false;
-    queue->is_woken = queue->is_given_back = false;
-    next = take_out(queue, waiter);
-    if (next != NULL && waiter->is_shared && next->is_shared)
+    assert(TAILQ_FIRST(&queue->waiters) == lease && queue->is_trying);
+    queue->is_trying = queue->is_woken = queue->is_given_back = false;
+    next = take_out(queue, lease);
+    if (next != NULL && lease->policy.mode == LK_SHARED && next->policy.mode == LK_SHARED)
         set_due(queue, QUEUE_FRESH);
     else if (next != NULL)
         wait_for_event(queue, -1);
@@ -332,10 +339,10 @@ static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease->is_in_line = lease->is_doubtful = false;
 }
 
-static bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
-    struct lk_lease *next = waiter != NULL ? waiter->data : NULL;
-
-    if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->waiter.is_try ||
+/* `lease` leaves its place in the line, or its unanswered attempt, to `next` (or NULL), if that can
+ * go on with it. True when `next` now stands in the server's line. */
+static bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
+    if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->is_try ||
         !may_go_on(next, lease))
         return false;
     acquire_go_on(next, lease);
@@ -371,15 +378,16 @@ static void tell_outcome(void *data) {
     }
 }
 
-static void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
-    struct lk_client *client = lease->client;
-
+static void tell_soon(struct lk_lease *lease, void (*tell)(void *data)) {
     assert(!lease->is_outcome_due);
+    lease->is_outcome_due = true;
+    client_run_soon(lease->client, &lease->client->outcomes, &lease->tell_outcome, tell, lease);
+}
+
+static void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
     lease->outcome = status;
     lease->kept_ns = queue_kept_ns(lease->queue, lease->joined_ns);
-    lease->is_outcome_due = true;
-    lease->tell_outcome = (struct client_task){.run = tell_outcome, .data = lease};
-    client_run_soon(client, &client->outcomes, &lease->tell_outcome);
+    tell_soon(lease, tell_outcome);
 }
 
 /* LK_OK is counted where holding begins. */
@@ -392,20 +400,20 @@ static void acquire_count(struct lk_counters *counters, enum lk_status status) {
     counters->refused += status == LK_REFUSED;
 }
 
-void lease_end_request(struct lk_lease *lease, enum lk_status status) {
+void queue_end_wait(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
     acquire_count(&lease->client->counters, status);
     acquire_set_outcome(lease, status);
     if (lease->in_flight > 0) {
+        assert(TAILQ_FIRST(&lease->queue->waiters) == lease && lease->queue->is_trying);
         lease->round_trips += lease->command.round_trips;
-        queue_leave_attempt(lease->queue, &lease->waiter);
+        (void)take_out(lease->queue, lease); /* nobody else asks before the answer */
         lease_move(lease, LEASE_ORPHANED);
         return;
     }
-    queue_leave(lease->queue, &lease->waiter,
-                lease_pass_on(lease, TAILQ_NEXT(&lease->waiter, entry)));
+    queue_leave(lease->queue, lease, lease_pass_on(lease, TAILQ_NEXT(lease, place)));
     if (lease->phase == LEASE_TRYING || !lease->is_in_line || lease->is_doubtful ||
         lease->client->is_closing)
         acquire_let_go(lease);
@@ -421,7 +429,7 @@ static void begin_to_hold(struct lk_lease *lease) {
 
 static void granted(struct lk_lease *lease) {
     lease->handovers_left = lease->policy.handover;
-    queue_granted(lease->queue, &lease->waiter);
+    queue_granted(lease->queue, lease);
     begin_to_hold(lease);
 }
 
@@ -431,9 +439,9 @@ static bool is_still_valid(struct lk_lease *lease) {
 }
 
 static void acquire_told_no(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
-    if (lease->waiter.is_try || status == LK_NOMEM) {
+    if (lease->is_try || status == LK_NOMEM) {
         queue_attempt_ended(lease->queue);
-        lease_end_request(lease, status);
+        queue_end_wait(lease, status);
         return;
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
@@ -451,12 +459,12 @@ static void acquire_take_answer(struct lk_lease *lease, enum lk_status status) {
 /* Find the waiter that takes the answer to the attempt of `orphan`. One that only tries has an
  * attempt of its own, but need not make it when the lock is there already. */
 static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status status) {
-    const struct queue_waiter *head = TAILQ_FIRST(&orphan->queue->waiters);
+    struct lk_lease *head = TAILQ_FIRST(&orphan->queue->waiters);
 
     if (head == NULL || status == LK_NOMEM || (head->is_try && status != LK_OK) ||
-        !may_go_on(head->data, orphan))
+        !may_go_on(head, orphan))
         return NULL;
-    return head->data;
+    return head;
 }
 
 static void orphan_answered(struct lk_lease *orphan, enum lk_status status) {
@@ -490,8 +498,6 @@ static void on_attempt_answered(struct lk_command *command) {
     assert(lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED);
     assert(status != LK_LOST && status != LK_INVALID);
     lease_answered(lease, command);
-    if (command->round_trips > 0) /* or else a hand-over has answered it */
-        client_saw_answer(lease->client, lease->sent_ns);
     lease->fence = command->fence;
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
@@ -514,49 +520,30 @@ static void on_attempt_answered(struct lk_command *command) {
         acquire_take_answer(lease, status);
 }
 
-static void acquire_attempt(void *data) {
-    struct lk_lease *lease = data;
-    struct lk_client *client = lease->client;
-    uint32_t reply_ms = client->reply_ms;
-
-    assert(!lease->is_outcome_due && lease->in_flight == 0);
-    /* An answer after the TTL would be worth nothing. */
-    if (lease->policy.has_ttl && lease->policy.asked_ms < reply_ms)
-        reply_ms = lease->policy.asked_ms;
-    lease_move(lease, LEASE_TRYING);
-    lease->is_lost_early = false;
-    lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
-    lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
-}
-
 static void on_wait_over(uv_timer_t *timer) {
     struct lk_lease *lease = timer->data;
 
-    lease_end_request(lease, lease->last);
+    queue_end_wait(lease, lease->last);
 }
 
 static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {
     uv_loop_t *loop = lease->client->loop;
 
-    lease->waiter = (struct queue_waiter){.is_try = wait_ms == LK_TRY,
-                                          .is_shared = lease->policy.mode == LK_SHARED,
-                                          .poll_ms = lease->policy.poll_ms,
-                                          .attempt = acquire_attempt,
-                                          .data = lease};
-    if (lease->waiter.is_try && lease->queue->length > 0) {
+    lease->is_try = wait_ms == LK_TRY;
+    if (lease->is_try && !TAILQ_EMPTY(&lease->queue->waiters)) {
         /* Others of us are waiting: it is held, or theirs first. */
         acquire_count(&lease->client->counters, LK_BUSY);
         acquire_set_outcome(lease, LK_BUSY);
         lease_end(lease);
         return;
     }
-    if (wait_ms != LK_TRY && wait_ms != LK_FOREVER) {
+    if (!lease->is_try && wait_ms != LK_FOREVER) {
         /* A loop that was busy has an old idea of now, and the wait would end early. */
         uv_update_time(loop);
         lease->until_ns = client_moment_ns(lease->client, wait_ms);
         (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
     }
-    queue_join(lease->queue, &lease->waiter);
+    queue_join(lease->queue, lease);
 }
 
 enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
@@ -586,7 +573,7 @@ void lk_cancel(lk_request *request) {
     struct lk_lease *lease = request->lease;
 
     if (!lease->is_outcome_due)
-        lease_end_request(lease, LK_CANCELED);
+        queue_end_wait(lease, LK_CANCELED);
 }
 
 /* ---- Handing over: a lock that is given back goes to the next waiter of the same client, without
@@ -639,42 +626,41 @@ static void tell_handed_over(void *data) {
 }
 
 static void end_handed_over(struct lk_lease *lease) {
-    struct lk_client *client = lease->client;
-
-    assert(!lease->is_outcome_due);
-    client->counters.released++;
-    client->counters.handed_over++;
-    lease->is_outcome_due = true;
-    lease->tell_outcome = (struct client_task){.run = tell_handed_over, .data = lease};
-    client_run_soon(client, &client->outcomes, &lease->tell_outcome);
+    lease->client->counters.released++;
+    lease->client->counters.handed_over++;
+    tell_soon(lease, tell_handed_over);
     acquire_let_go(lease); /* of its place in the line of the server */
 }
 
 static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
+    struct lk_queue *queue = lease->queue;
     bool is_in_line;
 
     lease_stop_holding(lease);
-    queue_saw_change(lease->queue);
-    is_in_line = lease_pass_on(heir, TAILQ_NEXT(&heir->waiter, entry));
+    queue_saw_change(queue);
+    is_in_line = lease_pass_on(heir, TAILQ_NEXT(heir, place));
     swap_tokens(lease, heir);
     heir->policy.ttl_ms = lease->policy.ttl_ms;
     heir->sent_ns = lease->sent_ns;
     heir->fence = lease->fence + 1;
     heir->handovers_left = lease->handovers_left - 1;
     atomic_store(&heir->valid_until_ns, atomic_load(&lease->valid_until_ns));
-    queue_handed_over(lease->queue, &heir->waiter, is_in_line);
+    /* The poll goes on as it was: for a place in the server's line somebody has to ask. */
+    if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
+        wait_for_event(queue, -1);
+    queue->is_in_line = is_in_line;
     begin_to_hold(heir);
     end_handed_over(lease);
 }
 
 static bool lease_hand_over(struct lk_lease *lease) {
     const int64_t now_ns = client_now_ns(lease->client);
-    const struct queue_waiter *waiter = queue_heir(lease->queue);
+    struct lk_lease *heir = TAILQ_FIRST(&lease->queue->waiters);
 
-    if (waiter == NULL || !release_may_hand_over(lease, now_ns) ||
-        !may_inherit(waiter->data, lease, now_ns))
+    if (heir == NULL || lease->queue->is_trying || !release_may_hand_over(lease, now_ns) ||
+        !may_inherit(heir, lease, now_ns))
         return false;
-    hand_over(lease, waiter->data);
+    hand_over(lease, heir);
     return true;
 }
 

@@ -13,18 +13,6 @@
 
 enum queue_reason { QUEUE_FRESH, QUEUE_POLL, QUEUE_EVENT };
 
-/* One who waits: a member of its owner, who fills it in before queue_join(). */
-struct queue_waiter {
-    bool is_try;      /* attempts once, at once */
-    bool is_shared;   /* the next may have the lock beside it */
-    uint32_t poll_ms; /* the longest time between two attempts */
-    /* It is the head and should ask the server now. What comes of it is told later, not inside the
-     * call: queue_granted(), queue_refused(), or queue_leave(). */
-    void (*attempt)(void *data);
-    void *data;
-    TAILQ_ENTRY(queue_waiter) entry;
-};
-
 /* What a queue is found by; first, so that a search needs no whole `struct lk_queue`. */
 struct queue_key {
     const char *text; /* the name, or the owner token of the only waiter */
@@ -36,8 +24,7 @@ struct lk_queue {
     const char *name;
     struct lk_client *client;
     unsigned refs; /* locks, leases, inspections, and an attempt that is due */
-    TAILQ_HEAD(, queue_waiter) waiters;
-    unsigned length;
+    TAILQ_HEAD(, lk_lease) waiters;
     bool is_trying; /* an attempt for the head is under way, be it of one that has left */
     uv_timer_t poll;
     bool is_due, is_woken; /* on client->attempts; an event came during an attempt */
@@ -58,48 +45,19 @@ struct lk_queue *queue_ref(struct lk_client *client, const char *name, const cha
 /* With the last reference it goes. */
 void queue_unref(struct lk_queue *queue);
 
-void queue_join(struct lk_queue *queue, struct queue_waiter *waiter);
-/* It gives up, in any place, with no attempt of its own under way. `is_in_line`: the next stands at
- * the server in its place, and is told when it is its turn. Then nothing is asked, and the poll
- * goes on. */
-void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter, bool is_in_line);
-/* The head gives up during its attempt, which goes on. Nobody else asks before its answer, which is
- * for the head of that moment: queue_granted() or queue_refused(), or queue_attempt_ended(). */
-void queue_leave_attempt(struct lk_queue *queue, struct queue_waiter *waiter);
-/* The attempt got nothing that the head could have: the head, if there is one, asks anew. */
-void queue_attempt_ended(struct lk_queue *queue);
-/* The head has got the lock, and leaves. */
-void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter);
-
-/* Who has it next if it stays in this client: the head, or NULL while that asks the server. */
-struct queue_waiter *queue_heir(const struct lk_queue *queue);
-/* The heir has been given the lock by one of us, and leaves. `is_in_line`: the next stands in line
- * at the server already. The poll goes on as it was: for a place there somebody has to ask. */
-void queue_handed_over(struct lk_queue *queue, struct queue_waiter *heir, bool is_in_line);
+/* One of us has given the lock back, or may have. A head that stands in line at the server need not
+ * ask again: it is told when the lock was handed over to it. */
+void queue_given_back(struct lk_queue *queue);
 /* One of us who might have handed it over has lost it, or has left it as it is. */
 void queue_not_ours(struct lk_queue *queue);
-
-/* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
- * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
-void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line);
-
-/* The lock was granted to one of us, be it too late, or one of us gives it back. */
-void queue_saw_change(struct lk_queue *queue);
-/* The server says that somebody else has it. */
-void queue_saw_kept(struct lk_queue *queue);
-/* For how long others have kept it, since `from_ns` at most; 0: it has changed since then, and was
- * not seen kept after that; -1: not known. */
-int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns);
-
 /* One of us gives the lock back: that command has just been started. Where clients take turns the
  * head asks at once, in the same breath, so that it stands in line before whoever gets the lock can
  * give it back: else one that is quicker could have it several times in a row. */
 void queue_giving_back(struct lk_queue *queue);
-/* One of us has given the lock back, or may have. A head that stands in line at the server need not
- * ask again: it is told when the lock was handed over to it. */
-void queue_given_back(struct lk_queue *queue);
 /* The lock `name` may have become free for `owner`, or, without one, for whoever waits; without a
  * name all locks may have. */
 void queue_wake(struct lk_client *client, const char *name, const char *owner);
+/* The wait of `lease`, QUEUED or TRYING, ends with `status`. */
+void queue_end_wait(struct lk_lease *lease, enum lk_status status);
 
 #endif

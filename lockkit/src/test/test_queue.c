@@ -1,186 +1,549 @@
-/* The queue of a name by itself: waiters that only count when they are told to attempt. */
+/* The waiters of a name, at a server that answers when the test says so. */
 #include "fixture.h"
-#include "queue.h"
+#include "lease.h"
 
-#define LONG_MS 60000 /* a poll that no test waits for */
+#define COMMANDS_MOST 16
+#define TTL_MS        10000
+#define DRIFT_MS      102 /* 1 % of it, and 2 */
+#define LONG_MS       60000
 
-struct asker {
-    struct queue_waiter waiter;
-    int attempts;
+/* A server that is scripted, in the place of the client's own backend, until the end. */
+struct server {
+    struct lk_backend backend;
+    struct lk_command *commands[COMMANDS_MOST]; /* as they came; NULL once answered */
+    enum lk_verb verbs[COMMANDS_MOST];
+    char owners[COMMANDS_MOST][OWNER_SIZE];
+    int count;
 };
 
 struct env {
     struct fixture fixture;
-    struct lk_queue *queue;
-    struct asker askers[2];
+    struct server server;
+    struct lk_backend *own;
+    uint64_t now_ns;
 };
 
-static void on_attempt(void *data) {
-    struct asker *asker = data;
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct server *server = (struct server *)backend;
 
-    asker->attempts++;
+    assert_true(server->count < COMMANDS_MOST);
+    command->round_trips++;
+    server->verbs[server->count] = command->verb;
+    memcpy(server->owners[server->count], command->owner, OWNER_SIZE);
+    server->commands[server->count++] = command;
+}
+
+static const struct lk_backend_ops server_ops = {.scheme = "test:", .run = run};
+
+static uint64_t read_clock(void *data) {
+    return *(const uint64_t *)data;
 }
 
 static int set_up(void **state) {
     struct env *env = calloc(1, sizeof *env);
+    struct lk_client_options options = {
+        .size = sizeof options, .clock_ns = read_clock, .clock_data = &env->now_ns};
+    lk_client *client;
 
     assert_non_null(env);
+    env->now_ns = 1000 * UINT64_C(1000000000);
     fixture_init(&env->fixture);
-    env->fixture.client = open_client(&env->fixture, "local:");
-    env->queue = queue_ref(env->fixture.client, "name", NULL);
-    for (int i = 0; i < 2; i++)
-        env->askers[i].waiter = (struct queue_waiter){
-            .poll_ms = LONG_MS, .attempt = on_attempt, .data = &env->askers[i]};
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, "local:", &options), LK_OK);
+    env->server.backend.ops = &server_ops;
+    env->own = client->backend;
+    client->backend = &env->server.backend;
+    client->caps |= LK_CAP_TTL | LK_CAP_SHARED | LK_CAP_PERMITS;
+    env->fixture.client = client;
+    env->fixture.lock = open_lock(&env->fixture, client, TTL_MS);
     *state = env;
     return 0;
 }
 
-/* With nobody left in the queue. */
+static void turn(struct env *env) {
+    for (int i = 0; i < 5; i++)
+        (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
+}
+
+static bool is_settled(const struct env *env) {
+    for (int i = 0; i < env->server.count; i++)
+        if (env->server.commands[i] != NULL)
+            return false;
+    return TAILQ_EMPTY(&env->fixture.client->leases);
+}
+
+/* Every test ends with nothing held: no release is missing. */
 static int tear_down(void **state) {
     struct env *env = *state;
 
-    assert_int_equal(env->queue->length, 0);
-    queue_unref(env->queue);
+    turn(env);
+    assert_true(is_settled(env));
+    env->fixture.client->backend = env->own;
     fixture_end(&env->fixture);
     free(env);
     return 0;
 }
 
-static struct asker *join(struct env *env, int number) {
-    queue_join(env->queue, &env->askers[number].waiter);
-    return &env->askers[number];
+/* The command that came as number `index`, the first as 0, is the last one so far. */
+static struct lk_command *expect(struct env *env, int index, enum lk_verb verb) {
+    WAIT_FOR(&env->fixture.loop, env->server.count > index);
+    turn(env);
+    assert_int_equal(env->server.count, index + 1);
+    assert_int_equal(env->server.verbs[index], verb);
+    return env->server.commands[index];
 }
 
-static void expect_attempts(struct env *env, const struct asker *asker, int count) {
-    WAIT_FOR(&env->fixture.loop, asker->attempts >= count);
-    for (int i = 0; i < 3; i++)
-        (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
-    assert_int_equal(asker->attempts, count);
+static void answer_until(struct env *env, int index, enum lk_status status, int64_t remaining_ms) {
+    struct lk_command *command = env->server.commands[index];
+
+    assert_non_null(command);
+    env->server.commands[index] = NULL;
+    command->status = status;
+    command->fence = status == LK_OK ? (uint64_t)(100 + index) : 0;
+    command->remaining_ms = remaining_ms;
+    command->on_answer(command);
+    turn(env);
 }
 
-/* The head gives up, after an attempt that was answered with nothing. */
-static void give_up(struct env *env, struct asker *head) {
-    queue_attempt_ended(env->queue);
-    queue_leave(env->queue, &head->waiter, false);
+static void answer(struct env *env, int index, enum lk_status status) {
+    answer_until(env, index, status, -1);
+}
+
+static void answer_in_line(struct env *env, int index) {
+    env->server.commands[index]->is_queued = true;
+    answer(env, index, LK_BUSY);
+}
+
+static void answer_release(struct env *env, int index, int of) {
+    (void)expect(env, index, LK_RELEASE);
+    assert_string_equal(env->server.owners[index], env->server.owners[of]);
+    answer(env, index, LK_OK);
+}
+
+static void expect_same_owner(const struct env *env, int one, int other, bool is_same) {
+    assert_int_equal(strcmp(env->server.owners[one], env->server.owners[other]) == 0, is_same);
+}
+
+/* Its lease is that of the attempt with this number, and is given back. */
+static void expect_granted(struct env *env, struct caller *caller, int attempt) {
+    const int release = env->server.count;
+
+    assert_int_equal(caller->calls, 1);
+    assert_int_equal(caller->status, LK_OK);
+    assert_int_equal(lk_lease_state(caller->lease), LK_HELD);
+    assert_int_equal(lk_lease_fence(caller->lease), 100 + attempt);
+    assert_string_equal(lk_lease_owner(caller->lease), env->server.owners[attempt]);
+    lk_release(caller->lease, on_caller_released, caller);
+    answer_release(env, release, attempt);
+    assert_int_equal(caller->release_status, LK_OK);
+}
+
+static void end_wait(struct env *env, struct caller *caller) {
+    lk_cancel(caller->request);
+    turn(env);
+    assert_int_equal(caller->calls, 1);
+    assert_int_equal(caller->status, LK_CANCELED);
+}
+
+static lk_lock *open_as(struct env *env, struct lk_lock_options options) {
+    lk_lock *lock;
+
+    options.size = sizeof options;
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, env->fixture.name, &options), LK_OK);
+    return lock;
+}
+
+static void push_free(struct env *env, const char *name, const char *owner) {
+    client_push(env->fixture.client, LK_PUSH_FREE, name, owner, NULL);
+}
+
+/* Attempt 0 is under way, of the first of so many who never poll; the others stand behind it. */
+static void start_in_line(struct env *env, struct caller *callers, int count,
+                          struct lk_lock_options options) {
+    options.poll_ms = LONG_MS;
+    for (int i = 0; i < count; i++)
+        start(&callers[i], open_as(env, options), LK_FOREVER);
+    assert_int_equal(env->server.count, 0); /* not inside the call */
+    (void)expect(env, 0, LK_ACQUIRE);
 }
 
 static void test_only_the_head_attempts(void **state) {
     struct env *env = *state;
-    struct asker *first = join(env, 0), *second = join(env, 1);
+    struct caller callers[2];
 
-    assert_int_equal(first->attempts, 0); /* not inside the call */
-    expect_attempts(env, first, 1);
-    assert_int_equal(second->attempts, 0);
-    queue_granted(env->queue, &first->waiter);
-    expect_attempts(env, second, 0);
-    queue_given_back(env->queue);
-    expect_attempts(env, second, 1);
+    start_in_line(env, callers, 2, (struct lk_lock_options){.ttl_ms = TTL_MS});
+    answer(env, 0, LK_OK);
+    (void)expect(env, 0, LK_ACQUIRE);
+    expect_granted(env, &callers[0], 0);
+    (void)expect(env, 2, LK_ACQUIRE);
     assert_int_equal(counters(env->fixture.client).wakeups, 1);
-    give_up(env, second);
+    answer(env, 2, LK_BUSY);
+    end_wait(env, &callers[1]);
 }
 
 static void test_event_during_an_attempt_brings_another(void **state) {
     struct env *env = *state;
-    struct asker *asker = join(env, 0);
+    struct caller caller;
 
-    expect_attempts(env, asker, 1);
-    queue_given_back(env->queue);
-    queue_given_back(env->queue);
-    expect_attempts(env, asker, 1);
-    queue_refused(env->queue, -1, false);
-    expect_attempts(env, asker, 2); /* one for both events */
-    give_up(env, asker);
+    start_in_line(env, &caller, 1, (struct lk_lock_options){.ttl_ms = TTL_MS});
+    queue_given_back(env->fixture.lock->queue);
+    queue_given_back(env->fixture.lock->queue);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_BUSY);
+    (void)expect(env, 1, LK_ACQUIRE); /* one for both events */
+    answer(env, 1, LK_BUSY);
+    (void)expect(env, 1, LK_ACQUIRE);
+    end_wait(env, &caller);
 }
 
 static void test_refused_head_attempts_when_the_holders_ttl_ends(void **state) {
     struct env *env = *state;
-    struct asker *asker = join(env, 0);
+    struct caller caller;
 
-    expect_attempts(env, asker, 1);
-    queue_refused(env->queue, 5, false);
-    expect_attempts(env, asker, 2);
+    start_in_line(env, &caller, 1, (struct lk_lock_options){.ttl_ms = TTL_MS});
+    answer_until(env, 0, LK_BUSY, 5);
+    (void)expect(env, 1, LK_ACQUIRE);
     assert_int_equal(counters(env->fixture.client).polls, 1);
-    give_up(env, asker);
-}
-
-static void test_head_that_leaves_during_its_attempt_leaves_the_answer_to_the_next(void **state) {
-    struct env *env = *state;
-    struct asker *first = join(env, 0), *second = join(env, 1);
-
-    expect_attempts(env, first, 1);
-    queue_leave_attempt(env->queue, &first->waiter);
-    expect_attempts(env, second, 0);
-    queue_leave(env->queue, &second->waiter, false);
-    expect_attempts(env, join(env, 1), 0); /* nor one that comes later */
-    queue_granted(env->queue, &second->waiter);
-}
-
-static void test_next_asks_anew_when_the_answer_is_not_for_it(void **state) {
-    struct env *env = *state;
-    struct asker *first = join(env, 0), *second = join(env, 1);
-
-    expect_attempts(env, first, 1);
-    queue_leave_attempt(env->queue, &first->waiter);
-    queue_attempt_ended(env->queue);
-    expect_attempts(env, second, 1);
-    give_up(env, second);
-}
-
-static void test_new_head_asks_nothing_in_the_place_of_the_old_one(void **state) {
-    struct env *env = *state;
-    struct asker *first = join(env, 0), *second = join(env, 1);
-
-    expect_attempts(env, first, 1);
-    queue_refused(env->queue, -1, true);
-    queue_leave(env->queue, &first->waiter, true);
-    queue_given_back(env->queue); /* the server tells it */
-    expect_attempts(env, second, 0);
-    client_push(env->fixture.client, LK_PUSH_FREE, "name", NULL, NULL);
-    expect_attempts(env, second, 1);
-    give_up(env, second);
+    answer(env, 1, LK_BUSY);
+    end_wait(env, &caller);
 }
 
 static void test_new_head_asks_at_once_as_the_old_ones_place_is_gone(void **state) {
     struct env *env = *state;
-    struct asker *first = join(env, 0), *second = join(env, 1);
+    struct caller callers[2];
 
-    expect_attempts(env, first, 1);
-    queue_refused(env->queue, -1, false);
-    queue_leave(env->queue, &first->waiter, false);
-    expect_attempts(env, second, 1);
-    give_up(env, second);
+    start_in_line(env, callers, 2, (struct lk_lock_options){.ttl_ms = TTL_MS});
+    answer(env, 0, LK_BUSY);
+    end_wait(env, &callers[0]);
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_BUSY);
+    end_wait(env, &callers[1]);
 }
 
 static void test_next_who_shares_asks_at_once_after_a_shared_grant(void **state) {
     struct env *env = *state;
+    struct caller callers[2];
 
-    env->askers[0].waiter.is_shared = env->askers[1].waiter.is_shared = true;
-    expect_attempts(env, join(env, 0), 1);
-    join(env, 1);
-    queue_granted(env->queue, &env->askers[0].waiter);
-    expect_attempts(env, &env->askers[1], 1);
-    give_up(env, &env->askers[1]);
+    start_in_line(env, callers, 2, (struct lk_lock_options){.mode = LK_SHARED});
+    answer(env, 0, LK_OK);
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_BUSY);
+    end_wait(env, &callers[1]);
+    expect_granted(env, &callers[0], 0);
 }
 
 /* By its name, as one of all names, and by an owner who has no queue of its own. */
 static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     struct env *env = *state;
-    lk_client *client = env->fixture.client;
-    struct asker *asker = join(env, 0);
+    const char *pushes[][2] = {{env->fixture.name}, {NULL}, {env->fixture.name, "somebody"}};
+    struct caller caller;
 
-    expect_attempts(env, asker, 1);
-    queue_refused(env->queue, -1, false);
-    client_push(client, LK_PUSH_FREE, "other", NULL, NULL);
-    expect_attempts(env, asker, 1);
-    client_push(client, LK_PUSH_FREE, "name", NULL, NULL);
-    expect_attempts(env, asker, 2);
-    queue_refused(env->queue, -1, false);
-    client_push(client, LK_PUSH_FREE, NULL, NULL, NULL);
-    expect_attempts(env, asker, 3);
-    queue_refused(env->queue, -1, false);
-    client_push(client, LK_PUSH_FREE, "name", "somebody", NULL);
-    expect_attempts(env, asker, 4);
-    give_up(env, asker);
+    start_in_line(env, &caller, 1, (struct lk_lock_options){.ttl_ms = TTL_MS});
+    answer(env, 0, LK_BUSY);
+    push_free(env, "other", NULL);
+    (void)expect(env, 0, LK_ACQUIRE);
+    for (int i = 0; i < 3; i++) {
+        push_free(env, pushes[i][0], pushes[i][1]);
+        (void)expect(env, i + 1, LK_ACQUIRE);
+        answer(env, i + 1, LK_BUSY);
+    }
+    end_wait(env, &caller);
+}
+
+/* One whose wait ends during its attempt, which is command 0, and one behind it. */
+static void start_two(struct env *env, struct caller *first, struct caller *next) {
+    start(first, env->fixture.lock, LK_FOREVER);
+    start(next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, first);
+    (void)expect(env, 0, LK_ACQUIRE); /* no attempt beside it */
+}
+
+static void test_late_grant_goes_to_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, 1);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    WAIT_FOR(&env->fixture.loop, first.calls == 1);
+    assert_int_equal(first.status, LK_TIMEOUT);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &next, 0);
+    assert_int_equal(first.calls, 1);
+    assert_int_equal(counters(env->fixture.client).late_grants, 0);
+}
+
+static void test_late_grant_goes_to_the_one_who_waits_by_then(void **state) {
+    struct env *env = *state;
+    struct caller first, next, last;
+
+    start_two(env, &first, &next);
+    end_wait(env, &next);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &last, 0);
+}
+
+static void test_late_grant_that_nobody_waits_for_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    end_wait(env, &next);
+    answer(env, 0, LK_OK);
+    answer_release(env, 1, 0);
+    assert_int_equal(counters(env->fixture.client).late_grants, 1);
+}
+
+static void test_validity_of_a_late_grant_counts_from_before_its_request(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    env->now_ns += 3000 * UINT64_C(1000000);
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.status, LK_OK);
+    assert_int_equal(lk_lease_remaining_ms(next.lease), TTL_MS - DRIFT_MS - 3000);
+    expect_granted(env, &next, 0);
+}
+
+static void test_late_grant_whose_validity_is_over_is_renewed_by_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    env->now_ns += TTL_MS * UINT64_C(1000000);
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.calls, 0);
+    push_free(env, env->fixture.name, NULL);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    lk_release(next.lease, on_caller_released, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000); /* it is doubtful: released for so long */
+    answer_release(env, 2, 0);
+}
+
+static void test_unanswered_attempt_is_made_again_by_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_UNKNOWN);
+    end_wait(env, &first);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    assert_int_equal(next.status, LK_OK);
+    lk_release(next.lease, on_caller_released, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000);
+    answer_release(env, 2, 0);
+}
+
+static void test_place_in_line_that_comes_late_is_the_next_waiters(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    answer_in_line(env, 0);
+    (void)expect(env, 0, LK_ACQUIRE); /* it is told when it is its turn */
+    push_free(env, env->fixture.name, NULL);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+static void test_place_in_line_is_passed_on_without_a_word(void **state) {
+    struct env *env = *state;
+    struct caller callers[3];
+
+    for (int i = 0; i < 3; i++)
+        start(&callers[i], env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer_in_line(env, 0);
+    end_wait(env, &callers[0]);
+    end_wait(env, &callers[1]);
+    queue_given_back(env->fixture.lock->queue); /* the server tells it */
+    (void)expect(env, 0, LK_ACQUIRE);
+    push_free(env, env->fixture.name, env->server.owners[0]);
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &callers[2], 1);
+}
+
+static void test_news_during_a_late_attempt_reaches_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    push_free(env, env->fixture.name, NULL);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    answer(env, 0, LK_BUSY); /* by the server as it was before the news */
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+/* The first is given back, and the other asks for itself. */
+static void expect_no_heir(struct env *env, struct lk_lock_options options) {
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, open_as(env, options), LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    answer(env, 0, LK_OK);
+    assert_int_equal(env->server.verbs[1], LK_RELEASE);
+    expect_same_owner(env, 1, 0, true);
+    (void)expect(env, 2, LK_ACQUIRE);
+    expect_same_owner(env, 2, 0, false);
+    answer(env, 1, LK_OK);
+    answer(env, 2, LK_OK);
+    expect_granted(env, &next, 2);
+}
+
+static void test_late_grant_is_not_for_one_who_shares(void **state) {
+    expect_no_heir(*state, (struct lk_lock_options){.ttl_ms = TTL_MS, .mode = LK_SHARED});
+}
+
+static void test_late_grant_is_not_for_one_with_another_ttl(void **state) {
+    expect_no_heir(*state, (struct lk_lock_options){.ttl_ms = 2 * TTL_MS});
+}
+
+static void test_one_who_tries_takes_a_late_grant(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_TRY);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &next, 0);
+}
+
+static void test_one_who_tries_has_an_attempt_of_its_own(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_TRY);
+    answer(env, 0, LK_BUSY);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, false);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+static void test_late_grant_that_was_lost_meanwhile_is_nobodys(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    client_push(env->fixture.client, LK_PUSH_LOST, env->fixture.name, env->server.owners[0],
+                "its session has ended");
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.calls, 0);
+    end_wait(env, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000);
+    answer_release(env, 1, 0);
+}
+
+static void wait_ms(struct env *env, uint64_t ms) {
+    env->now_ns += ms * 1000000;
+}
+
+static void test_a_waiter_is_told_for_how_long_others_kept_the_lock(void **state) {
+    struct env *env = *state;
+    struct caller first, next, last;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    wait_ms(env, 5);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, -1); /* the server has said nothing so far */
+    answer(env, 0, LK_BUSY);
+    wait_ms(env, 40);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    wait_ms(env, 30);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, 30 * 1000000); /* all of its wait */
+    end_wait(env, &first);
+    assert_int_equal(first.kept_ns, 70 * 1000000); /* since the refusal */
+    (void)expect(env, 1, LK_ACQUIRE);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    answer(env, 1, LK_OK);
+    wait_ms(env, 20);
+    assert_int_equal(next.kept_ns, 0);
+    expect_granted(env, &next, 1);
+    (void)expect(env, 3, LK_ACQUIRE);
+    wait_ms(env, 1);
+    answer(env, 3, LK_BUSY);
+    wait_ms(env, 2);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, 2 * 1000000); /* since the lock changed hands */
+}
+
+static void expect_patience(struct env *env, int index, uint32_t ms) {
+    assert_int_equal(expect(env, index, LK_ACQUIRE)->patience_ms, ms);
+}
+
+static void test_place_of_its_own_ends_while_a_grant_is_in_time(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+    lk_lock *lock;
+
+    env->fixture.client->caps |= LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+    lock = open_as(env, (struct lk_lock_options){.poll_ms = LONG_MS, .is_fair = 1});
+    start(&first, lock, LONG_MS);
+    expect_patience(env, 0, LONG_MS);
+    wait_ms(env, 40);
+    answer_in_line(env, 0);
+    push_free(env, env->fixture.name, NULL);
+    expect_patience(env, 1, LONG_MS - 40 - 2 * 40);
+    env->fixture.client->reply_ms = LONG_MS;
+    wait_ms(env, LONG_MS);
+    answer_in_line(env, 1);
+    push_free(env, env->fixture.name, NULL);
+    expect_patience(env, 2, 1); /* 0 would be one that tries */
+    start(&next, lock, LONG_MS);
+    expect_patience(env, 3, LONG_MS / 2); /* however slow the server is */
+    answer_in_line(env, 2);
+    answer_in_line(env, 3);
+    end_wait(env, &next);
+    answer_release(env, 4, 3);
+    end_wait(env, &first);
+    answer_release(env, 5, 0);
+}
+
+static void test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait(void **state) {
+    struct env *env = *state;
+    lk_lock *lock = open_as(env, (struct lk_lock_options){.ttl_ms = TTL_MS, .poll_ms = 60000});
+    struct caller first, next, last;
+
+    start(&first, lock, LK_FOREVER);
+    start(&next, lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    wait_ms(env, 1);
+    answer(env, 0, LK_OK);
+    wait_ms(env, 1);
+    start(&last, lock, LK_FOREVER);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, -1); /* the lock changed hands before its wait */
+    end_wait(env, &next);
+    assert_int_equal(next.kept_ns, 0); /* and in the wait of this one */
+    expect_granted(env, &first, 0);
+    lk_lock_close(lock);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -190,12 +553,26 @@ int main(void) {
         TEST(test_only_the_head_attempts),
         TEST(test_event_during_an_attempt_brings_another),
         TEST(test_refused_head_attempts_when_the_holders_ttl_ends),
-        TEST(test_head_that_leaves_during_its_attempt_leaves_the_answer_to_the_next),
-        TEST(test_next_asks_anew_when_the_answer_is_not_for_it),
-        TEST(test_new_head_asks_nothing_in_the_place_of_the_old_one),
         TEST(test_new_head_asks_at_once_as_the_old_ones_place_is_gone),
         TEST(test_next_who_shares_asks_at_once_after_a_shared_grant),
         TEST(test_push_wakes_the_queues_that_it_is_for),
+        TEST(test_late_grant_goes_to_the_next_waiter),
+        TEST(test_late_grant_goes_to_the_one_who_waits_by_then),
+        TEST(test_late_grant_that_nobody_waits_for_is_given_back),
+        TEST(test_validity_of_a_late_grant_counts_from_before_its_request),
+        TEST(test_late_grant_whose_validity_is_over_is_renewed_by_the_next_waiter),
+        TEST(test_unanswered_attempt_is_made_again_by_the_next_waiter),
+        TEST(test_place_in_line_that_comes_late_is_the_next_waiters),
+        TEST(test_place_in_line_is_passed_on_without_a_word),
+        TEST(test_news_during_a_late_attempt_reaches_the_next_waiter),
+        TEST(test_late_grant_is_not_for_one_who_shares),
+        TEST(test_late_grant_is_not_for_one_with_another_ttl),
+        TEST(test_one_who_tries_takes_a_late_grant),
+        TEST(test_one_who_tries_has_an_attempt_of_its_own),
+        TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
+        TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
+        TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
+        TEST(test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
