@@ -70,7 +70,8 @@ NEEDS_redis := uvkit/redis uvkit/net
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis uvkit/net
 NEEDS_redis_wire := lockkit/backends/redis uvkit/redis uvkit/net
 NEEDS_redlock := uvkit/redis uvkit/net
-found := $(filter-out test $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+rooms_of_backends := $(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+found := $(filter-out $(WITHOUT),$(rooms_of_backends))
 others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
 # Those that need another come first, as the linker wants it, and go with it.
 BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
@@ -81,7 +82,7 @@ SEES_lockkit/backends := lockkit/include uvkit
 $(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
 SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include $(filter $(foreach a,$(BACKENDS),$(NEEDS_$a)),$(UVKIT)) uvkit
 SEES_lockkit/recipes := lockkit/include
-FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
+FLAGS_lockkit/src := $(foreach a,$(rooms_of_backends),-DLOCKKIT_WITH_$a=$(if $(filter $a,$(BACKENDS)),1,0))
 SEES_lockkit/example := lockkit/include
 SEES_lockkit/lockctl := lockkit/include uvkit/process uvkit/settings uvkit
 SEES_order-svc/instances := $(UVKIT)

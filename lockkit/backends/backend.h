@@ -104,7 +104,8 @@ struct lk_backend_ops {
 };
 
 /* The backends, each in the room of its name, and in a build that has it. */
-extern const struct lk_backend_ops backend_etcd, backend_redis, backend_redis_cluster,
-    backend_redis_redisson, backend_redis_string, backend_redlock, backend_zookeeper;
+extern const struct lk_backend_ops backend_etcd, backend_file, backend_local, backend_postgres,
+    backend_redis, backend_redis_cluster, backend_redis_redisson, backend_redis_string,
+    backend_redlock, backend_zookeeper;
 
 #endif

@@ -1,15 +1,8 @@
 /* A client: it opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "clock.h"
-#ifdef LOCKKIT_WITH_file
-#include "file.h"
-#endif
 #include "lease.h"
-#include "local.h"
 #include "log.h"
 #include "parameter.h"
-#ifdef LOCKKIT_WITH_postgres
-#include "postgres_backend.h"
-#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -20,59 +13,26 @@
 #define TTL_MIN_MS 10
 #define TTL_MAX_MS 86400000
 
-/* Every backend, with what this build has of it: NULL for one that was left out. */
+/* Every backend; NULL for one that this build lacks. */
+#define BUILT(room, ops) (LOCKKIT_WITH_##room ? &(ops) : NULL)
 static const struct {
     const char *scheme;
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
-#ifdef LOCKKIT_WITH_etcd
-    {"etcd://", &backend_etcd},
-#else
-    {"etcd://", NULL},
-#endif
-#ifdef LOCKKIT_WITH_file
-    {"file:", &backend_file},
-#else
-    {"file:", NULL},
-#endif
-#ifdef LOCKKIT_WITH_redis
-    {"redis://", &backend_redis},
-    {"rediss://", &backend_redis},
-    {"redis+unix://", &backend_redis},
-    {"unix://", &backend_redis},
-#else
-    {"redis://", NULL},
-#endif
-#ifdef LOCKKIT_WITH_redis_cluster
-    {"redis+cluster://", &backend_redis_cluster},
-#else
-    {"redis+cluster://", NULL},
-#endif
-#ifdef LOCKKIT_WITH_redlock
-    {"redlock:", &backend_redlock},
-#else
-    {"redlock:", NULL},
-#endif
-#ifdef LOCKKIT_WITH_postgres
-    {"postgres://", &backend_postgres},
-    {"postgresql://", &backend_postgres},
-#else
-    {"postgres://", NULL},
-    {"postgresql://", NULL},
-#endif
-#ifdef LOCKKIT_WITH_redis_wire
-    {"redis+string:", &backend_redis_string},
-    {"redis+redisson:", &backend_redis_redisson},
-#else
-    {"redis+string:", NULL},
-    {"redis+redisson:", NULL},
-#endif
-#ifdef LOCKKIT_WITH_zookeeper
-    {"zookeeper://", &backend_zookeeper},
-#else
-    {"zookeeper://", NULL},
-#endif
+    {"etcd://", BUILT(etcd, backend_etcd)},
+    {"file:", BUILT(file, backend_file)},
+    {"redis://", BUILT(redis, backend_redis)},
+    {"rediss://", BUILT(redis, backend_redis)},
+    {"redis+unix://", BUILT(redis, backend_redis)},
+    {"unix://", BUILT(redis, backend_redis)},
+    {"redis+cluster://", BUILT(redis_cluster, backend_redis_cluster)},
+    {"redlock:", BUILT(redlock, backend_redlock)},
+    {"postgres://", BUILT(postgres, backend_postgres)},
+    {"postgresql://", BUILT(postgres, backend_postgres)},
+    {"redis+string:", BUILT(redis_wire, backend_redis_string)},
+    {"redis+redisson:", BUILT(redis_wire, backend_redis_redisson)},
+    {"zookeeper://", BUILT(zookeeper, backend_zookeeper)},
 };
 
 const char *lk_version(void) {

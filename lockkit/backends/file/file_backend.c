@@ -5,7 +5,6 @@
  * the order in which they came. Who waits hears from inotify that a file of the folder was closed
  * or moved away, and polls. */
 #include "clock.h"
-#include "file.h"
 #include "file_job.h"
 #include "log.h"
 

@@ -2,7 +2,7 @@
  *
  * A command takes effect when it is started and is answered in the next turn of the loop. Only the
  * head of a queue asks, so that a writer is not overtaken by readers who came after it. */
-#include "local.h"
+#include "backend.h"
 
 #include <assert.h>
 #include <search.h>

@@ -1,6 +1,4 @@
 /* What the modes share: the URL, deadlines, answers, and the log. */
-#include "postgres_backend.h"
-
 #include "clock.h"
 #include "lockkit_pg.h"
 #include "parameter.h"
