@@ -8,6 +8,7 @@
 #include "duration.h"
 #include "judge.h"
 #include "moment.h"
+#include "number.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -226,10 +227,6 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
 
 /* ---- until when a server was down without which nothing can be sold */
 
-static int64_t verdict_later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static int64_t down_of(const struct event *event) {
     if (event->kind == EVENT_FAILPOINT && strcmp(event->detail, "crash") == 0)
         return EVENT_OPEN;
@@ -241,7 +238,7 @@ static int64_t down_of_instance(const struct event_list *events, const char *nam
 
     for (size_t i = 0; i < events->count; i++)
         if (strcmp(events->items[i].who, name) == 0)
-            end_ns = verdict_later(end_ns, down_of(&events->items[i]));
+            end_ns = number_max(end_ns, down_of(&events->items[i]));
     return end_ns;
 }
 
@@ -267,7 +264,7 @@ static int64_t down_of_events(const struct event_list *events, const struct reco
 
     for (size_t i = 0; i < events->count; i++)
         if (is_needed(&events->items[i], recorder))
-            end_ns = verdict_later(end_ns, down_of(&events->items[i]));
+            end_ns = number_max(end_ns, down_of(&events->items[i]));
     return end_ns;
 }
 
@@ -286,7 +283,7 @@ static int64_t find_down_until(const struct verdict_case *judged) {
         return EVENT_OPEN;
     for (size_t i = 0; i < recorder->ended; i++)
         if (recorder->records[i].outcome == RECORD_UNREACHED)
-            end_ns = verdict_later(end_ns, recorder->records[i].planned_ns);
+            end_ns = number_max(end_ns, recorder->records[i].planned_ns);
     return end_ns;
 }
 

@@ -1,8 +1,17 @@
-/* Numbers and durations as people write them: plain, without exponent, hex, nan or inf. */
+/* The lesser and the greater of two numbers; and numbers and durations as people write them: plain,
+ * without exponent, hex, nan or inf. */
 #ifndef UVKIT_NUMBER_H
 #define UVKIT_NUMBER_H
 
 #include <stdint.h>
+
+static inline int64_t number_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t number_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 /* Digits, perhaps with a point among them: returns what follows, or NULL when it is none. */
 const char *number_read(const char *text, double *value);

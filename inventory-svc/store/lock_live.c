@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
+#include "number.h"
 #include "redis.h"
 #include "text_copy.h"
 
@@ -250,7 +251,7 @@ static bool is_at_end(enum kv_command command) {
 static int64_t kv_live_due_ms(const struct live_sale *live, enum kv_command command) {
     int64_t ms = clock_now_ms() + KV_MS;
 
-    return is_at_end(command) ? ms : earlier(ms, live->deadline_ms);
+    return is_at_end(command) ? ms : number_min(ms, live->deadline_ms);
 }
 
 /* A key that is set and deleted is a lock, and counts as one. */

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
+#include "number.h"
 #include "pending.h"
 #include "reservation_sql.h"
 #include "segment_sql.h"
@@ -40,7 +41,7 @@
 #define BATCH_TRIES      2
 
 static int64_t live_due_ms(const struct live_sale *live) {
-    return earlier(statement_deadline_ms(), live->deadline_ms);
+    return number_min(statement_deadline_ms(), live->deadline_ms);
 }
 
 /* A write's, until it is over: a transaction keeps it. */
@@ -96,10 +97,10 @@ enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct re
 
     (void)snprintf(order_ids, sizeof order_ids, "[\"%s\"]", live->order_id);
     live->cost.postgres++;
-    outcome =
-        reservation_sql_confirm(live->store->pool, order_ids,
-                                earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS),
-                                1, found, &count, live->why);
+    outcome = reservation_sql_confirm(
+        live->store->pool, order_ids,
+        number_min(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS), 1, found, &count,
+        live->why);
     *is_found = count > 0;
     return outcome;
 }
@@ -149,8 +150,8 @@ static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
 
     live->cost.postgres++;
     return reservation_sql_find(live->store->pool, live->order_id,
-                                earlier(due_ms, live->deadline_ms + LAST_LOOK_MS), is_found, &found,
-                                is_unknown ? &ignored : live->why);
+                                number_min(due_ms, live->deadline_ms + LAST_LOOK_MS), is_found,
+                                &found, is_unknown ? &ignored : live->why);
 }
 
 static struct reservation *live_begin_sold(struct live_sale *live, int shard) {
@@ -194,7 +195,7 @@ static enum outcome live_hold_conn(struct live_sale *live, int64_t deadline_ms) 
 }
 
 static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
-    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
+    int64_t ready_ms = number_min(live_due_ms(live), live->deadline_ms - SERVER_MS);
     enum outcome outcome = live->is_transaction ? OUTCOME_OK : live_hold_conn(live, ready_ms);
 
     return outcome == OUTCOME_OK
@@ -321,7 +322,7 @@ static int64_t batch_begin_all(const struct batcher_calls *batch) {
         (void)live_begin_sold(live, member->shard);
         live->write_begun_ns = now_ns;
         live->cost.wait_ns = now_ns - member->asked_ns;
-        due_ms = earlier(due_ms, live_due_ms(live));
+        due_ms = number_min(due_ms, live_due_ms(live));
     }
     for (EACH_MEMBER(member, batch))
         member->due_ms = due_ms;
@@ -454,7 +455,7 @@ static enum outcome live_take_in_batch(struct sale *sale, int shard) {
     batcher = batcher_of(live->product, shard);
     if (batcher == NULL)
         return batch_refuse(&member, "out of memory");
-    if (!batcher_await(batcher, &member.call, earlier(wait_until_ms, live->deadline_ms)))
+    if (!batcher_await(batcher, &member.call, number_min(wait_until_ms, live->deadline_ms)))
         return batch_refuse(&member, member.call.is_late
                                          ? "no batch took it in time"
                                          : "too many sales of this product wait for a batch");
@@ -471,7 +472,7 @@ static struct segment_keys live_keys(struct live_sale *live) {
                                  .product_id = live->product->id,
                                  .why = live->why,
                                  .deadline_ms =
-                                     earlier(clock_now_ms() + REDIS_MS, live->deadline_ms),
+                                     number_min(clock_now_ms() + REDIS_MS, live->deadline_ms),
                                  .sends = &live->cost.redis,
                                  .retries = &live->cost.retries};
 }
@@ -569,7 +570,7 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
         .first = shard == ANY_SHARD ? sale->ops->deal(sale) : 0,
         .shards = sale->options->shards,
         .wait = wait,
-        .wait_ms = earlier(live->lock_deadline_ms - clock_now_ms(), SERVER_MS)};
+        .wait_ms = number_min(live->lock_deadline_ms - clock_now_ms(), SERVER_MS)};
     enum outcome outcome;
     int64_t server_us;
 

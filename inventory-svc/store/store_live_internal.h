@@ -8,10 +8,6 @@ static inline struct live_sale *live_of(struct sale *sale) {
     return (struct live_sale *)(void *)sale;
 }
 
-static inline int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 enum outcome live_lock(struct sale *sale, struct lock_call *call);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 

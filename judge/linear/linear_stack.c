@@ -14,6 +14,7 @@
 #include "linear_stack.h"
 
 #include "moment.h"
+#include "number.h"
 
 #include <stdlib.h>
 
@@ -36,10 +37,6 @@ struct stack {
     size_t count;        /* of places, and of sales */
     int64_t *returns_ns; /* of sales, sorted */
 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 static int64_t place_of(const struct linear_op *op) {
     return (int64_t)op->rank - op->below;
@@ -122,8 +119,8 @@ static void look_around(const struct stack *stack, bool is_any_waiting) {
         place->again_ns = from.again_ns;
         place->is_any_again = from.is_any_again;
         if (from.again_ns == LINEAR_BEFORE && !here.is_capped)
-            from.late_ns =
-                smaller(from.late_ns, here.leaver == LINEAR_NO_OP ? here.passed_ns : here.left_ns);
+            from.late_ns = number_min(from.late_ns,
+                                      here.leaver == LINEAR_NO_OP ? here.passed_ns : here.left_ns);
         place->late_ns = from.late_ns;
         from.again_ns = here.again_ns > from.again_ns ? here.again_ns : from.again_ns;
         from.is_any_again = from.is_any_again || here.is_any_again;

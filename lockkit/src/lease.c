@@ -1,5 +1,6 @@
 /* A lease: made, moved from phase to phase, held, renewed, given back, and freed. */
 #include "lease.h"
+#include "number.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static int64_t usable_ms(const struct lk_lease *lease) {
     const int64_t most_ns = (lease->until_ns - lease->joined_ns) / 2;
     const int64_t late_ns = 2 * lease_answer_ns(lease->client);
 
-    return validity_left_ms(lease->until_ns - (late_ns < most_ns ? late_ns : most_ns),
+    return validity_left_ms(lease->until_ns - number_min(late_ns, most_ns),
                             client_now_ns(lease->client));
 }
 
@@ -350,10 +351,6 @@ void lease_release(struct lk_lease *lease) {
 
 static void stay_abandoned(struct lk_lease *lease);
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t part_ns(const struct lk_lease *lease, uint32_t part) {
     return (int64_t)lease->policy.ttl_ms * NS_PER_MS / part;
 }
@@ -364,10 +361,10 @@ static int64_t next_moment_ns(const struct lk_lease *lease) {
     int64_t suspect_ns = next_ns - (int64_t)lease->policy.suspect_ms * NS_PER_MS + 1;
 
     if (lease->told == LK_HELD)
-        next_ns = earlier(next_ns, suspect_ns);
+        next_ns = number_min(next_ns, suspect_ns);
     /* One that is under way has a deadline of its own, and its answer arms the timer again. */
     if (lease->policy.is_renewed && lease->in_flight == 0)
-        next_ns = earlier(next_ns, lease->renew_at_ns);
+        next_ns = number_min(next_ns, lease->renew_at_ns);
     return next_ns;
 }
 
