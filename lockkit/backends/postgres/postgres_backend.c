@@ -1,9 +1,9 @@
-/* What the modes share: the URL, deadlines, answers, and the log. */
+/* What the modes share: the URL, connections, statements, deadlines, answers, and the log. */
 #include "clock.h"
 #include "lockkit_pg.h"
 #include "parameter.h"
 #include "pg_conninfo.h"
-#include "postgres_internal.h"
+#include "postgres_mode.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,10 +19,190 @@
 #define KEEP_ALIVES                                                                                \
     "keepalives_idle=5 keepalives_interval=2 keepalives_count=3 tcp_user_timeout=10000 "
 
+/* After so long without the answer that nobody waits for, another connection may be better. */
+#define STUCK_MOST_MS 2000
+
 extern const char lockkit_schema_text[];
 
 int64_t pg_integer(const PGresult *result, int row, int column) {
     return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+/* ---- The log */
+
+void pg_tell_down(struct pg_backend *backend, const char *why) {
+    char quoted[2 * PG_LINK_WHY_SIZE];
+
+    if (backend->is_down || backend->is_closing)
+        return;
+    backend->is_down = true;
+    log_warn("postgres is down for locks", "error=%s", log_quote(quoted, sizeof quoted, why));
+}
+
+void pg_tell_up(struct pg_backend *backend) {
+    if (backend->is_down)
+        log_info("postgres is up for locks", "mode=%s", backend->mode->name);
+    backend->is_down = false;
+}
+
+/* In the server's own words, at a bounded rate. */
+static void tell_command_refused(struct pg_backend *backend, const char *why) {
+    char quoted[2 * PG_LINK_WHY_SIZE];
+    unsigned left_out;
+
+    if (log_limit_pass(&backend->refusals, clock_now_ms(), &left_out))
+        log_warn("postgres refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, why));
+}
+
+/* ---- Statements that any connection may run: a few connections, and a queue */
+
+static void calls_dispatch(struct pg_backend *backend);
+
+static void worker_start(struct pg_worker *worker, struct pg_call *call) {
+    assert(worker->call == NULL && call->worker == NULL);
+    worker->call = call;
+    call->worker = worker;
+    if (call->round_trips != NULL)
+        ++*call->round_trips;
+    pg_link_run(worker->link, call->sql, call->count, call->params);
+}
+
+static void on_worker_open(void *data) {
+    struct pg_worker *worker = data;
+
+    pg_tell_up(worker->backend);
+    calls_dispatch(worker->backend);
+}
+
+/* Nothing came of it, and it may go better: it ran beside another (of a pooler the isolation is not
+ * ours), or on a session that is not what it was. */
+static bool call_runs_again(struct pg_call *call, const PGresult *result, bool is_stale) {
+    if (call->is_again || (!is_stale && !pg_has_state(result, "40001")))
+        return false;
+    call->is_again = true;
+    return true;
+}
+
+static void on_worker_result(void *data, PGresult *result) {
+    struct pg_worker *worker = data;
+    struct pg_call *call = worker->call;
+    bool is_stale = pg_stale(result) != PG_STALE_NOT;
+
+    worker->call = NULL;
+    if (is_stale) {
+        pg_link_close(worker->link);
+        worker->link = NULL;
+    }
+    if (call != NULL)
+        call->worker = NULL;
+    if (call != NULL && call_runs_again(call, result, is_stale)) {
+        PQclear(result);
+        TAILQ_INSERT_HEAD(&worker->backend->waiting, call, entry);
+    } else if (call != NULL) {
+        call->on_end(call, result, LK_OK);
+    } else {
+        PQclear(result);
+    }
+    calls_dispatch(worker->backend);
+}
+
+/* No connection is left, or to be had: nobody waits on. */
+static void calls_end_waiting(struct pg_backend *backend, enum lk_status status) {
+    struct pg_call *call;
+
+    for (unsigned i = 0; i < backend->mode->connections; i++)
+        if (backend->workers[i].link != NULL)
+            return;
+    while ((call = TAILQ_FIRST(&backend->waiting)) != NULL) {
+        TAILQ_REMOVE(&backend->waiting, call, entry);
+        call->on_end(call, NULL, status);
+    }
+}
+
+static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
+    struct pg_worker *worker = data;
+    struct pg_call *call = worker->call;
+    bool was_open = worker->link->state == PG_LINK_OPEN;
+
+    worker->link = NULL;
+    worker->call = NULL;
+    pg_tell_down(worker->backend, why);
+    if (call != NULL) {
+        call->worker = NULL;
+        call->on_end(call, NULL, LK_UNKNOWN);
+    }
+    if (was_open)
+        calls_dispatch(worker->backend);
+    else
+        calls_end_waiting(worker->backend, end == PG_LINK_REFUSED ? LK_REFUSED : LK_UNAVAILABLE);
+}
+
+static const struct pg_link_events worker_events = {
+    .on_open = on_worker_open, .on_result = on_worker_result, .on_end = on_worker_end};
+
+static bool worker_is_open(const struct pg_worker *worker) {
+    return worker->link != NULL && worker->link->state == PG_LINK_OPEN;
+}
+
+static bool worker_is_stuck(const struct pg_worker *worker) {
+    return worker_is_open(worker) && worker->link->running > 0 && worker->call == NULL &&
+           clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
+}
+
+/* Give what waits to those that are free; open another for what is left. */
+static void calls_dispatch(struct pg_backend *backend) {
+    unsigned waiting = 0, opening = 0;
+    struct pg_call *call;
+
+    for (unsigned i = 0; i < backend->mode->connections; i++) {
+        struct pg_worker *worker = &backend->workers[i];
+
+        if (worker_is_stuck(worker)) {
+            pg_link_close(worker->link);
+            worker->link = NULL;
+        }
+        opening += worker->link != NULL && !worker_is_open(worker);
+        if (!worker_is_open(worker) || worker->link->running > 0 ||
+            PQstatus(worker->link->pg) != CONNECTION_OK) /* its end comes */
+            continue;
+        call = TAILQ_FIRST(&backend->waiting);
+        if (call == NULL)
+            return;
+        TAILQ_REMOVE(&backend->waiting, call, entry);
+        worker_start(worker, call);
+    }
+    TAILQ_FOREACH (call, &backend->waiting, entry)
+        waiting++;
+    for (unsigned i = 0; i < backend->mode->connections && opening < waiting; i++) {
+        struct pg_worker *worker = &backend->workers[i];
+
+        if (worker->link != NULL)
+            continue;
+        worker->link = pg_link_open(&backend->links, &worker_events, worker);
+        opening++;
+    }
+}
+
+void pg_call(struct pg_backend *backend, struct pg_call *call) {
+    assert(call->on_end != NULL && call->count <= PG_CALL_PARAMS);
+    call->worker = NULL;
+    TAILQ_INSERT_TAIL(&backend->waiting, call, entry);
+    calls_dispatch(backend);
+}
+
+/* It is not waited for any more: on_end will not run. True when it may have been sent. */
+static bool calls_forget(struct pg_backend *backend, struct pg_call *call) {
+    struct pg_worker *worker = call->worker;
+
+    if (worker == NULL) {
+        TAILQ_REMOVE(&backend->waiting, call, entry);
+        return false;
+    }
+    assert(worker->call == call);
+    worker->call = NULL;
+    worker->stuck_at_ms = clock_now_ms();
+    return true;
 }
 
 /* ---- A session's first statements */
@@ -87,33 +267,6 @@ static void set_up_link(struct pg_link *link, const PGresult *result) {
         pg_link_refuse(link, PQresultErrorMessage(result));
 }
 
-/* ---- The log */
-
-void pg_tell_down(struct pg_backend *backend, const char *why) {
-    char quoted[2 * PG_LINK_WHY_SIZE];
-
-    if (backend->is_down || backend->is_closing)
-        return;
-    backend->is_down = true;
-    log_warn("postgres is down for locks", "error=%s", log_quote(quoted, sizeof quoted, why));
-}
-
-void pg_tell_up(struct pg_backend *backend) {
-    if (backend->is_down)
-        log_info("postgres is up for locks", "mode=%s", backend->mode->name);
-    backend->is_down = false;
-}
-
-/* In the server's own words, at a bounded rate. */
-static void tell_command_refused(struct pg_backend *backend, const char *why) {
-    char quoted[2 * PG_LINK_WHY_SIZE];
-    unsigned left_out;
-
-    if (log_limit_pass(&backend->refusals, clock_now_ms(), &left_out))
-        log_warn("postgres refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, why));
-}
-
 /* ---- Answers and deadlines */
 
 static void on_postgres_due(uv_timer_t *timer);
@@ -138,8 +291,10 @@ static void on_postgres_due(uv_timer_t *timer) {
         next = TAILQ_NEXT(sent, entry);
         if (sent->due_ms > now_ms)
             postgres_arm(backend, sent->due_ms);
+        else if (!sent->is_called)
+            pg_answer(sent, backend->mode->expire(sent));
         else
-            pg_answer(sent, backend->mode->expire(backend, sent));
+            pg_answer(sent, calls_forget(backend, &sent->call) ? LK_UNKNOWN : LK_UNAVAILABLE);
     }
 }
 
@@ -179,7 +334,7 @@ void pg_refuse(struct pg_sent *sent, const char *why) {
     pg_answer(sent, LK_REFUSED);
 }
 
-void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
+static void answer_holders(struct pg_sent *sent, PGresult *rows) {
     struct lk_command *command = sent->command;
     int count = PQntuples(rows);
 
@@ -207,6 +362,31 @@ void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
     pg_answer(sent, LK_OK);
 }
 
+static void on_asked(struct pg_call *call, PGresult *result, enum lk_status status) {
+    struct pg_sent *sent = call->data;
+
+    sent->is_called = false;
+    if (result != NULL && !pg_is_error(result) && sent->command->verb == LK_INSPECT) {
+        answer_holders(sent, result);
+        return;
+    }
+    if (result == NULL)
+        pg_answer(sent, status);
+    else if (pg_is_error(result))
+        pg_refuse(sent, PQresultErrorMessage(result));
+    else
+        sent->backend->mode->take(sent, result);
+    PQclear(result);
+}
+
+void pg_ask(struct pg_sent *sent) {
+    sent->is_called = true;
+    sent->call.round_trips = &sent->command->round_trips;
+    sent->call.on_end = on_asked;
+    sent->call.data = sent;
+    pg_call(sent->backend, &sent->call);
+}
+
 /* ---- The backend */
 
 static void run_postgres(struct lk_backend *base, struct lk_command *command) {
@@ -224,7 +404,7 @@ static void run_postgres(struct lk_backend *base, struct lk_command *command) {
     (void)snprintf(sent->reserved, sizeof sent->reserved, "%u", command->handover);
     (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)lk_pg_key(command->name));
     TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
-    backend->mode->run(backend, sent);
+    backend->mode->run(sent);
     postgres_arm(backend, sent->due_ms);
 }
 
@@ -309,11 +489,13 @@ static enum lk_status open_postgres(struct lk_backend **out,
     backend->mode = find_mode(mode);
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
+    TAILQ_INIT(&backend->waiting);
     (void)uv_timer_init(config->loop, &backend->timer);
     (void)uv_idle_init(config->loop, &backend->idle);
     backend->timer.data = backend->idle.data = backend;
     backend->handles = 2;
-    backend->mode->init(backend);
+    for (unsigned i = 0; i < PG_WORKERS; i++)
+        backend->workers[i].backend = backend;
     *out = &backend->base;
     return LK_OK;
 }
@@ -334,6 +516,9 @@ static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) 
     backend->on_closed = cb;
     backend->data = data;
     backend->mode->close(backend);
+    for (unsigned i = 0; i < PG_WORKERS; i++)
+        if (backend->workers[i].link != NULL)
+            pg_link_close(backend->workers[i].link);
     uv_close((uv_handle_t *)&backend->timer, on_postgres_handle_closed);
     uv_close((uv_handle_t *)&backend->idle, on_postgres_handle_closed);
 }

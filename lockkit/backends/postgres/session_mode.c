@@ -13,7 +13,7 @@
  * A session that breaks while it may hold or wait is a ghost, until the server says on another
  * connection that it has ended. */
 #include "clock.h"
-#include "postgres_internal.h"
+#include "postgres_mode.h"
 #include "session_sql.h"
 
 #include <assert.h>
@@ -23,16 +23,17 @@
 
 #define IDLE_MOST    64
 #define IDLE_MOST_MS 50000 /* the server ends them after 60 s */
+#define TAG_SIZE     64    /* Postgres cuts what is longer */
 
 enum statement { NOTHING, TRY, WAIT, CHECK, UNLOCK, CLEAN };
 
 struct session {
     struct sessions *all;
-    TAILQ_ENTRY(session) entry;
+    LIST_ENTRY(session) entry;
     struct pg_link *link; /* NULL: a ghost */
     bool is_open;
     char owner[OWNER_SIZE]; /* "": nobody's */
-    char tag[SESSION_TAG_SIZE];
+    char tag[TAG_SIZE];
     char name[NAME_MAX_BYTES + 1];
     char key[PG_NUMBER_SIZE], pid[PG_NUMBER_SIZE];
     enum lk_mode mode;
@@ -50,14 +51,45 @@ struct session {
 
 struct sessions {
     struct pg_backend backend;
-    struct pg_calls calls;
-    TAILQ_HEAD(, session) list; /* those that were used last come first */
+    LIST_HEAD(, session) list; /* those that were used last come first */
 };
 
 static void on_session_called(struct pg_call *call, PGresult *result, enum lk_status status);
 static void session_serve(struct session *session);
 
 /* ---- Statements */
+
+static unsigned hex_digit(char c) {
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* 40 hex digits into 27 characters, without the padding. What is no owner token gives nonsense, and
+ * is nobody's. */
+static void session_encode(char *base64, const char *owner) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned bits = 0, count = 0;
+
+    for (size_t i = 0; i < OWNER_SIZE - 1 && owner[i]; i++) {
+        bits = (bits << 4 | (hex_digit(owner[i]) & 15)) & 0xffff;
+        count += 4;
+        if (count >= 6) {
+            count -= 6;
+            *base64++ = digits[bits >> count & 63];
+        }
+    }
+    if (count > 0)
+        *base64++ = digits[bits << (6 - count) & 63];
+    *base64 = '\0';
+}
+
+/* The application_name of a session: lockkit:<owner in base64>:<label, cut>. It goes with the
+ * session, so nobody has to clear it away. */
+static void session_tag(char tag[TAG_SIZE], const char *owner, const char *label) {
+    char base64[OWNER_SIZE];
+
+    session_encode(base64, owner);
+    (void)snprintf(tag, TAG_SIZE, "lockkit:%s:%s", base64, label);
+}
 
 static void session_run(struct session *session, enum statement statement, struct pg_sent *sent,
                         const char *sql, int count, const char *const *params) {
@@ -119,14 +151,14 @@ static void session_call(struct session *session, const char *sql) {
                                      .params = {session->pid, session->tag},
                                      .on_end = on_session_called,
                                      .data = session};
-    pg_calls_run(&session->all->calls, &session->call);
+    pg_call(&session->all->backend, &session->call);
 }
 
 /* ---- Its owner */
 
 static void session_remove(struct session *session) {
     assert(!session->link && !session->is_called && TAILQ_EMPTY(&session->line));
-    TAILQ_REMOVE(&session->all->list, session, entry);
+    LIST_REMOVE(session, entry);
     free(session);
 }
 
@@ -149,9 +181,9 @@ static void session_become_nobodys(struct session *session) {
     session->owner[0] = '\0';
     session->is_used = session->is_held = session->is_given_up = false;
     session->idle_since_ms = clock_now_ms();
-    TAILQ_REMOVE(&all->list, session, entry);
-    TAILQ_INSERT_HEAD(&all->list, session, entry);
-    TAILQ_FOREACH (other, &all->list, entry)
+    LIST_REMOVE(session, entry);
+    LIST_INSERT_HEAD(&all->list, session, entry);
+    LIST_FOREACH (other, &all->list, entry)
         idle += session_is_idle(other);
     if (idle > IDLE_MOST)
         session_close(session);
@@ -359,8 +391,8 @@ static void session_given_back(struct session *session, struct pg_sent *sent, bo
 static void sessions_close_idle(struct sessions *all) {
     struct session *session, *next;
 
-    for (session = TAILQ_FIRST(&all->list); session != NULL; session = next) {
-        next = TAILQ_NEXT(session, entry);
+    for (session = LIST_FIRST(&all->list); session != NULL; session = next) {
+        next = LIST_NEXT(session, entry);
         if (session_is_idle(session))
             session_close(session);
     }
@@ -369,7 +401,6 @@ static void sessions_close_idle(struct sessions *all) {
 /* After an error a session may have the lock, which goes with its connection. An acquire that has
  * failed for the session alone tries another session. */
 static void session_failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
-    struct pg_backend *backend = &session->all->backend;
     bool is_collision = pg_has_state(result, "23505");
     bool is_acquire = sent != NULL && sent->command->verb == LK_ACQUIRE;
     bool is_stale = pg_stale(result) != PG_STALE_NOT;
@@ -387,7 +418,7 @@ static void session_failed(struct session *session, struct pg_sent *sent, const 
         session->owner[0] = '\0'; /* it sends no release */
     session_cut(session, false, LK_UNAVAILABLE);
     if (is_again)
-        backend->mode->run(backend, sent);
+        sent->backend->mode->run(sent);
 }
 
 static void session_take_result(struct session *session, const PGresult *result) {
@@ -479,7 +510,7 @@ static const struct pg_link_events session_events = {
 static struct session *sessions_find(struct sessions *all, const char *owner) {
     struct session *session;
 
-    TAILQ_FOREACH (session, &all->list, entry)
+    LIST_FOREACH (session, &all->list, entry)
         if (strcmp(session->owner, owner) == 0)
             return session;
     return NULL;
@@ -497,7 +528,7 @@ static struct session *session_open(struct sessions *all) {
         free(session);
         return NULL;
     }
-    TAILQ_INSERT_HEAD(&all->list, session, entry);
+    LIST_INSERT_HEAD(&all->list, session, entry);
     return session;
 }
 
@@ -507,8 +538,8 @@ static struct session *session_adopt(struct sessions *all, const struct pg_sent 
     int64_t too_old_ms = clock_now_ms() - IDLE_MOST_MS;
     struct session *session, *next;
 
-    for (session = TAILQ_FIRST(&all->list); session != NULL; session = next) {
-        next = TAILQ_NEXT(session, entry);
+    for (session = LIST_FIRST(&all->list); session != NULL; session = next) {
+        next = LIST_NEXT(session, entry);
         if (!session_is_idle(session))
             continue;
         if (!session->is_open || session->idle_since_ms > too_old_ms)
@@ -522,67 +553,46 @@ static struct session *session_adopt(struct sessions *all, const struct pg_sent 
     session->mode = command->mode;
     (void)snprintf(session->name, sizeof session->name, "%s", command->name);
     (void)snprintf(session->owner, sizeof session->owner, "%s", command->owner);
-    pg_session_tag(session->tag, command->owner, all->backend.config.label);
+    session_tag(session->tag, command->owner, all->backend.config.label);
     memcpy(session->key, sent->key, sizeof session->key);
     return session;
 }
 
 /* ---- Commands */
 
-static void on_call_answered(struct pg_call *ended, PGresult *result, enum lk_status status) {
-    struct pg_sent *sent = ended->data;
-
-    sent->is_called = false;
-    if (result == NULL) {
-        pg_answer(sent, status);
-        return;
-    }
-    if (pg_is_error(result)) {
-        pg_refuse(sent, PQresultErrorMessage(result));
-    } else if (sent->command->verb == LK_INSPECT) {
-        pg_answer_holders(sent, result);
-        return;
-    } else if (pg_integer(result, 0, 0) == 0) {
+/* What came of a BREAK. */
+static void sessions_take(struct pg_sent *sent, const PGresult *result) {
+    if (pg_integer(result, 0, 0) == 0)
         pg_answer(sent, LK_LOST);
-    } else {
+    else
         pg_answer(sent, *PQgetvalue(result, 0, 1) == 't' ? LK_OK : LK_UNKNOWN);
-    }
-    PQclear(result);
 }
 
-static void sessions_ask(struct sessions *all, struct pg_sent *sent) {
+static void sessions_ask(struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     bool is_break = command->verb == LK_BREAK;
 
-    sent->is_called = true;
-    pg_session_tag(sent->tag, command->owner != NULL ? command->owner : "", "");
+    session_tag(sent->tag, command->owner != NULL ? command->owner : "", "");
     sent->call = (struct pg_call){
         .sql = is_break ? pg_session_break_sql : pg_session_inspect_sql,
         .count = is_break ? 3 : 2,
-        .params = {sent->key, is_break ? command->owner : command->name, sent->tag},
-        .round_trips = &sent->command->round_trips,
-        .on_end = on_call_answered,
-        .data = sent};
-    pg_calls_run(&all->calls, &sent->call);
+        .params = {sent->key, is_break ? command->owner : command->name, sent->tag}};
+    pg_ask(sent);
 }
 
-static void ghost_run(struct session *session, struct pg_sent *sent) {
-    TAILQ_INSERT_TAIL(&session->line, sent, line);
-    session_call(session, pg_session_end_sql);
-}
-
-static void sessions_run(struct pg_backend *backend, struct pg_sent *sent) {
-    struct sessions *all = (struct sessions *)backend;
+static void sessions_run(struct pg_sent *sent) {
+    struct sessions *all = (struct sessions *)sent->backend;
     const struct lk_command *command = sent->command;
     struct session *session = command->owner != NULL ? sessions_find(all, command->owner) : NULL;
 
     if (command->verb == LK_INSPECT || command->verb == LK_BREAK) {
-        sessions_ask(all, sent);
+        sessions_ask(sent);
         return;
     }
     if (session != NULL && session->link == NULL && command->verb == LK_RELEASE) {
         sent->session = session;
-        ghost_run(session, sent);
+        TAILQ_INSERT_TAIL(&session->line, sent, line);
+        session_call(session, pg_session_end_sql);
         return;
     }
     if (session != NULL && session->link == NULL && command->verb == LK_ACQUIRE) {
@@ -604,13 +614,10 @@ static void sessions_run(struct pg_backend *backend, struct pg_sent *sent) {
 }
 
 /* Its session clears away later what the command leaves. */
-static enum lk_status sessions_expire(struct pg_backend *backend, struct pg_sent *sent) {
-    struct sessions *all = (struct sessions *)backend;
+static enum lk_status sessions_expire(struct pg_sent *sent) {
     struct session *session = sent->session;
     enum lk_verb verb = sent->command->verb;
 
-    if (sent->is_called)
-        return pg_calls_forget(&all->calls, &sent->call) ? LK_UNKNOWN : LK_UNAVAILABLE;
     if (session->running == sent) {
         session->running = NULL;
         return LK_UNKNOWN;
@@ -623,22 +630,14 @@ static enum lk_status sessions_expire(struct pg_backend *backend, struct pg_sent
     return LK_UNAVAILABLE;
 }
 
-static void sessions_init(struct pg_backend *backend) {
-    struct sessions *all = (struct sessions *)backend;
-
-    pg_calls_init(&all->calls, backend, 1);
-    TAILQ_INIT(&all->list);
-}
-
 static void sessions_close(struct pg_backend *backend) {
     struct sessions *all = (struct sessions *)backend;
     struct session *session;
 
-    pg_calls_close(&all->calls);
-    while ((session = TAILQ_FIRST(&all->list)) != NULL) {
+    while ((session = LIST_FIRST(&all->list)) != NULL) {
         if (session->link != NULL)
             pg_link_close(session->link);
-        TAILQ_REMOVE(&all->list, session, entry);
+        LIST_REMOVE(session, entry);
         free(session);
     }
 }
@@ -648,8 +647,9 @@ const struct pg_mode pg_session_mode = {
     .caps = LK_CAP_TTL | LK_CAP_SESSION | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR |
             LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .size = sizeof(struct sessions),
-    .init = sessions_init,
+    .connections = 1,
     .run = sessions_run,
+    .take = sessions_take,
     .expire = sessions_expire,
     .close = sessions_close,
 };

@@ -2,9 +2,6 @@
  * which sets it apart from locks of two integers. */
 #include "session_sql.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define IS_OURS                                                                                    \
     " k.locktype = 'advisory' AND k.objsubid = 1"                                                  \
     " AND ((k.classid::bigint << 32) | k.objid::bigint) = $1::bigint"                              \
@@ -89,33 +86,3 @@ const char pg_session_break_sql[] = "SELECT count(*), bool_and(" ENDED(
     "k.pid") ") FROM pg_locks k LEFT JOIN pg_stat_activity a USING (pid)"
              " WHERE k.granted AND ($2::text IS NULL OR 'pid ' || k.pid = $2"
              "  OR starts_with(a.application_name, $3)) AND" IS_OURS;
-
-static unsigned hex_digit(char c) {
-    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-/* 40 hex digits into 27 characters, without the padding. What is no owner token gives nonsense, and
- * is nobody's. */
-static void session_sql_encode(char *base64, const char *owner) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned bits = 0, count = 0;
-
-    for (size_t i = 0; i < OWNER_SIZE - 1 && owner[i]; i++) {
-        bits = (bits << 4 | (hex_digit(owner[i]) & 15)) & 0xffff;
-        count += 4;
-        if (count >= 6) {
-            count -= 6;
-            *base64++ = digits[bits >> count & 63];
-        }
-    }
-    if (count > 0)
-        *base64++ = digits[bits << (6 - count) & 63];
-    *base64 = '\0';
-}
-
-void pg_session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label) {
-    char base64[OWNER_SIZE];
-
-    session_sql_encode(base64, owner);
-    (void)snprintf(tag, SESSION_TAG_SIZE, "lockkit:%s:%s", base64, label);
-}

@@ -26,9 +26,4 @@ extern const char pg_session_inspect_sql[];
 /* $1 key, $2 owner or NULL, $3 tag: how many were there, and were all of them ended? */
 extern const char pg_session_break_sql[];
 
-/* The application_name of a session: lockkit:<owner in base64>:<label, cut>. It goes with the
- * session, so nobody has to clear it away. */
-#define SESSION_TAG_SIZE 64 /* Postgres cuts what is longer */
-void pg_session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label);
-
 #endif

@@ -5,7 +5,7 @@
  */
 #include "backoff.h"
 #include "clock.h"
-#include "postgres_internal.h"
+#include "postgres_mode.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,28 +18,27 @@
 
 struct table {
     struct pg_backend backend;
-    struct pg_calls calls;
     struct pg_link *listener; /* NULL: nobody of us has waited yet, or it is to be opened again */
     int64_t listen_at_ms;     /* not before */
     unsigned failures;
     bool is_deaf; /* a pooler stands between */
 };
 
-/* $1 name, $2 owner, $3 label, $4 ttl, $5 a token that was seen, $6 how many are reserved. A lock
+/* $1 name, $2 owner, $3 ttl, $4 label, $5 a token that was seen, $6 how many are reserved. A lock
  * that is held is not touched: the conflict alone would write to its row. The token is at least the
  * server's clock in microseconds, so that it rises even when the last rows were lost (a failover to
  * a replica that lagged). */
 static const char acquire_sql[] =
     "WITH got AS ("
     " INSERT INTO lockkit_lock AS l (name, owner, label, fence, until)"
-    " SELECT $1, $2, $3,"
+    " SELECT $1, $2, $4,"
     "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5::bigint + 1)"
     "   + $6::bigint,"
-    "  clock_timestamp() + $4::int * interval '1 ms'"
+    "  clock_timestamp() + $3::int * interval '1 ms'"
     " WHERE NOT EXISTS (SELECT FROM lockkit_lock WHERE name = $1 AND owner <> $2"
     "  AND until > clock_timestamp())"
     " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
-    "  until = clock_timestamp() + $4::int * interval '1 ms',"
+    "  until = clock_timestamp() + $3::int * interval '1 ms',"
     "  fence = CASE WHEN l.owner = excluded.owner THEN l.fence"
     "   ELSE greatest(l.fence + 1 + $6::bigint, excluded.fence) END"
     " WHERE l.owner IS NULL OR l.until <= clock_timestamp() OR l.owner = excluded.owner"
@@ -144,82 +143,35 @@ static void table_mode_take_acquired(struct pg_sent *sent, const PGresult *resul
     pg_answer(sent, LK_BUSY);
 }
 
-static void table_mode_on_end(struct pg_call *call, PGresult *result, enum lk_status status) {
-    struct pg_sent *sent = call->data;
-    enum lk_verb verb = sent->command->verb;
-
-    if (result == NULL) {
-        pg_answer(sent, status);
-        return;
-    }
-    if (pg_is_error(result)) {
-        pg_refuse(sent, PQresultErrorMessage(result));
-    } else if (verb == LK_ACQUIRE) {
+static void table_mode_take(struct pg_sent *sent, const PGresult *result) {
+    if (sent->command->verb == LK_ACQUIRE)
         table_mode_take_acquired(sent, result);
-    } else if (verb == LK_INSPECT) {
-        pg_answer_holders(sent, result);
-        return;
-    } else {
+    else
         pg_answer(sent, PQntuples(result) > 0 ? LK_OK : LK_LOST);
-    }
-    PQclear(result);
 }
 
-static void table_mode_prepare(struct pg_sent *sent) {
+static void table_mode_run(struct pg_sent *sent) {
+    static const struct {
+        const char *sql;
+        int count;
+    } statements[] = {[LK_ACQUIRE] = {acquire_sql, 6},
+                      [LK_RENEW] = {renew_sql, 3},
+                      [LK_RELEASE] = {release_sql, 2},
+                      [LK_INSPECT] = {inspect_sql, 1},
+                      [LK_BREAK] = {break_sql, 2}};
     const struct lk_command *command = sent->command;
-    struct pg_call *call = &sent->call;
 
-    *call = (struct pg_call){.count = 2,
-                             .params = {command->name, command->owner},
-                             .round_trips = &sent->command->round_trips,
-                             .on_end = table_mode_on_end,
-                             .data = sent};
-    switch (command->verb) {
-    case LK_ACQUIRE:
-        call->sql = acquire_sql;
-        call->count = 6;
-        call->params[2] = sent->backend->config.label;
-        call->params[3] = sent->ttl;
-        call->params[4] = sent->above;
-        call->params[5] = sent->reserved;
-        return;
-    case LK_RENEW:
-        call->sql = renew_sql;
-        call->count = 3;
-        call->params[2] = sent->ttl;
-        return;
-    case LK_RELEASE:
-        call->sql = release_sql;
-        return;
-    case LK_INSPECT:
-        call->sql = inspect_sql;
-        call->count = 1;
-        return;
-    case LK_BREAK:
-        call->sql = break_sql;
-        return;
-    }
+    sent->call =
+        (struct pg_call){.sql = statements[command->verb].sql,
+                         .count = statements[command->verb].count,
+                         .params = {command->name, command->owner, sent->ttl,
+                                    sent->backend->config.label, sent->above, sent->reserved}};
+    pg_ask(sent);
 }
 
-static void table_mode_run(struct pg_backend *backend, struct pg_sent *sent) {
-    table_mode_prepare(sent);
-    pg_calls_run(&((struct table *)backend)->calls, &sent->call);
-}
-
-/* What has not been sent has had no effect. */
-static enum lk_status table_mode_expire(struct pg_backend *backend, struct pg_sent *sent) {
-    return pg_calls_forget(&((struct table *)backend)->calls, &sent->call) ? LK_UNKNOWN
-                                                                           : LK_UNAVAILABLE;
-}
-
-static void table_mode_init(struct pg_backend *backend) {
-    pg_calls_init(&((struct table *)backend)->calls, backend, PG_WORKERS);
-}
-
-static void table_mode_close_all(struct pg_backend *backend) {
+static void table_mode_close(struct pg_backend *backend) {
     struct table *table = (struct table *)backend;
 
-    pg_calls_close(&table->calls);
     if (table->listener != NULL)
         pg_link_close(table->listener);
 }
@@ -229,8 +181,8 @@ const struct pg_mode pg_table_mode = {
     .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK |
             LK_CAP_HANDOVER,
     .size = sizeof(struct table),
-    .init = table_mode_init,
+    .connections = PG_WORKERS,
     .run = table_mode_run,
-    .expire = table_mode_expire,
-    .close = table_mode_close_all,
+    .take = table_mode_take,
+    .close = table_mode_close,
 };

@@ -1,7 +1,7 @@
 /* Locks in the caller's transaction. */
 #include "lockkit_pg.h"
 
-#include "postgres_internal.h"
+#include "postgres_mode.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What the two modes share: commands with a deadline, and statements that any connection may run.
  */
-#ifndef LOCKKIT_POSTGRES_INTERNAL_H
-#define LOCKKIT_POSTGRES_INTERNAL_H
+#ifndef LOCKKIT_POSTGRES_MODE_H
+#define LOCKKIT_POSTGRES_MODE_H
 
 #include "backend.h"
 #include "log.h"
@@ -31,25 +31,6 @@ struct pg_call {
     bool is_again;            /* it was refused once, for no reason of its own */
 };
 
-/* Connections for calls, opened when there is work for them. */
-struct pg_calls {
-    struct pg_backend *backend;
-    unsigned most; /* connections */
-    TAILQ_HEAD(, pg_call) waiting;
-    struct pg_worker {
-        struct pg_calls *calls;
-        struct pg_link *link; /* NULL: not there */
-        struct pg_call *call; /* NULL while the link runs one: nobody waits for it any more, */
-        int64_t stuck_at_ms;  /*   since then */
-    } workers[PG_WORKERS];
-};
-
-void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned most);
-void pg_calls_run(struct pg_calls *calls, struct pg_call *call);
-/* It is not waited for any more: on_end will not run. True when it may have been sent. */
-bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call);
-void pg_calls_close(struct pg_calls *calls);
-
 /* A command's part of ours. */
 struct pg_sent {
     struct lk_command *command;
@@ -72,12 +53,13 @@ TAILQ_HEAD(pg_line, pg_sent);
 struct pg_mode {
     const char *name;
     unsigned caps;
-    size_t size; /* of what stands around its struct pg_backend */
-    void (*init)(struct pg_backend *backend);
-    void (*run)(struct pg_backend *backend, struct pg_sent *sent);
-    /* It was not answered in time: forget it. Returns what to answer. */
-    enum lk_status (*expire)(struct pg_backend *backend, struct pg_sent *sent);
-    void (*close)(struct pg_backend *backend); /* all connections */
+    size_t size;          /* of what stands around its struct pg_backend */
+    unsigned connections; /* for calls, at most */
+    void (*run)(struct pg_sent *sent);
+    void (*take)(struct pg_sent *sent, const PGresult *result); /* what pg_ask() has asked for */
+    /* It was not answered in time, and is not asked: forget it. Returns what to answer. */
+    enum lk_status (*expire)(struct pg_sent *sent);
+    void (*close)(struct pg_backend *backend); /* all connections but those for calls */
 };
 
 extern const struct pg_mode pg_session_mode, pg_table_mode;
@@ -88,6 +70,14 @@ struct pg_backend {
     const struct pg_mode *mode;
     struct pg_links links;
     struct pg_line sent, answered;
+    TAILQ_HEAD(, pg_call) waiting;
+    /* Connections for calls, opened when there is work for them. */
+    struct pg_worker {
+        struct pg_backend *backend;
+        struct pg_link *link; /* NULL: not there */
+        struct pg_call *call; /* NULL while the link runs one: nobody waits for it any more, */
+        int64_t stuck_at_ms;  /*   since then */
+    } workers[PG_WORKERS];
     uv_timer_t timer; /* the next deadline */
     int64_t due_ms;   /* what it is set to */
     uv_idle_t idle;   /* runs when something is answered */
@@ -105,9 +95,10 @@ void pg_refuse(struct pg_sent *sent, const char *why);
 /* Tell that the server cannot be reached, or refuses us; and that it can, once it did not. */
 void pg_tell_down(struct pg_backend *backend, const char *why);
 void pg_tell_up(struct pg_backend *backend);
-/* The answer to INSPECT, from rows of: is it a waiter, owner, label, fence, remaining_ms, is it
- * shared. */
-void pg_answer_holders(struct pg_sent *sent, PGresult *rows);
+/* Run a call, and the one of `sent`, whose sql, count and params are set. The answer to INSPECT are
+ * rows of: is it a waiter, owner, label, fence, remaining_ms, is it shared. */
+void pg_call(struct pg_backend *backend, struct pg_call *call);
+void pg_ask(struct pg_sent *sent);
 int64_t pg_integer(const PGresult *result, int row, int column);
 
 #endif
