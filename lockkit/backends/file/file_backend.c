@@ -5,7 +5,7 @@
  * the order in which they came. Who waits hears from inotify that a file of the folder was closed
  * or moved away, and polls. */
 #include "clock.h"
-#include "file_job.h"
+#include "file_lock.h"
 #include "log.h"
 
 #include <assert.h>

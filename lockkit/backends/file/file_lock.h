@@ -1,14 +1,24 @@
 /* One command as a thread does it: what touches the disk may take long. */
-#ifndef LOCKKIT_FILE_JOB_H
-#define LOCKKIT_FILE_JOB_H
+#ifndef LOCKKIT_FILE_LOCK_H
+#define LOCKKIT_FILE_LOCK_H
 
-#include "file_process.h"
+#include "backend.h"
+
+#include <limits.h>
 
 #define FILE_WHY_SIZE 128
 
 /* What keeps an owner's lock: of kind flock, the files; of kind mkdir, nothing but the folder. */
 struct file_held {
     int lock, record; /* -1: none */
+};
+
+/* Which process it is, so that no later one with the same number is taken for it. */
+struct file_process {
+    long pid;
+    unsigned long long started; /* clock ticks after the boot, of /proc/<pid>/stat */
+    unsigned long long space;   /* the pid namespace's number: pids mean nothing in another */
+    char boot[37];              /* the boot's id */
 };
 
 /* Who holds, as it is written. */
@@ -42,23 +52,12 @@ struct file_kind {
 };
 extern const struct file_kind file_flock, file_mkdir;
 
-/* ---- for the kinds: all of them return a descriptor or 0, or -1 with errno */
-
-/* The folder of the name's files, made where it is missing, and what they are called, without an
- * ending, in `base`. A folder that others may write to is none (EPERM). */
-int file_folder_open(const char *root, const char *name, char base[NAME_MAX + 1]);
-/* The name that such a file is for. False when it cannot be told. */
+/* The name that a file of the folder is for. False when it cannot be told. */
 bool file_name_decode(char *name, size_t size, const char *file);
 
-/* A record, as one line. EBADMSG for one that is damaged; an empty file is a record of nothing. */
+/* A record, as one line. 0; or -1 with errno, EBADMSG for one that is damaged. An empty file is a
+ * record of nothing. */
 int file_record_read(int file, struct file_record *record);
 int file_record_write(int file, const struct file_record *record);
-/* Into `record` the next fencing token after its own, with those that are reserved. */
-void file_mint(struct file_job *job, struct file_record *record);
-
-/* LK_REFUSED, with errno's text for why. */
-enum lk_status file_refuse(struct file_job *job, const char *what);
-/* The same after file_folder_open() failed. */
-enum lk_status file_refuse_folder(struct file_job *job);
 
 #endif

@@ -1,0 +1,571 @@
+/* Locks by files, as a thread takes them: of kind flock and of kind mkdir. */
+#include "file_lock.h"
+
+#include "clock.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PART        200 /* of a name that is too long for one file name: folders, one in another */
+#define RECORD_SIZE 512
+#define FORMAT      "%020" PRIu64 " %40s %ld %llu %llu %36s "
+
+#define PAUSE_US    1000
+#define GUARDED_MS  50 /* more than the guarded part takes, when the disk is not slow */
+
+/* ---- Processes by number, start time and boot */
+
+/* The second field, the command, is in parentheses, and may have any in it. */
+static bool read_started(long pid, unsigned long long *started) {
+    char path[64], text[1024], *at;
+    FILE *file;
+    size_t length;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    length = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[length] = '\0';
+    at = strrchr(text, ')');
+    return at != NULL && sscanf(at + 1,
+                                " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                                "%*d %*d %*d %llu",
+                                started) == 1;
+}
+
+static bool read_boot(char boot[37]) {
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool is_read = file != NULL && fscanf(file, "%36s", boot) == 1;
+
+    if (file != NULL)
+        (void)fclose(file);
+    return is_read;
+}
+
+/* This one. False when /proc does not tell. */
+static bool file_process_self(struct file_process *process) {
+    struct stat space;
+
+    memset(process, 0, sizeof *process);
+    process->pid = getpid();
+    if (stat("/proc/self/ns/pid", &space) == 0)
+        process->space = space.st_ino;
+    return read_boot(process->boot) && read_started(process->pid, &process->started);
+}
+
+/* It has ended, for sure. */
+static bool file_process_is_dead(const struct file_process *process) {
+    struct file_process self;
+    unsigned long long started;
+
+    if (!file_process_self(&self) || process->pid <= 0)
+        return false;
+    if (strcmp(process->boot, self.boot) != 0)
+        return true;
+    if (process->space != self.space)
+        return false;
+    if (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH)
+        return true;
+    return read_started(process->pid, &started) && started != process->started;
+}
+
+/* ---- Folders, names and records; what fails returns -1, with errno */
+
+/* LK_REFUSED, with errno's text for why. */
+static enum lk_status file_refuse(struct file_job *job, const char *what) {
+    (void)snprintf(job->why, sizeof job->why, "%s: %s", what, strerror(errno));
+    return errno == ENOMEM ? LK_NOMEM : LK_REFUSED;
+}
+
+/* The same after file_folder_open() failed. */
+static enum lk_status file_refuse_folder(struct file_job *job) {
+    if (errno != EPERM)
+        return file_refuse(job, "folder");
+    (void)snprintf(
+        job->why, sizeof job->why,
+        "folder: another user owns it or may write to it: chmod 700, or use another folder");
+    return LK_REFUSED;
+}
+
+/* Into `record` the next fencing token after its own, with those that are reserved. */
+static void file_mint(struct file_job *job, struct file_record *record) {
+    const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
+
+    job->fence = last + 1;
+    record->fence = job->fence + job->handover;
+}
+
+/* Letters, digits and a few marks stand for themselves, so no name has a dot or a slash in it. */
+static size_t file_folder_encode(char *text, const char *name) {
+    char *to = text;
+
+    for (; *name; name++) {
+        if (isalnum((unsigned char)*name) || *name == '-' || *name == '_' || *name == ':')
+            *to++ = *name;
+        else
+            to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*name);
+    }
+    *to = '\0';
+    return (size_t)(to - text);
+}
+
+bool file_name_decode(char *name, size_t size, const char *file) {
+    for (; *file && *file != '.'; file++, size--) {
+        if (size < 2 || *file == '+')
+            return false;
+        *name++ = *file;
+        if (*file != '%')
+            continue;
+        if (!isxdigit((unsigned char)file[1]) || !isxdigit((unsigned char)file[2]))
+            return false;
+        name[-1] = (char)strtol((char[]){file[1], file[2], '\0'}, NULL, 16);
+        file += 2;
+    }
+    *name = '\0';
+    return true;
+}
+
+static int file_folder_open_private(int at, const char *path) {
+    int folder = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat stat;
+
+    if (folder < 0)
+        return -1;
+    if (fstat(folder, &stat) == 0 && stat.st_uid == geteuid() &&
+        (stat.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return folder;
+    (void)close(folder);
+    errno = EPERM;
+    return -1;
+}
+
+static int file_folder_open_or_make(int at, const char *path) {
+    int folder = file_folder_open_private(at, path);
+
+    if (folder >= 0 || errno != ENOENT)
+        return folder;
+    if (mkdirat(at, path, S_IRWXU) != 0 && errno != EEXIST)
+        return -1;
+    return file_folder_open_private(at, path);
+}
+
+/* The folder of the name's files, made where it is missing, and what they are called, without an
+ * ending, in `base`. A folder that others may write to is none (EPERM). */
+static int file_folder_open(const char *root, const char *name, char base[NAME_MAX + 1]) {
+    char text[3 * NAME_MAX_BYTES + 1], part[PART + 2];
+    size_t length = file_folder_encode(text, name), at = 0;
+    int folder = file_folder_open_or_make(AT_FDCWD, root);
+
+    for (; folder >= 0 && length - at > PART; at += PART) {
+        int outer = folder;
+
+        (void)snprintf(part, sizeof part, "%.*s+", PART, text + at);
+        folder = file_folder_open_or_make(outer, part);
+        (void)close(outer);
+    }
+    (void)snprintf(base, NAME_MAX + 1, "%.*s", PART, text + at);
+    return folder;
+}
+
+int file_record_read(int file, struct file_record *record) {
+    char text[RECORD_SIZE + 1];
+    ssize_t length = pread(file, text, RECORD_SIZE, 0);
+    int at = 0;
+
+    memset(record, 0, sizeof *record);
+    if (length <= 0)
+        return (int)length;
+    text[length] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (sscanf(text, "%" SCNu64 " %40s %ld %llu %llu %36s %n", &record->fence, record->owner,
+               &record->process.pid, &record->process.started, &record->process.space,
+               record->process.boot, &at) < 6 ||
+        at == 0) {
+        errno = EBADMSG;
+        return -1;
+    }
+    (void)snprintf(record->label, sizeof record->label, "%s", text + at);
+    return 0;
+}
+
+int file_record_write(int file, const struct file_record *record) {
+    char text[RECORD_SIZE + 1];
+    int length = snprintf(text, sizeof text, FORMAT "%s", record->fence, record->owner,
+                          record->process.pid, record->process.started, record->process.space,
+                          record->process.boot, record->label);
+    ssize_t written;
+
+    assert(length > 0 && length <= RECORD_SIZE);
+    for (char *at = text; *at; at++) /* one line, whatever the label is */
+        if (*at == '\n')
+            *at = ' ';
+    /* All of it, so that nothing of an earlier record is left behind. */
+    memset(text + length, '\n', (size_t)(RECORD_SIZE - length));
+    written = pwrite(file, text, RECORD_SIZE, 0);
+    if (written == RECORD_SIZE)
+        return fsync(file);
+    if (written >= 0)
+        errno = ENOSPC;
+    return -1;
+}
+
+/* ---- Kind flock: a file for each name, that its holder has locked with flock(2). The kernel unlocks it
+ * when the holder's process ends, however it does.
+ *
+ * The file stays, as it has the fencing token of the last grant in it, written and synced before
+ * the grant is answered. It is locked through one descriptor and written through another, which is
+ * closed last: so who watches the folder hears of a file that was closed after writing just when
+ * the lock is free, and of nothing when others try in vain. */
+
+static const char free_owner[] = "-";
+
+static void close_if(int file) {
+    if (file >= 0)
+        (void)close(file);
+}
+
+/* Locked, and still the file that has the name: someone may have removed it. */
+static int try_lock(int folder, const char *file_name) {
+    int file =
+        openat(folder, file_name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    struct stat ours, named;
+
+    if (file < 0)
+        return -1;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &ours) == 0 &&
+        fstatat(folder, file_name, &named, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+            return file;
+        errno = EWOULDBLOCK;
+    }
+    (void)close(file);
+    return -1;
+}
+
+static int write_grant(struct file_job *job, int folder) {
+    struct file_record record;
+    bool is_new;
+
+    if (file_record_read(job->held.record, &record) != 0)
+        return -1;
+    is_new = record.fence == 0;
+    file_mint(job, &record);
+    (void)snprintf(record.owner, sizeof record.owner, "%s", job->owner);
+    (void)snprintf(record.label, sizeof record.label, "%s", job->label);
+    if (!file_process_self(&record.process))
+        (void)strcpy(record.process.boot, "-");
+    if (file_record_write(job->held.record, &record) != 0)
+        return -1;
+    return is_new ? fsync(folder) : 0;
+}
+
+static enum lk_status file_flock_acquire(struct file_job *job, int folder, const char *file_name) {
+    struct file_record record;
+    enum lk_status status;
+
+    if (job->held.lock >= 0) {
+        if (file_record_read(job->held.record, &record) != 0)
+            return file_refuse(job, "record");
+        job->fence = record.fence - job->handover;
+        return LK_OK;
+    }
+    job->held.lock = try_lock(folder, file_name);
+    if (job->held.lock < 0)
+        return errno == EWOULDBLOCK ? LK_BUSY : file_refuse(job, "lock");
+    job->held.record = openat(folder, file_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (job->held.record >= 0 && write_grant(job, folder) == 0)
+        return LK_OK;
+    status = file_refuse(job, "fencing token");
+    close_if(job->held.lock);
+    close_if(job->held.record);
+    job->held = (struct file_held){-1, -1};
+    return status;
+}
+
+/* The record need not be synced: that nobody holds it is what the lock says. */
+static enum lk_status file_flock_release(struct file_job *job) {
+    struct file_record record;
+
+    if (job->held.lock < 0)
+        return LK_LOST;
+    assert(job->held.record >= 0);
+    if (file_record_read(job->held.record, &record) == 0) {
+        (void)strcpy(record.owner, free_owner);
+        (void)file_record_write(job->held.record, &record);
+    }
+    (void)flock(job->held.lock, LOCK_UN); /* a forked child may have it open, too */
+    close_if(job->held.lock);
+    close_if(job->held.record);
+    job->held = (struct file_held){-1, -1};
+    return LK_OK;
+}
+
+static enum lk_status file_flock_inspect(struct file_job *job, int folder, const char *file_name) {
+    int file = openat(folder, file_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int failed = file < 0 ? -1 : file_record_read(file, &job->record);
+
+    if (failed && errno != ENOENT) {
+        enum lk_status status = file_refuse(job, "record");
+
+        close_if(file);
+        return status;
+    }
+    /* A shared lock says whether it is taken, and is gone before anyone can be kept out by it. */
+    job->is_taken = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0;
+    close_if(file);
+    return LK_OK;
+}
+
+static enum lk_status file_flock_run(struct file_job *job) {
+    char base[NAME_MAX + 1], file_name[NAME_MAX + 8];
+    enum lk_status status = LK_UNSUPPORTED;
+    int folder;
+
+    /* What is held needs no folder, which may have become unusable. */
+    if (job->verb == LK_RENEW)
+        return job->held.lock >= 0 ? LK_OK : LK_LOST;
+    if (job->verb == LK_RELEASE)
+        return file_flock_release(job);
+    folder = file_folder_open(job->root, job->name, base);
+    if (folder < 0)
+        return file_refuse_folder(job);
+    (void)snprintf(file_name, sizeof file_name, "%s.lock", base);
+    switch (job->verb) {
+    case LK_ACQUIRE:
+        status = file_flock_acquire(job, folder, file_name);
+        break;
+    case LK_INSPECT:
+        status = file_flock_inspect(job, folder, file_name);
+        break;
+    case LK_RENEW:
+    case LK_RELEASE:
+    case LK_BREAK:
+        break;
+    }
+    (void)close(folder);
+    return status;
+}
+
+const struct file_kind file_flock = {
+    .name = "flock",
+    .caps = LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_HANDOVER,
+    .run = file_flock_run,
+};
+
+/* ---- Kind mkdir: a folder for each name that is held, with a record of its holder in it. It stays when
+ * its holder dies, as one that a script makes with mkdir(1) does; but the record tells who made it,
+ * and when that process has ended, the lock is free.
+ *
+ * A folder is moved into its place with its record already in it, and out of it before it is taken
+ * apart: so it never stands there half. The fencing tokens are counted in a file beside it, which
+ * is replaced and synced before the grant is answered. Who takes, gives back or breaks has locked a
+ * file for that moment (flock(2)), as two that find a dead holder could else each remove the
+ * folder, the second one that of the first. */
+
+/* The files of a name. */
+struct files {
+    int folder;
+    char held[NAME_MAX + 8], guard[NAME_MAX + 8], fence[NAME_MAX + 8];
+    char coming[NAME_MAX + 8],
+        going[NAME_MAX + 8]; /* while they are put together, or taken apart */
+};
+
+static void name_files(struct files *files, const char *base) {
+    assert(strlen(base) + strlen(".coming") <= NAME_MAX);
+    (void)snprintf(files->held, sizeof files->held, "%s.held", base);
+    (void)snprintf(files->guard, sizeof files->guard, "%s.guard", base);
+    (void)snprintf(files->fence, sizeof files->fence, "%s.fence", base);
+    (void)snprintf(files->coming, sizeof files->coming, "%s.coming", base);
+    (void)snprintf(files->going, sizeof files->going, "%s.going", base);
+}
+
+/* What was left behind by one who died in the middle goes, too. */
+static int remove_folder(const struct files *files, const char *name) {
+    char record[NAME_MAX + 16];
+
+    (void)snprintf(record, sizeof record, "%s/owner", name);
+    (void)unlinkat(files->folder, record, 0);
+    return unlinkat(files->folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* 1: there is such a file, and its record was read; 0: there is none; or -1. */
+static int file_mkdir_read_file(const struct files *files, const char *name,
+                                struct file_record *record) {
+    int file = openat(files->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed;
+
+    memset(record, 0, sizeof *record);
+    if (file < 0)
+        return errno == ENOENT ? 0 : -1;
+    failed = file_record_read(file, record);
+    (void)close(file);
+    return failed ? -1 : 1;
+}
+
+static int file_mkdir_write_file(const struct files *files, const char *name,
+                                 const struct file_record *record) {
+    int file = openat(files->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                      S_IRUSR | S_IWUSR);
+    int failed;
+
+    if (file < 0)
+        return -1;
+    failed = file_record_write(file, record);
+    return close(file) == 0 ? failed : -1;
+}
+
+/* Whether the folder is there, and whose it is: of another program, it has no record. */
+static int read_holder(const struct files *files, struct file_record *record, bool *is_there) {
+    char name[NAME_MAX + 16];
+    struct stat stat;
+
+    *is_there = fstatat(files->folder, files->held, &stat, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!*is_there)
+        return errno == ENOENT ? 0 : -1;
+    (void)snprintf(name, sizeof name, "%s/owner", files->held);
+    return file_mkdir_read_file(files, name, record) < 0 ? -1 : 0;
+}
+
+static int file_mkdir_take_apart(const struct files *files) {
+    if (remove_folder(files, files->going) != 0 ||
+        renameat(files->folder, files->held, files->folder, files->going) != 0)
+        return -1;
+    return remove_folder(files, files->going);
+}
+
+static int count_grant(struct file_job *job, const struct files *files,
+                       struct file_record *record) {
+    if (file_mkdir_read_file(files, files->fence, record) < 0)
+        return -1;
+    file_mint(job, record);
+    (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
+    (void)snprintf(record->label, sizeof record->label, "%s", job->label);
+    if (!file_process_self(&record->process)) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (file_mkdir_write_file(files, files->coming, record) != 0 ||
+        renameat(files->folder, files->coming, files->folder, files->fence) != 0)
+        return -1;
+    return fsync(files->folder);
+}
+
+static int put_together(const struct files *files, const struct file_record *record) {
+    char name[NAME_MAX + 16];
+
+    (void)snprintf(name, sizeof name, "%s/owner", files->coming);
+    if (remove_folder(files, files->coming) != 0 ||
+        mkdirat(files->folder, files->coming, S_IRWXU) != 0 ||
+        file_mkdir_write_file(files, name, record) != 0)
+        return -1;
+    return renameat2(files->folder, files->coming, files->folder, files->held, RENAME_NOREPLACE);
+}
+
+/* A file of this name was left behind, or a folder. */
+static void clear(const struct files *files) {
+    (void)unlinkat(files->folder, files->coming, 0);
+    (void)remove_folder(files, files->coming);
+}
+
+static enum lk_status file_mkdir_acquire(struct file_job *job, const struct files *files) {
+    struct file_record record;
+    bool is_there;
+
+    if (read_holder(files, &record, &is_there) != 0)
+        return file_refuse(job, "record");
+    if (is_there && strcmp(record.owner, job->owner) == 0) {
+        job->fence = record.fence - job->handover;
+        return LK_OK;
+    }
+    if (is_there && !file_process_is_dead(&record.process))
+        return LK_BUSY;
+    if (is_there && file_mkdir_take_apart(files) != 0)
+        return file_refuse(job, "lock of a dead process");
+    clear(files);
+    if (count_grant(job, files, &record) != 0)
+        return file_refuse(job, "fencing token");
+    if (put_together(files, &record) == 0)
+        return LK_OK;
+    return errno == EEXIST ? LK_BUSY : file_refuse(job, "lock");
+}
+
+/* Of RENEW, RELEASE, BREAK and INSPECT. */
+static enum lk_status file_mkdir_look(struct file_job *job, const struct files *files) {
+    bool is_there, is_meant;
+
+    assert(job->verb != LK_ACQUIRE);
+    if (read_holder(files, &job->record, &is_there) != 0)
+        return file_refuse(job, "record");
+    job->is_taken = is_there && !file_process_is_dead(&job->record.process);
+    if (job->verb == LK_INSPECT)
+        return LK_OK;
+    is_meant = is_there && (job->owner == NULL || strcmp(job->record.owner, job->owner) == 0);
+    if (!is_meant)
+        return LK_LOST;
+    if (job->verb != LK_RENEW && file_mkdir_take_apart(files) != 0)
+        return file_refuse(job, "removal");
+    return LK_OK;
+}
+
+/* One who has it and was stopped must not keep our threads for ever. Who acquires comes again. */
+static int lock_guard(const struct file_job *job, const struct files *files) {
+    int guard = openat(files->folder, files->guard, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                       S_IRUSR | S_IWUSR);
+    int64_t until_ms = job->verb == LK_ACQUIRE ? clock_now_ms() + GUARDED_MS : job->deadline_ms;
+
+    while (guard >= 0 && flock(guard, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK && clock_now_ms() < until_ms) {
+            (void)usleep(PAUSE_US);
+            continue;
+        }
+        (void)close(guard);
+        guard = -1;
+    }
+    return guard;
+}
+
+static enum lk_status run_guarded(struct file_job *job, const struct files *files) {
+    int guard = lock_guard(job, files);
+    enum lk_status status;
+
+    if (guard < 0 && errno == EWOULDBLOCK) {
+        job->again_ms = GUARDED_MS;
+        return job->verb == LK_ACQUIRE ? LK_BUSY : LK_UNKNOWN;
+    }
+    if (guard < 0)
+        return file_refuse(job, "guard");
+    status = job->verb == LK_ACQUIRE ? file_mkdir_acquire(job, files) : file_mkdir_look(job, files);
+    (void)close(guard);
+    return status;
+}
+
+static enum lk_status file_mkdir_run(struct file_job *job) {
+    char base[NAME_MAX + 1];
+    struct files files = {.folder = file_folder_open(job->root, job->name, base)};
+    enum lk_status status;
+
+    if (files.folder < 0)
+        return file_refuse_folder(job);
+    name_files(&files, base);
+    status = run_guarded(job, &files);
+    (void)close(files.folder);
+    return status;
+}
+
+const struct file_kind file_mkdir = {
+    .name = "mkdir",
+    .caps =
+        LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK | LK_CAP_HANDOVER,
+    .run = file_mkdir_run,
+};
