@@ -99,14 +99,6 @@ static enum lk_status file_refuse_folder(struct file_job *job) {
     return LK_REFUSED;
 }
 
-/* Into `record` the next fencing token after its own, with those that are reserved. */
-static void file_mint(struct file_job *job, struct file_record *record) {
-    const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
-
-    job->fence = last + 1;
-    record->fence = job->fence + job->handover;
-}
-
 /* Letters, digits and a few marks stand for themselves, so no name has a dot or a slash in it. */
 static size_t file_folder_encode(char *text, const char *name) {
     char *to = text;
@@ -179,6 +171,11 @@ static int file_folder_open(const char *root, const char *name, char base[NAME_M
     return folder;
 }
 
+/* Of this name, never through a link, and never open in a child. */
+static int file_open(int folder, const char *name, int flags) {
+    return openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+}
+
 int file_record_read(int file, struct file_record *record) {
     char text[RECORD_SIZE + 1];
     ssize_t length = pread(file, text, RECORD_SIZE, 0);
@@ -221,6 +218,18 @@ int file_record_write(int file, const struct file_record *record) {
     return -1;
 }
 
+/* What a grant writes into the record of the last one: the next fencing token, with those that are
+ * reserved, and who has it. False when /proc does not tell that. */
+static bool file_grant(struct file_job *job, struct file_record *record) {
+    const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
+
+    job->fence = last + 1;
+    record->fence = job->fence + job->handover;
+    (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
+    (void)snprintf(record->label, sizeof record->label, "%s", job->label);
+    return file_process_self(&record->process);
+}
+
 /* ---- Kind flock: a file for each name, that its holder has locked with flock(2). The kernel unlocks it
  * when the holder's process ends, however it does.
  *
@@ -231,15 +240,17 @@ int file_record_write(int file, const struct file_record *record) {
 
 static const char free_owner[] = "-";
 
-static void close_if(int file) {
-    if (file >= 0)
-        (void)close(file);
+static void close_held(struct file_held *held) {
+    if (held->lock >= 0)
+        (void)close(held->lock);
+    if (held->record >= 0)
+        (void)close(held->record);
+    *held = (struct file_held){-1, -1};
 }
 
 /* Locked, and still the file that has the name: someone may have removed it. */
 static int try_lock(int folder, const char *file_name) {
-    int file =
-        openat(folder, file_name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    int file = file_open(folder, file_name, O_RDONLY | O_CREAT);
     struct stat ours, named;
 
     if (file < 0)
@@ -261,10 +272,7 @@ static int write_grant(struct file_job *job, int folder) {
     if (file_record_read(job->held.record, &record) != 0)
         return -1;
     is_new = record.fence == 0;
-    file_mint(job, &record);
-    (void)snprintf(record.owner, sizeof record.owner, "%s", job->owner);
-    (void)snprintf(record.label, sizeof record.label, "%s", job->label);
-    if (!file_process_self(&record.process))
+    if (!file_grant(job, &record))
         (void)strcpy(record.process.boot, "-");
     if (file_record_write(job->held.record, &record) != 0)
         return -1;
@@ -284,13 +292,11 @@ static enum lk_status file_flock_acquire(struct file_job *job, int folder, const
     job->held.lock = try_lock(folder, file_name);
     if (job->held.lock < 0)
         return errno == EWOULDBLOCK ? LK_BUSY : file_refuse(job, "lock");
-    job->held.record = openat(folder, file_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    job->held.record = file_open(folder, file_name, O_RDWR);
     if (job->held.record >= 0 && write_grant(job, folder) == 0)
         return LK_OK;
     status = file_refuse(job, "fencing token");
-    close_if(job->held.lock);
-    close_if(job->held.record);
-    job->held = (struct file_held){-1, -1};
+    close_held(&job->held);
     return status;
 }
 
@@ -306,26 +312,22 @@ static enum lk_status file_flock_release(struct file_job *job) {
         (void)file_record_write(job->held.record, &record);
     }
     (void)flock(job->held.lock, LOCK_UN); /* a forked child may have it open, too */
-    close_if(job->held.lock);
-    close_if(job->held.record);
-    job->held = (struct file_held){-1, -1};
+    close_held(&job->held);
     return LK_OK;
 }
 
 static enum lk_status file_flock_inspect(struct file_job *job, int folder, const char *file_name) {
-    int file = openat(folder, file_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int failed = file < 0 ? -1 : file_record_read(file, &job->record);
+    int file = file_open(folder, file_name, O_RDONLY);
+    enum lk_status status = LK_OK;
 
-    if (failed && errno != ENOENT) {
-        enum lk_status status = file_refuse(job, "record");
-
-        close_if(file);
-        return status;
-    }
-    /* A shared lock says whether it is taken, and is gone before anyone can be kept out by it. */
-    job->is_taken = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0;
-    close_if(file);
-    return LK_OK;
+    if (file < 0)
+        return errno == ENOENT ? LK_OK : file_refuse(job, "record");
+    if (file_record_read(file, &job->record) != 0)
+        status = file_refuse(job, "record");
+    else /* a shared lock says whether it is taken, and keeps nobody out before it is gone */
+        job->is_taken = flock(file, LOCK_SH | LOCK_NB) != 0;
+    (void)close(file);
+    return status;
 }
 
 static enum lk_status file_flock_run(struct file_job *job) {
@@ -342,18 +344,10 @@ static enum lk_status file_flock_run(struct file_job *job) {
     if (folder < 0)
         return file_refuse_folder(job);
     (void)snprintf(file_name, sizeof file_name, "%s.lock", base);
-    switch (job->verb) {
-    case LK_ACQUIRE:
+    if (job->verb == LK_ACQUIRE)
         status = file_flock_acquire(job, folder, file_name);
-        break;
-    case LK_INSPECT:
+    else if (job->verb == LK_INSPECT)
         status = file_flock_inspect(job, folder, file_name);
-        break;
-    case LK_RENEW:
-    case LK_RELEASE:
-    case LK_BREAK:
-        break;
-    }
     (void)close(folder);
     return status;
 }
@@ -378,8 +372,7 @@ const struct file_kind file_flock = {
 struct files {
     int folder;
     char held[NAME_MAX + 8], guard[NAME_MAX + 8], fence[NAME_MAX + 8];
-    char coming[NAME_MAX + 8],
-        going[NAME_MAX + 8]; /* while they are put together, or taken apart */
+    char coming[NAME_MAX + 8], going[NAME_MAX + 8]; /* while put together, or taken apart */
 };
 
 static void name_files(struct files *files, const char *base) {
@@ -403,7 +396,7 @@ static int remove_folder(const struct files *files, const char *name) {
 /* 1: there is such a file, and its record was read; 0: there is none; or -1. */
 static int file_mkdir_read_file(const struct files *files, const char *name,
                                 struct file_record *record) {
-    int file = openat(files->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed;
+    int file = file_open(files->folder, name, O_RDONLY), failed;
 
     memset(record, 0, sizeof *record);
     if (file < 0)
@@ -415,9 +408,7 @@ static int file_mkdir_read_file(const struct files *files, const char *name,
 
 static int file_mkdir_write_file(const struct files *files, const char *name,
                                  const struct file_record *record) {
-    int file = openat(files->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                      S_IRUSR | S_IWUSR);
-    int failed;
+    int file = file_open(files->folder, name, O_WRONLY | O_CREAT | O_TRUNC), failed;
 
     if (file < 0)
         return -1;
@@ -448,10 +439,7 @@ static int count_grant(struct file_job *job, const struct files *files,
                        struct file_record *record) {
     if (file_mkdir_read_file(files, files->fence, record) < 0)
         return -1;
-    file_mint(job, record);
-    (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
-    (void)snprintf(record->label, sizeof record->label, "%s", job->label);
-    if (!file_process_self(&record->process)) {
+    if (!file_grant(job, record)) {
         errno = ENOSYS;
         return -1;
     }
@@ -520,8 +508,7 @@ static enum lk_status file_mkdir_look(struct file_job *job, const struct files *
 
 /* One who has it and was stopped must not keep our threads for ever. Who acquires comes again. */
 static int lock_guard(const struct file_job *job, const struct files *files) {
-    int guard = openat(files->folder, files->guard, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                       S_IRUSR | S_IWUSR);
+    int guard = file_open(files->folder, files->guard, O_RDONLY | O_CREAT);
     int64_t until_ms = job->verb == LK_ACQUIRE ? clock_now_ms() + GUARDED_MS : job->deadline_ms;
 
     while (guard >= 0 && flock(guard, LOCK_EX | LOCK_NB) != 0) {
