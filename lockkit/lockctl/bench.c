@@ -1,6 +1,5 @@
 /* lockctl bench: clients that acquire and release in turns, each on a connection of its own. */
 #include "histogram.h"
-#include "inspection.h"
 #include "lockctl.h"
 
 #include <assert.h>
@@ -11,8 +10,8 @@
 #define WAIT_MS 10000
 
 static struct {
-    int64_t clients, names, duration_ns, ttl_ns, reply_ns;
-    bool is_json, is_fair, is_verbose;
+    int64_t clients, names, duration_ns, ttl_ns;
+    bool is_fair;
 } set;
 
 enum step { ACQUIRE, RELEASE, STEPS };
@@ -98,16 +97,17 @@ static void bench_acquire(struct user *user) {
         stop_for(user, status);
 }
 
-static int open_user(struct user *user, const char *url, int64_t number) {
+static int open_user(struct user *user, int64_t number) {
     const struct lk_client_options client = {.size = sizeof client,
-                                             .reply_ms = (uint32_t)(set.reply_ns / 1000000)};
+                                             .reply_ms = (uint32_t)(shared.reply_ns / 1000000)};
     const struct lk_lock_options lock = {
         .size = sizeof lock, .ttl_ms = (uint32_t)(set.ttl_ns / 1000000), .is_fair = set.is_fair};
+    struct session *session = &user->bench->session;
     enum lk_status status;
     char name[64];
 
     (void)snprintf(name, sizeof name, "lockctl-bench:%" PRId64, number % set.names);
-    status = lk_client_open(&user->client, &user->bench->session.loop, url, &client);
+    status = lk_client_open(&user->client, &session->loop, session->url, &client);
     if (status == LK_OK)
         status = lk_lock_open(&user->lock, user->client, name, &lock);
     return status == LK_OK ? 0 : fail_status("a client", status);
@@ -155,7 +155,7 @@ static int bench_report(const struct bench *bench) {
     double seconds = (double)(bench->ended_ns - bench->began_ns) / 1e9;
 
     assert(bench->busy == 0 && bench->session.client == NULL);
-    if ((set.is_json ? bench_print_json : bench_print_text)(bench, seconds) != 0)
+    if ((shared.is_json ? bench_print_json : bench_print_text)(bench, seconds) != 0)
         return fail(EX_IOERR, "the output cannot be made or written");
     if (bench->failed == 0)
         return EX_OK;
@@ -164,12 +164,12 @@ static int bench_report(const struct bench *bench) {
 }
 
 /* All begin at the same moment. */
-static int bench_measure(struct bench *bench, const char *url) {
+static int bench_measure(struct bench *bench) {
     int code = 0;
 
     for (int64_t i = 0; i < set.clients && code == 0; i++) {
         bench->users[i].bench = bench;
-        code = open_user(&bench->users[i], url, i);
+        code = open_user(&bench->users[i], i);
     }
     bench->busy = set.clients;
     bench->began_ns = uv_hrtime();
@@ -180,13 +180,15 @@ static int bench_measure(struct bench *bench, const char *url) {
         else if (bench->users[i].client != NULL)
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
-    (code == 0 ? session_end : session_close)(&bench->session);
+    if (code != 0)
+        lk_client_close(bench->session.client, NULL, NULL);
+    session_end(&bench->session);
     return code == 0 ? bench_report(bench) : code;
 }
 
-static int bench_url(const char *url) {
+static int bench_run(char **argv) {
     struct bench bench = {.failed = 0};
-    int code = session_open(&bench.session, url, NULL, NULL, NULL);
+    int code = session_open(&bench.session, argv[1], NULL, NULL, NULL);
 
     if (code != 0)
         return code;
@@ -194,9 +196,10 @@ static int bench_url(const char *url) {
     for (int i = 0; i < STEPS; i++)
         bench.took[i] = calloc(1, sizeof *bench.took[i]);
     if (bench.users != NULL && bench.took[ACQUIRE] != NULL && bench.took[RELEASE] != NULL) {
-        code = bench_measure(&bench, session_url(url));
+        code = bench_measure(&bench);
     } else {
-        session_close(&bench.session);
+        lk_client_close(bench.session.client, NULL, NULL);
+        session_end(&bench.session);
         code = fail(EX_SOFTWARE, "out of memory");
     }
     free(bench.users);
@@ -205,29 +208,28 @@ static int bench_url(const char *url) {
     return code;
 }
 
-int bench_main(int argc, char **argv) {
-    static const char about[] =
-        "lockctl bench: how fast locks are acquired and released. --clients of them, each\n"
-        "on a connection of its own, take and give back --names locks, named\n"
-        "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
-        "A backend may keep a small record of each name, for its fencing tokens.\n"
-        "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
-        "internal, 75 not acquired within 10 s.";
-    static const struct setting table[] = {
-        {"clients", 'c', SETTING_INT, &set.clients, "8", "how many at a time", "1..1000"},
-        {"names", 0, SETTING_INT, &set.names, "8", "of how many locks", "1..1000000"},
-        {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "for how long", "10ms..1h"},
-        {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "of the locks", "10ms..24h"},
-        {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
-        JSON_SETTING(set.is_json),
-        REPLY_SETTING(set.reply_ns),
-        VERBOSE_SETTING(set.is_verbose),
-        {.name = NULL}};
-    int code = read_arguments(table, about, "URL", 1, 1, &argc, argv);
+static const struct setting bench_settings[] = {
+    {"clients", 'c', SETTING_INT, &set.clients, "8", "how many at a time", "1..1000"},
+    {"names", 0, SETTING_INT, &set.names, "8", "of how many locks", "1..1000000"},
+    {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "for how long", "10ms..1h"},
+    {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "of the locks", "10ms..24h"},
+    {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
+    JSON_SETTING,
+    REPLY_SETTING,
+    VERBOSE_SETTING,
+    {.name = NULL}};
 
-    if (code >= 0)
-        return code;
-    if (set.is_verbose)
-        be_verbose();
-    return bench_url(argv[1]);
-}
+const struct command command_bench = {
+    .name = "lockctl bench",
+    .about = "lockctl bench: how fast locks are acquired and released. --clients of them, each\n"
+             "on a connection of its own, take and give back --names locks, named\n"
+             "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
+             "A backend may keep a small record of each name, for its fencing tokens.\n"
+             "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
+             "internal, 75 not acquired within 10 s.",
+    .rest = "URL",
+    .least = 1,
+    .most = 1,
+    .settings = bench_settings,
+    .run = bench_run,
+};

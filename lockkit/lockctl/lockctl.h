@@ -4,6 +4,7 @@
 
 #include "settings.h"
 
+#include <jansson.h>
 #include <lockkit.h>
 #include <stdbool.h>
 #include <sysexits.h>
@@ -17,59 +18,56 @@
 #define EXIT_SIGNAL    128
 
 /* Settings that several commands have. */
-#define VERBOSE_SETTING(verbose)                                                                   \
-    { "verbose", 'v', SETTING_FLAG, &(verbose), NULL, "say on stderr what happens", NULL }
-#define REPLY_SETTING(reply_ns)                                                                    \
+extern struct shared_settings {
+    int64_t reply_ns;
+    bool is_json, is_verbose;
+    char **behind; /* what stands behind the first `--`, when `rest` has that */
+} shared;
+#define VERBOSE_SETTING                                                                            \
+    { "verbose", 'v', SETTING_FLAG, &shared.is_verbose, NULL, "say on stderr what happens", NULL }
+#define REPLY_SETTING                                                                              \
     {                                                                                              \
-        "reply", 0, SETTING_DURATION, &(reply_ns), "500ms",                                        \
-            "how long to wait for one reply of the "                                               \
-            "server",                                                                              \
-            "1ms..1h"                                                                              \
+        "reply", 0, SETTING_DURATION, &shared.reply_ns, "500ms",                                   \
+            "how long to wait for one reply of the server", "1ms..1h"                              \
     }
-#define JSON_SETTING(json)                                                                         \
-    { "json", 0, SETTING_FLAG, &(json), NULL, "print JSON, for programs", NULL }
+#define JSON_SETTING                                                                               \
+    { "json", 0, SETTING_FLAG, &shared.is_json, NULL, "print JSON, for programs", NULL }
 
-/* A command reads its own arguments (argv[0] is its name, for messages) and returns the exit code.
- */
-int run_main(int argc, char **argv);
-int holders_main(int argc, char **argv);
-int break_main(int argc, char **argv);
-int watch_main(int argc, char **argv);
-int bench_main(int argc, char **argv);
-
-/* Read the flags and from `least` to `most` other arguments, which then stand in argv from 1 on.
- * -1, or the exit code to end with at once. */
-int read_arguments(const struct setting *table, const char *about, const char *rest, int least,
-                   int most, int *argc, char **argv);
+struct command {
+    const char *name; /* with the program's, for messages */
+    const char *about;
+    const char *rest; /* what its arguments are: from `least` to `most`, in argv from 1 on */
+    int least, most;
+    const struct setting *settings;
+    /* Returns the exit code. */
+    int (*run)(char **argv);
+};
+extern const struct command command_run, command_holders, command_break, command_watch,
+    command_bench;
 
 /* On stderr, in one line that begins with the program's name. Returns `code`. */
 __attribute__((format(printf, 2, 3))) int fail(int code, const char *format, ...);
-/* The same, only after be_verbose(). */
+/* The same, only with --verbose. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
-void be_verbose(void);
-
-/* The exit code that tells of an outcome, and what to say of it. */
+/* Tell of an outcome. Returns its exit code. */
 int fail_status(const char *what, enum lk_status status);
-
-/* What the argument stands for: $LOCKCTL_URL when it is "-", which may be NULL. */
-const char *session_url(const char *argument);
+/* One line on stdout, and the JSON is freed. -1 when it could not be made (NULL) or written. */
+int json_print(json_t *json);
 
 /* A loop and a client on it. */
 struct session {
+    const char *url; /* that of its client */
     uv_loop_t loop;
     lk_client *client;
     lk_lock *lock;
 };
 
-/* Open a client at session_url(url), and name a lock in it, unless `name`
- * is NULL. Options and label may be NULL. 0, or an exit code after it has told why; then there is
- * nothing to undo. */
-int session_open(struct session *session, const char *url, const char *name,
-                 const struct lk_client_options *client, const struct lk_lock_options *lock);
-/* Run the loop until nothing is left on it, the client neither: somebody closes that meanwhile, and
- * sets it NULL. */
+/* Open a client at the URL that `argument` stands for, $LOCKCTL_URL when it is "-", and name a lock
+ * in it, unless `name` is NULL. Label and options may be NULL. 0, or an exit code after it has told
+ * why; then there is nothing to undo. */
+int session_open(struct session *session, const char *argument, const char *name, const char *label,
+                 const struct lk_lock_options *lock);
+/* Run the loop until nothing is left on it, the client neither: somebody closes that meanwhile. */
 void session_end(struct session *session);
-/* Close the client and run the loop until nothing is left on it: close handles of your own first.*/
-void session_close(struct session *session);
 
 #endif

@@ -1,11 +1,14 @@
 /* lockctl: locks of a cluster for shells, as flock(1) has them on one machine. */
-#include "lockctl.h"
-
+#include "complain.h"
 #include "inherited.h"
+#include "lockctl.h"
+#include "loop.h"
 #include "pg_variables.h"
 
-#include <signal.h>
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -23,24 +26,182 @@ static const char help[] =
     "URL names a backend, such as redis://127.0.0.1:6379. Arguments show in the list\n"
     "of processes: with a password in it, set LOCKCTL_URL, and - stands for that.\n";
 
-static const struct {
-    const char *name;
-    int (*main)(int argc, char **argv);
-} commands[] = {{"lockctl run", run_main},
-                {"lockctl holders", holders_main},
-                {"lockctl break", break_main},
-                {"lockctl watch", watch_main},
-                {"lockctl bench", bench_main}};
+/* ---- Messages and exit codes */
 
-static int run_command(int argc, char **argv) {
+struct shared_settings shared;
+static char last_warning[512]; /* of lockkit: why it cannot reach the server */
+
+int fail(int code, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    complain_list("lockctl", format, args);
+    va_end(args);
+    return code;
+}
+
+void say(const char *format, ...) {
+    va_list args;
+
+    if (!shared.is_verbose)
+        return;
+    va_start(args, format);
+    complain_list("lockctl", format, args);
+    va_end(args);
+}
+
+static void session_on_log(enum lk_log_level level, const char *message, const char *pairs,
+                           void *data) {
+    (void)data;
+    if (level >= LK_LOG_WARN)
+        (void)snprintf(last_warning, sizeof last_warning, "%s (%s)", message, pairs);
+    if (level >= LK_LOG_INFO)
+        say("%s (%s)", message, pairs);
+}
+
+static int exit_code(enum lk_status status) {
+    switch (status) {
+    case LK_OK:
+        return EX_OK;
+    case LK_BUSY:
+    case LK_TIMEOUT:
+        return EXIT_BUSY;
+    case LK_LOST:
+        return EXIT_LOST;
+    case LK_UNKNOWN:
+    case LK_UNAVAILABLE:
+    case LK_REFUSED:
+        return EX_UNAVAILABLE;
+    case LK_UNSUPPORTED:
+    case LK_INVALID:
+        return EX_USAGE;
+    case LK_CANCELED:
+    case LK_NOMEM:
+        break;
+    }
+    return EX_SOFTWARE;
+}
+
+int fail_status(const char *what, enum lk_status status) {
+    int code = exit_code(status);
+
+    if (code == EX_UNAVAILABLE && last_warning[0] != '\0')
+        return fail(code, "%s: %s: %s", what, lk_status_text(status), last_warning);
+    return fail(code, "%s: %s", what, lk_status_text(status));
+}
+
+int json_print(json_t *json) {
+    int rc = json != NULL ? json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
+
+    json_decref(json);
+    return rc == 0 && putchar('\n') == '\n' && fflush(stdout) == 0 ? 0 : -1;
+}
+
+void session_end(struct session *session) {
+    int rc;
+
+    (void)uv_run(&session->loop, UV_RUN_DEFAULT);
+    rc = uv_loop_close(&session->loop);
+    assert(rc == 0);
+    (void)rc;
+}
+
+/* The URL itself is never printed: there may be a password in it. */
+static int session_open_client(struct session *session, const char *argument, const char *label) {
+    const struct lk_client_options options = {
+        .size = sizeof options, .label = label, .reply_ms = (uint32_t)(shared.reply_ns / 1000000)};
+    const bool is_given = strcmp(argument, "-") != 0;
+    const char *what = is_given ? "the URL" : "LOCKCTL_URL";
+    enum lk_status status;
+
+    session->url = is_given ? argument : getenv("LOCKCTL_URL");
+    if (session->url == NULL)
+        return fail(EX_USAGE, "the URL is - but LOCKCTL_URL is not set");
+    status = lk_client_open(&session->client, &session->loop, session->url, &options);
+    if (status == LK_INVALID)
+        return fail(EX_USAGE, "%s names no backend, or has a mistake: redis://host:port would do",
+                    what);
+    if (status == LK_UNSUPPORTED)
+        return fail(EX_USAGE, "this build lacks what %s needs%s%s", what,
+                    last_warning[0] ? ": " : "", last_warning);
+    return status == LK_OK ? 0 : fail_status("the client", status);
+}
+
+int session_open(struct session *session, const char *argument, const char *name, const char *label,
+                 const struct lk_lock_options *lock) {
+    enum lk_status status;
+    int code;
+
+    memset(session, 0, sizeof *session);
+    lk_set_log(session_on_log, NULL);
+    code = loop_init(&session->loop);
+    if (code != 0)
+        return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
+    code = session_open_client(session, argument, label);
+    if (code == 0 && name != NULL) {
+        status = lk_lock_open(&session->lock, session->client, name, lock);
+        if (status != LK_OK)
+            code = fail_status(status == LK_INVALID ? "the name or a setting" : "the lock", status);
+    }
+    if (code == 0)
+        return 0;
+    if (session->client != NULL)
+        lk_client_close(session->client, NULL, NULL);
+    session_end(session);
+    return code;
+}
+
+/* ---- Commands */
+
+/* Read the flags and the other arguments. -1, or the exit code to end with at once. */
+static int read_arguments(const struct command *command, int *argc, char **argv) {
+    const struct settings_program program = {.about = command->about,
+                                             .prefix = "LOCKCTL",
+                                             .rest = command->rest,
+                                             .version = lk_version()};
+
+    switch (settings_read(command->settings, &program, argc, argv, NULL)) {
+    case SETTINGS_OK:
+        break;
+    case SETTINGS_HELP:
+        return EX_OK;
+    case SETTINGS_ERROR:
+        return EX_USAGE;
+    }
+    if (*argc - 1 >= command->least && *argc - 1 <= command->most)
+        return -1;
+    return fail(EX_USAGE, "usage: %s [settings] %s; %s --help says more", argv[0], command->rest,
+                argv[0]);
+}
+
+static int command_main(const struct command *command, int argc, char **argv) {
+    char name[32];
+    int code;
+
+    (void)snprintf(name, sizeof name, "%s", command->name);
+    argv[0] = name;
+    shared.behind = argv + argc;
+    if (strstr(command->rest, "--") != NULL)
+        for (int i = 1; i < argc; i++)
+            if (strcmp(argv[i], "--") == 0) {
+                shared.behind = argv + i + 1;
+                argv[i] = NULL;
+                argc = i;
+            }
+    code = read_arguments(command, &argc, argv);
+    if (code < 0)
+        code = command->run(argv);
+    settings_free(command->settings);
+    return code;
+}
+
+static int find_command(int argc, char **argv) {
+    static const struct command *const commands[] = {&command_run, &command_holders, &command_break,
+                                                     &command_watch, &command_bench};
+
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(argv[1], commands[i].name + strlen("lockctl ")) == 0) {
-            char name[32];
-
-            (void)snprintf(name, sizeof name, "%s", commands[i].name);
-            argv[1] = name;
-            return commands[i].main(argc - 1, argv + 1);
-        }
+        if (strcmp(argv[1], commands[i]->name + strlen("lockctl ")) == 0)
+            return command_main(commands[i], argc - 1, argv + 1);
     return fail(EX_USAGE, "there is no command \"%.80s\"; lockctl --help lists what there is",
                 argv[1]);
 }
@@ -57,7 +218,7 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[1], "--version") == 0)
         (void)printf("lockctl %s\n", lk_version());
     else
-        code = run_command(argc, argv);
+        code = find_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
         return code == EX_OK ? fail(EX_IOERR, "the output cannot be written") : code;
     return code;

@@ -6,39 +6,32 @@
  *        └─► not acquired: exit
  *
  * Signals end the wait before the command runs, and are passed on to it afterwards. */
-#include "child.h"
 #include "lockctl.h"
 #include "number.h"
+#include "pg_variables.h"
 #include "utf8.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-static const char about[] =
-    "lockctl run: run a command while a lock is held.\n"
-    "The lock is renewed while the command runs, and given back when every process\n"
-    "of its process group has ended. The command finds the fencing token in\n"
-    "LOCKCTL_FENCE and the lock's name in LOCKCTL_NAME. When the lock is in danger,\n"
-    "as the server no longer confirms it, the group gets --signal, and --suspect\n"
-    "later, still before anyone else can have the lock, SIGKILL. HUP, INT, QUIT,\n"
-    "TERM, USR1 and USR2 are passed on to the group.\n"
-    "Exit codes: the command's own, 128+N when signal N ended it; 64 bad usage, 69\n"
-    "the server cannot be reached or refuses, 70 internal, 75 not acquired within\n"
-    "--wait, 79 the lock was lost while the command ran, whatever that made of it,\n"
-    "126 the command cannot be run, 127 it is not found.";
+#define LOOK_MS 500
 
 static struct {
-    int64_t ttl_ns, suspect_ns, reply_ns, limit, permits;
+    int64_t ttl_ns, suspect_ns, limit, permits;
     char *wait, *label, *signal;
-    bool is_shared, is_fair, is_verbose;
+    bool is_shared, is_fair;
 } set;
 
-static const struct setting table[] = {
+static const struct setting settings[] = {
     {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "30s",
      "how long the lock outlives a machine that is gone; it is renewed every third of that",
      "10ms..24h"},
@@ -55,10 +48,209 @@ static const struct setting table[] = {
      "what tells the command that the lock is in danger; none: nothing before SIGKILL", NULL},
     {"suspect", 0, SETTING_DURATION, &set.suspect_ns, "0",
      "how long before the end of the lock it is told; 0: a quarter of --ttl", "0..24h"},
-    REPLY_SETTING(set.reply_ns),
-    VERBOSE_SETTING(set.is_verbose),
+    REPLY_SETTING,
+    VERBOSE_SETTING,
     {.name = NULL},
 };
+
+/* ---- The command: started in a process group of its own, and noticed when the last process of that
+ * has ended.
+ *
+ * Orphans of the group become children of this process, which is a subreaper: so SIGCHLD tells of
+ * the end of each, and a look every LOOK_MS only of one whose parent has left the group. Should
+ * lockctl itself be killed, the kernel kills the command: nobody would renew its lock.
+ *
+ * On a terminal the group is in the foreground, as a shell would have it: keys such as Ctrl-C and
+ * Ctrl-Z are for the command, and it can read. */
+
+struct child {
+    pid_t pid; /* and the number of its group */
+    bool has_terminal;
+    bool is_ended; /* the command itself; others of its group may still run */
+    int status;    /* as of waitpid(), once it has ended */
+    uv_signal_t on_child;
+    uv_timer_t look;
+    void (*on_stop)(struct child *child); /* the terminal has stopped the command */
+    void (*on_end)(struct child *child);  /* no process of the group is left; once */
+    void *data;
+};
+
+/* To the foreground of the terminal; a background process that asks for it would be stopped. */
+static void give_terminal(pid_t group) {
+    sigset_t ttou, old;
+
+    (void)sigemptyset(&ttou);
+    (void)sigaddset(&ttou, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &ttou, &old);
+    (void)tcsetpgrp(STDIN_FILENO, group);
+    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* In the new process, with all signals blocked: what we handle may not be handled here, as libuv's
+ * handlers write to a pipe of ours. What was ignored stays so, but for those that lockctl ignores.
+ */
+static void become_command(const struct child *child, char **argv, const sigset_t *mask,
+                           pid_t parent, int report) {
+    static const int ours[] = {SIGPIPE, SIGXFSZ};
+    struct sigaction now;
+    int error;
+
+    (void)setpgid(0, 0);
+    if (child->has_terminal)
+        give_terminal(getpid());
+    for (int number = 1; number < NSIG; number++)
+        if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            (void)signal(number, SIG_DFL);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        (void)signal(ours[i], SIG_DFL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent) {
+        (void)sigprocmask(SIG_SETMASK, mask, NULL);
+        pg_variables_remember();
+        (void)execvp(argv[0], argv);
+        error = errno;
+        (void)!write(report, &error, sizeof error);
+    }
+    _exit(EXIT_NOT_FOUND);
+}
+
+/* The errno of execvp(), or 0: then the pipe closed. */
+static int read_report(int report) {
+    int error = 0;
+    ssize_t length;
+
+    do {
+        length = read(report, &error, sizeof error);
+    } while (length < 0 && errno == EINTR);
+    return length == (ssize_t)sizeof error ? error : 0;
+}
+
+static int start_process(struct child *child, char **argv) {
+    const pid_t parent = getpid();
+    sigset_t all, mask;
+    int report[2], error;
+
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return errno;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &mask);
+    child->pid = fork();
+    error = child->pid < 0 ? errno : 0;
+    if (child->pid == 0)
+        become_command(child, argv, &mask, parent, report[1]);
+    (void)close(report[1]);
+    if (child->pid > 0) {
+        (void)setpgid(child->pid, child->pid); /* whoever of the two comes first */
+        error = read_report(report[0]);
+        if (error)
+            (void)waitpid(child->pid, NULL, 0);
+    }
+    (void)close(report[0]);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    return error;
+}
+
+static void take_terminal(const struct child *child) {
+    if (child->has_terminal)
+        give_terminal(getpgrp());
+}
+
+/* All that have ended or stopped; orphans of the group among them. */
+static void reap(struct child *child) {
+    bool is_stopped = false;
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != child->pid)
+            continue;
+        if (WIFSTOPPED(status)) {
+            is_stopped = true;
+        } else {
+            child->is_ended = true;
+            child->status = status;
+        }
+    }
+    if (is_stopped && !child->is_ended)
+        child->on_stop(child);
+}
+
+static void child_look(struct child *child) {
+    reap(child);
+    if (!child->is_ended || (kill(-child->pid, 0) == 0 || errno != ESRCH))
+        return;
+    (void)uv_signal_stop(&child->on_child);
+    (void)uv_timer_stop(&child->look);
+    take_terminal(child);
+    child->on_end(child);
+}
+
+static void on_child(uv_signal_t *handle, int number) {
+    (void)number;
+    child_look(handle->data);
+}
+
+static void on_look(uv_timer_t *timer) {
+    child_look(timer->data);
+}
+
+/* Start argv[0], found by PATH. `on_end` then runs once, on the loop; child_close() is due then. 0,
+ * or an errno, and then there is nothing to undo. */
+static int child_start(struct child *child, uv_loop_t *loop, char **argv) {
+    int error;
+
+    assert(child->on_stop != NULL && child->on_end != NULL);
+    child->has_terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    child->is_ended = false;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    error = start_process(child, argv);
+    if (error) {
+        take_terminal(child);
+        return error;
+    }
+    (void)uv_signal_init(loop, &child->on_child);
+    (void)uv_timer_init(loop, &child->look);
+    child->on_child.data = child;
+    child->look.data = child;
+    error = -uv_signal_start(&child->on_child, on_child, SIGCHLD);
+    /* One that has ended before this is found by the first look. */
+    (void)uv_timer_start(&child->look, on_look, error ? LOOK_MS : 0, LOOK_MS);
+    return 0;
+}
+
+static void child_close(struct child *child) {
+    uv_close((uv_handle_t *)&child->on_child, NULL);
+    uv_close((uv_handle_t *)&child->look, NULL);
+}
+
+static void child_signal(struct child *child, int number) {
+    assert(child->pid > 0); /* or kill() would mean another group, or all processes */
+    (void)kill(-child->pid, number);
+}
+
+/* In on_stop: let the shell have the terminal, until it says that we shall go on. */
+static void child_stop_with(struct child *child) {
+    if (!child->has_terminal)
+        return; /* somebody has stopped it, and will let it go on */
+    take_terminal(child);
+    (void)kill(0, SIGTSTP); /* our job: what stands above us in a script is to stop, too */
+}
+
+static void child_go_on(struct child *child) {
+    if (!child->has_terminal)
+        return;
+    give_terminal(child->pid);
+    child_signal(child, SIGCONT);
+}
+
+/* Its exit code, or 128 + the number of the signal that ended it. */
+static int child_exit_code(const struct child *child) {
+    assert(child->is_ended);
+    return WIFSIGNALED(child->status) ? EXIT_SIGNAL + WTERMSIG(child->status)
+                                      : WEXITSTATUS(child->status);
+}
+
+/* ---- The run */
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 #define FORWARDED (sizeof forwarded / sizeof *forwarded)
@@ -270,11 +462,6 @@ static void catch_signals(struct run *run) {
 }
 
 static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
-    const struct lk_client_options client = {
-        .size = sizeof client,
-        .label = set.label[0] != '\0' ? set.label : NULL,
-        .reply_ms = (uint32_t)(set.reply_ns / 1000000),
-    };
     const struct lk_lock_options lock = {
         .size = sizeof lock,
         .ttl_ms = (uint32_t)(set.ttl_ns / 1000000),
@@ -285,7 +472,8 @@ static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
         .permits = set.limit ? (uint32_t)set.permits : 0,
     };
     enum lk_status status;
-    int code = session_open(&run->session, url, run->name, &client, &lock);
+    int code =
+        session_open(&run->session, url, run->name, set.label[0] != '\0' ? set.label : NULL, &lock);
 
     if (code != 0)
         return code;
@@ -298,45 +486,44 @@ static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
     return run->code;
 }
 
-/* Flags stand before `--`, and the command behind it. */
-static int run_read(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
-    const char rest[] = "URL NAME -- COMMAND...";
-    int flags = 1, code;
+static int run_command(char **argv) {
+    static struct run run;
+    uint32_t wait_ms = LK_FOREVER;
 
-    while (flags < argc && strcmp(argv[flags], "--") != 0)
-        flags++;
-    run->argv = argv + (flags < argc ? flags + 1 : argc);
-    if (flags < argc)
-        argv[flags] = NULL;
-    code = read_arguments(table, about, rest, 2, 2, &flags, argv);
-    if (code >= 0)
-        return code;
-    run->name = argv[2];
-    run->signal = signal_of(set.signal);
-    if (set.is_verbose)
-        be_verbose();
-    if (run->argv[0] == NULL)
-        return fail(EX_USAGE, "which command? usage: lockctl run [settings] %s", rest);
-    if (run->signal < 0)
+    run.name = argv[2];
+    run.argv = shared.behind;
+    run.signal = signal_of(set.signal);
+    if (run.argv[0] == NULL)
+        return fail(EX_USAGE, "which command? usage: lockctl run [settings] %s", command_run.rest);
+    if (run.signal < 0)
         return fail(EX_USAGE, "--signal: there is no signal \"%s\"; TERM and 15 are two",
                     set.signal);
     if (!utf8_is_printable(set.label))
         return fail(EX_USAGE, "--label is printable text in UTF-8, as others are shown it");
-    if (parse_wait(set.wait, wait_ms) != 0)
+    if (parse_wait(set.wait, &wait_ms) != 0)
         return fail(EX_USAGE, "--wait: \"%s\" is neither a duration, such as 1m, nor forever",
                     set.wait);
     if (set.suspect_ns >= set.ttl_ns)
         return fail(EX_USAGE, "--suspect is before the end of the lock, and so less than --ttl");
-    return -1;
+    return run_hold(&run, argv[1], wait_ms);
 }
 
-int run_main(int argc, char **argv) {
-    static struct run run;
-    uint32_t wait_ms = LK_FOREVER;
-    int code = run_read(&run, &wait_ms, argc, argv);
-
-    if (code < 0)
-        code = run_hold(&run, argv[1], wait_ms);
-    settings_free(table);
-    return code;
-}
+const struct command command_run = {
+    .name = "lockctl run",
+    .about = "lockctl run: run a command while a lock is held.\n"
+             "The lock is renewed while the command runs, and given back when every process\n"
+             "of its process group has ended. The command finds the fencing token in\n"
+             "LOCKCTL_FENCE and the lock's name in LOCKCTL_NAME. When the lock is in danger,\n"
+             "as the server no longer confirms it, the group gets --signal, and --suspect\n"
+             "later, still before anyone else can have the lock, SIGKILL. HUP, INT, QUIT,\n"
+             "TERM, USR1 and USR2 are passed on to the group.\n"
+             "Exit codes: the command's own, 128+N when signal N ended it; 64 bad usage, 69\n"
+             "the server cannot be reached or refuses, 70 internal, 75 not acquired within\n"
+             "--wait, 79 the lock was lost while the command ran, whatever that made of it,\n"
+             "126 the command cannot be run, 127 it is not found.",
+    .rest = "URL NAME -- COMMAND...",
+    .least = 2,
+    .most = 2,
+    .settings = settings,
+    .run = run_command,
+};
