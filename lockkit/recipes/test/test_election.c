@@ -31,14 +31,10 @@ static void on_role(lk_election *election, enum lk_role role, uint64_t term, con
 }
 
 static int set_up(void **state) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, redis_url());
     lk_lock *lock;
 
-    assert_non_null(env);
-    fixture_init(&env->fixture);
-    env->fixture.client = open_client(&env->fixture, redis_url());
     env->fixture.other = open_client(&env->fixture, redis_url());
-    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
     for (int i = 0; i < CANDIDATES; i++) {
         lock = open_lock(&env->fixture, i % 2 ? env->fixture.other : env->fixture.client, 2000);
         assert_int_equal(
@@ -46,7 +42,6 @@ static int set_up(void **state) {
             LK_OK);
         assert_int_equal(env->candidates[i].calls, 0);
     }
-    *state = env;
     return 0;
 }
 
@@ -63,9 +58,7 @@ static int tear_down(void **state) {
 
     for (int i = 0; i < CANDIDATES; i++)
         close_candidate(env, &env->candidates[i]);
-    fixture_end(&env->fixture);
-    free(env);
-    return 0;
+    return fixture_close(state);
 }
 
 /* Told so, and so by the clock; NULL while there is none. Never two. */

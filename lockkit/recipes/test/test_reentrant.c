@@ -8,14 +8,9 @@ struct env {
 };
 
 static int set_up(void **state) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, "local:");
 
-    assert_non_null(env);
-    fixture_init(&env->fixture);
-    env->fixture.client = open_client(&env->fixture, "local:");
-    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
     assert_int_equal(lk_reentrant_open(&env->owner, env->fixture.lock), LK_OK);
-    *state = env;
     return 0;
 }
 
@@ -23,9 +18,7 @@ static int tear_down(void **state) {
     struct env *env = *state;
 
     lk_reentrant_close(env->owner);
-    fixture_end(&env->fixture);
-    free(env);
-    return 0;
+    return fixture_close(state);
 }
 
 static void on_taken(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {

@@ -19,13 +19,11 @@ struct set_caller {
 /* On two clients, of two backends; and not in the order of their names. */
 static int set_up(void **state) {
     static const char *const names[LOCKS] = {"b", "a", "c"};
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, NULL);
     struct fixture *fixture = &env->fixture;
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000};
     char name[sizeof fixture->name + 2];
 
-    assert_non_null(env);
-    fixture_init(fixture);
     fixture->client = open_client(fixture, "local:");
     fixture->other = open_client(fixture, redis_url());
     for (size_t i = 0; i < LOCKS; i++) {
@@ -34,15 +32,6 @@ static int set_up(void **state) {
             lk_lock_open(&env->locks[i], i == 2 ? fixture->other : fixture->client, name, &options),
             LK_OK);
     }
-    *state = env;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct env *env = *state;
-
-    fixture_end(&env->fixture);
-    free(env);
     return 0;
 }
 
@@ -81,11 +70,8 @@ static enum lk_status give_all(struct env *env, struct set_caller *caller) {
 }
 
 static void assert_all_free(struct env *env) {
-    struct caller caller;
-
     for (size_t i = 0; i < LOCKS; i++) {
-        assert_int_equal(take(&env->fixture, &caller, env->locks[i], LK_TRY), LK_OK);
-        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        (void)use_once(&env->fixture, env->locks[i], LK_TRY);
     }
 }
 
@@ -112,7 +98,7 @@ static void test_none_is_held_when_one_cannot_be_had(void **state) {
     struct caller holder;
 
     for (size_t i = 0; i < LOCKS; i++) {
-        assert_int_equal(take(&env->fixture, &holder, env->locks[i], LK_TRY), LK_OK);
+        obtain(&env->fixture, &holder, env->locks[i], LK_TRY);
         assert_int_equal(take_all(env, &caller, LK_TRY), LK_BUSY);
         assert_int_equal(take_all(env, &caller, 20), LK_TIMEOUT);
         assert_null(caller.set);
@@ -198,7 +184,7 @@ static void test_each_allocation_may_fail(void **state) {
     assert_all_free(env);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {

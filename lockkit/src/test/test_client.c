@@ -28,19 +28,7 @@ static void hold(struct env *env, const char *url, uint32_t ttl_ms) {
 }
 
 static int set_up(void **state) {
-    struct env *env = calloc(1, sizeof *env);
-
-    assert_non_null(env);
-    fixture_init(&env->fixture);
-    *state = env;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct env *env = *state;
-
-    fixture_end(&env->fixture);
-    free(env);
+    (void)fixture_open(state, sizeof(struct env), NULL);
     return 0;
 }
 
@@ -106,7 +94,7 @@ static void test_lock_that_is_broken_while_it_is_granted_has_one_holder_at_a_tim
     assert_int_equal(breaker.release_status, LK_OK);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {

@@ -4,7 +4,7 @@
  * and everything ends. */
 #include "history.h"
 #include "own_zookeeper.h"
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 #include "redis_env.h"
 
 #include <signal.h>

@@ -26,19 +26,15 @@ static void fail_to_acquire(struct fixture *fixture) {
 }
 
 static int set_up(void **state) {
-    static struct fixture fixture;
-
-    fixture_init(&fixture);
+    (void)fixture_open(state, sizeof(struct fixture), NULL);
     said_start();
-    *state = &fixture;
     return 0;
 }
 
 static int tear_down(void **state) {
     lk_set_log(NULL, NULL);
     said_stop();
-    fixture_end(*state);
-    return 0;
+    return fixture_close(state);
 }
 
 static void test_the_library_itself_writes_nothing(void **state) {

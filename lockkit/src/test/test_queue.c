@@ -40,14 +40,12 @@ static uint64_t read_clock(void *data) {
 }
 
 static int set_up(void **state) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, NULL);
     struct lk_client_options options = {
         .size = sizeof options, .clock_ns = read_clock, .clock_data = &env->now_ns};
     lk_client *client;
 
-    assert_non_null(env);
     env->now_ns = 1000 * UINT64_C(1000000000);
-    fixture_init(&env->fixture);
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, "local:", &options), LK_OK);
     env->server.backend.ops = &server_ops;
     env->own = client->backend;
@@ -55,7 +53,6 @@ static int set_up(void **state) {
     client->caps |= LK_CAP_TTL | LK_CAP_SHARED | LK_CAP_PERMITS;
     env->fixture.client = client;
     env->fixture.lock = open_lock(&env->fixture, client, TTL_MS);
-    *state = env;
     return 0;
 }
 
@@ -78,9 +75,7 @@ static int tear_down(void **state) {
     turn(env);
     assert_true(is_settled(env));
     env->fixture.client->backend = env->own;
-    fixture_end(&env->fixture);
-    free(env);
-    return 0;
+    return fixture_close(state);
 }
 
 /* The command that came as number `index`, the first as 0, is the last one so far. */

@@ -4,19 +4,7 @@
 const struct contract *contract;
 
 int contract_set_up(void **state) {
-    struct fixture *fixture = malloc(sizeof *fixture);
-
-    assert_non_null(fixture);
-    fixture_init(fixture);
-    fixture->client = open_client(fixture, contract->url);
-    fixture->lock = open_lock(fixture, fixture->client, 2000);
-    *state = fixture;
-    return 0;
-}
-
-int contract_tear_down(void **state) {
-    fixture_end(*state);
-    free(*state);
+    (void)fixture_open(state, sizeof(struct fixture), contract->url);
     return 0;
 }
 
@@ -25,10 +13,7 @@ bool has(const struct fixture *fixture, enum lk_caps cap) {
 }
 
 void assert_free(struct fixture *fixture, lk_lock *lock) {
-    struct caller caller;
-
-    assert_int_equal(take(fixture, &caller, lock, 10000), LK_OK);
-    assert_int_equal(give(fixture, &caller), LK_OK);
+    (void)use_once(fixture, lock, 10000);
 }
 
 void turn(struct fixture *fixture, int times) {

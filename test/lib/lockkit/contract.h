@@ -15,13 +15,12 @@ struct contract {
 extern const struct contract *contract;
 
 int contract_set_up(void **state);
-int contract_tear_down(void **state);
 bool has(const struct fixture *fixture, enum lk_caps cap);
 /* The lock can be had. */
 void assert_free(struct fixture *fixture, lk_lock *lock);
 void turn(struct fixture *fixture, int times); /* of the loop */
 
-#define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, contract_tear_down)
+#define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, fixture_close)
 
 extern const struct CMUnitTest contract_basics[], contract_modes[], contract_moments[],
     contract_faults[];

@@ -6,7 +6,7 @@ static void test_lock_is_granted_and_given_back(void **state) {
     struct caller caller;
     struct lk_counters counters = {.size = sizeof counters};
 
-    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &caller, fixture->lock, LK_TRY);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(caller.round_trips > 0, has(fixture, LK_CAP_CROSS_PROCESS));
     assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
@@ -23,7 +23,7 @@ static void test_try_of_a_held_lock_is_busy(void **state) {
     struct fixture *fixture = *state;
     struct caller first, second;
 
-    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &first, fixture->lock, LK_TRY);
     assert_int_equal(take(fixture, &second, fixture->lock, LK_TRY), LK_BUSY);
     assert_null(second.lease);
     assert_int_equal(give(fixture, &first), LK_OK);
@@ -34,21 +34,20 @@ static void test_try_does_not_overtake_a_waiter(void **state) {
     struct fixture *fixture = *state;
     struct caller first, waiter, late;
 
-    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &first, fixture->lock, LK_TRY);
     start(&waiter, fixture->lock, LK_FOREVER);
     assert_int_equal(take(fixture, &late, fixture->lock, LK_TRY), LK_BUSY);
     assert_int_equal(late.round_trips, 0);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(fixture, &first), LK_OK);
-    WAIT_FOR(&fixture->loop, waiter.calls == 1);
-    assert_int_equal(give(fixture, &waiter), LK_OK);
+    await_and_give(fixture, &waiter);
 }
 
 static void test_wait_that_is_over_is_a_timeout(void **state) {
     struct fixture *fixture = *state;
     struct caller first, second, third;
 
-    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &first, fixture->lock, LK_TRY);
     start(&second, fixture->lock, 40);
     assert_int_equal(take(fixture, &third, fixture->lock, 20), LK_TIMEOUT);
     WAIT_FOR(&fixture->loop, second.calls == 1);
@@ -62,10 +61,10 @@ static void test_owner_token_is_new_for_each_acquisition(void **state) {
     struct caller caller;
     char before[41];
 
-    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &caller, fixture->lock, LK_TRY);
     memcpy(before, lk_lease_owner(caller.lease), sizeof before);
     assert_int_equal(give(fixture, &caller), LK_OK);
-    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &caller, fixture->lock, LK_TRY);
     assert_string_not_equal(before, lk_lease_owner(caller.lease));
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
@@ -76,7 +75,7 @@ static void test_waiters_can_be_cancelled_in_any_place(void **state) {
 
     for (int place = 0; place < 3; place++) {
         /* Not LK_TRY: one that was cancelled in the server's line may have it for a moment. */
-        assert_int_equal(take(fixture, &holder, fixture->lock, 10000), LK_OK);
+        obtain(fixture, &holder, fixture->lock, 10000);
         for (int i = 0; i < 3; i++)
             start(&waiters[i], fixture->lock, LK_FOREVER);
         turn(fixture, 4);
@@ -97,12 +96,11 @@ static void test_lock_may_be_closed_while_its_lease_is_held(void **state) {
     lk_lock *lock = open_lock(fixture, fixture->client, 2000);
     struct caller holder, waiter;
 
-    assert_int_equal(take(fixture, &holder, lock, LK_TRY), LK_OK);
+    obtain(fixture, &holder, lock, LK_TRY);
     start(&waiter, lock, LK_FOREVER);
     lk_lock_close(lock);
     assert_int_equal(give(fixture, &holder), LK_OK);
-    WAIT_FOR(&fixture->loop, waiter.calls == 1);
-    assert_int_equal(give(fixture, &waiter), LK_OK);
+    await_and_give(fixture, &waiter);
 }
 
 static void test_fence_rises_across_clients_and_restarts(void **state) {
@@ -113,8 +111,7 @@ static void test_fence_rises_across_clients_and_restarts(void **state) {
 
     for (int i = 0; i < 10; i++) {
         client = open_client(fixture, contract->url);
-        assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_FOREVER),
-                         LK_OK);
+        obtain(fixture, &caller, open_lock(fixture, client, 2000), LK_FOREVER);
         assert_true(lk_lease_fence(caller.lease) > last);
         last = lk_lease_fence(caller.lease);
         if (i % 2)
@@ -134,11 +131,11 @@ static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
         uint64_t fence;
         int64_t abandoned_ms;
 
-        assert_int_equal(take(fixture, &caller, lock, 10000), LK_OK);
+        obtain(fixture, &caller, lock, 10000);
         fence = lk_lease_fence(caller.lease);
         abandoned_ms = clock_now_ms();
         lk_abandon(caller.lease, cases[i].hold_ms);
-        assert_int_equal(take(fixture, &caller, fixture->lock, 10000), LK_OK);
+        obtain(fixture, &caller, fixture->lock, 10000);
         assert_in_range(clock_now_ms() - abandoned_ms, cases[i].hold_ms, PATIENCE_MS);
         assert_true(lk_lease_fence(caller.lease) > fence);
         assert_int_equal(give(fixture, &caller), LK_OK);
@@ -155,11 +152,11 @@ static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return;
     client = open_client(fixture, contract->url);
-    assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_TRY), LK_OK);
+    obtain(fixture, &caller, open_lock(fixture, client, 2000), LK_TRY);
     abandoned_ms = clock_now_ms();
     lk_abandon(caller.lease, 2500);
     close_client(fixture, client);
-    assert_int_equal(take(fixture, &caller, fixture->lock, 20000), LK_OK);
+    obtain(fixture, &caller, fixture->lock, 20000);
     assert_in_range(clock_now_ms() - abandoned_ms, 2500, PATIENCE_MS);
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
@@ -188,8 +185,7 @@ static void test_inspect_shows_holder_and_waiters(void **state) {
     else
         assert_true(seen.remaining_ms > 0);
     assert_int_equal(give(fixture, &holder), LK_OK);
-    WAIT_FOR(&fixture->loop, waiter.calls == 1);
-    assert_int_equal(give(fixture, &waiter), LK_OK);
+    await_and_give(fixture, &waiter);
 }
 
 /* A caller that releases and acquires again inside its callbacks. */

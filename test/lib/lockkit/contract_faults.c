@@ -160,7 +160,7 @@ static void test_close_ends_although_the_server_is_silent(void **state) {
 
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy->url, &options), LK_OK);
     lock = open_lock(&env->fixture, client, LONG_MS);
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
     start(&waiter, lock, LK_FOREVER);
     fault_proxy_set(env->proxy, PROXY_HOLDS);
     close_client(&env->fixture, client);
@@ -183,7 +183,7 @@ static void test_lock_of_a_killed_process_is_freed(void **state) {
     WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
     holder_end(&holder);
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, 15000);
     assert_true(lk_lease_fence(caller.lease) > holder.news.fence);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
@@ -197,7 +197,7 @@ static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor
     start_holder(env, &holder);
     WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
     assert_int_equal(kill(holder.pid, SIGSTOP), 0);
-    assert_int_equal(take(&env->fixture, &caller, lock, 15000), LK_OK);
+    obtain(&env->fixture, &caller, lock, 15000);
     assert_true(lk_lease_fence(caller.lease) > holder.news.fence);
     assert_int_equal(kill(holder.pid, SIGCONT), 0);
     WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
@@ -218,7 +218,7 @@ static void test_waiter_that_dies_in_the_middle_is_passed_over(void **state) {
 
     if (!has(&env->fixture, LK_CAP_WAITERS))
         return;
-    assert_int_equal(take(&env->fixture, &first, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &first, env->fixture.lock, LK_TRY);
     start_holder(env, &middle);
     await_crowd(&env->fixture, 1, 1);
     start(&last, open_lock(&env->fixture, env->far, 5000), LK_FOREVER);
@@ -227,9 +227,7 @@ static void test_waiter_that_dies_in_the_middle_is_passed_over(void **state) {
     await_crowd(&env->fixture, 1, 1);
     assert_int_equal(last.calls, 0);
     assert_int_equal(give(&env->fixture, &first), LK_OK);
-    WAIT_FOR(&env->fixture.loop, last.calls == 1);
-    assert_int_equal(last.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &last), LK_OK);
+    await_and_give(&env->fixture, &last);
 }
 
 #define FAULT(test) cmocka_unit_test_setup_teardown(test, set_up, env_close)

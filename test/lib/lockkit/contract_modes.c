@@ -67,7 +67,7 @@ static void test_shared_ones_hold_together_and_never_beside_an_exclusive_one(voi
         return;
     shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
     for (int i = 0; i < 2; i++)
-        assert_int_equal(take(fixture, &readers[i], shared, LK_TRY), LK_OK);
+        obtain(fixture, &readers[i], shared, LK_TRY);
     fence = lk_lease_fence(readers[1].lease);
     assert_true(fence >= lk_lease_fence(readers[0].lease));
     assert_int_equal(take(fixture, &writer, fixture->lock, LK_TRY), LK_BUSY);
@@ -84,8 +84,7 @@ static void test_shared_ones_hold_together_and_never_beside_an_exclusive_one(voi
     assert_int_equal(take(fixture, &late, shared, LK_TRY), LK_BUSY);
     start(&late, shared, LK_FOREVER);
     assert_int_equal(give(fixture, &writer), LK_OK);
-    WAIT_FOR(&fixture->loop, late.calls == 1);
-    assert_int_equal(give(fixture, &late), LK_OK);
+    await_and_give(fixture, &late);
     assert_free(fixture, fixture->lock);
 }
 
@@ -97,7 +96,7 @@ static void test_readers_who_wait_are_let_in_together(void **state) {
     if (!has(fixture, LK_CAP_SHARED))
         return;
     shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
-    assert_int_equal(take(fixture, &writer, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &writer, fixture->lock, LK_TRY);
     for (int i = 0; i < 3; i++)
         start(&readers[i], shared, LK_FOREVER);
     assert_int_equal(give(fixture, &writer), LK_OK);
@@ -118,17 +117,16 @@ static void test_no_more_permits_are_out_than_there_are(void **state) {
                    &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3, .permits = 2});
     single = open_as(fixture, other_client(fixture),
                      &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3});
-    assert_int_equal(take(fixture, &two, pair, LK_TRY), LK_OK);
+    obtain(fixture, &two, pair, LK_TRY);
     assert_int_equal(take(fixture, &more, pair, LK_TRY), LK_BUSY);
-    assert_int_equal(take(fixture, &one, single, LK_TRY), LK_OK);
+    obtain(fixture, &one, single, LK_TRY);
     assert_int_equal(take(fixture, &more, single, LK_TRY), LK_BUSY);
     start(&waiter, pair, LK_FOREVER);
     assert_int_equal(give(fixture, &one), LK_OK);
     turn(fixture, 4);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(fixture, &two), LK_OK);
-    WAIT_FOR(&fixture->loop, waiter.calls == 1);
-    assert_int_equal(give(fixture, &waiter), LK_OK);
+    await_and_give(fixture, &waiter);
     assert_free(fixture, fixture->lock);
 }
 
@@ -144,7 +142,7 @@ static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void
         return;
     locks[0] = open_as(fixture, fixture->client, &(struct lk_lock_options){.is_fair = 1});
     locks[1] = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.is_fair = 1});
-    assert_int_equal(take(fixture, &holder, locks[0], LK_TRY), LK_OK);
+    obtain(fixture, &holder, locks[0], LK_TRY);
     for (size_t i = 0; i < IN_LINE; i++) {
         start(&waiters[i], locks[i * 5 % 3 % 2], LK_FOREVER); /* 0 0 1 0 0 1 */
         await_crowd(fixture, 1, i + 1);
@@ -167,7 +165,7 @@ static void test_one_who_gives_up_leaves_the_line(void **state) {
     if (!has(fixture, LK_CAP_WAITERS))
         return;
     other = open_lock(fixture, other_client(fixture), 2000);
-    assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &holder, fixture->lock, LK_TRY);
     start(&waiter, other, LK_FOREVER);
     await_crowd(fixture, 1, 1);
     lk_cancel(waiter.request);
@@ -234,10 +232,10 @@ static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_th
         return;
     lock = open_as(fixture, fixture->client, &twice);
     other = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.handover = 1});
-    assert_int_equal(take(fixture, &callers[0], lock, LK_TRY), LK_OK);
+    obtain(fixture, &callers[0], lock, LK_TRY);
     lk_lease_saw_fence(callers[0].lease, BEYOND_CLOCKS);
     assert_int_equal(give(fixture, &callers[0]), LK_OK);
-    assert_int_equal(take(fixture, &callers[0], lock, LK_TRY), LK_OK);
+    obtain(fixture, &callers[0], lock, LK_TRY);
     fence = lk_lease_fence(callers[0].lease);
     start(&callers[1], lock, LK_FOREVER);
     start(&callers[2], lock, LK_FOREVER);
@@ -250,7 +248,7 @@ static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_th
     }
     assert_int_equal(counters(fixture->client).handed_over, 2);
     assert_int_equal(give(fixture, &callers[2]), LK_OK);
-    assert_int_equal(take(fixture, &next, other, 10000), LK_OK);
+    obtain(fixture, &next, other, 10000);
     assert_true(lk_lease_fence(next.lease) > fence + 2);
     assert_int_equal(give(fixture, &next), LK_OK);
     assert_free(fixture, fixture->lock);

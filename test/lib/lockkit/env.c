@@ -11,16 +11,11 @@ lk_client *env_open_client(struct env *env, const char *url) {
 }
 
 int env_open(void **state, const char *near, const char *far) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, near);
 
-    assert_non_null(env);
-    fixture_init(&env->fixture);
-    env->fixture.client = open_client(&env->fixture, near);
-    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
     env->proxy = fault_proxy_open_url(&env->fixture.loop, far);
     fault_proxy_listen(env->proxy);
     env->far = env_open_client(env, env->proxy->url);
-    *state = env;
     return 0;
 }
 
@@ -30,9 +25,7 @@ int env_close(void **state) {
     fault_proxy_set(env->proxy, PROXY_PASSES);
     close_client(&env->fixture, env->far);
     fault_proxy_close(env->proxy);
-    fixture_end(&env->fixture);
-    free(env);
-    return 0;
+    return fixture_close(state);
 }
 
 static void append(struct env *env, const char *what) {
@@ -59,7 +52,7 @@ void env_hold_warily(struct env *env, struct caller *caller, lk_client *client, 
                      uint32_t suspect_ms) {
     lk_lock *lock = open_wary_lock(&env->fixture, client, ttl_ms, suspect_ms);
 
-    assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+    obtain(&env->fixture, caller, lock, LK_FOREVER);
     lk_lease_on_state(caller->lease, env_trace_state, env);
 }
 
@@ -68,10 +61,7 @@ void env_hold(struct env *env, struct caller *caller, lk_client *client, uint32_
 }
 
 void env_warm_up(struct env *env, lk_lock *lock) {
-    struct caller caller;
-
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, lock, LK_FOREVER);
 }
 
 void env_lose_grant(struct env *env, struct caller *caller, lk_lock *lock, uint32_t wait_ms) {

@@ -71,6 +71,25 @@ void fixture_end(struct fixture *fixture) {
     assert_int_equal(uv_loop_close(&fixture->loop), 0);
 }
 
+void *fixture_open(void **state, size_t size, const char *url) {
+    struct fixture *fixture = calloc(1, size);
+
+    assert_non_null(fixture);
+    fixture_init(fixture);
+    if (url != NULL) {
+        fixture->client = open_client(fixture, url);
+        fixture->lock = open_lock(fixture, fixture->client, 2000);
+    }
+    *state = fixture;
+    return fixture;
+}
+
+int fixture_close(void **state) {
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
 void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct caller *caller = data;
 

@@ -40,6 +40,10 @@ struct caller {
 
 void fixture_init(struct fixture *fixture);
 void fixture_end(struct fixture *fixture);
+/* For set-up: *state is a struct of `size` that begins with its struct fixture, and is zero behind
+ * that. With a `url` the fixture has a client there and a lock, with a TTL of 2 s. */
+void *fixture_open(void **state, size_t size, const char *url);
+int fixture_close(void **state); /* for tear-down */
 
 void on_flag(void *data); /* sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);

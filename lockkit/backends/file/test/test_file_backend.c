@@ -23,16 +23,13 @@ struct env {
 };
 
 static int set_up(void **state, int kind) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env = fixture_open(state, sizeof *env, NULL);
 
-    assert_non_null(env);
     own_folder_make(env->folder, sizeof env->folder, "lockkit-file");
     (void)snprintf(env->url, sizeof env->url, "file:%s?kind=%s", env->folder, kinds[kind]);
-    fixture_init(&env->fixture);
     (void)snprintf(env->fixture.name, sizeof env->fixture.name, "x");
     env->fixture.client = open_client(&env->fixture, env->url);
     env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
-    *state = env;
     return 0;
 }
 
@@ -131,8 +128,7 @@ static void test_waiter_is_woken_by_the_release_of_another_client(void **state) 
     for (int i = 0; i < 20; i++)
         (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
     assert_int_equal(give(&env->fixture, &first), LK_OK);
-    WAIT_FOR(&env->fixture.loop, second.calls == 1);
-    assert_int_equal(give(&env->fixture, &second), LK_OK);
+    await_and_give(&env->fixture, &second);
     close_client(&env->fixture, client);
 }
 

@@ -1,7 +1,7 @@
 /* The contract on the two modes of the postgres backend; a row of a table through a pooler, too. */
 #include "contract.h"
 #include "own_pgbouncer.h"
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
 int main(void) {
     char session[500], table[500], pooled[200];

@@ -1,17 +1,17 @@
 /* A name with several addresses: each one is tried. The tests of the pool have the rest. */
 #include "names.h"
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
 #define HOST      "127.0.0.1"
 #define ADDRESSES "::1 127.0.0.2 " HOST
 
 static int tear_down(void **state) {
     names_lead_to(NULL);
-    return postgres_tear_down(state);
+    return env_close(state);
 }
 
 /* The proxy's address is the last one of the name. */
-static lk_client *open_by_name(struct postgres_fixture *env, const char *mode) {
+static lk_client *open_by_name(struct env *env, const char *mode) {
     char url[400];
     const char *by_address = postgres_url_at(env->proxy->port, mode), *host;
 
@@ -23,13 +23,10 @@ static lk_client *open_by_name(struct postgres_fixture *env, const char *mode) {
     return open_client(&env->fixture, url);
 }
 
-static void expect_lock(struct postgres_fixture *env, const char *mode) {
+static void expect_lock(struct env *env, const char *mode) {
     lk_client *client = open_by_name(env, mode);
-    struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), PATIENCE_MS), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, open_lock(&env->fixture, client, 2000), PATIENCE_MS);
     close_client(&env->fixture, client);
 }
 
@@ -39,7 +36,7 @@ static void test_an_address_that_refuses_is_passed_over(void **state) {
 }
 
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
 
     for (int turns = 0; turns < 12; turns++) {
         lk_client *client = open_by_name(env, "mode=table");

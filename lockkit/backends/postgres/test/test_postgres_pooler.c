@@ -1,7 +1,7 @@
 /* A pooler that lends a session for one transaction: an advisory lock is no lock there, so
  * mode=session refuses it, and mode=table works. */
 #include "own_pgbouncer.h"
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
 static struct own_pgbouncer pooler;
 
@@ -45,7 +45,7 @@ static void on_log(enum lk_log_level level, const char *message, const char *pai
 }
 
 static void test_session_mode_refuses_the_pooler(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     int told = 0;
     lk_client *client = open_client(&env->fixture, pooled("mode=session"));
     lk_lock *lock = open_lock(&env->fixture, client, 2000);
@@ -62,7 +62,7 @@ static void test_session_mode_refuses_the_pooler(void **state) {
 
 /* What others get next from the pooler is as it was. */
 static void test_refused_session_is_left_as_it_was(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_client *client = open_client(&env->fixture, pooled("mode=session"));
     PGconn *other = PQconnectdb(pooler.url);
     struct caller caller;
@@ -80,7 +80,7 @@ static void test_refused_session_is_left_as_it_was(void **state) {
 }
 
 static void test_table_mode_excludes_through_the_pooler(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_client *clients[2] = {open_client(&env->fixture, pooled("mode=table")),
                              open_client(&env->fixture, postgres_url("mode=table"))};
     lk_lock *locks[2] = {open_lock(&env->fixture, clients[0], 2000),
@@ -89,7 +89,7 @@ static void test_table_mode_excludes_through_the_pooler(void **state) {
     uint64_t fence = 0;
 
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(take(&env->fixture, &holder, locks[i % 2], 5000), LK_OK);
+        obtain(&env->fixture, &holder, locks[i % 2], 5000);
         assert_true(lk_lease_fence(holder.lease) > fence);
         fence = lk_lease_fence(holder.lease);
         start(&waiter, locks[(i + 1) % 2], 5000);

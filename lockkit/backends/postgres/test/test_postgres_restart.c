@@ -15,20 +15,15 @@ static int stop_server(void **state) {
 }
 
 static struct fixture *open_on(const char *mode) {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    void *fixture;
     char url[150];
 
-    assert_non_null(fixture);
     (void)snprintf(url, sizeof url, "%s?mode=%s", server.url, mode);
-    fixture_init(fixture);
-    fixture->client = open_client(fixture, url);
-    fixture->lock = open_lock(fixture, fixture->client, 2000);
-    return fixture;
+    return fixture_open(&fixture, sizeof(struct fixture), url);
 }
 
 static void close_it(struct fixture *fixture) {
-    fixture_end(fixture);
-    free(fixture);
+    (void)fixture_close((void **)&fixture);
 }
 
 static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
@@ -45,7 +40,7 @@ static void test_session_ends_with_its_server(void **state) {
     bool is_lost = false;
     uint64_t fence;
 
-    assert_int_equal(take(fixture, &holder, fixture->lock, 10000), LK_OK);
+    obtain(fixture, &holder, fixture->lock, 10000);
     fence = lk_lease_fence(holder.lease);
     lk_lease_on_state(holder.lease, on_state, &is_lost);
     start(&waiter, fixture->lock, LK_FOREVER);
@@ -71,7 +66,7 @@ static void test_row_outlives_its_server(void **state) {
 
     memcpy(other->name, fixture->name, sizeof other->name);
     lock = open_lock(fixture, fixture->client, 60000);
-    assert_int_equal(take(fixture, &holder, lock, 10000), LK_OK);
+    obtain(fixture, &holder, lock, 10000);
     lk_lease_on_state(holder.lease, on_state, &is_lost);
     own_postgres_crash(&server);
     own_postgres_start_again(&server);
@@ -80,8 +75,7 @@ static void test_row_outlives_its_server(void **state) {
         (void)uv_run(&fixture->loop, UV_RUN_NOWAIT); /* it notices that its connections are gone */
     assert_false(is_lost);
     assert_int_equal(give(fixture, &holder), LK_OK);
-    assert_int_equal(take(other, &late, open_lock(other, other->client, 2000), 10000), LK_OK);
-    assert_int_equal(give(other, &late), LK_OK);
+    (void)use_once(other, open_lock(other, other->client, 2000), 10000);
     close_it(fixture);
     close_it(other);
 }
@@ -96,8 +90,7 @@ static void test_tokens_rise_across_crashes(void **state) {
         struct caller caller;
 
         (void)snprintf(fixture->name, sizeof fixture->name, "crashes");
-        assert_int_equal(take(fixture, &caller, open_lock(fixture, fixture->client, 300), 10000),
-                         LK_OK);
+        obtain(fixture, &caller, open_lock(fixture, fixture->client, 300), 10000);
         assert_true(lk_lease_fence(caller.lease) > fence);
         fence = lk_lease_fence(caller.lease);
         own_postgres_crash(&server);

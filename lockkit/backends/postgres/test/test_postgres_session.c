@@ -1,8 +1,7 @@
 /* Advisory locks: what the server sees, and what a session's end means. */
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
-static lk_lock *lock_with(struct postgres_fixture *env, lk_client *client,
-                          struct lk_lock_options options) {
+static lk_lock *lock_with(struct env *env, lk_client *client, struct lk_lock_options options) {
     lk_lock *lock;
 
     options.size = sizeof options;
@@ -11,7 +10,7 @@ static lk_lock *lock_with(struct postgres_fixture *env, lk_client *client,
 }
 
 /* One that has the lock, "granted", or waits for it, "NOT granted". */
-static void terminate(struct postgres_fixture *env, const char *which) {
+static void terminate(struct env *env, const char *which) {
     char sql[300];
 
     (void)snprintf(sql, sizeof sql,
@@ -23,16 +22,16 @@ static void terminate(struct postgres_fixture *env, const char *which) {
 }
 
 static void test_terminated_session_is_told_as_lost(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller holder, other;
 
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
-    follow(env, holder.lease);
+    obtain(&env->fixture, &holder, env->fixture.lock, LK_TRY);
+    lk_lease_on_state(holder.lease, env_trace_state, env);
     terminate(env, "granted");
     WAIT_FOR(&env->fixture.loop, env->trace[0] != '\0');
-    assert_string_equal(env->trace, "L");
+    assert_string_equal(env->trace, "lost ");
     assert_string_equal(env->why, "the session that held it has ended");
-    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 5000), LK_OK);
+    obtain(&env->fixture, &other, env->fixture.lock, 5000);
     assert_true(lk_lease_fence(other.lease) > lk_lease_fence(holder.lease));
     assert_int_equal(give(&env->fixture, &holder), LK_LOST);
     assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
@@ -43,7 +42,7 @@ static void test_terminated_session_is_told_as_lost(void **state) {
 static void test_grant_is_told_before_the_end_of_its_session(void **state) {
     struct lk_client_options options = {
         .size = sizeof options, .label = "test", .reply_ms = PATIENCE_MS};
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller paused;
     struct fixture aside;
     lk_lock *lock;
@@ -52,8 +51,7 @@ static void test_grant_is_told_before_the_end_of_its_session(void **state) {
     assert_int_equal(
         lk_client_open(&aside.client, &aside.loop, postgres_url(postgres_mode), &options), LK_OK);
     lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 600000});
-    assert_int_equal(take(&aside, &paused, lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&aside, &paused), LK_OK);
+    (void)use_once(&aside, lock, LK_TRY);
     start(&paused, lock, LK_TRY);
     (void)uv_run(&aside.loop, UV_RUN_NOWAIT); /* sends it */
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 1);
@@ -67,23 +65,22 @@ static void test_grant_is_told_before_the_end_of_its_session(void **state) {
 }
 
 static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller holder, waiter;
 
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, env->fixture.lock, LK_TRY);
     start(&waiter, env->fixture.lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     terminate(env, "NOT granted");
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    await_and_give(&env->fixture, &waiter);
 }
 
 /* Its loop does not run after its last word, which would wait for the answer to a renewal. */
 static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller paused, other;
     struct fixture aside;
     lk_lock *lock;
@@ -92,11 +89,11 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
     fixture_init(&aside);
     aside.client = open_client(&aside, postgres_url(postgres_mode));
     lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 2000, .no_renew = 1});
-    assert_int_equal(take(&aside, &paused, lock, 10000), LK_OK);
+    obtain(&aside, &paused, lock, 10000);
     abandoned_ms = clock_now_ms();
     lk_abandon(paused.lease, 2500);
     (void)uv_run(&aside.loop, UV_RUN_NOWAIT);
-    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
+    obtain(&env->fixture, &other, env->fixture.lock, 10000);
     assert_in_range(clock_now_ms() - abandoned_ms, 2500, PATIENCE_MS);
     assert_int_equal(give(&env->fixture, &other), LK_OK);
     fixture_end(&aside);
@@ -106,7 +103,7 @@ static void on_looked(enum lk_status status, const struct lk_inspection *inspect
     *(int *)data = status == LK_OK ? (int)inspection->holder_count : -1;
 }
 
-static int look(struct postgres_fixture *env, lk_lock *lock) {
+static int look(struct env *env, lk_lock *lock) {
     int holders = -2;
 
     assert_int_equal(lk_inspect(lock, on_looked, &holders), LK_OK);
@@ -116,12 +113,12 @@ static int look(struct postgres_fixture *env, lk_lock *lock) {
 
 /* The request to end the session that broke comes late, when the caller has the lock by another. */
 static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
     struct caller caller;
 
     assert_int_equal(look(env, lock), 0); /* opens the connection that such requests use */
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK); /* and a session */
+    obtain(&env->fixture, &caller, lock, LK_FOREVER); /* and a session */
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(&caller, lock, 10000);
@@ -139,13 +136,13 @@ static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
 
 /* One session for the holder, and a few that take turns waiting: not one for each waiter. */
 static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller holder, waiter;
     long before, after;
     static const char sessions[] =
         "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'lockkit:%:test'";
 
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &holder, env->fixture.lock, LK_TRY);
     before = strtol(postgres_ask(sessions), NULL, 10);
     for (int i = 0; i < 10; i++) {
         start(&waiter, env->fixture.lock, LK_FOREVER);
@@ -160,12 +157,12 @@ static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void
 }
 
 static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_lock *other = open_lock(&env->fixture, env->far, 2000);
     struct caller holder, waiter;
 
     for (int turns = 0; turns < 20; turns++) {
-        assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 10000), LK_OK);
+        obtain(&env->fixture, &holder, env->fixture.lock, 10000);
         start(&waiter, other, LK_FOREVER);
         WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
         lk_release(holder.lease, on_caller_released, &holder);
@@ -191,20 +188,21 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     strcat(seen, "|");
     for (size_t i = 0; i < inspection->waiter_count; i++) {
         strcat(seen, inspection->waiters[i].mode == LK_SHARED ? "s" : "x");
-        assert_string_equal(inspection->waiters[i].label, "test");
+        assert_string_equal(inspection->waiters[i].label,
+                            inspection->waiters[i].mode == LK_SHARED ? "test" : "far");
         assert_int_equal(strlen(inspection->waiters[i].owner), 40);
     }
 }
 
 static void test_inspection_shows_the_line_in_its_order(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct lk_lock_options shared = {.mode = LK_SHARED, .is_fair = 1};
     lk_lock *reader = lock_with(env, env->fixture.client, shared);
     struct caller readers[2], writer, late;
     char seen[16] = "";
 
     for (int i = 0; i < 2; i++)
-        assert_int_equal(take(&env->fixture, &readers[i], reader, LK_TRY), LK_OK);
+        obtain(&env->fixture, &readers[i], reader, LK_TRY);
     start(&writer, open_lock(&env->fixture, env->far, 2000), LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     start(&late, reader, LK_FOREVER);
@@ -214,21 +212,19 @@ static void test_inspection_shows_the_line_in_its_order(void **state) {
     assert_string_equal(seen, "ss|xs");
     for (int i = 0; i < 2; i++)
         assert_int_equal(give(&env->fixture, &readers[i]), LK_OK);
-    WAIT_FOR(&env->fixture.loop, writer.calls == 1);
-    assert_int_equal(give(&env->fixture, &writer), LK_OK);
-    WAIT_FOR(&env->fixture.loop, late.calls == 1);
-    assert_int_equal(give(&env->fixture, &late), LK_OK);
+    await_and_give(&env->fixture, &writer);
+    await_and_give(&env->fixture, &late);
 }
 
 static void test_shared_leases_are_beside_each_other_alone(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_lock *near =
         lock_with(env, env->fixture.client, (struct lk_lock_options){.mode = LK_SHARED});
     lk_lock *far = lock_with(env, env->far, (struct lk_lock_options){.mode = LK_SHARED});
     struct caller readers[2], writer;
 
-    assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_OK);
-    assert_int_equal(take(&env->fixture, &readers[1], far, LK_TRY), LK_OK);
+    obtain(&env->fixture, &readers[0], near, LK_TRY);
+    obtain(&env->fixture, &readers[1], far, LK_TRY);
     assert_true(lk_lease_fence(readers[1].lease) > lk_lease_fence(readers[0].lease));
     assert_int_equal(take(&env->fixture, &writer, env->fixture.lock, LK_TRY), LK_BUSY);
     start(&writer, env->fixture.lock, LK_FOREVER);
@@ -236,18 +232,16 @@ static void test_shared_leases_are_beside_each_other_alone(void **state) {
     assert_int_equal(give(&env->fixture, &readers[0]), LK_OK);
     assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_BUSY); /* it is in line */
     assert_int_equal(give(&env->fixture, &readers[1]), LK_OK);
-    WAIT_FOR(&env->fixture.loop, writer.calls == 1);
-    assert_int_equal(give(&env->fixture, &writer), LK_OK);
+    await_and_give(&env->fixture, &writer);
 }
 
 /* Locked by somebody's own statement, under the key that is documented. */
 static void test_lock_of_another_program_excludes(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller caller;
     char sql[200], *key;
 
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, env->fixture.lock, LK_TRY);
     (void)snprintf(sql, sizeof sql, "SELECT key FROM lockkit_lock WHERE name = '%s'",
                    env->fixture.name);
     key = strdup(postgres_ask(sql));
@@ -257,18 +251,16 @@ static void test_lock_of_another_program_excludes(void **state) {
     start(&caller, env->fixture.lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     (void)postgres_ask("SELECT pg_advisory_unlock_all()");
-    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    await_and_give(&env->fixture, &caller);
     free(key);
 }
 
 static void test_name_with_the_key_of_another_is_refused(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller caller;
     char sql[200];
 
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, env->fixture.lock, LK_TRY);
     (void)snprintf(sql, sizeof sql, "UPDATE lockkit_lock SET name = 'x%s' WHERE name = '%s'",
                    env->fixture.name, env->fixture.name);
     (void)postgres_ask(sql);
@@ -276,8 +268,7 @@ static void test_name_with_the_key_of_another_is_refused(void **state) {
     (void)snprintf(sql, sizeof sql, "DELETE FROM lockkit_lock WHERE name = 'x%s'",
                    env->fixture.name);
     (void)postgres_ask(sql);
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 5000), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, env->fixture.lock, 5000);
 }
 
 static void have_trigger_return(const char *what) {
@@ -292,7 +283,7 @@ static void have_trigger_return(const char *what) {
 
 /* A trigger of the table skips the row: the server alone has granted the lock. */
 static void test_a_lock_without_a_fencing_token_is_not_granted(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller caller, waiter;
     uint64_t fence;
 
@@ -302,7 +293,7 @@ static void test_a_lock_without_a_fencing_token_is_not_granted(void **state) {
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_REFUSED);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
     have_trigger_return("NEW");
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     fence = lk_lease_fence(caller.lease);
     start(&waiter, env->fixture.lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);

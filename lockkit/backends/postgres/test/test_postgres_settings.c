@@ -1,25 +1,23 @@
 /* Locks in Postgres under settings of a role and variables of the environment that are not ours;
  * and over sessions that are not what they were. */
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
 #include <unistd.h>
 
 static const char *const modes[] = {"mode=session", "mode=table"};
 
-static void take_and_give(struct postgres_fixture *env, const char *url) {
+static void take_and_give(struct env *env, const char *url) {
     lk_client *client = open_client(&env->fixture, url);
     lk_lock *lock = open_lock(&env->fixture, client, 5000);
-    struct caller caller;
 
-    assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, lock, 5000);
     lk_lock_close(lock);
     close_client(&env->fixture, client);
 }
 
 /* The tests of the pool have all variables. */
 static void test_no_variable_says_where_to_connect(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
 
     (void)postgres_admin();
     assert_int_equal(setenv("PGHOSTADDR", "127.0.0.9", 1), 0);
@@ -63,20 +61,18 @@ static void drop_role(void) {
 }
 
 static void test_no_setting_of_a_role_changes_a_lock(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
 
     for (int i = 0; i < 2; i++) {
         lk_client *client = open_client(&env->fixture, hostile_url(modes[i]));
         lk_lock *lock = open_lock(&env->fixture, client, 5000);
         struct caller holder, waiter;
 
-        assert_int_equal(take(&env->fixture, &holder, lock, 5000), LK_OK);
+        obtain(&env->fixture, &holder, lock, 5000);
         assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
         start(&waiter, lock, LK_FOREVER);
         assert_int_equal(give(&env->fixture, &holder), LK_OK);
-        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-        assert_int_equal(waiter.status, LK_OK);
-        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        await_and_give(&env->fixture, &waiter);
         assert_string_equal(postgres_ask("SELECT to_regclass('public.lockkit_lock')"),
                             "public.lockkit_lock");
         lk_lock_close(lock);
@@ -86,18 +82,15 @@ static void test_no_setting_of_a_role_changes_a_lock(void **state) {
 }
 
 static void test_table_that_was_dropped_is_made_again(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
 
     for (int i = 0; i < 2; i++) {
         lk_client *client = open_client(&env->fixture, postgres_url(modes[i]));
         lk_lock *lock = open_lock(&env->fixture, client, 5000);
-        struct caller caller;
 
-        assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
-        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        (void)use_once(&env->fixture, lock, 5000);
         (void)postgres_ask("DROP TABLE lockkit_lock");
-        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        (void)use_once(&env->fixture, lock, LK_TRY);
         lk_lock_close(lock);
         close_client(&env->fixture, client);
     }
@@ -105,14 +98,13 @@ static void test_table_that_was_dropped_is_made_again(void **state) {
 
 /* As through a pooler whose sessions are serializable, or whose statements are gone. A sequence
  * does not go back with the transaction. */
-static void run_again(struct postgres_fixture *env, const char *sqlstate) {
+static void run_again(struct env *env, const char *sqlstate) {
     lk_client *client = open_client(&env->fixture, postgres_url("mode=table"));
     lk_lock *lock = open_lock(&env->fixture, client, 5000);
     struct caller caller;
     char sql[400];
 
-    assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)use_once(&env->fixture, lock, 5000);
     (void)snprintf(sql, sizeof sql,
                    "CREATE SEQUENCE attempts; CREATE FUNCTION fail() RETURNS trigger"
                    " LANGUAGE plpgsql AS $$ BEGIN IF nextval('attempts') = 1 THEN RAISE"
@@ -121,7 +113,7 @@ static void run_again(struct postgres_fixture *env, const char *sqlstate) {
                    " EXECUTE FUNCTION fail()",
                    sqlstate);
     (void)postgres_ask(sql);
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, lock, LK_TRY);
     assert_string_equal(postgres_ask("SELECT last_value FROM attempts"), "2");
     (void)postgres_ask("DROP FUNCTION fail CASCADE; DROP SEQUENCE attempts");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);

@@ -1,10 +1,10 @@
 /* Rows of a table: the server's clock, and what releases, waits and missing rights leave. */
-#include "postgres_fixture.h"
+#include "postgres_env.h"
 
 #include <libpq-fe.h>
 
 /* A field of the lock's row. */
-static const char *row(struct postgres_fixture *env, const char *field) {
+static const char *row(struct env *env, const char *field) {
     char sql[200];
 
     (void)snprintf(sql, sizeof sql, "SELECT %s FROM lockkit_lock WHERE name = '%s'", field,
@@ -13,11 +13,11 @@ static const char *row(struct postgres_fixture *env, const char *field) {
 }
 
 static void test_release_empties_the_row_and_keeps_its_token(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller caller;
     char fence[24];
 
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     (void)snprintf(fence, sizeof fence, "%llu", (unsigned long long)lk_lease_fence(caller.lease));
     assert_string_equal(row(env, "owner"), lk_lease_owner(caller.lease));
     assert_string_equal(row(env, "until > now()"), "t");
@@ -28,62 +28,61 @@ static void test_release_empties_the_row_and_keeps_its_token(void **state) {
 
 /* Long before its next poll. */
 static void test_release_wakes_the_waiter_of_another_client(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 60000, .poll_ms = 60000};
     struct caller holder, waiter;
     lk_lock *lock;
 
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 5000), LK_OK);
+        obtain(&env->fixture, &holder, env->fixture.lock, 5000);
         start(&waiter, lock, LK_FOREVER);
         WAIT_FOR(&env->fixture.loop,
                  *postgres_ask("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
                                " AND state = 'idle'") == '1');
         assert_int_equal(give(&env->fixture, &holder), LK_OK);
-        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        await_and_give(&env->fixture, &waiter);
     }
 }
 
 static void test_token_that_was_seen_is_passed(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     struct caller caller;
     uint64_t seen = 1ULL << 52; /* years ahead of the clock */
 
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     lk_lease_saw_fence(caller.lease, seen);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     assert_true(lk_lease_fence(caller.lease) > seen);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
 static void test_renewal_never_revives(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 200);
     struct caller caller;
     char sql[200];
 
-    assert_int_equal(take(&env->fixture, &caller, lock, 10000), LK_OK);
-    follow(env, caller.lease);
+    obtain(&env->fixture, &caller, lock, 10000);
+    lk_lease_on_state(caller.lease, env_trace_state, env);
     (void)snprintf(sql, sizeof sql, "UPDATE lockkit_lock SET until = now() WHERE name = '%s'",
                    env->fixture.name);
     (void)postgres_ask(sql);
-    WAIT_FOR(&env->fixture.loop, strchr(env->trace, 'L'));
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
     assert_string_equal(row(env, "until <= now()"), "t");
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
 }
 
 static void test_reply_lost_after_the_command_took_effect(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000, .handover = 16};
     struct caller first, caller;
     char reserved[24];
     lk_lock *lock;
 
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
-    assert_int_equal(take(&env->fixture, &first, lock, LK_FOREVER), LK_OK); /* opens a connection */
+    obtain(&env->fixture, &first, lock, LK_FOREVER); /* opens a connection */
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(&caller, lock, 5000);
@@ -101,7 +100,7 @@ static void test_reply_lost_after_the_command_took_effect(void **state) {
 
 /* A role of its own, in a schema where it may not create. */
 static void test_missing_rights_are_refused(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     PGconn *admin = postgres_admin();
     struct caller caller;
     lk_client *client;
@@ -125,7 +124,7 @@ static void test_missing_rights_are_refused(void **state) {
 }
 
 static void test_url_names_the_mode(void **state) {
-    struct postgres_fixture *env = *state;
+    struct env *env = *state;
     static const struct {
         const char *url;
         enum lk_status status;
