@@ -93,17 +93,27 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
 
 /* ---- Opening */
 
-/* 0, or -1 for options of a size that was never ours. */
-static int client_init(struct lk_client *client, uv_loop_t *loop,
-                       const struct lk_client_options *given) {
+/* Into `options`, zeroed, what was given, which begins with its size, or is NULL. False for a size
+ * that was never ours. */
+static bool take_options(void *options, size_t most, const void *given) {
+    const size_t *size = given;
+
+    if (given == NULL)
+        return true;
+    if (*size < sizeof *size || *size > most)
+        return false;
+    memcpy(options, given, *size);
+    return true;
+}
+
+static bool client_init(struct lk_client *client, uv_loop_t *loop,
+                        const struct lk_client_options *given) {
     struct lk_client_options options = {0};
     const int64_t now_ns = client_now_ns(client);
     char host[200] = "?";
 
-    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
-        return -1;
-    if (given != NULL)
-        memcpy(&options, given, given->size);
+    if (!take_options(&options, sizeof options, given))
+        return false;
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
     if (options.label != NULL)
@@ -118,7 +128,7 @@ static int client_init(struct lk_client *client, uv_loop_t *loop,
     TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
-    return 0;
+    return true;
 }
 
 /* By the URL's scheme. */
@@ -163,7 +173,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     if (client == NULL)
         return LK_NOMEM;
     status = LK_INVALID;
-    if (client_init(client, loop, options) != 0)
+    if (!client_init(client, loop, options))
         goto err_after_client;
     status = open_backend(client, ops, url);
     if (status != LK_OK)
@@ -237,22 +247,12 @@ void lk_client_counters(const lk_client *client, struct lk_counters *counters) {
 /* What lockkit tells a person goes to the program's callback, or nowhere. */
 static lk_log_cb told;
 
-static enum lk_log_level level_of(enum log_level level) {
-    switch (level) {
-    case LOG_DEBUG:
-        return LK_LOG_DEBUG;
-    case LOG_INFO:
-        return LK_LOG_INFO;
-    case LOG_WARN:
-        return LK_LOG_WARN;
-    case LOG_ERROR:
-        return LK_LOG_ERROR;
-    }
-    return LK_LOG_ERROR;
-}
+_Static_assert((int)LOG_DEBUG == (int)LK_LOG_DEBUG && (int)LOG_INFO == (int)LK_LOG_INFO &&
+                   (int)LOG_WARN == (int)LK_LOG_WARN && (int)LOG_ERROR == (int)LK_LOG_ERROR,
+               "a level of the log has the number that programs know");
 
 static void on_event(enum log_level level, const char *message, const char *pairs, void *data) {
-    told(level_of(level), message, pairs, data);
+    told((enum lk_log_level)level, message, pairs, data);
 }
 
 void lk_set_log(lk_log_cb cb, void *data) {
@@ -288,10 +288,8 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     struct lk_lock_options options = {0};
     const unsigned caps = client->caps;
 
-    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
+    if (!take_options(&options, sizeof options, given))
         return LK_INVALID;
-    if (given != NULL)
-        memcpy(&options, given, given->size);
     policy->mode = options.mode;
     policy->limit = options.limit;
     policy->permits = options.permits ? options.permits : 1;
@@ -380,12 +378,7 @@ static unsigned waiters_here(const struct lk_queue *queue) {
     return count;
 }
 
-static void inspect_end(struct inspection *inspection) {
-    queue_unref(inspection->queue);
-    free(inspection);
-}
-
-static void on_inspect_answered(struct lk_command *command) {
+static void on_inspection_answered(struct lk_command *command) {
     struct inspection *inspection = command->data;
     const struct lk_inspection seen = {.holders = command->holders,
                                        .waiters = command->waiters,
@@ -393,21 +386,16 @@ static void on_inspect_answered(struct lk_command *command) {
                                        .waiter_count = command->waiter_count,
                                        .waiters_here = waiters_here(inspection->queue)};
 
-    assert(command == &inspection->command && command->verb == LK_INSPECT);
-    inspection->on_inspected(command->status, command->status == LK_OK ? &seen : NULL,
-                             inspection->data);
-    inspect_end(inspection);
-}
-
-static void on_break_answered(struct lk_command *command) {
-    struct inspection *inspection = command->data;
-
-    assert(command == &inspection->command && command->verb == LK_BREAK);
-    if (command->status != LK_LOST)
+    assert(command == &inspection->command);
+    if (command->verb == LK_BREAK && command->status != LK_LOST)
         queue_given_back(inspection->queue);
+    if (inspection->on_inspected != NULL)
+        inspection->on_inspected(command->status, command->status == LK_OK ? &seen : NULL,
+                                 inspection->data);
     if (inspection->on_broken != NULL)
         inspection->on_broken(command->status, inspection->data);
-    inspect_end(inspection);
+    queue_unref(inspection->queue);
+    free(inspection);
 }
 
 static enum lk_status inspect_start(struct lk_lock *lock, enum lk_verb verb, const char *owner,
@@ -422,17 +410,16 @@ static enum lk_status inspect_start(struct lk_lock *lock, enum lk_verb verb, con
     if (owner != NULL)
         (void)snprintf(inspection->owner, sizeof inspection->owner, "%s", owner);
     inspection->queue = lock->queue;
-    inspection->command = (struct lk_command){
-        .verb = verb,
-        .mode = lock->policy.mode,
-        .permits = lock->policy.permits,
-        .limit = lock->policy.limit,
-        .name = lock->queue->name,
-        .owner = owner != NULL ? inspection->owner : NULL,
-        .reply_ms = client->reply_ms,
-        .on_answer = wanted->on_inspected != NULL ? on_inspect_answered : on_break_answered,
-        .data = inspection,
-        .internal = inspection->internal};
+    inspection->command = (struct lk_command){.verb = verb,
+                                              .mode = lock->policy.mode,
+                                              .permits = lock->policy.permits,
+                                              .limit = lock->policy.limit,
+                                              .name = lock->queue->name,
+                                              .owner = owner != NULL ? inspection->owner : NULL,
+                                              .reply_ms = client->reply_ms,
+                                              .on_answer = on_inspection_answered,
+                                              .data = inspection,
+                                              .internal = inspection->internal};
     lock->queue->refs++;
     backend->ops->run(backend, &inspection->command);
     return LK_OK;

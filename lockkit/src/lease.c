@@ -55,13 +55,28 @@ static int make_owner(char owner[OWNER_SIZE]) {
     return 0;
 }
 
-/* The queue is referred to already. */
-static void adopt(struct lk_lease *lease, struct lk_lock *lock, struct lk_queue *queue) {
-    struct lk_client *client = queue->client;
+enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
+    struct lk_client *client = lock->queue->client;
+    size_t unit = sizeof(max_align_t);
+    size_t units = (client->backend->ops->command_size + unit - 1) / unit;
+    struct lk_lease *lease = calloc(1, sizeof *lease + 2 * units * unit);
+    enum lk_status status = LK_UNSUPPORTED;
 
     assert(lock->policy.suspect_ms < lock->policy.ttl_ms && lock->policy.poll_ms > 0);
+    if (lease == NULL)
+        return LK_NOMEM;
+    if (make_owner(lease->owner) == 0) {
+        status = LK_NOMEM;
+        lease->queue =
+            queue_ref(client, lock->queue->name, lock->policy.is_fair ? lease->owner : NULL);
+    }
+    if (lease->queue == NULL) {
+        free(lease);
+        return status;
+    }
     lease->client = client;
-    lease->queue = queue;
+    lease->command.internal = lease->internal;
+    lease->renewal.internal = lease->internal + units;
     lease->policy = lock->policy;
     lease->phase = LEASE_QUEUED;
     lease->last = LK_TIMEOUT;
@@ -73,34 +88,8 @@ static void adopt(struct lk_lease *lease, struct lk_lock *lock, struct lk_queue 
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
     TAILQ_INSERT_TAIL(&client->leases, lease, entry);
-}
-
-enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
-    struct lk_client *client = lock->queue->client;
-    size_t unit = sizeof(max_align_t);
-    size_t units = (client->backend->ops->command_size + unit - 1) / unit;
-    struct lk_lease *lease = calloc(1, sizeof *lease + 2 * units * unit);
-    enum lk_status status = LK_NOMEM;
-    struct lk_queue *queue;
-
-    if (lease == NULL)
-        return LK_NOMEM;
-    if (make_owner(lease->owner) != 0) {
-        status = LK_UNSUPPORTED;
-        goto err_after_lease;
-    }
-    queue = queue_ref(client, lock->queue->name, lock->policy.is_fair ? lease->owner : NULL);
-    if (queue == NULL)
-        goto err_after_lease;
-    lease->command.internal = lease->internal;
-    lease->renewal.internal = lease->internal + units;
-    adopt(lease, lock, queue);
     *out = lease;
     return LK_OK;
-
-err_after_lease:
-    free(lease);
-    return status;
 }
 
 void lease_move(struct lk_lease *lease, enum lease_phase phase) {
@@ -274,17 +263,19 @@ static void release_report(struct lk_lease *lease, enum lk_status status) {
         lease->on_released(status, lease->release_data);
 }
 
+static bool lease_ends_by_itself(const struct lk_lease *lease) {
+    return lease->policy.has_ttl && !lease->policy.is_session;
+}
+
 /* What no TTL of its own ends is given back for as long as it takes, or as the client is there. */
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
-    const bool ends_by_itself = lease->policy.has_ttl && !lease->policy.is_session;
-
     if (client_now_ns(lease->client) >= lease->cleanup_until_ns &&
-        (ends_by_itself || lease->client->is_closing))
+        (lease_ends_by_itself(lease) || lease->client->is_closing))
         return true;
     return status != LK_UNKNOWN && (!lease->is_doubtful || lease->client->is_closing);
 }
 
-static void on_retry(uv_timer_t *timer);
+static void release_give_back(uv_timer_t *timer);
 
 /* Once more when the clean-up time ends; after it, what goes on does so at its own pace. */
 static void retry_later(struct lk_lease *lease) {
@@ -294,7 +285,7 @@ static void retry_later(struct lk_lease *lease) {
     assert(pause_ms > 0 && !uv_is_active((const uv_handle_t *)&lease->timer));
     if (left_ms > 0 && (uint64_t)left_ms < pause_ms)
         pause_ms = (uint64_t)left_ms + 1;
-    (void)uv_timer_start(&lease->timer, on_retry, pause_ms, 0);
+    (void)uv_timer_start(&lease->timer, release_give_back, pause_ms, 0);
     if (lease->pause_ms < PAUSE_MOST_MS)
         lease->pause_ms *= 2;
 }
@@ -315,13 +306,11 @@ static void on_release_answered(struct lk_command *command) {
     release_report(lease, status);
 }
 
-static void release_give_back(struct lk_lease *lease) {
+static void release_give_back(uv_timer_t *timer) {
+    struct lk_lease *lease = timer->data;
+
     assert(lease->phase == LEASE_RELEASING);
     lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
-}
-
-static void on_retry(uv_timer_t *timer) {
-    release_give_back(timer->data);
 }
 
 static void begin_release(struct lk_lease *lease) {
@@ -333,7 +322,7 @@ static void begin_release(struct lk_lease *lease) {
     lease->pause_ms = lease->policy.poll_ms < PAUSE_MOST_MS ? lease->policy.poll_ms : PAUSE_MOST_MS;
     (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
     lease_move(lease, LEASE_RELEASING);
-    release_give_back(lease);
+    release_give_back(&lease->timer);
 }
 
 void lease_withdraw(struct lk_lease *lease) {
@@ -349,7 +338,7 @@ void lease_release(struct lk_lease *lease) {
 
 /* ---- Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network does */
 
-static void stay_abandoned(struct lk_lease *lease);
+static void stay_abandoned(uv_timer_t *timer);
 
 static int64_t part_ns(const struct lk_lease *lease, uint32_t part) {
     return (int64_t)lease->policy.ttl_ms * NS_PER_MS / part;
@@ -457,7 +446,7 @@ static void on_renewal_answered(struct lk_command *command) {
     assert(command == &lease->renewal);
     lease_answered(lease, command);
     if (lease->phase == LEASE_ABANDONED) {
-        stay_abandoned(lease);
+        stay_abandoned(&lease->timer);
         return;
     }
     if (lease->phase != LEASE_HELD) {
@@ -542,13 +531,9 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {
  * be, and is released. A session is asked to stay a TTL longer than that, so that the lock is kept
  * should we stand still, and given back by us should we not. */
 
-static void on_abandoned_time(uv_timer_t *timer) {
-    stay_abandoned(timer->data);
-}
-
 static void wait_abandoned_ms(struct lk_lease *lease, uint64_t ms) {
     uv_update_time(lease->client->loop);
-    (void)uv_timer_start(&lease->timer, on_abandoned_time, ms, 0);
+    (void)uv_timer_start(&lease->timer, stay_abandoned, ms, 0);
 }
 
 static void on_extended(struct lk_command *command) {
@@ -577,7 +562,7 @@ static void on_extended(struct lk_command *command) {
 
 /* While ABANDONED: whether the TTL that the server knows of is long enough. */
 static bool lease_outlives_hold(const struct lk_lease *lease) {
-    return lease->policy.has_ttl && !lease->policy.is_session &&
+    return lease_ends_by_itself(lease) &&
            atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
 }
 
@@ -588,12 +573,12 @@ static uint32_t missing_ms(const struct lk_lease *lease, int64_t left_ms) {
     return left_ms < INT32_MAX ? (uint32_t)left_ms : INT32_MAX; /* the most that Postgres takes */
 }
 
-static void stay_abandoned(struct lk_lease *lease) {
+static void stay_abandoned(uv_timer_t *timer) {
+    struct lk_lease *lease = timer->data;
     int64_t left_ms = validity_left_ms(lease->hold_until_ns, client_now_ns(lease->client));
-    bool is_freed_by_us = !lease->policy.has_ttl || lease->policy.is_session;
 
     assert(lease->phase == LEASE_ABANDONED);
-    if (lease_outlives_hold(lease) || (left_ms == 0 && !is_freed_by_us)) {
+    if (lease_outlives_hold(lease) || (left_ms == 0 && lease_ends_by_itself(lease))) {
         lease_end(lease);
     } else if (left_ms == 0) {
         lease_withdraw(lease);
@@ -610,7 +595,7 @@ void lk_abandon(lk_lease *lease, uint32_t hold_ms) {
     lease->hold_until_ns = client_moment_ns(lease->client, hold_ms);
     lease_move(lease, LEASE_ABANDONED);
     queue_not_ours(lease->queue);
-    stay_abandoned(lease);
+    stay_abandoned(&lease->timer);
 }
 
 void lease_close(struct lk_lease *lease) {
@@ -637,7 +622,7 @@ void lease_close(struct lk_lease *lease) {
         break;
     case LEASE_RELEASING:
         if (uv_is_active((uv_handle_t *)&lease->timer)) /* it is to be repeated */
-            (void)uv_timer_start(&lease->timer, on_retry, 0, 0);
+            (void)uv_timer_start(&lease->timer, release_give_back, 0, 0);
         break;
     case LEASE_ORPHANED:
     case LEASE_ENDED:

@@ -240,19 +240,24 @@ static void session_cut(struct session *session, bool is_gone, enum lk_status un
     session_drop(session, is_gone, unsent);
 }
 
+static void session_answer_line(struct session *session, enum lk_status status) {
+    struct pg_sent *sent;
+
+    while ((sent = TAILQ_FIRST(&session->line)) != NULL) {
+        TAILQ_REMOVE(&session->line, sent, line);
+        pg_answer(sent, status);
+    }
+}
+
 static void ghost_called(struct session *session, const PGresult *result) {
     bool is_ended = result != NULL && session->call.sql == pg_session_end_sql;
     bool is_gone = is_ended && !pg_is_error(result) && *PQgetvalue(result, 0, 0) == 't';
-    struct pg_sent *sent;
 
     if (session->call.sql != pg_session_end_sql && session->is_used) {
         session_call(session, pg_session_end_sql);
         return;
     }
-    while ((sent = TAILQ_FIRST(&session->line)) != NULL) {
-        TAILQ_REMOVE(&session->line, sent, line);
-        pg_answer(sent, is_gone ? LK_LOST : LK_UNKNOWN);
-    }
+    session_answer_line(session, is_gone ? LK_LOST : LK_UNKNOWN);
     if (is_gone || !session->owner[0])
         session_remove(session);
 }
@@ -376,14 +381,9 @@ static void session_checked(struct session *session, struct pg_sent *sent, const
 }
 
 static void session_given_back(struct session *session, struct pg_sent *sent, bool was_held) {
-    struct pg_sent *other;
-
     if (sent != NULL)
         pg_answer(sent, was_held ? LK_OK : LK_LOST);
-    while ((other = TAILQ_FIRST(&session->line)) != NULL) {
-        TAILQ_REMOVE(&session->line, other, line);
-        pg_answer(other, LK_LOST);
-    }
+    session_answer_line(session, LK_LOST);
     session_become_nobodys(session);
 }
 
