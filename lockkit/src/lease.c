@@ -485,7 +485,10 @@ static void hold_on_moment(uv_timer_t *timer) {
 void lease_hold(struct lk_lease *lease) {
     struct lk_counters *counters = &lease->client->counters;
 
-    assert(lease->phase == LEASE_HELD && !lease->on_state);
+    assert(!lease->on_state);
+    (void)uv_timer_stop(&lease->timer);
+    lease_move(lease, LEASE_HELD);
+    lk_lease_saw_fence(lease, lease->fence);
     lease->granted_ns = client_now_ns(lease->client);
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);

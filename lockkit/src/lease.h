@@ -148,6 +148,7 @@ void lease_end(struct lk_lease *lease);
 /* Free it, if ENDED and nothing refers to it any more. */
 void lease_maybe_free(struct lk_lease *lease);
 
+/* It is granted. */
 void lease_hold(struct lk_lease *lease);
 /* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
 void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns);

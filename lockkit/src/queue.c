@@ -419,18 +419,11 @@ void queue_end_wait(struct lk_lease *lease, enum lk_status status) {
         acquire_let_go(lease);
 }
 
-static void begin_to_hold(struct lk_lease *lease) {
-    (void)uv_timer_stop(&lease->timer);
-    lease_move(lease, LEASE_HELD);
-    lk_lease_saw_fence(lease, lease->fence);
-    lease_hold(lease);
-    acquire_set_outcome(lease, LK_OK);
-}
-
 static void granted(struct lk_lease *lease) {
     lease->handovers_left = lease->policy.handover;
     queue_granted(lease->queue, lease);
-    begin_to_hold(lease);
+    lease_hold(lease);
+    acquire_set_outcome(lease, LK_OK);
 }
 
 static bool is_still_valid(struct lk_lease *lease) {
@@ -649,7 +642,8 @@ static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
     if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
         wait_for_event(queue, -1);
     queue->is_in_line = is_in_line;
-    begin_to_hold(heir);
+    lease_hold(heir);
+    acquire_set_outcome(heir, LK_OK);
     end_handed_over(lease);
 }
 

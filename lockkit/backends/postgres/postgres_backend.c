@@ -39,7 +39,7 @@ void pg_tell_down(struct pg_backend *backend, const char *why) {
     log_warn("postgres is down for locks", "error=%s", log_quote(quoted, sizeof quoted, why));
 }
 
-void pg_tell_up(struct pg_backend *backend) {
+static void tell_up(struct pg_backend *backend) {
     if (backend->is_down)
         log_info("postgres is up for locks", "mode=%s", backend->mode->name);
     backend->is_down = false;
@@ -69,10 +69,7 @@ static void worker_start(struct pg_worker *worker, struct pg_call *call) {
 }
 
 static void on_worker_open(void *data) {
-    struct pg_worker *worker = data;
-
-    pg_tell_up(worker->backend);
-    calls_dispatch(worker->backend);
+    calls_dispatch(((struct pg_worker *)data)->backend);
 }
 
 /* Nothing came of it, and it may go better: it ran beside another (of a pooler the isolation is not
@@ -242,29 +239,30 @@ static void ask_what_it_is(struct pg_link *link) {
     pg_link_run(link, sql, 0, NULL);
 }
 
-static void take_what_it_is(struct pg_link *link, const PGresult *result) {
-    if (*PQgetvalue(result, 0, 1) == 't') {
-        pg_link_refuse(link, "the server is a standby, which cannot keep fencing tokens");
-        return;
-    }
+/* True when it is ready. */
+static bool take_what_it_is(struct pg_link *link, const PGresult *result) {
+    const bool is_standby = *PQgetvalue(result, 0, 1) == 't';
+    const bool is_bare = *PQgetvalue(result, 0, 3) == 't';
+
     link->is_direct = *PQgetvalue(result, 0, 0) == 't';
-    if (*PQgetvalue(result, 0, 3) == 't')
+    if (is_standby)
+        pg_link_refuse(link, "the server is a standby, which cannot keep fencing tokens");
+    else if (is_bare)
         pg_link_run(link, lockkit_schema_text, 0, NULL);
-    else
-        pg_link_settled(link);
+    return !is_standby && !is_bare;
 }
 
 /* Asks for the settings, then makes the table when it is missing. Two clients may make it at once:
  * the server tells one of them that it is a duplicate. */
 static void set_up_link(struct pg_link *link, const PGresult *result) {
-    if (result == NULL)
+    if (result == NULL) {
         ask_what_it_is(link);
-    else if (PQresultStatus(result) == PGRES_TUPLES_OK)
-        take_what_it_is(link, result);
-    else if (!pg_is_error(result) || pg_has_state(result, "23505"))
-        pg_link_settled(link);
-    else
+    } else if (pg_is_error(result) && !pg_has_state(result, "23505")) {
         pg_link_refuse(link, PQresultErrorMessage(result));
+    } else if (PQresultStatus(result) != PGRES_TUPLES_OK || take_what_it_is(link, result)) {
+        tell_up(link->links->data);
+        pg_link_settled(link);
+    }
 }
 
 /* ---- Answers and deadlines */
@@ -408,38 +406,34 @@ static void run_postgres(struct lk_backend *base, struct lk_command *command) {
     postgres_arm(backend, sent->due_ms);
 }
 
-static const struct pg_mode *find_mode(const char *name) {
+/* Says why in the log: a status cannot. */
+static enum lk_status find_mode(const struct pg_mode **mode, const char *name) {
     static const struct pg_mode *const modes[] = {&pg_session_mode, &pg_table_mode};
 
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(modes[i]->name, name) == 0)
-            return modes[i];
-    return NULL;
-}
-
-/* Says why in the log: a status cannot. */
-static enum lk_status check_mode(const char *mode) {
-    if (strcmp(mode, TRANSACTION_MODE) == 0) {
+        if (strcmp(modes[i]->name, name) == 0) {
+            *mode = modes[i];
+            return LK_OK;
+        }
+    if (strcmp(name, TRANSACTION_MODE) == 0) {
         log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
     }
-    if (find_mode(mode) == NULL) {
-        log_warn("postgres:// needs a mode", "modes=session,table");
-        return LK_INVALID;
-    }
-    return LK_OK;
+    log_warn("postgres:// needs a mode", "modes=session,table");
+    return LK_INVALID;
 }
 
 /* With the mode, which libpq does not know, cut out of it. */
-static enum lk_status postgres_read_url(const char *url, char *mode, size_t size, char **conninfo) {
-    char *rest = strdup(url);
+static enum lk_status postgres_read_url(const char *url, const struct pg_mode **mode,
+                                        char **conninfo) {
+    char *rest = strdup(url), name[16] = "";
     enum lk_status status;
     int rv;
 
     if (rest == NULL)
         return LK_NOMEM;
-    (void)parameter_take(rest, "mode", mode, size);
-    status = check_mode(mode);
+    (void)parameter_take(rest, "mode", name, sizeof name);
+    status = find_mode(mode, name);
     if (status == LK_OK) {
         rv = pg_conninfo_make(conninfo, rest, KEEP_ALIVES, "", "");
         status = rv == 0 ? LK_OK : rv == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
@@ -474,11 +468,12 @@ static int postgres_init_links(struct pg_backend *backend, uv_loop_t *loop, char
 static enum lk_status open_postgres(struct lk_backend **out,
                                     const struct lk_backend_config *config) {
     struct pg_backend *backend = NULL;
-    char mode[16] = "", *conninfo = NULL;
-    enum lk_status status = postgres_read_url(config->url, mode, sizeof mode, &conninfo);
+    const struct pg_mode *mode;
+    char *conninfo = NULL;
+    enum lk_status status = postgres_read_url(config->url, &mode, &conninfo);
 
     if (status == LK_OK)
-        backend = calloc(1, find_mode(mode)->size);
+        backend = calloc(1, mode->size);
     if (backend == NULL || postgres_init_links(backend, config->loop, conninfo) != 0) {
         free(backend);
         free(conninfo);
@@ -486,7 +481,7 @@ static enum lk_status open_postgres(struct lk_backend **out,
     }
     backend->base.ops = &backend_postgres;
     backend->config = *config;
-    backend->mode = find_mode(mode);
+    backend->mode = mode;
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
     TAILQ_INIT(&backend->waiting);

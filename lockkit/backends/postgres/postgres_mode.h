@@ -92,9 +92,8 @@ struct pg_backend {
 void pg_answer(struct pg_sent *sent, enum lk_status status);
 /* With REFUSED, as the log then tells. */
 void pg_refuse(struct pg_sent *sent, const char *why);
-/* Tell that the server cannot be reached, or refuses us; and that it can, once it did not. */
+/* Tell that the server cannot be reached, or refuses us. */
 void pg_tell_down(struct pg_backend *backend, const char *why);
-void pg_tell_up(struct pg_backend *backend);
 /* Run a call, and the one of `sent`, whose sql, count and params are set. The answer to INSPECT are
  * rows of: is it a waiter, owner, label, fence, remaining_ms, is it shared. */
 void pg_call(struct pg_backend *backend, struct pg_call *call);

@@ -473,7 +473,6 @@ static void session_refuse_line(struct session *session, const char *why) {
 static void on_session_open(void *data) {
     struct session *session = data;
 
-    pg_tell_up(&session->all->backend);
     if (session->link->is_direct) {
         session->is_open = true;
         (void)snprintf(session->pid, sizeof session->pid, "%d", PQbackendPID(session->link->pg));
