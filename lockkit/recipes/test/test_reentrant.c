@@ -99,8 +99,7 @@ static void live_without_memory(void *arg) {
     }
     while (lk_reentrant_depth(env->owner) > 0)
         lk_reentrant_release(env->owner, on_caller_released, &callers[0]);
-    for (int turns = 0; turns < 5; turns++)
-        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+    turn(&env->fixture, 5);
 }
 
 static void test_each_allocation_may_fail(void **state) {

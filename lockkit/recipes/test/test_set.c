@@ -103,8 +103,7 @@ static void test_none_is_held_when_one_cannot_be_had(void **state) {
         assert_int_equal(take_all(env, &caller, 20), LK_TIMEOUT);
         assert_null(caller.set);
         start_all(env, &caller, LK_FOREVER);
-        for (int turns = 0; turns < 5; turns++)
-            (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        turn(&env->fixture, 5);
         lk_set_cancel(caller.pending);
         WAIT_FOR(&env->fixture.loop, caller.calls == 1);
         assert_int_equal(caller.status, LK_CANCELED);

@@ -85,8 +85,7 @@ static void test_lock_that_is_broken_while_it_is_granted_has_one_holder_at_a_tim
         struct caller *holder;
 
         WAIT_FOR(loop, callers[0].calls + callers[1].calls > served);
-        for (int turns = 0; turns < 5; turns++)
-            (void)uv_run(loop, UV_RUN_ONCE);
+        turn(&env->fixture, 5);
         assert_int_equal(callers[0].calls + callers[1].calls, served + 1);
         holder = callers[0].calls > callers[0].releases ? &callers[0] : &callers[1];
         assert_int_equal(give(&env->fixture, holder), LK_OK);

@@ -56,7 +56,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void turn(struct env *env) {
+static void settle(struct env *env) {
     for (int i = 0; i < 5; i++)
         (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
 }
@@ -72,7 +72,7 @@ static bool is_settled(const struct env *env) {
 static int tear_down(void **state) {
     struct env *env = *state;
 
-    turn(env);
+    settle(env);
     assert_true(is_settled(env));
     env->fixture.client->backend = env->own;
     return fixture_close(state);
@@ -81,7 +81,7 @@ static int tear_down(void **state) {
 /* The command that came as number `index`, the first as 0, is the last one so far. */
 static struct lk_command *expect(struct env *env, int index, enum lk_verb verb) {
     WAIT_FOR(&env->fixture.loop, env->server.count > index);
-    turn(env);
+    settle(env);
     assert_int_equal(env->server.count, index + 1);
     assert_int_equal(env->server.verbs[index], verb);
     return env->server.commands[index];
@@ -96,7 +96,7 @@ static void answer_until(struct env *env, int index, enum lk_status status, int6
     command->fence = status == LK_OK ? (uint64_t)(100 + index) : 0;
     command->remaining_ms = remaining_ms;
     command->on_answer(command);
-    turn(env);
+    settle(env);
 }
 
 static void answer(struct env *env, int index, enum lk_status status) {
@@ -134,17 +134,13 @@ static void expect_granted(struct env *env, struct caller *caller, int attempt) 
 
 static void end_wait(struct env *env, struct caller *caller) {
     lk_cancel(caller->request);
-    turn(env);
+    settle(env);
     assert_int_equal(caller->calls, 1);
     assert_int_equal(caller->status, LK_CANCELED);
 }
 
 static lk_lock *open_as(struct env *env, struct lk_lock_options options) {
-    lk_lock *lock;
-
-    options.size = sizeof options;
-    assert_int_equal(lk_lock_open(&lock, env->fixture.client, env->fixture.name, &options), LK_OK);
-    return lock;
+    return open_lock_as(&env->fixture, env->fixture.client, options);
 }
 
 static void push_free(struct env *env, const char *name, const char *owner) {

@@ -16,11 +16,6 @@ void assert_free(struct fixture *fixture, lk_lock *lock) {
     (void)use_once(fixture, lock, 10000);
 }
 
-void turn(struct fixture *fixture, int times) {
-    while (times-- > 0)
-        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
-}
-
 int run_faults(const struct contract *on) {
     contract = on;
     return _cmocka_run_group_tests(on->name, contract_faults, contract_faults_count, NULL, NULL);

@@ -18,7 +18,6 @@ int contract_set_up(void **state);
 bool has(const struct fixture *fixture, enum lk_caps cap);
 /* The lock can be had. */
 void assert_free(struct fixture *fixture, lk_lock *lock);
-void turn(struct fixture *fixture, int times); /* of the loop */
 
 #define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, fixture_close)
 

@@ -10,14 +10,6 @@ static lk_client *other_client(struct fixture *fixture) {
     return fixture->other;
 }
 
-static lk_lock *open_as(struct fixture *fixture, lk_client *client,
-                        const struct lk_lock_options *how) {
-    struct lk_lock_options options = *how;
-
-    options.ttl_ms = options.ttl_ms ? options.ttl_ms : 2000;
-    return open_lock_as(fixture, client, options);
-}
-
 static void test_what_it_cannot_do_is_refused(void **state) {
     static const struct {
         enum lk_caps cap;
@@ -65,7 +57,8 @@ static void test_shared_ones_hold_together_and_never_beside_an_exclusive_one(voi
 
     if (!has(fixture, LK_CAP_SHARED))
         return;
-    shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
+    shared = open_lock_as(fixture, fixture->client,
+                          (struct lk_lock_options){.ttl_ms = 2000, .mode = LK_SHARED});
     for (int i = 0; i < 2; i++)
         obtain(fixture, &readers[i], shared, LK_TRY);
     fence = lk_lease_fence(readers[1].lease);
@@ -95,7 +88,8 @@ static void test_readers_who_wait_are_let_in_together(void **state) {
 
     if (!has(fixture, LK_CAP_SHARED))
         return;
-    shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
+    shared = open_lock_as(fixture, fixture->client,
+                          (struct lk_lock_options){.ttl_ms = 2000, .mode = LK_SHARED});
     obtain(fixture, &writer, fixture->lock, LK_TRY);
     for (int i = 0; i < 3; i++)
         start(&readers[i], shared, LK_FOREVER);
@@ -113,10 +107,11 @@ static void test_no_more_permits_are_out_than_there_are(void **state) {
 
     if (!has(fixture, LK_CAP_PERMITS))
         return;
-    pair = open_as(fixture, fixture->client,
-                   &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3, .permits = 2});
-    single = open_as(fixture, other_client(fixture),
-                     &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3});
+    pair = open_lock_as(
+        fixture, fixture->client,
+        (struct lk_lock_options){.ttl_ms = 2000, .mode = LK_SHARED, .limit = 3, .permits = 2});
+    single = open_lock_as(fixture, other_client(fixture),
+                          (struct lk_lock_options){.ttl_ms = 2000, .mode = LK_SHARED, .limit = 3});
     obtain(fixture, &two, pair, LK_TRY);
     assert_int_equal(take(fixture, &more, pair, LK_TRY), LK_BUSY);
     obtain(fixture, &one, single, LK_TRY);
@@ -140,8 +135,10 @@ static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void
 
     if (!has(fixture, LK_CAP_FAIR) || !has(fixture, LK_CAP_WAITERS))
         return;
-    locks[0] = open_as(fixture, fixture->client, &(struct lk_lock_options){.is_fair = 1});
-    locks[1] = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.is_fair = 1});
+    locks[0] = open_lock_as(fixture, fixture->client,
+                            (struct lk_lock_options){.ttl_ms = 2000, .is_fair = 1});
+    locks[1] = open_lock_as(fixture, other_client(fixture),
+                            (struct lk_lock_options){.ttl_ms = 2000, .is_fair = 1});
     obtain(fixture, &holder, locks[0], LK_TRY);
     for (size_t i = 0; i < IN_LINE; i++) {
         start(&waiters[i], locks[i * 5 % 3 % 2], LK_FOREVER); /* 0 0 1 0 0 1 */
@@ -230,8 +227,9 @@ static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_th
 
     if (!has(fixture, LK_CAP_HANDOVER))
         return;
-    lock = open_as(fixture, fixture->client, &twice);
-    other = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.handover = 1});
+    lock = open_lock_as(fixture, fixture->client, twice);
+    other = open_lock_as(fixture, other_client(fixture),
+                         (struct lk_lock_options){.ttl_ms = 2000, .handover = 1});
     obtain(fixture, &callers[0], lock, LK_TRY);
     lk_lease_saw_fence(callers[0].lease, BEYOND_CLOCKS);
     assert_int_equal(give(fixture, &callers[0]), LK_OK);

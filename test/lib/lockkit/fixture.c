@@ -175,6 +175,11 @@ void await_unavailable(struct fixture *fixture, lk_lock *lock) {
     assert_int_equal(caller.status, LK_UNAVAILABLE);
 }
 
+void turn(struct fixture *fixture, int times) {
+    while (times-- > 0)
+        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
+}
+
 static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                          void *data) {
     struct inspected *seen = data;

@@ -90,6 +90,7 @@ struct inspected {
     int64_t remaining_ms;
 };
 struct inspected inspect_lock(struct fixture *fixture, lk_lock *lock);
+void turn(struct fixture *fixture, int times); /* of the loop */
 /* Until so many hold the fixture's lock and wait for it, by what the server tells its client. */
 void await_crowd(struct fixture *fixture, size_t holders, size_t waiters);
 

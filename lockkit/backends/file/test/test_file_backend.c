@@ -117,16 +117,14 @@ static void test_stopped_holder_keeps_its_lock(void **state) {
 
 static void test_waiter_is_woken_by_the_release_of_another_client(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 60000};
     lk_client *client = open_client(&env->fixture, env->url);
     struct caller first, second;
     lk_lock *lock;
 
     assert_int_equal(attempt(env, &first), LK_OK);
-    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
+    lock = open_lock_as(&env->fixture, client, (struct lk_lock_options){.poll_ms = 60000});
     start(&second, lock, LK_FOREVER);
-    for (int i = 0; i < 20; i++)
-        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+    turn(&env->fixture, 20);
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     await_and_give(&env->fixture, &second);
     close_client(&env->fixture, client);
@@ -136,13 +134,13 @@ static void test_waiter_is_woken_by_the_release_of_another_client(void **state) 
  * lock is free is told before the guard is. */
 static void test_waiter_comes_again_when_the_guard_is_free(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 60000};
     struct caller first, second;
     lk_lock *lock;
     int guard;
 
     assert_int_equal(attempt(env, &first), LK_OK);
-    assert_int_equal(lk_lock_open(&lock, env->fixture.client, env->fixture.name, &options), LK_OK);
+    lock = open_lock_as(&env->fixture, env->fixture.client,
+                        (struct lk_lock_options){.poll_ms = 60000});
     start(&second, lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, lk_request_round_trips(second.request) > 0);
     guard = open(path_of(env, "x.guard"), O_RDONLY);
@@ -197,73 +195,76 @@ static void test_folder_that_others_may_write_to_is_refused(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
+struct process {
+    unsigned long long started, space;
+    char boot[37];
+};
+
 /* Of this process, from its own record. */
-static void read_self(struct env *env, unsigned long long *started, unsigned long long *space,
-                      char boot[37]) {
+static struct process read_self(struct env *env) {
+    struct process self;
     struct caller caller;
     FILE *file;
 
-    assert_int_equal(attempt(env, &caller), LK_OK);
+    obtain(&env->fixture, &caller, env->fixture.lock, LK_TRY);
     file = fopen(path_of(env, "x.held/owner"), "r");
     assert_non_null(file);
-    assert_int_equal(fscanf(file, "%*s %*s %*s %llu %llu %36s", started, space, boot), 3);
+    assert_int_equal(
+        fscanf(file, "%*s %*s %*s %llu %llu %36s", &self.started, &self.space, self.boot), 3);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_int_equal(unlink(path_of(env, "x.fence")), 0);
+    return self;
 }
 
-/* Of kind mkdir: a folder as its holder leaves it, that had our process number. */
-static void leave_behind(struct env *env, unsigned long long started, unsigned long long space,
-                         const char *boot) {
+static void remove_held(struct env *env) {
+    assert_int_equal(unlink(path_of(env, "x.held/owner")), 0);
+    assert_int_equal(rmdir(path_of(env, "x.held")), 0);
+}
+
+/* A folder as a holder leaves it that had our process number. */
+static void leave_behind(struct env *env, const struct process *holder) {
     char text[256];
 
     assert_int_equal(mkdir(path_of(env, "x.held"), 0700), 0);
     (void)snprintf(text, sizeof text, "7 %040d %d %llu %llu %s someone\n", 1, (int)getpid(),
-                   started, space, boot);
+                   holder->started, holder->space, holder->boot);
     write_text(env, "x.held/owner", text);
     write_text(env, "x.fence", text);
 }
 
-static void test_number_of_a_dead_holder_that_is_in_use_again_deceives_nobody(void **state) {
+static void test_holder_that_had_our_number_deceives_nobody(void **state) {
+    static const struct {
+        const char *what;
+        unsigned started, space; /* it differs from us by so much */
+        bool is_of_another_boot;
+        uint64_t fence; /* of the next grant; 0: there is none */
+    } cases[] = {
+        {"it lives", 0, 0, false, 0},
+        {"it is dead, and its number is in use again", 1, 0, false, 8},
+        {"it is of an earlier boot", 0, 0, true, 9},
+        {"it is in another namespace: whether it lives cannot be seen", 1, 1, false, 0},
+    };
     struct env *env = *state;
-    unsigned long long started, space;
-    struct caller caller;
-    char boot[37];
+    const struct process self = read_self(env);
 
-    read_self(env, &started, &space, boot);
-    leave_behind(env, started, space, boot); /* it lives */
-    assert_int_equal(attempt(env, &caller), LK_BUSY);
-    assert_int_equal(unlink(path_of(env, "x.held/owner")), 0);
-    assert_int_equal(rmdir(path_of(env, "x.held")), 0);
-    leave_behind(env, started + 1, space, boot); /* another had its number */
-    assert_int_equal(attempt(env, &caller), LK_OK);
-    assert_int_equal(lk_lease_fence(caller.lease), 8);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-}
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct process holder = self;
+        struct caller caller;
 
-static void test_holder_of_an_earlier_boot_is_dead(void **state) {
-    struct env *env = *state;
-    unsigned long long started, space;
-    struct caller caller;
-    char boot[37];
-
-    read_self(env, &started, &space, boot);
-    boot[0] = boot[0] == '0' ? '1' : '0';
-    leave_behind(env, started, space, boot);
-    assert_int_equal(attempt(env, &caller), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-}
-
-/* Whether it lives cannot be seen from here. */
-static void test_holder_in_another_pid_namespace_is_left_alone(void **state) {
-    struct env *env = *state;
-    unsigned long long started, space;
-    struct caller caller;
-    char boot[37];
-
-    read_self(env, &started, &space, boot);
-    leave_behind(env, started + 1, space + 1, boot);
-    assert_int_equal(attempt(env, &caller), LK_BUSY);
+        holder.started += cases[i].started;
+        holder.space += cases[i].space;
+        if (cases[i].is_of_another_boot)
+            holder.boot[0] = self.boot[0] == '0' ? '1' : '0';
+        leave_behind(env, &holder);
+        if (attempt(env, &caller) != (cases[i].fence > 0 ? LK_OK : LK_BUSY))
+            fail_msg("%s: %s", cases[i].what, lk_status_text(caller.status));
+        if (cases[i].fence == 0) {
+            remove_held(env);
+            continue;
+        }
+        assert_int_equal(lk_lease_fence(caller.lease), cases[i].fence);
+        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    }
 }
 
 static void test_folder_of_a_script_excludes_until_it_is_removed(void **state) {
@@ -336,9 +337,7 @@ int main(void) {
         FLOCK(test_damaged_counter_is_refused_and_never_begun_anew),
         MKDIR(test_damaged_counter_is_refused_and_never_begun_anew),
         FLOCK(test_folder_that_others_may_write_to_is_refused),
-        MKDIR(test_number_of_a_dead_holder_that_is_in_use_again_deceives_nobody),
-        MKDIR(test_holder_of_an_earlier_boot_is_dead),
-        MKDIR(test_holder_in_another_pid_namespace_is_left_alone),
+        MKDIR(test_holder_that_had_our_number_deceives_nobody),
         MKDIR(test_folder_of_a_script_excludes_until_it_is_removed),
         MKDIR(test_what_a_death_in_the_middle_leaves_is_cleared),
         MKDIR(test_holder_hears_that_its_folder_was_taken_away),

@@ -1,14 +1,6 @@
 /* Advisory locks: what the server sees, and what a session's end means. */
 #include "postgres_env.h"
 
-static lk_lock *lock_with(struct env *env, lk_client *client, struct lk_lock_options options) {
-    lk_lock *lock;
-
-    options.size = sizeof options;
-    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
-    return lock;
-}
-
 /* One that has the lock, "granted", or waits for it, "NOT granted". */
 static void terminate(struct env *env, const char *which) {
     char sql[300];
@@ -50,7 +42,7 @@ static void test_grant_is_told_before_the_end_of_its_session(void **state) {
     fixture_init(&aside);
     assert_int_equal(
         lk_client_open(&aside.client, &aside.loop, postgres_url(postgres_mode), &options), LK_OK);
-    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 600000});
+    lock = open_lock_as(&env->fixture, aside.client, (struct lk_lock_options){.ttl_ms = 600000});
     (void)use_once(&aside, lock, LK_TRY);
     start(&paused, lock, LK_TRY);
     (void)uv_run(&aside.loop, UV_RUN_NOWAIT); /* sends it */
@@ -88,7 +80,8 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
 
     fixture_init(&aside);
     aside.client = open_client(&aside, postgres_url(postgres_mode));
-    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 2000, .no_renew = 1});
+    lock = open_lock_as(&env->fixture, aside.client,
+                        (struct lk_lock_options){.ttl_ms = 2000, .no_renew = 1});
     obtain(&aside, &paused, lock, 10000);
     abandoned_ms = clock_now_ms();
     lk_abandon(paused.lease, 2500);
@@ -99,25 +92,14 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
     fixture_end(&aside);
 }
 
-static void on_looked(enum lk_status status, const struct lk_inspection *inspection, void *data) {
-    *(int *)data = status == LK_OK ? (int)inspection->holder_count : -1;
-}
-
-static int look(struct env *env, lk_lock *lock) {
-    int holders = -2;
-
-    assert_int_equal(lk_inspect(lock, on_looked, &holders), LK_OK);
-    WAIT_FOR(&env->fixture.loop, holders != -2);
-    return holders;
-}
-
 /* The request to end the session that broke comes late, when the caller has the lock by another. */
 static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
     struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
     struct caller caller;
 
-    assert_int_equal(look(env, lock), 0); /* opens the connection that such requests use */
+    assert_int_equal(inspect_lock(&env->fixture, lock).holders,
+                     0); /* opens the connection that such requests use */
     obtain(&env->fixture, &caller, lock, LK_FOREVER); /* and a session */
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
@@ -129,7 +111,7 @@ static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_OK);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    assert_int_equal(look(env, lock), 1);
+    assert_int_equal(inspect_lock(&env->fixture, lock).holders, 1);
     assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
@@ -166,8 +148,7 @@ static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
         start(&waiter, other, LK_FOREVER);
         WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
         lk_release(holder.lease, on_caller_released, &holder);
-        for (int i = 0; i < turns; i++)
-            (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        turn(&env->fixture, turns);
         if (waiter.request != NULL)
             lk_cancel(waiter.request);
         WAIT_FOR(&env->fixture.loop, waiter.calls == 1 && holder.releases == 1);
@@ -197,7 +178,7 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
 static void test_inspection_shows_the_line_in_its_order(void **state) {
     struct env *env = *state;
     struct lk_lock_options shared = {.mode = LK_SHARED, .is_fair = 1};
-    lk_lock *reader = lock_with(env, env->fixture.client, shared);
+    lk_lock *reader = open_lock_as(&env->fixture, env->fixture.client, shared);
     struct caller readers[2], writer, late;
     char seen[16] = "";
 
@@ -218,9 +199,10 @@ static void test_inspection_shows_the_line_in_its_order(void **state) {
 
 static void test_shared_leases_are_beside_each_other_alone(void **state) {
     struct env *env = *state;
-    lk_lock *near =
-        lock_with(env, env->fixture.client, (struct lk_lock_options){.mode = LK_SHARED});
-    lk_lock *far = lock_with(env, env->far, (struct lk_lock_options){.mode = LK_SHARED});
+    lk_lock *near = open_lock_as(&env->fixture, env->fixture.client,
+                                 (struct lk_lock_options){.mode = LK_SHARED});
+    lk_lock *far =
+        open_lock_as(&env->fixture, env->far, (struct lk_lock_options){.mode = LK_SHARED});
     struct caller readers[2], writer;
 
     obtain(&env->fixture, &readers[0], near, LK_TRY);

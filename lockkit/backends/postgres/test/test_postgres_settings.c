@@ -8,10 +8,8 @@ static const char *const modes[] = {"mode=session", "mode=table"};
 
 static void take_and_give(struct env *env, const char *url) {
     lk_client *client = open_client(&env->fixture, url);
-    lk_lock *lock = open_lock(&env->fixture, client, 5000);
 
-    (void)use_once(&env->fixture, lock, 5000);
-    lk_lock_close(lock);
+    (void)use_once(&env->fixture, open_lock(&env->fixture, client, 5000), 5000);
     close_client(&env->fixture, client);
 }
 
@@ -75,7 +73,6 @@ static void test_no_setting_of_a_role_changes_a_lock(void **state) {
         await_and_give(&env->fixture, &waiter);
         assert_string_equal(postgres_ask("SELECT to_regclass('public.lockkit_lock')"),
                             "public.lockkit_lock");
-        lk_lock_close(lock);
         close_client(&env->fixture, client);
         drop_role();
     }
@@ -91,7 +88,6 @@ static void test_table_that_was_dropped_is_made_again(void **state) {
         (void)use_once(&env->fixture, lock, 5000);
         (void)postgres_ask("DROP TABLE lockkit_lock");
         (void)use_once(&env->fixture, lock, LK_TRY);
-        lk_lock_close(lock);
         close_client(&env->fixture, client);
     }
 }
@@ -117,7 +113,6 @@ static void run_again(struct env *env, const char *sqlstate) {
     assert_string_equal(postgres_ask("SELECT last_value FROM attempts"), "2");
     (void)postgres_ask("DROP FUNCTION fail CASCADE; DROP SEQUENCE attempts");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    lk_lock_close(lock);
     close_client(&env->fixture, client);
 }
 

@@ -29,11 +29,11 @@ static void test_release_empties_the_row_and_keeps_its_token(void **state) {
 /* Long before its next poll. */
 static void test_release_wakes_the_waiter_of_another_client(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 60000, .poll_ms = 60000};
     struct caller holder, waiter;
     lk_lock *lock;
 
-    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    lock = open_lock_as(&env->fixture, env->far,
+                        (struct lk_lock_options){.ttl_ms = 60000, .poll_ms = 60000});
     for (int i = 0; i < 5; i++) {
         obtain(&env->fixture, &holder, env->fixture.lock, 5000);
         start(&waiter, lock, LK_FOREVER);
@@ -76,12 +76,12 @@ static void test_renewal_never_revives(void **state) {
 
 static void test_reply_lost_after_the_command_took_effect(void **state) {
     struct env *env = *state;
-    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000, .handover = 16};
     struct caller first, caller;
     char reserved[24];
     lk_lock *lock;
 
-    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    lock = open_lock_as(&env->fixture, env->far,
+                        (struct lk_lock_options){.ttl_ms = 2000, .handover = 16});
     obtain(&env->fixture, &first, lock, LK_FOREVER); /* opens a connection */
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
