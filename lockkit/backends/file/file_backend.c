@@ -49,8 +49,6 @@ struct folder {
     bool is_watched, is_closing;
     struct log_limit refusals;
     uv_poll_t poll;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 static void file_backend_start(struct folder *folder);
@@ -339,8 +337,6 @@ static enum lk_status file_backend_open_file(struct lk_backend **backend,
 
 static void on_poll_closed(uv_handle_t *handle) {
     struct folder *folder = handle->data;
-    lk_close_cb cb = folder->on_closed;
-    void *data = folder->data;
     struct owner *owner;
 
     assert(folder->is_closing && STAILQ_EMPTY(&folder->tasks));
@@ -353,8 +349,7 @@ static void on_poll_closed(uv_handle_t *handle) {
         free(owner);
     }
     (void)close(folder->events);
-    free(folder);
-    cb(data);
+    backend_end(&folder->base);
 }
 
 static void file_backend_maybe_closed(struct folder *folder) {
@@ -367,8 +362,8 @@ static void close_file(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct folder *folder = (struct folder *)backend;
 
     folder->is_closing = true;
-    folder->on_closed = cb;
-    folder->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     (void)uv_poll_stop(&folder->poll);
     file_backend_maybe_closed(folder);
 }

@@ -36,8 +36,6 @@ struct local {
     struct held_list broken; /* whose leases are still to be told */
     uv_idle_t idle;
     STAILQ_HEAD(, answer) answers;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* One counter for all names and clients: it rises across the life of a client, too. */
@@ -277,20 +275,17 @@ static void free_name(void *arg) {
 
 static void local_on_closed(uv_handle_t *handle) {
     struct local *local = handle->data;
-    lk_close_cb cb = local->on_closed;
-    void *data = local->data;
 
     tdestroy(local->names, free_name);
-    free(local);
-    cb(data);
+    backend_end(&local->base);
 }
 
 static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct local *local = (struct local *)backend;
 
     assert(STAILQ_EMPTY(&local->answers) && LIST_EMPTY(&local->broken));
-    local->on_closed = cb;
-    local->data = data;
+    backend->on_closed = cb;
+    backend->data = data;
     uv_close((uv_handle_t *)&local->idle, local_on_closed);
 }
 

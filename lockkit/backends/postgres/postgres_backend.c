@@ -444,14 +444,11 @@ static enum lk_status postgres_read_url(const char *url, const struct pg_mode **
 
 static void postgres_maybe_closed(void *data) {
     struct pg_backend *backend = data;
-    lk_close_cb cb = backend->on_closed;
-    void *cb_data = backend->data;
 
     if (!backend->is_closing || !pg_links_are_gone(&backend->links) || backend->handles > 0)
         return;
     pg_links_free(&backend->links);
-    free(backend);
-    cb(cb_data);
+    backend_end(&backend->base);
 }
 
 static int postgres_init_links(struct pg_backend *backend, uv_loop_t *loop, char *conninfo) {
@@ -508,8 +505,8 @@ static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) 
 
     assert(TAILQ_EMPTY(&backend->sent) && TAILQ_EMPTY(&backend->answered));
     backend->is_closing = true;
-    backend->on_closed = cb;
-    backend->data = data;
+    base->on_closed = cb;
+    base->data = data;
     backend->mode->close(backend);
     for (unsigned i = 0; i < PG_WORKERS; i++)
         if (backend->workers[i].link != NULL)

@@ -84,8 +84,6 @@ struct pg_backend {
     struct log_limit refusals;
     bool is_down, is_closing;
     unsigned handles;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* Answer in the next turn of the loop. */
