@@ -419,13 +419,6 @@ void queue_end_wait(struct lk_lease *lease, enum lk_status status) {
         acquire_let_go(lease);
 }
 
-static void granted(struct lk_lease *lease) {
-    lease->handovers_left = lease->policy.handover;
-    queue_granted(lease->queue, lease);
-    lease_hold(lease);
-    acquire_set_outcome(lease, LK_OK);
-}
-
 static bool is_still_valid(struct lk_lease *lease) {
     lease_set_validity(lease, &lease->command, lease->sent_ns);
     return lk_lease_state(lease) != LK_LOST_STATE;
@@ -443,10 +436,14 @@ static void acquire_told_no(struct lk_lease *lease, enum lk_status status, int64
 }
 
 static void acquire_take_answer(struct lk_lease *lease, enum lk_status status) {
-    if (status == LK_OK)
-        granted(lease);
-    else
+    if (status != LK_OK) {
         acquire_told_no(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
+        return;
+    }
+    lease->handovers_left = lease->policy.handover;
+    queue_granted(lease->queue, lease);
+    lease_hold(lease);
+    acquire_set_outcome(lease, LK_OK);
 }
 
 /* Find the waiter that takes the answer to the attempt of `orphan`. One that only tries has an

@@ -146,11 +146,9 @@ static void test_those_who_want_the_same_locks_never_block_each_other(void **sta
 static void test_lost_member_is_told_at_the_release(void **state) {
     struct env *env = *state;
     struct set_caller caller;
-    struct caller breaker = {0};
 
     assert_int_equal(take_all(env, &caller, LK_TRY), LK_OK);
-    assert_int_equal(lk_break(env->locks[0], NULL, on_caller_released, &breaker), LK_OK);
-    WAIT_FOR(&env->fixture.loop, breaker.releases == 1);
+    assert_int_equal(break_lock(&env->fixture, env->locks[0], NULL), LK_OK);
     assert_int_equal(lk_set_check(caller.set, 0), LK_LOST);
     assert_int_equal(give_all(env, &caller), LK_LOST);
     assert_all_free(env);

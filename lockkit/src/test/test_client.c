@@ -23,7 +23,7 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
 static void hold(struct env *env, const char *url, uint32_t ttl_ms) {
     env->fixture.client = open_client(&env->fixture, url);
     env->fixture.lock = open_lock(&env->fixture, env->fixture.client, ttl_ms);
-    assert_int_equal(take(&env->fixture, &env->holder, env->fixture.lock, LK_TRY), LK_OK);
+    obtain(&env->fixture, &env->holder, env->fixture.lock, LK_TRY);
     lk_lease_on_state(env->holder.lease, on_state, env);
 }
 

@@ -168,7 +168,7 @@ static void test_inspect_shows_holder_and_waiters(void **state) {
 
     assert_int_equal(seen.status, LK_OK);
     assert_int_equal(seen.holders, 0);
-    assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+    obtain(fixture, &holder, fixture->lock, LK_TRY);
     start(&waiter, fixture->lock, LK_FOREVER);
     seen = inspect_lock(fixture, fixture->lock);
     assert_int_equal(seen.status, LK_OK);
