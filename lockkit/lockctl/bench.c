@@ -52,8 +52,7 @@ static void bench_stop(struct user *user) {
     if (--bench->busy > 0)
         return;
     bench->ended_ns = uv_hrtime();
-    lk_client_close(bench->session.client, NULL, NULL);
-    bench->session.client = NULL;
+    session_finish(&bench->session, EX_OK);
 }
 
 /* One that fails goes no further: a server that is not there would be asked at full speed. */
@@ -181,8 +180,8 @@ static int bench_measure(struct bench *bench) {
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
     if (code != 0)
-        lk_client_close(bench->session.client, NULL, NULL);
-    session_end(&bench->session);
+        session_finish(&bench->session, code);
+    code = session_end(&bench->session);
     return code == 0 ? bench_report(bench) : code;
 }
 
@@ -198,9 +197,8 @@ static int bench_run(char **argv) {
     if (bench.users != NULL && bench.took[ACQUIRE] != NULL && bench.took[RELEASE] != NULL) {
         code = bench_measure(&bench);
     } else {
-        lk_client_close(bench.session.client, NULL, NULL);
-        session_end(&bench.session);
-        code = fail(EX_SOFTWARE, "out of memory");
+        session_finish(&bench.session, fail(EX_SOFTWARE, "out of memory"));
+        code = session_end(&bench.session);
     }
     free(bench.users);
     for (int i = 0; i < STEPS; i++)

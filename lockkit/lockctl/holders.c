@@ -96,15 +96,7 @@ static void inspection_print(const struct lk_inspection *inspection) {
 static struct {
     struct session session;
     const char *name, *owner;
-    int code;
 } asked;
-
-static void holders_finish(int code) {
-    assert(asked.session.client != NULL);
-    asked.code = code;
-    lk_client_close(asked.session.client, NULL, NULL);
-    asked.session.client = NULL;
-}
 
 /* Ask, by `start`, and run until the answer is here. */
 static int holders_ask(char **argv, enum lk_status (*start)(void)) {
@@ -116,9 +108,8 @@ static int holders_ask(char **argv, enum lk_status (*start)(void)) {
         return code;
     status = start();
     if (status != LK_OK)
-        holders_finish(fail_status(asked.name, status));
-    session_end(&asked.session);
-    return asked.code;
+        session_finish(&asked.session, fail_status(asked.name, status));
+    return session_end(&asked.session);
 }
 
 static void holders_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
@@ -132,7 +123,7 @@ static void holders_on_inspected(enum lk_status status, const struct lk_inspecti
         inspection_print(inspection);
     else if (json_print(inspection_json(asked.name, inspection)) != 0)
         code = fail(EX_SOFTWARE, "the JSON cannot be made or written");
-    holders_finish(code);
+    session_finish(&asked.session, code);
 }
 
 static enum lk_status start_inspect(void) {
@@ -165,11 +156,11 @@ static void holders_on_broken(enum lk_status status, void *data) {
     if (status == LK_OK)
         say("%s: taken from its holder", asked.name);
     if (status == LK_LOST)
-        holders_finish(
-            fail(EXIT_NOBODY, "%s: %s", asked.name,
-                 asked.owner != NULL ? "that owner does not hold it" : "nobody holds it"));
+        session_finish(&asked.session, fail(EXIT_NOBODY, "%s: %s", asked.name,
+                                            asked.owner != NULL ? "that owner does not hold it"
+                                                                : "nobody holds it"));
     else
-        holders_finish(status == LK_OK ? EX_OK : fail_status(asked.name, status));
+        session_finish(&asked.session, status == LK_OK ? EX_OK : fail_status(asked.name, status));
 }
 
 static enum lk_status start_break(void) {
@@ -209,19 +200,16 @@ static struct {
     char *seen; /* the owners that were printed last */
     enum lk_status last;
     bool is_asking, is_closing;
-    int code;
 } watch;
 
 static void watch_finish(int code) {
     if (watch.is_closing)
         return;
     watch.is_closing = true;
-    watch.code = code;
     uv_close((uv_handle_t *)&watch.timer, NULL);
     for (size_t i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&watch.signals[i], NULL);
-    lk_client_close(watch.session.client, NULL, NULL);
-    watch.session.client = NULL;
+    session_finish(&watch.session, code);
 }
 
 /* By whom it is held: what is compared. NULL without memory. */
@@ -341,9 +329,9 @@ static int watch_run(char **argv) {
         (void)uv_signal_init(&watch.session.loop, &watch.signals[i]);
         (void)uv_signal_start(&watch.signals[i], watch_on_signal, numbers[i]);
     }
-    session_end(&watch.session);
+    code = session_end(&watch.session);
     free(watch.seen);
-    return watch.code;
+    return code;
 }
 
 static const struct setting watch_settings[] = {

@@ -58,8 +58,9 @@ int json_print(json_t *json);
 struct session {
     const char *url; /* that of its client */
     uv_loop_t loop;
-    lk_client *client;
+    lk_client *client; /* NULL: it is closed */
     lk_lock *lock;
+    int code; /* to exit with */
 };
 
 /* Open a client at the URL that `argument` stands for, $LOCKCTL_URL when it is "-", and name a lock
@@ -67,7 +68,10 @@ struct session {
  * why; then there is nothing to undo. */
 int session_open(struct session *session, const char *argument, const char *name, const char *label,
                  const struct lk_lock_options *lock);
-/* Run the loop until nothing is left on it, the client neither: somebody closes that meanwhile. */
-void session_end(struct session *session);
+/* Close the client: `code` is to exit with. */
+void session_finish(struct session *session, int code);
+/* Run the loop until nothing is left on it: somebody calls session_finish() meanwhile. Returns its
+ * code. */
+int session_end(struct session *session);
 
 #endif

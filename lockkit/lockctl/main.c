@@ -97,13 +97,21 @@ int json_print(json_t *json) {
     return rc == 0 && putchar('\n') == '\n' && fflush(stdout) == 0 ? 0 : -1;
 }
 
-void session_end(struct session *session) {
+void session_finish(struct session *session, int code) {
+    session->code = code;
+    if (session->client != NULL)
+        lk_client_close(session->client, NULL, NULL);
+    session->client = NULL;
+}
+
+int session_end(struct session *session) {
     int rc;
 
     (void)uv_run(&session->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&session->loop);
     assert(rc == 0);
     (void)rc;
+    return session->code;
 }
 
 /* The URL itself is never printed: there may be a password in it. */
@@ -145,10 +153,8 @@ int session_open(struct session *session, const char *argument, const char *name
     }
     if (code == 0)
         return 0;
-    if (session->client != NULL)
-        lk_client_close(session->client, NULL, NULL);
-    session_end(session);
-    return code;
+    session_finish(session, code);
+    return session_end(session);
 }
 
 /* ---- Commands */

@@ -303,11 +303,9 @@ static int parse_wait(const char *text, uint32_t *wait_ms) {
 
 static void run_finish(struct run *run, int code) {
     assert(run->lease == NULL && run->session.client != NULL);
-    run->code = code;
     for (size_t i = 0; i < FORWARDED; i++)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
-    lk_client_close(run->session.client, NULL, NULL);
-    run->session.client = NULL;
+    session_finish(&run->session, code);
 }
 
 static void run_on_released(enum lk_status status, void *data) {
@@ -482,8 +480,7 @@ static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
     status = lk_acquire(run->session.lock, wait_ms, run_on_acquired, run, &run->request);
     if (status != LK_OK)
         run_finish(run, fail_status(run->name, status));
-    session_end(&run->session);
-    return run->code;
+    return session_end(&run->session);
 }
 
 static int run_command(char **argv) {
