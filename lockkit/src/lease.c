@@ -112,16 +112,16 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
 
 /* How long an answer may take, by those of late. */
 static int64_t lease_answer_ns(const struct lk_client *client) {
-    const int64_t ns = client->slow_ns - (client_now_ns(client) - client->slow_at_ns) / FORGET_PART;
+    const int64_t age_ns = client_now_ns(client) - client->slow_at_ns;
 
-    return ns > 0 ? ns : 0;
+    return number_max(client->slow_ns - age_ns / FORGET_PART, 0);
 }
 
 /* An attempt that was sent at `sent_ns` has been answered, or will not be. */
 static void lease_saw_answer(struct lk_client *client, int64_t sent_ns) {
     const int64_t now_ns = client_now_ns(client);
     const int64_t most_ns = (int64_t)client->reply_ms * NS_PER_MS; /* the machine may have slept */
-    const int64_t took_ns = now_ns - sent_ns < most_ns ? now_ns - sent_ns : most_ns;
+    const int64_t took_ns = number_min(now_ns - sent_ns, most_ns);
 
     if (took_ns < lease_answer_ns(client))
         return;

@@ -10,6 +10,7 @@
  * head of that moment. So a server that takes longer to answer than waits have left still serves
  * somebody. */
 #include "lease.h"
+#include "number.h"
 
 #include <assert.h>
 #include <search.h>
@@ -178,7 +179,7 @@ static int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
         return -1;
     if (named->kept_since_ns == 0)
         return 0;
-    return now_ns - (named->kept_since_ns > from_ns ? named->kept_since_ns : from_ns);
+    return now_ns - number_max(named->kept_since_ns, from_ns);
 }
 
 void queue_giving_back(struct lk_queue *queue) {

@@ -470,7 +470,7 @@ static enum lk_status open_postgres(struct lk_backend **out,
     enum lk_status status = postgres_read_url(config->url, &mode, &conninfo);
 
     if (status == LK_OK)
-        backend = calloc(1, mode->size);
+        backend = calloc(1, sizeof *backend);
     if (backend == NULL || postgres_init_links(backend, config->loop, conninfo) != 0) {
         free(backend);
         free(conninfo);

@@ -78,9 +78,16 @@ struct pg_backend {
         struct pg_call *call; /* NULL while the link runs one: nobody waits for it any more, */
         int64_t stuck_at_ms;  /*   since then */
     } workers[PG_WORKERS];
-    uv_timer_t timer; /* the next deadline */
-    int64_t due_ms;   /* what it is set to */
-    uv_idle_t idle;   /* runs when something is answered */
+    struct {
+        struct pg_link *link; /* NULL: nobody of us has waited yet, or it is to be opened again */
+        int64_t at_ms;        /* not before */
+        unsigned failures;
+        bool is_deaf;              /* a pooler stands between */
+    } listener;                    /* of mode=table */
+    LIST_HEAD(, session) sessions; /* of mode=session; those that were used last come first */
+    uv_timer_t timer;              /* the next deadline */
+    int64_t due_ms;                /* what it is set to */
+    uv_idle_t idle;                /* runs when something is answered */
     struct log_limit refusals;
     bool is_down, is_closing;
     unsigned handles;

@@ -28,7 +28,7 @@
 enum statement { NOTHING, TRY, WAIT, CHECK, UNLOCK, CLEAN };
 
 struct session {
-    struct sessions *all;
+    struct pg_backend *backend;
     LIST_ENTRY(session) entry;
     struct pg_link *link; /* NULL: a ghost */
     bool is_open;
@@ -47,11 +47,6 @@ struct session {
     struct pg_call call; /* on another connection: to cancel its wait, or to end a ghost */
     bool is_called, is_cancelled;
     int64_t idle_since_ms;
-};
-
-struct sessions {
-    struct pg_backend backend;
-    LIST_HEAD(, session) list; /* those that were used last come first */
 };
 
 static void on_session_called(struct pg_call *call, PGresult *result, enum lk_status status);
@@ -109,7 +104,7 @@ static void session_take(struct session *session, enum statement statement, stru
                                                      session->name,
                                                      command->mode == LK_SHARED ? NULL
                                                                                 : session->owner,
-                                                     session->all->backend.config.label,
+                                                     session->backend->config.label,
                                                      sent->ttl,
                                                      session->tag,
                                                      sent->above,
@@ -151,7 +146,7 @@ static void session_call(struct session *session, const char *sql) {
                                      .params = {session->pid, session->tag},
                                      .on_end = on_session_called,
                                      .data = session};
-    pg_call(&session->all->backend, &session->call);
+    pg_call(session->backend, &session->call);
 }
 
 /* ---- Its owner */
@@ -173,7 +168,7 @@ static bool session_is_idle(const struct session *session) {
 }
 
 static void session_become_nobodys(struct session *session) {
-    struct sessions *all = session->all;
+    struct pg_backend *backend = session->backend;
     const struct session *other;
     unsigned idle = 0;
 
@@ -182,8 +177,8 @@ static void session_become_nobodys(struct session *session) {
     session->is_used = session->is_held = session->is_given_up = false;
     session->idle_since_ms = clock_now_ms();
     LIST_REMOVE(session, entry);
-    LIST_INSERT_HEAD(&all->list, session, entry);
-    LIST_FOREACH (other, &all->list, entry)
+    LIST_INSERT_HEAD(&backend->sessions, session, entry);
+    LIST_FOREACH (other, &backend->sessions, entry)
         idle += session_is_idle(other);
     if (idle > IDLE_MOST)
         session_close(session);
@@ -203,7 +198,7 @@ static enum lk_status status_of_lost(const struct session *session, enum lk_verb
 /* Its connection is gone. `is_gone`: so is the session; else it is a ghost until the server says
  * so. The last line of its caller. `unsent`: the answer to an acquire that was not sent. */
 static void session_drop(struct session *session, bool is_gone, enum lk_status unsent) {
-    const struct lk_backend_config *config = &session->all->backend.config;
+    const struct lk_backend_config *config = &session->backend->config;
     bool was_held = session->is_held && !session->is_given_up;
     bool was_waiting = session->statement == WAIT && !session->is_given_up;
     char owner[OWNER_SIZE], name[NAME_MAX_BYTES + 1];
@@ -357,7 +352,7 @@ static void session_tried(struct session *session, struct pg_sent *sent, const P
 }
 
 static void session_waited(struct session *session, const PGresult *result) {
-    const struct lk_backend_config *config = &session->all->backend.config;
+    const struct lk_backend_config *config = &session->backend->config;
 
     session->is_held = is_true(result);
     if (session->is_held)
@@ -388,10 +383,10 @@ static void session_given_back(struct session *session, struct pg_sent *sent, bo
 }
 
 /* A session is not what it was: the idle ones are no better. */
-static void sessions_close_idle(struct sessions *all) {
+static void sessions_close_idle(struct pg_backend *backend) {
     struct session *session, *next;
 
-    for (session = LIST_FIRST(&all->list); session != NULL; session = next) {
+    for (session = LIST_FIRST(&backend->sessions); session != NULL; session = next) {
         next = LIST_NEXT(session, entry);
         if (session_is_idle(session))
             session_close(session);
@@ -413,7 +408,7 @@ static void session_failed(struct session *session, struct pg_sent *sent, const 
                         : pg_is_error(result) ? PQresultErrorMessage(result)
                                               : "the table lockkit_lock gave no fencing token");
     if (is_stale)
-        sessions_close_idle(session->all);
+        sessions_close_idle(session->backend);
     if (is_acquire)
         session->owner[0] = '\0'; /* it sends no release */
     session_cut(session, false, LK_UNAVAILABLE);
@@ -487,7 +482,7 @@ static void on_session_open(void *data) {
 
 static void on_session_end(void *data, enum pg_link_end end, const char *why) {
     struct session *session = data;
-    struct pg_backend *backend = &session->all->backend;
+    struct pg_backend *backend = session->backend;
     char quoted[2 * PG_LINK_WHY_SIZE];
 
     session->link = NULL;
@@ -506,38 +501,38 @@ static const struct pg_link_events session_events = {
 
 /* ---- All sessions of a client */
 
-static struct session *sessions_find(struct sessions *all, const char *owner) {
+static struct session *sessions_find(struct pg_backend *backend, const char *owner) {
     struct session *session;
 
-    LIST_FOREACH (session, &all->list, entry)
+    LIST_FOREACH (session, &backend->sessions, entry)
         if (strcmp(session->owner, owner) == 0)
             return session;
     return NULL;
 }
 
-static struct session *session_open(struct sessions *all) {
+static struct session *session_open(struct pg_backend *backend) {
     struct session *session = calloc(1, sizeof *session);
 
     if (session == NULL)
         return NULL;
-    session->all = all;
+    session->backend = backend;
     TAILQ_INIT(&session->line);
-    session->link = pg_link_open(&all->backend.links, &session_events, session);
+    session->link = pg_link_open(&backend->links, &session_events, session);
     if (session->link == NULL) {
         free(session);
         return NULL;
     }
-    LIST_INSERT_HEAD(&all->list, session, entry);
+    LIST_INSERT_HEAD(&backend->sessions, session, entry);
     return session;
 }
 
 /* An idle session, which may still be opening, or a new one. NULL without memory. */
-static struct session *session_adopt(struct sessions *all, const struct pg_sent *sent) {
+static struct session *session_adopt(struct pg_backend *backend, const struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     int64_t too_old_ms = clock_now_ms() - IDLE_MOST_MS;
     struct session *session, *next;
 
-    for (session = LIST_FIRST(&all->list); session != NULL; session = next) {
+    for (session = LIST_FIRST(&backend->sessions); session != NULL; session = next) {
         next = LIST_NEXT(session, entry);
         if (!session_is_idle(session))
             continue;
@@ -546,13 +541,13 @@ static struct session *session_adopt(struct sessions *all, const struct pg_sent 
         session_close(session); /* the server may be about to end it */
     }
     if (session == NULL)
-        session = session_open(all);
+        session = session_open(backend);
     if (session == NULL)
         return NULL;
     session->mode = command->mode;
     (void)snprintf(session->name, sizeof session->name, "%s", command->name);
     (void)snprintf(session->owner, sizeof session->owner, "%s", command->owner);
-    session_tag(session->tag, command->owner, all->backend.config.label);
+    session_tag(session->tag, command->owner, backend->config.label);
     memcpy(session->key, sent->key, sizeof session->key);
     return session;
 }
@@ -580,9 +575,10 @@ static void sessions_ask(struct pg_sent *sent) {
 }
 
 static void sessions_run(struct pg_sent *sent) {
-    struct sessions *all = (struct sessions *)sent->backend;
+    struct pg_backend *backend = sent->backend;
     const struct lk_command *command = sent->command;
-    struct session *session = command->owner != NULL ? sessions_find(all, command->owner) : NULL;
+    struct session *session =
+        command->owner != NULL ? sessions_find(backend, command->owner) : NULL;
 
     if (command->verb == LK_INSPECT || command->verb == LK_BREAK) {
         sessions_ask(sent);
@@ -600,7 +596,7 @@ static void sessions_run(struct pg_sent *sent) {
         session = NULL;
     }
     if (session == NULL && command->verb == LK_ACQUIRE)
-        session = session_adopt(all, sent);
+        session = session_adopt(backend, sent);
     if (session == NULL || session->link == NULL) {
         pg_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
@@ -630,10 +626,9 @@ static enum lk_status sessions_expire(struct pg_sent *sent) {
 }
 
 static void sessions_close(struct pg_backend *backend) {
-    struct sessions *all = (struct sessions *)backend;
     struct session *session;
 
-    while ((session = LIST_FIRST(&all->list)) != NULL) {
+    while ((session = LIST_FIRST(&backend->sessions)) != NULL) {
         if (session->link != NULL)
             pg_link_close(session->link);
         LIST_REMOVE(session, entry);
@@ -645,7 +640,6 @@ const struct pg_mode pg_session_mode = {
     .name = "session",
     .caps = LK_CAP_TTL | LK_CAP_SESSION | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR |
             LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
-    .size = sizeof(struct sessions),
     .connections = 1,
     .run = sessions_run,
     .take = sessions_take,

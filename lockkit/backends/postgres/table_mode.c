@@ -16,14 +16,6 @@
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MOST_MS  5000
 
-struct table {
-    struct pg_backend backend;
-    struct pg_link *listener; /* NULL: nobody of us has waited yet, or it is to be opened again */
-    int64_t listen_at_ms;     /* not before */
-    unsigned failures;
-    bool is_deaf; /* a pooler stands between */
-};
-
 /* $1 name, $2 owner, $3 ttl, $4 label, $5 a token that was seen, $6 how many are reserved. A lock
  * that is held is not touched: the conflict alone would write to its row. The token is at least the
  * server's clock in microseconds, so that it rises even when the last rows were lost (a failover to
@@ -71,24 +63,24 @@ static const char inspect_sql[] =
 
 /* ---- Waiting */
 
-static void table_mode_push_all(struct table *table) {
-    const struct lk_backend_config *config = &table->backend.config;
+static void table_mode_push_all(struct pg_backend *backend) {
+    const struct lk_backend_config *config = &backend->config;
 
     config->push(config->data, LK_PUSH_FREE, NULL, NULL, NULL);
 }
 
 static void on_listener_open(void *data) {
-    struct table *table = data;
+    struct pg_backend *backend = data;
 
-    table->failures = 0;
-    if (table->listener->is_direct) {
-        pg_link_run(table->listener, "LISTEN " CHANNEL, 0, NULL);
+    backend->listener.failures = 0;
+    if (backend->listener.link->is_direct) {
+        pg_link_run(backend->listener.link, "LISTEN " CHANNEL, 0, NULL);
         return;
     }
     log_warn("postgres cannot tell of free locks through a pooler", "waiters=poll");
-    table->is_deaf = true;
-    pg_link_close(table->listener);
-    table->listener = NULL;
+    backend->listener.is_deaf = true;
+    pg_link_close(backend->listener.link);
+    backend->listener.link = NULL;
 }
 
 /* What was given back before was not heard. */
@@ -98,31 +90,32 @@ static void table_mode_on_listening(void *data, PGresult *result) {
 }
 
 static void on_notice(void *data, const char *name) {
-    const struct lk_backend_config *config = &((struct table *)data)->backend.config;
+    const struct lk_backend_config *config = &((struct pg_backend *)data)->config;
 
     if (*name)
         config->push(config->data, LK_PUSH_FREE, name, NULL, NULL);
 }
 
 static void on_listener_end(void *data, enum pg_link_end end, const char *why) {
-    struct table *table = data;
+    struct pg_backend *backend = data;
 
     (void)end;
     (void)why; /* those that run commands tell it */
-    table->listener = NULL;
-    table->listen_at_ms =
-        clock_now_ms() + (int64_t)backoff_ms(table->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
+    backend->listener.link = NULL;
+    backend->listener.at_ms = clock_now_ms() + (int64_t)backoff_ms(backend->listener.failures++,
+                                                                   PAUSE_FIRST_MS, PAUSE_MOST_MS);
 }
 
 /* From the first that waits on; opened again when one waits after it broke. */
-static void listen_from_now(struct table *table) {
+static void listen_from_now(struct pg_backend *backend) {
     static const struct pg_link_events events = {.on_open = on_listener_open,
                                                  .on_result = table_mode_on_listening,
                                                  .on_notice = on_notice,
                                                  .on_end = on_listener_end};
 
-    if (table->listener == NULL && !table->is_deaf && clock_now_ms() >= table->listen_at_ms)
-        table->listener = pg_link_open(&table->backend.links, &events, table);
+    if (backend->listener.link == NULL && !backend->listener.is_deaf &&
+        clock_now_ms() >= backend->listener.at_ms)
+        backend->listener.link = pg_link_open(&backend->links, &events, backend);
 }
 
 /* ---- Commands */
@@ -139,7 +132,7 @@ static void table_mode_take_acquired(struct pg_sent *sent, const PGresult *resul
     if (is_there && pg_integer(result, 0, 1) > 0)
         command->remaining_ms = pg_integer(result, 0, 1);
     if (command->patience_ms > 0)
-        listen_from_now((struct table *)sent->backend);
+        listen_from_now(sent->backend);
     pg_answer(sent, LK_BUSY);
 }
 
@@ -170,17 +163,14 @@ static void table_mode_run(struct pg_sent *sent) {
 }
 
 static void table_mode_close(struct pg_backend *backend) {
-    struct table *table = (struct table *)backend;
-
-    if (table->listener != NULL)
-        pg_link_close(table->listener);
+    if (backend->listener.link != NULL)
+        pg_link_close(backend->listener.link);
 }
 
 const struct pg_mode pg_table_mode = {
     .name = "table",
     .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK |
             LK_CAP_HANDOVER,
-    .size = sizeof(struct table),
     .connections = PG_WORKERS,
     .run = table_mode_run,
     .take = table_mode_take,
