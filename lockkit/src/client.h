@@ -9,6 +9,18 @@
 
 #define HANDOVER_MOST 1000
 
+/* How long a grant may be believed: pure functions of moments, on the boot-time clock. */
+#define NS_PER_MS        1000000
+#define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
+#define VALIDITY_NONE    0         /* the server said that it is not ours: over at any time */
+
+/* The moment up to which a grant that was asked for at `sent_ns` is valid: the TTL from then, minus
+ * what the two clocks may drift apart meanwhile, 1 % + 2 ms; VALIDITY_NONE when that is nothing. */
+int64_t validity_until(int64_t sent_ns, uint32_t ttl_ms);
+enum lk_state validity_state(int64_t until_ns, uint32_t suspect_ms, int64_t now_ns);
+/* Milliseconds left, rounded down; 0 when over; INT64_MAX for ever. */
+int64_t validity_left_ms(int64_t until_ns, int64_t now_ns);
+
 /* What a part of the client has to do in the next turn of the loop, and not inside the call that
  * made it due. A member of that part, which stays until `run` has been called, once. */
 struct client_task {
@@ -40,9 +52,10 @@ struct lk_client {
     void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    unsigned queue_count; /* that still exist: each as long as a lease or inspection refers to it */
+    unsigned
+        parts; /* until it is closed one; and its queues: each as long as somebody refers to it */
     bool is_closing;
-    unsigned tearing_down; /* when no queue is left: backend and idle handle not yet closed */
+    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;
     void *close_data;
 };
@@ -60,11 +73,15 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 
+/* Into `options`, zeroed, what was given, which begins with its size, or is NULL. False for a size
+ * that was never ours. */
+bool client_take_options(void *options, size_t most, const void *given);
+
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
                      void (*run)(void *data), void *data);
 
-/* A queue has gone: the last one of a closing client tears it down. */
-void client_queue_gone(struct lk_client *client);
+/* A queue has gone, or the client is closed: with the last of them it is torn down. */
+void client_part_gone(struct lk_client *client);
 
 #endif

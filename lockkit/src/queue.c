@@ -50,7 +50,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
     }
     (void)uv_timer_init(client->loop, &queue->poll);
     queue->poll.data = queue;
-    client->queue_count++;
+    client->parts++;
     return queue;
 }
 
@@ -76,7 +76,7 @@ static void on_queue_closed(uv_handle_t *handle) {
     struct lk_client *client = queue->client;
 
     free(queue);
-    client_queue_gone(client);
+    client_part_gone(client);
 }
 
 void queue_unref(struct lk_queue *queue) {

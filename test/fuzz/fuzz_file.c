@@ -1,5 +1,5 @@
 /* Records of owners in the files of locks, and the names of such files. */
-#include "file_lock.h"
+#include "file_record.h"
 #include "fuzz.h"
 
 #include <sys/mman.h>
