@@ -52,8 +52,8 @@ struct lk_client {
     void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    unsigned
-        parts; /* until it is closed one; and its queues: each as long as somebody refers to it */
+    /* Its queues, each as long as somebody refers to it, and one more until it is closed. */
+    unsigned parts;
     bool is_closing;
     unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;

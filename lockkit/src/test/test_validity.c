@@ -1,5 +1,5 @@
 /* Validity is a pure function of moments. */
-#include "lease.h"
+#include "client.h"
 #include "test.h"
 
 #define MS NS_PER_MS
