@@ -112,25 +112,17 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
 
 /* ---- Opening */
 
-bool client_take_options(void *options, size_t most, const void *given) {
-    const size_t *size = given;
-
-    if (given == NULL)
-        return true;
-    if (*size < sizeof *size || *size > most)
-        return false;
-    memcpy(options, given, *size);
-    return true;
-}
-
+/* False for options of a size that was never ours. */
 static bool client_init(struct lk_client *client, uv_loop_t *loop,
                         const struct lk_client_options *given) {
     struct lk_client_options options = {0};
     const int64_t now_ns = client_now_ns(client);
     char host[200] = "?";
 
-    if (!client_take_options(&options, sizeof options, given))
+    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
         return false;
+    if (given != NULL)
+        memcpy(&options, given, given->size);
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
     if (options.label != NULL)

@@ -73,10 +73,6 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 
-/* Into `options`, zeroed, what was given, which begins with its size, or is NULL. False for a size
- * that was never ours. */
-bool client_take_options(void *options, size_t most, const void *given);
-
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
                      void (*run)(void *data), void *data);

@@ -36,8 +36,10 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     struct lk_lock_options options = {0};
     const unsigned caps = client->caps;
 
-    if (!client_take_options(&options, sizeof options, given))
+    if (given != NULL && (given->size < sizeof given->size || given->size > sizeof options))
         return LK_INVALID;
+    if (given != NULL)
+        memcpy(&options, given, given->size);
     policy->mode = options.mode;
     policy->limit = options.limit;
     policy->permits = options.permits ? options.permits : 1;
