@@ -40,16 +40,20 @@ PGconn *postgres_admin(void) {
     return admin;
 }
 
-const char *postgres_ask(const char *sql) {
+const char *postgres_ask_on(PGconn *conn, const char *sql) {
     static char answer[400];
-    PGresult *result = PQexec(postgres_admin(), sql);
+    PGresult *result = PQexec(conn, sql);
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK)
-        fail_msg("%.300s: %s", sql, PQerrorMessage(admin));
+        fail_msg("%.300s: %s", sql, PQerrorMessage(conn));
     (void)snprintf(answer, sizeof answer, "%s",
                    PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
     PQclear(result);
     return answer;
+}
+
+const char *postgres_ask(const char *sql) {
+    return postgres_ask_on(postgres_admin(), sql);
 }
 
 const char *postgres_url_at(int port, const char *parameters) {

@@ -16,6 +16,7 @@ PGconn *postgres_admin(void);
 /* Run SQL there, which must succeed; the first field of what it answers, "" without one. Static,
  * until the next call. */
 const char *postgres_ask(const char *sql);
+const char *postgres_ask_on(PGconn *conn, const char *sql);
 
 extern const char *postgres_mode; /* of the clients: "mode=session", or another */
 

@@ -26,13 +26,9 @@ static int stop_pooler(void **state) {
 static void test_advisory_lock_through_the_pooler_is_no_lock(void **state) {
     PGconn *clients[2] = {PQconnectdb(pooler.url), PQconnectdb(pooler.url)};
 
-    for (int i = 0; i < 2; i++) {
-        PGresult *result = PQexec(clients[i], "SELECT pg_try_advisory_lock(42)");
-
-        assert_string_equal(PQgetvalue(result, 0, 0), "t");
-        PQclear(result);
-    }
-    PQclear(PQexec(clients[0], "SELECT pg_advisory_unlock_all()"));
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(postgres_ask_on(clients[i], "SELECT pg_try_advisory_lock(42)"), "t");
+    (void)postgres_ask_on(clients[0], "SELECT pg_advisory_unlock_all()");
     PQfinish(clients[0]);
     PQfinish(clients[1]);
 }
@@ -69,12 +65,8 @@ static void test_refused_session_is_left_as_it_was(void **state) {
 
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), LK_TRY),
                      LK_REFUSED);
-    for (int i = 0; i < 20; i++) {
-        PGresult *result = PQexec(other, "SHOW idle_session_timeout");
-
-        assert_string_equal(PQgetvalue(result, 0, 0), "0");
-        PQclear(result);
-    }
+    for (int i = 0; i < 20; i++)
+        assert_string_equal(postgres_ask_on(other, "SHOW idle_session_timeout"), "0");
     PQfinish(other);
     close_client(&env->fixture, client);
 }

@@ -7,14 +7,6 @@
 static PGconn *conns[2];
 static const char *name;
 
-static void run(PGconn *conn, const char *sql, ExecStatusType expected) {
-    PGresult *result = PQexec(conn, sql);
-
-    if (PQresultStatus(result) != expected)
-        fail_msg("%s: %s", sql, PQerrorMessage(conn));
-    PQclear(result);
-}
-
 static int connect_directly(void **state) {
     static struct fixture fixture;
 
@@ -23,7 +15,7 @@ static int connect_directly(void **state) {
     fixture_end(&fixture);
     for (int i = 0; i < 2; i++) {
         conns[i] = PQconnectdb(getenv("TEST_PG"));
-        run(conns[i], "BEGIN", PGRES_COMMAND_OK);
+        (void)postgres_ask_on(conns[i], "BEGIN");
     }
     return 0;
 }
@@ -38,21 +30,17 @@ static void test_transaction_holds_until_it_ends(void **state) {
     assert_int_equal(lk_pg_lock(conns[0], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, LK_TRY), LK_BUSY);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_SHARED, LK_TRY), LK_BUSY);
-    run(conns[0], "COMMIT", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(conns[0], "COMMIT");
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
 }
 
 static void test_wait_that_is_over_leaves_the_transaction(void **state) {
-    PGresult *result;
-
-    run(conns[1], "SET LOCAL lock_timeout = '7s'", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(conns[1], "SET LOCAL lock_timeout = '7s'");
     assert_int_equal(lk_pg_lock(conns[0], name, LK_SHARED, LK_FOREVER), LK_OK);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, 50), LK_TIMEOUT);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_SHARED, 50), LK_OK);
-    result = PQexec(conns[1], "SHOW lock_timeout"); /* as it was */
-    assert_string_equal(PQgetvalue(result, 0, 0), "7s");
-    PQclear(result);
-    run(conns[1], "COMMIT", PGRES_COMMAND_OK);
+    assert_string_equal(postgres_ask_on(conns[1], "SHOW lock_timeout"), "7s"); /* as it was */
+    (void)postgres_ask_on(conns[1], "COMMIT");
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, LK_TRY), LK_INVALID); /* none open */
 }
 
@@ -60,10 +48,10 @@ static void test_broken_connection_is_unknown_and_frees(void **state) {
     char sql[80];
 
     assert_int_equal(lk_pg_lock(conns[0], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
-    run(conns[1], "COMMIT; BEGIN", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(conns[1], "COMMIT; BEGIN");
     (void)snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)",
                    PQbackendPID(conns[0]));
-    run(conns[1], sql, PGRES_TUPLES_OK);
+    (void)postgres_ask_on(conns[1], sql);
     assert_int_equal(lk_pg_lock(conns[0], name, LK_EXCLUSIVE, 50), LK_UNKNOWN);
     assert_int_equal(lk_pg_lock(conns[1], name, LK_EXCLUSIVE, LK_TRY), LK_OK);
 }
@@ -73,10 +61,10 @@ static void test_transaction_excludes_a_session(void **state) {
     struct caller caller;
     PGconn *conn = postgres_admin();
 
-    run(conn, "BEGIN", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(conn, "BEGIN");
     assert_int_equal(lk_pg_lock(conn, env->fixture.name, LK_EXCLUSIVE, LK_TRY), LK_OK);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
-    run(conn, "COMMIT", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(conn, "COMMIT");
     (void)use_once(&env->fixture, env->fixture.lock, 5000);
 }
 
@@ -88,11 +76,11 @@ static void test_transaction_excludes_through_a_pooler(void **state) {
     own_pgbouncer_start(&pooler, "public", 2);
     for (int i = 0; i < 2; i++) {
         clients[i] = PQconnectdb(pooler.url);
-        run(clients[i], "BEGIN", PGRES_COMMAND_OK);
+        (void)postgres_ask_on(clients[i], "BEGIN");
     }
     assert_int_equal(lk_pg_lock(clients[0], "pooled", LK_EXCLUSIVE, LK_TRY), LK_OK);
     assert_int_equal(lk_pg_lock(clients[1], "pooled", LK_EXCLUSIVE, LK_TRY), LK_BUSY);
-    run(clients[0], "COMMIT", PGRES_COMMAND_OK);
+    (void)postgres_ask_on(clients[0], "COMMIT");
     assert_int_equal(lk_pg_lock(clients[1], "pooled", LK_EXCLUSIVE, LK_TRY), LK_OK);
     for (int i = 0; i < 2; i++)
         PQfinish(clients[i]);
