@@ -20,7 +20,7 @@ struct trial {
     int replicas;
     bool returns_to_count;
     bool is_naive; /* without a table of states */
-    /* Or NULL; then nobody looks whether who comes last can buy. */
+    /* Or NULL. With it FLAW_STUCK is not looked for. */
     bool (*is_right)(const struct model_world *world);
 };
 
