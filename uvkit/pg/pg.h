@@ -57,8 +57,8 @@ enum pg_status {
 #define PG_PARAMS_MAX    16
 #define PG_MESSAGE_BYTES 160
 
-/* A statement, static const in a *_sql.c file; a program has 256 at most. Parameters and results
- * are in text format. */
+/* A statement, static const; those of a service are in a *_sql.c file. A program has 256 at most.
+ * Parameters and results are in text format. */
 struct pg_statement {
     const char *name; /* unique in the program */
     const char *sql;  /* with $1 ... */
