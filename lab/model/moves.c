@@ -102,8 +102,8 @@ static int64_t next_idle_ms(const struct model_world *world) {
     return next_ms;
 }
 
-/* Time passes to then, and what stood idle for too long ends. That is nobody's doing: who moved last
- * is woken by it, too. */
+/* Time passes to then, and what stood idle for too long ends. No order did that, so the one that
+ * moved last is woken by it, too. */
 static void moves_let_pass(struct model_world *world, int64_t now_ms) {
     const int mover = world->mover;
 

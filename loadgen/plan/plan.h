@@ -73,8 +73,8 @@ __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
                                                   const struct plan_shape *shape);
 void plan_free(struct plan *plan);
 
-/* Whether `worker` of so many sends the arrival of this number: a repeat is sent by who sends what it
- * repeats. 0 or 1 worker sends all. */
+/* Whether `worker` of so many sends the arrival of this number. One worker sends an arrival and all
+ * its repeats. 0 or 1 worker sends all. */
 bool plan_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker);
 
 #endif
