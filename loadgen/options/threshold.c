@@ -243,7 +243,7 @@ static int threshold_parse_one(const char *text, struct threshold *threshold, st
         return why_set(why, "longer than %zu characters", sizeof threshold->text - 1);
     if (rest == NULL)
         return why_set(why, "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
-    snprintf(threshold->text, sizeof threshold->text, "%s", text);
+    strcpy(threshold->text, text);
     squeeze(value, sizeof value, rest, strlen(rest));
     if (read_metric(text, metric_length, threshold, &metric, why) != 0)
         return -1;
