@@ -151,14 +151,12 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
 }
 
 /* A percentile of a few requests says little: intervals hold some 150 of them. */
-static int64_t interval_us(const struct chart *chart) {
-    int64_t most = (int64_t)(chart->count / 150);
-
-    return step_for(chart->planned_us, 10000, most < 10 ? 10 : most > INTERVALS ? INTERVALS : most);
-}
-
 static json_t *latency(const struct chart *chart) {
-    int64_t step_us = interval_us(chart);
+    int64_t most = (int64_t)(chart->count / 150);
+    int64_t step_us = step_for(chart->planned_us, 10000,
+                               most < 10          ? 10
+                               : most > INTERVALS ? INTERVALS
+                                                  : most);
 
     return JSON_TEXT_OBJECT({"step_us", json_integer(step_us)},
                             {"rows", latency_rows(chart, step_us)});
@@ -393,11 +391,6 @@ static bool is_covered(const struct bands *bands, const struct band *band) {
     return false;
 }
 
-static void add_band(struct bands *bands, const struct band *band) {
-    if (band->waiting > 0 && bands->count < BANDS && !is_covered(bands, band))
-        bands->items[bands->count++] = *band;
-}
-
 /* While one instance stands still, the others may have nothing to answer. */
 static bool is_of_one(const struct bands *bands, const struct band *all) {
     for (size_t i = 0; i < bands->count; i++)
@@ -407,29 +400,21 @@ static bool is_of_one(const struct bands *bands, const struct band *all) {
     return false;
 }
 
-/* Nothing came between answers `i - 1` and `i`. */
-static void look_at_gap(const struct answers *answers, size_t i, struct bands *bands) {
+/* Nothing came from answer `i - 1` to `to_us`: answer `i`, or the end. */
+static void look_at_gap(const struct answers *answers, size_t i, int64_t to_us,
+                        struct bands *bands) {
     int64_t from_us = i > 0 ? answers->spans[i - 1].ended_us : 0;
-    struct band band = {.instance = answers->instance, .to_us = answers->spans[i].ended_us};
+    struct band band = {.instance = answers->instance, .to_us = to_us};
 
     for (size_t j = i; j < answers->count && j < i + LOOK; j++)
-        count_waiting(&band, from_us, band.to_us, answers->spans[j]);
+        count_waiting(&band, from_us, to_us, answers->spans[j]);
     for (size_t j = 0; i > 0 && j < answers->lost_count; j++)
-        count_waiting(&band, from_us, band.to_us, answers->lost[j]);
-    add_band(bands, &band);
+        count_waiting(&band, from_us, to_us, answers->lost[j]);
+    if (band.waiting > 0 && bands->count < BANDS && !is_covered(bands, &band))
+        bands->items[bands->count++] = band;
 }
 
-/* Nothing came after the last answer, and requests were lost. `last_us` is the last answer of any
- * instance. */
-static void look_at_end(const struct answers *answers, int64_t last_us, struct bands *bands) {
-    int64_t from_us = answers->spans[answers->count - 1].ended_us;
-    struct band band = {.instance = answers->instance, .to_us = last_us};
-
-    for (size_t j = 0; j < answers->lost_count; j++)
-        count_waiting(&band, from_us, last_us, answers->lost[j]);
-    add_band(bands, &band);
-}
-
+/* `last_us` is the last answer of any instance. */
 static void look_at_instance(const struct chart *chart, struct answers *answers, int instance,
                              int64_t last_us, struct bands *bands) {
     collect_answers(chart, instance, answers);
@@ -437,9 +422,9 @@ static void look_at_instance(const struct chart *chart, struct answers *answers,
         return;
     for (size_t i = 0; i < answers->count && bands->count < BANDS; i++)
         if (answers->spans[i].ended_us - (i > 0 ? answers->spans[i - 1].ended_us : 0) > SILENT_US)
-            look_at_gap(answers, i, bands);
+            look_at_gap(answers, i, answers->spans[i].ended_us, bands);
     if (instance >= 0)
-        look_at_end(answers, last_us, bands);
+        look_at_gap(answers, answers->count, last_us, bands);
 }
 
 static int64_t last_answer(const struct chart *chart) {
@@ -449,11 +434,6 @@ static int64_t last_answer(const struct chart *chart) {
         if (chart->records[i].instance >= 0 && chart_end_us(&chart->records[i]) > last_us)
             last_us = chart_end_us(&chart->records[i]);
     return last_us;
-}
-
-static json_t *band_json(const struct band *band) {
-    return json_pack("[i, I, I, I]", band->instance, (json_int_t)band->from_us,
-                     (json_int_t)band->to_us, (json_int_t)band->waiting);
 }
 
 /* What one instance explains, and what stands still on purpose, which is drawn as such. */
@@ -485,8 +465,9 @@ static json_t *chart_faults(const struct chart *chart) {
     for (int i = -1; i < instances && has_room; i++)
         look_at_instance(chart, &answers, i, last_us, &bands);
     drop_explained(chart, &bands);
-    for (size_t i = 0; i < bands.count; i++)
-        json_text_append(&json, band_json(&bands.items[i]));
+    for (const struct band *band = bands.items; band < bands.items + bands.count; band++)
+        json_text_append(&json, json_pack("[i, I, I, I]", band->instance, (json_int_t)band->from_us,
+                                          (json_int_t)band->to_us, (json_int_t)band->waiting));
     free(answers.spans);
     free(answers.lost);
     return json;
@@ -526,24 +507,20 @@ static json_t *failpoints(const struct round *round) {
 json_t *chart_make(const struct round *round) {
     const struct recorder *recorder = round->recorder;
     struct chart chart = {.round = round, .records = recorder->records};
-    json_t *names = outcome_names(&chart), *json = json_object();
+    json_t *names = outcome_names(&chart), *json;
 
     chart.count = chart.records != NULL ? recorder->ended : 0;
     chart.instances = json_text_array(recorder->instances[0], sizeof recorder->instances[0],
                                       recorder->instance_count);
     find_ends(&chart);
-    json_text_set(&json, "repeat", json_integer((json_int_t)round->repeat));
-    json_text_set(&json, "end_us", json_integer(chart.end_us));
-    json_text_set(&json, "planned_us", json_integer(chart.planned_us));
-    json_text_set(&json, "instances", json_incref(chart.instances));
-    json_text_set(&json, "fail", failpoints(round));
-    json_text_set(&json, "event_count", json_integer((json_int_t)chart_event_count(&chart)));
-    json_text_set(&json, "events", chart_events(&chart));
-    json_text_set(&json, "faults", chart_faults(&chart));
-    json_text_set(&json, "outcomes", chart_outcomes(&chart, names));
-    json_text_set(&json, "scatter", scatter(&chart, names));
-    json_text_set(&json, "latency", latency(&chart));
-    json_text_set(&json, "examples", chart_examples(&chart));
+    json = JSON_TEXT_OBJECT(
+        {"repeat", json_integer((json_int_t)round->repeat)}, {"end_us", json_integer(chart.end_us)},
+        {"planned_us", json_integer(chart.planned_us)}, {"instances", json_incref(chart.instances)},
+        {"fail", failpoints(round)},
+        {"event_count", json_integer((json_int_t)chart_event_count(&chart))},
+        {"events", chart_events(&chart)}, {"faults", chart_faults(&chart)},
+        {"outcomes", chart_outcomes(&chart, names)}, {"scatter", scatter(&chart, names)},
+        {"latency", latency(&chart)}, {"examples", chart_examples(&chart)});
     chart_set_stock(&chart, &json);
     json_decref(names);
     json_decref(chart.instances);
