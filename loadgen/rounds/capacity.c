@@ -56,12 +56,6 @@ static void count_lanes(const struct result *result, const struct options *optio
     capacity->busiest = plan_busiest(items, options->shape.zipf) / (double)each;
 }
 
-static void note_offer(const struct options *options, struct capacity *capacity) {
-    capacity->duration_s = (double)plan_span_ns(&options->shape) / NS_PER_S;
-    if (capacity->duration_s > 0)
-        capacity->offered = (double)options->shape.count / capacity->duration_s;
-}
-
 /* Rates are those until the last sale: what comes after is refused without a sale's work. */
 static void note_measured(const struct recorder *total, struct capacity *capacity) {
     double selling_s = (double)total->sold_ns / NS_PER_S;
@@ -252,7 +246,9 @@ void capacity_make(const struct result *result, const struct options *options,
     if (result->count == 0 || total->costed == 0)
         return;
     lock = capacity_lock_of(total);
-    note_offer(options, capacity);
+    capacity->duration_s = (double)plan_span_ns(&options->shape) / NS_PER_S;
+    if (capacity->duration_s > 0)
+        capacity->offered = (double)options->shape.count / capacity->duration_s;
     note_measured(total, capacity);
     if (lock != RECORD_LOCK_UNTOLD && total->hold.sum > 0) {
         capacity->bound = CAPACITY_LOCK;

@@ -13,22 +13,16 @@
 /* From the moment that is written of a failpoint to its act at most: the writing takes time. */
 #define ACTS_NS INT64_C(2000000000)
 
-static size_t down_find(struct down *down, const char *name) {
+static void down_set(struct down *down, const char *name, bool is_down) {
     size_t i = 0;
 
     while (i < down->count && strcmp(down->names[i], name) != 0)
         i++;
-    if (i < down->count || i == RECORD_INSTANCES)
-        return i;
-    snprintf(down->names[i], sizeof down->names[i], "%s", name);
-    return down->count++;
-}
-
-static void down_set(struct down *down, const char *name, bool is_down) {
-    const size_t i = down_find(down, name);
-
-    if (i < RECORD_INSTANCES)
-        down->is_down[i] = is_down;
+    if (i == RECORD_INSTANCES)
+        return;
+    if (i == down->count)
+        snprintf(down->names[down->count++], sizeof down->names[i], "%s", name);
+    down->is_down[i] = is_down;
 }
 
 bool down_is_all(const struct down *down) {
@@ -37,10 +31,6 @@ bool down_is_all(const struct down *down) {
     for (size_t i = 0; i < down->count; i++)
         is_all = is_all && down->is_down[i];
     return is_all || down->is_server_down;
-}
-
-static bool is_instance(const char *name) {
-    return strncmp(name, "inventory-", strlen("inventory-")) == 0;
 }
 
 /* Whether it answered a request that was sent after this had acted. */
@@ -61,7 +51,7 @@ static void note_event(struct down *down, const struct round *round, const struc
     const bool is_crash = event->kind == EVENT_FAILPOINT && strcmp(event->detail, "crash") == 0;
     const bool is_open = event->kind == EVENT_SERVER && event->until_ns == EVENT_OPEN;
 
-    if (is_crash || (is_open && is_instance(event->who)))
+    if (is_crash || (is_open && strncmp(event->who, "inventory-", 10) == 0))
         down_set(down, event->who, !is_up_after(round, event));
     else if (is_open && strncmp(event->who, "replica", 7) != 0)
         down->is_server_down = true;

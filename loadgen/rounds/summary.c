@@ -200,11 +200,6 @@ static int result_make(struct result *result, const struct round *rounds, size_t
     return 0;
 }
 
-static void result_free(struct result *result) {
-    recorder_free(result->total);
-    result->total = NULL;
-}
-
 /* ---- thresholds */
 
 /* How much a round that measured `value` shows of what the limit is about. */
@@ -296,10 +291,8 @@ static int summary_add_up(struct summary *summary) {
         struct result *result = &summary->results[summary->count];
 
         if (result_make(result, summary->rounds, summary->round_count, i,
-                        &options->expectations[i]) != 0) {
-            result_free(result);
+                        &options->expectations[i]) != 0)
             return -1;
-        }
         summary->count += result->count > 0;
     }
     return 0;
@@ -327,7 +320,7 @@ int summary_make(struct summary *summary, const struct options *options, const s
 
 void summary_free(struct summary *summary) {
     for (size_t i = 0; i < summary->count; i++)
-        result_free(&summary->results[i]);
+        recorder_free(summary->results[i].total);
     free(summary->results);
     free(summary->outcomes);
     *summary = (struct summary){.count = 0};
