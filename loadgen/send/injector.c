@@ -203,32 +203,22 @@ static void injector_lay_out(struct injector *injector, const struct fault_list 
     injector_add_step(injector, MEND, NULL);
 }
 
-static bool injector_are_all(const struct injector *injector,
-                             bool (*is_so)(const struct injector_step *)) {
-    for (size_t i = 0; i < injector->step_count; i++)
-        if (!is_so(&injector->steps[i]))
-            return false;
-    return true;
-}
-
 static bool is_settled(const struct injector_step *step) {
     return step->is_waiting || step->has_exited;
-}
-
-static bool has_ended_or_mends(const struct injector_step *step) {
-    return step->kind == MEND || step->has_exited;
 }
 
 static bool injector_has_ended(const struct injector_step *step) {
     return step->has_exited;
 }
 
-static void wait_until_all(struct injector *injector, bool (*are)(const struct injector_step *),
-                           int64_t most_ms) {
+/* The first `count` steps. What is so of one stays so. */
+static void wait_until_all(struct injector *injector, size_t count,
+                           bool (*are)(const struct injector_step *), int64_t most_ms) {
     const int64_t deadline_ms = clock_now_ms() + most_ms;
 
-    while (!injector_are_all(injector, are) && clock_now_ms() < deadline_ms)
-        fiber_sleep(injector->loop, LOOK_MS);
+    for (size_t i = 0; i < count; i++)
+        while (!are(&injector->steps[i]) && clock_now_ms() < deadline_ms)
+            fiber_sleep(injector->loop, LOOK_MS);
 }
 
 /* ---- closing */
@@ -317,9 +307,9 @@ void injector_close(struct injector *injector) {
     assert(mend->kind == MEND);
     for (size_t i = 0; i + 1 < injector->step_count; i++)
         end_input(&injector->steps[i]);
-    wait_until_all(injector, has_ended_or_mends, END_MS);
+    wait_until_all(injector, injector->step_count - 1, injector_has_ended, END_MS);
     end_input(mend);
-    wait_until_all(injector, injector_has_ended, END_MS);
+    wait_until_all(injector, injector->step_count, injector_has_ended, END_MS);
     note_failures(injector);
     for (size_t i = 0; i < injector->act_count; i++)
         if (injector->acts[i].began_ns != 0)
@@ -340,7 +330,7 @@ int injector_open(struct injector *injector, uv_loop_t *loop, const char *stack,
     for (size_t i = 0; i < injector->step_count && rc == 0; i++)
         rc = spawn(&injector->steps[i], stack);
     if (rc == 0)
-        wait_until_all(injector, is_settled, READY_MS);
+        wait_until_all(injector, injector->step_count, is_settled, READY_MS);
     for (size_t i = 0; i < injector->step_count && rc == 0; i++)
         if (!injector->steps[i].is_waiting || injector->steps[i].has_exited) {
             injector_note_failure(&injector->steps[i]);
