@@ -60,15 +60,6 @@ static bool is_let_in(struct http_exchange *exchange, bool is_change) {
     return refusal == NULL;
 }
 
-static bool is_welcome(struct http_exchange *exchange) {
-    return is_let_in(exchange, false);
-}
-
-/* For what changes anything. */
-static bool is_trusted(struct http_exchange *exchange) {
-    return is_let_in(exchange, true);
-}
-
 static void reply_json(struct http_exchange *exchange, int status, json_t *json) {
     serve_add_headers(exchange, policy);
     http_reply_json(exchange, status, json);
@@ -84,7 +75,7 @@ static void class_reply_text(struct http_exchange *exchange, const char *content
 
 static void on_page(struct http_exchange *exchange, void *data) {
     (void)data;
-    if (is_welcome(exchange))
+    if (is_let_in(exchange, false))
         class_reply_text(exchange, "text/html; charset=utf-8", class_html);
 }
 
@@ -99,7 +90,7 @@ static void class_on_file(struct http_exchange *exchange, void *data) {
     const char *name = http_path_param(exchange, "file");
 
     (void)data;
-    if (!is_welcome(exchange))
+    if (!is_let_in(exchange, false))
         return;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (strcmp(files[i].name, name) == 0) {
@@ -127,7 +118,7 @@ static void on_setup(struct http_exchange *exchange, void *data) {
     json_t *setup, *strategies;
 
     (void)data;
-    if (!is_welcome(exchange))
+    if (!is_let_in(exchange, false))
         return;
     strategies = fetch_strategies(&why);
     setup = lesson_setup();
@@ -145,7 +136,7 @@ static void on_runs(struct http_exchange *exchange, void *data) {
     size_t count;
 
     (void)data;
-    if (!is_welcome(exchange))
+    if (!is_let_in(exchange, false))
         return;
     names = json_array();
     if (serve_list(serve_root(room.options), &folders, &count) != 0)
@@ -162,7 +153,7 @@ static void on_explored(struct http_exchange *exchange, void *data) {
     json_t *json = NULL;
 
     (void)data;
-    if (!is_welcome(exchange))
+    if (!is_let_in(exchange, false))
         return;
     if (!room.runner.is_running && room.runner.kind == LESSON_EXPLORE &&
         room.runner.said.length > 0)
@@ -214,7 +205,7 @@ static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
     struct why why;
     json_t *asked, *strategies;
 
-    if (!is_trusted(exchange) || !is_free(exchange))
+    if (!is_let_in(exchange, true) || !is_free(exchange))
         return;
     asked = http_body_json(exchange);
     if (asked == NULL)
@@ -242,7 +233,7 @@ static void on_explore(struct http_exchange *exchange, void *data) {
 
 static void on_stop(struct http_exchange *exchange, void *data) {
     (void)data;
-    if (!is_trusted(exchange))
+    if (!is_let_in(exchange, true))
         return;
     runner_stop(&room.runner, GRACE_MS);
     reply_json(exchange, 202, json_pack("{s:b}", "is_running", room.runner.is_running));
@@ -276,7 +267,7 @@ static void class_follow(struct http_exchange *exchange) {
 
 static void class_on_events(struct http_exchange *exchange, void *data) {
     (void)data;
-    if (!is_welcome(exchange))
+    if (!is_let_in(exchange, false))
         return;
     if (room.watchers == WATCHERS_MAX) {
         http_reply_error(exchange, 503, "too_many", "%d pages watch already: close one",
