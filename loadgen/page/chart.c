@@ -152,12 +152,10 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
 
 /* A percentile of a few requests says little: intervals hold some 150 of them. */
 static json_t *latency(const struct chart *chart) {
-    int64_t most = (int64_t)(chart->count / 150);
-    int64_t step_us = step_for(chart->planned_us, 10000,
-                               most < 10          ? 10
-                               : most > INTERVALS ? INTERVALS
-                                                  : most);
+    int64_t most = (int64_t)(chart->count / 150), step_us;
 
+    most = most < 10 ? 10 : most > INTERVALS ? INTERVALS : most;
+    step_us = step_for(chart->planned_us, 10000, most);
     return JSON_TEXT_OBJECT({"step_us", json_integer(step_us)},
                             {"rows", latency_rows(chart, step_us)});
 }
