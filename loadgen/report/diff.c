@@ -146,28 +146,23 @@ static void diff_add_counts(json_t **counts, const json_t *from, const json_t *k
     }
 }
 
-static json_t *compare_anomalies(const json_t *a, const json_t *b) {
-    json_t *counts = json_array();
-
-    diff_add_counts(&counts, a, NULL, a, b);
-    diff_add_counts(&counts, b, a, a, b);
-    return counts;
-}
-
 /* ---- strategies */
 
 /* How bad a verdict is; -1 for one that says nothing. */
-static int badness(const json_t *strategy) {
+static int badness(const char *verdict) {
     static const char *const kinds[] = {"VALID", "INCONCLUSIVE", "VIOLATED"};
 
     for (int i = 0; i < 3; i++)
-        if (strcmp(summary_text(strategy, "verdict"), kinds[i]) == 0)
+        if (strcmp(verdict, kinds[i]) == 0)
             return i;
     return -1;
 }
 
 static bool diff_is_worse(const json_t *a, const json_t *b, const json_t *counts) {
-    if (badness(a) < 0 || badness(b) < 0)
+    const int bad_a = badness(summary_text(a, "verdict"));
+    const int bad_b = badness(summary_text(b, "verdict"));
+
+    if (bad_a < 0 || bad_b < 0)
         return false;
     for (size_t i = 0; i < json_array_size(counts); i++) {
         const json_t *count = json_array_get(counts, i);
@@ -176,12 +171,14 @@ static bool diff_is_worse(const json_t *a, const json_t *b, const json_t *counts
             json_integer_value(json_object_get(count, "b")) > 0)
             return true;
     }
-    return badness(b) > badness(a);
+    return bad_b > bad_a;
 }
 
 static json_t *compare_strategies(const char *name, const json_t *a, const json_t *b) {
-    json_t *counts = compare_anomalies(a, b);
+    json_t *counts = json_array();
 
+    diff_add_counts(&counts, a, NULL, a, b);
+    diff_add_counts(&counts, b, a, a, b);
     return JSON_TEXT_OBJECT(
         {"strategy", json_text(name)}, {"is_worse", json_boolean(diff_is_worse(a, b, counts))},
         {"verdict", diff_pair(diff_find(a, "verdict"), diff_find(b, "verdict"))},
@@ -350,13 +347,10 @@ static void diff_fill_ratio(char cell[TABLE_CELL], const json_t *ratio) {
 }
 
 static void diff_fill_verdict(struct table_row *row, const char *verdict) {
+    static const char *const colours[] = {TABLE_GREEN, TABLE_YELLOW, TABLE_RED};
+
     table_fill(row->cell[2], "%.60s", verdict);
-    if (strcmp(verdict, "VALID") == 0)
-        row->colour[2] = TABLE_GREEN;
-    if (strcmp(verdict, "VIOLATED") == 0)
-        row->colour[2] = TABLE_RED;
-    if (strcmp(verdict, "INCONCLUSIVE") == 0)
-        row->colour[2] = TABLE_YELLOW;
+    row->colour[2] = badness(verdict) >= 0 ? colours[badness(verdict)] : NULL;
 }
 
 static void fill_strategy(const json_t *one, struct table_row *rows) {

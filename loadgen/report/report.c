@@ -188,7 +188,7 @@ static void print_stopped(const struct summary *summary, FILE *to) {
 /* One of the tables. Where a line is narrow, columns go in the order of `drop`. */
 struct part {
     struct table_row head;
-    const char *const *meanings;
+    const char *meanings[TABLE_COLUMNS];
     const unsigned char *drop; /* 0 ends it */
     unsigned quiet;            /* columns, as bits, in which 0 says nothing */
     size_t left;
@@ -261,12 +261,6 @@ static const char *const colours[] = {[VERDICT_VALID] = TABLE_GREEN,
 
 enum { STRATEGY, VERDICT, SOLD, OVERSOLD, TWINS, LEFT, EARLY, EXPECTED };
 
-static const char *const verdict_meanings[TABLE_COLUMNS] = {
-    [OVERSOLD] = "oversold: units sold beyond the stock",
-    [TWINS] = "twins: sold although another order has the unit",
-    [LEFT] = "left: not sold",
-    [EARLY] = "early: told sold out before a later customer got a unit"};
-
 static void fill_verdict(const struct summary *summary, const struct result *result,
                          struct table_row *row) {
     const struct verdict *verdict = &result->verdict;
@@ -291,7 +285,10 @@ static void fill_verdict(const struct summary *summary, const struct result *res
 static const struct part verdicts = {
     .head = {.cell = {"strategy", "verdict", "sold/stock", "oversold", "twins", "left", "early",
                       "expected"}},
-    .meanings = verdict_meanings,
+    .meanings = {[OVERSOLD] = "oversold: units sold beyond the stock",
+                 [TWINS] = "twins: sold although another order has the unit",
+                 [LEFT] = "left: not sold",
+                 [EARLY] = "early: told sold out before a later customer got a unit"},
     .drop = (const unsigned char[]){EARLY, LEFT, TWINS, OVERSOLD, EXPECTED, SOLD, 0},
     .quiet = 1U << EARLY,
     .left = 2,
@@ -300,13 +297,6 @@ static const struct part verdicts = {
 /* ---- what customers were told, and when */
 
 enum { ANSWERS, OFFERED, SOLD_OUT, BUSY, UNKNOWN, P50, P99, RATE };
-
-static const char *const answer_meanings[TABLE_COLUMNS] = {
-    [OFFERED] = "offered: requests that were due, those that ask once more among them",
-    [SOLD_OUT] = "sold out, busy: told that nothing was sold, as nothing is left or too many ask",
-    [UNKNOWN] = "unknown: not told",
-    [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
-    [RATE] = "rate: answers per second"};
 
 /* Where nothing is sold, only that a server is busy means something. */
 static void fill_answers(const struct summary *summary, const struct result *result,
@@ -339,7 +329,13 @@ static void fill_spread(const struct result *result, struct table_row *row) {
 
 static const struct part answers = {
     .head = {.cell = {"answers", "offered", "sold out", "busy", "unknown", "p50", "p99", "rate"}},
-    .meanings = answer_meanings,
+    .meanings =
+        {[OFFERED] = "offered: requests that were due, those that ask once more among them",
+         [SOLD_OUT] =
+             "sold out, busy: told that nothing was sold, as nothing is left or too many ask",
+         [UNKNOWN] = "unknown: not told",
+         [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
+         [RATE] = "rate: answers per second"},
     .drop = (const unsigned char[]){OFFERED, RATE, P50, UNKNOWN, BUSY, SOLD_OUT, P99, 0},
     .quiet = 1U << UNKNOWN,
     .left = 1,
@@ -360,15 +356,6 @@ static void report_fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count)
 }
 
 enum { COST, WAIT_P50, WAIT_P99, HOLD, COMMIT, POSTGRES, REDIS, RETRIES, CEILING, REACHED };
-
-static const char *const cost_meanings[TABLE_COLUMNS] = {
-    [WAIT_P50] = "wait: for the lock",
-    [HOLD] = "hold: of the lock by those that sold, from winning it to giving it back",
-    [COMMIT] = "commit: of the statement that sold",
-    [POSTGRES] = "PG, Redis: round trips to Postgres and Redis for each answer",
-    [RETRIES] = "retries: further attempts for each sale",
-    [CEILING] = "ceiling: sales a second that can take turns at locks held so long",
-    [REACHED] = "reached: those that did"};
 
 static void fill_cost(const struct summary *summary, const struct result *result,
                       struct table_row *row) {
@@ -394,7 +381,13 @@ static void fill_cost(const struct summary *summary, const struct result *result
 static const struct part costs = {
     .head = {.cell = {"cost", "wait p50", "wait p99", "hold p50", "commit p50", "PG", "Redis",
                       "retries", "ceiling", "reached"}},
-    .meanings = cost_meanings,
+    .meanings = {[WAIT_P50] = "wait: for the lock",
+                 [HOLD] = "hold: of the lock by those that sold, from winning it to giving it back",
+                 [COMMIT] = "commit: of the statement that sold",
+                 [POSTGRES] = "PG, Redis: round trips to Postgres and Redis for each answer",
+                 [RETRIES] = "retries: further attempts for each sale",
+                 [CEILING] = "ceiling: sales a second that can take turns at locks held so long",
+                 [REACHED] = "reached: those that did"},
     .drop = (const unsigned char[]){COMMIT, RETRIES, POSTGRES, REDIS, WAIT_P50, HOLD, REACHED,
                                     CEILING, WAIT_P99, 0},
     .left = 1,

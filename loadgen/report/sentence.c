@@ -141,35 +141,22 @@ static void add_refusals(struct clauses *clauses, const struct result *result) {
         sentence_add(clauses, "refused %zu as sold out", outcomes[RECORD_SOLD_OUT]);
 }
 
-static void add_outcome(struct clauses *clauses, const struct result *result,
-                        enum record_outcome outcome) {
-    const size_t count = result->total->by_outcome[outcome];
+static void add_outcomes(struct clauses *clauses, const struct result *result) {
+    static const struct {
+        const char *before, *after;
+    } told[RECORD_OUTCOME_COUNT] = {[RECORD_BUSY] = {"turned", "away as too busy"},
+                                    [RECORD_UNKNOWN] = {"left", "without a yes or a no"},
+                                    [RECORD_REFUSED] = {"called", "bad requests"},
+                                    [RECORD_FAILED] = {"answered", "with an error"},
+                                    [RECORD_UNREACHED] = {"never got", "that could not be sent"},
+                                    [RECORD_UNSENT] = {"never got", "that could not be sent"}};
+    const size_t *counts = result->total->by_outcome;
 
-    switch (outcome) {
-    case RECORD_SOLD:
-        break;
-    case RECORD_SOLD_OUT:
-        add_refusals(clauses, result);
-        break;
-    case RECORD_BUSY:
-        sentence_add(clauses, "turned %zu away as too busy", count);
-        break;
-    case RECORD_UNKNOWN:
-        sentence_add(clauses, "left %zu without a yes or a no", count);
-        break;
-    case RECORD_REFUSED:
-        sentence_add(clauses, "called %zu bad requests", count);
-        break;
-    case RECORD_FAILED:
-        sentence_add(clauses, "answered %zu with an error", count);
-        break;
-    case RECORD_UNREACHED:
-    case RECORD_UNSENT:
-        sentence_add(clauses, "never got %zu that could not be sent", count);
-        break;
-    case RECORD_OUTCOME_COUNT:
-        break;
-    }
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (i == RECORD_SOLD_OUT && counts[i] > 0)
+            add_refusals(clauses, result);
+        else if (told[i].before != NULL && counts[i] > 0)
+            sentence_add(clauses, "%s %zu %s", told[i].before, counts[i], told[i].after);
 }
 
 /* ---- the sentence */
@@ -213,9 +200,8 @@ static void tell_sales(const struct result *result, const struct options *option
     add_sold(&clauses, verdict, units);
     if (is_violated)
         add_anomalies(&clauses, verdict, units);
-    for (int i = 0; i < RECORD_OUTCOME_COUNT && !is_violated; i++)
-        if (result->total->by_outcome[i] > 0)
-            add_outcome(&clauses, result, (enum record_outcome)i);
+    else
+        add_outcomes(&clauses, result);
     sentence_join(&clauses, is_violated, text);
     if (verdict->kind == VERDICT_INCONCLUSIVE)
         sentence_append(text, "; but this run proves nothing");
