@@ -402,17 +402,12 @@ void claim_print_commands(const struct claim_step *step, bool has_stack, size_t 
 
 /* ---- the list */
 
-static size_t widest_id(void) {
-    size_t widest = 0;
+static void claim_list_text(FILE *to) {
+    const size_t width = table_columns(to);
+    size_t indent = 0;
 
     for (size_t i = 0; i < claim_count; i++)
-        widest = strlen(claims[i].id) > widest ? strlen(claims[i].id) : widest;
-    return widest;
-}
-
-static void claim_list_text(FILE *to) {
-    const size_t indent = widest_id() + 2, width = table_columns(to);
-
+        indent = strlen(claims[i].id) + 2 > indent ? strlen(claims[i].id) + 2 : indent;
     for (size_t i = 0; i < claim_count; i++) {
         fprintf(to, "%-*s", (int)indent, claims[i].id);
         /* The first line is indented already. */

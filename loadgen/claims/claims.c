@@ -372,22 +372,9 @@ static int find_scripts(struct lab *lab) {
     return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : claims_fail(lab->home);
 }
 
-/* What the programs are told by their environment: paths, which may have a space in them. */
-static int set_paths(const struct lab *lab) {
-    char output[PATH_SIZE + 16], base[16];
-
-    snprintf(output, sizeof output, "%s/summary.json", lab->home);
-    snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
-    return setenv("RUN_DIR", lab->home, 1) == 0 && setenv("PORT_BASE", base, 1) == 0 &&
-                   setenv("LOADGEN_OUTPUT", output, 1) == 0 &&
-                   setenv("LOADGEN_RESULTS", lab->options->results, 1) == 0
-               ? 0
-               : -1;
-}
-
 /* It belongs to one `loadgen claims` at a time. */
 static int open_home(struct lab *lab) {
-    char path[PATH_SIZE + 16];
+    char path[PATH_SIZE + 16], base[16];
     int exit_code = find_scripts(lab);
 
     if (exit_code != 0)
@@ -397,13 +384,14 @@ static int open_home(struct lab *lab) {
     if (lab->log < 0 || flock(lab->log, LOCK_EX | LOCK_NB) != 0)
         return claims_fail(path);
     (void)!ftruncate(lab->log, 0);
-    return set_paths(lab) == 0 ? 0 : claims_fail("the environment");
-}
-
-static void tell_stack(const struct lab *lab) {
-    fputs("the stack runs on: export RUN_DIR=", lab->to);
-    shell_word_print(lab->home, strlen(lab->home), lab->to);
-    fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
+    /* The programs are told by their environment: a path may have a space in it. */
+    snprintf(path, sizeof path, "%s/summary.json", lab->home);
+    snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
+    if (setenv("RUN_DIR", lab->home, 1) != 0 || setenv("PORT_BASE", base, 1) != 0 ||
+        setenv("LOADGEN_OUTPUT", path, 1) != 0 ||
+        setenv("LOADGEN_RESULTS", lab->options->results, 1) != 0)
+        return claims_fail("the environment");
+    return 0;
 }
 
 static int claims_show_all(struct lab *lab) {
@@ -413,10 +401,13 @@ static int claims_show_all(struct lab *lab) {
         return exit_code;
     interrupts_watch(&lab->interrupts, lab->loop, claims_on_signal, lab);
     exit_code = show_asked(lab);
-    if (lab->options->keep)
-        tell_stack(lab);
-    else
+    if (lab->options->keep) {
+        fputs("the stack runs on: export RUN_DIR=", lab->to);
+        shell_word_print(lab->home, strlen(lab->home), lab->to);
+        fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
+    } else {
         stop_stack(lab);
+    }
     interrupts_close(&lab->interrupts);
     (void)uv_run(lab->loop, UV_RUN_DEFAULT);
     return lab->is_interrupted ? EXIT_INTERRUPTED : exit_code;
