@@ -24,13 +24,9 @@ static const struct number run_numbers[RUN_NUMBERS] = {
     [STOCK] = {"stock", 1, 100000, 500},
     [WORK] = {"work_ms", 0, 1000, 2},
 };
-enum { ORDERS, INSTANCES, UNITS, PREEMPTIONS, EXPLORE_NUMBERS };
-static const struct number explore_numbers[EXPLORE_NUMBERS] = {
-    [ORDERS] = {"orders", 1, 4, 3},
-    [INSTANCES] = {"instances", 1, 3, 2},
-    [UNITS] = {"stock", 1, 4, 2},
-    [PREEMPTIONS] = {"preemptions", 0, 4, 3},
-};
+static const struct number explore_numbers[] = {
+    {"orders", 1, 4, 3}, {"instances", 1, 3, 2}, {"stock", 1, 4, 2}, {"preemptions", 0, 4, 3}};
+#define EXPLORE_NUMBERS (sizeof explore_numbers / sizeof explore_numbers[0])
 
 static const char *const explore_faults[] = {"pause", "crash", "lost-reply", "expiry", "failover"};
 #define EXPLORE_FAULTS (sizeof explore_faults / sizeof explore_faults[0])
@@ -157,9 +153,13 @@ __attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *less
     lesson->used += (size_t)length + 1;
 }
 
-static void add_number(struct lesson *lesson, const char *flag, int64_t value) {
-    lesson_add(lesson, "%s", flag);
-    lesson_add(lesson, "%" PRId64, value);
+/* The flags are called as the numbers are. */
+static void add_numbers(struct lesson *lesson, const struct number *numbers, size_t count,
+                        const int64_t *values) {
+    for (size_t i = 0; i < count; i++) {
+        lesson_add(lesson, "--%s", numbers[i].key);
+        lesson_add(lesson, "%" PRId64, values[i]);
+    }
 }
 
 static void add_text(struct lesson *lesson, const char *flag, const char *value) {
@@ -218,9 +218,7 @@ static int lesson_read_run(const json_t *asked, const json_t *strategies,
         return why_set(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
     lesson_add(lesson, "loadgen");
     add_text(lesson, "--strategy", lesson->title);
-    add_number(lesson, "--rate", values[RATE]);
-    add_number(lesson, "--requests", values[REQUESTS]);
-    add_number(lesson, "--stock", values[STOCK]);
+    add_numbers(lesson, run_numbers, WORK, values); /* those before it */
     lesson_add(lesson, "--work");
     lesson_add(lesson, "%" PRId64 "ms", values[WORK]);
     add_text(lesson, "--dup-rate", "0"); /* so that on the wall, sold and refused add up */
@@ -270,10 +268,7 @@ static int lesson_read_exploration(const json_t *asked, const json_t *strategies
     lesson_add(lesson, "lab");
     add_text(lesson, "explore", strategy);
     lesson_add(lesson, "--json");
-    add_number(lesson, "--orders", values[ORDERS]);
-    add_number(lesson, "--instances", values[INSTANCES]);
-    add_number(lesson, "--stock", values[UNITS]);
-    add_number(lesson, "--preemptions", values[PREEMPTIONS]);
+    add_numbers(lesson, explore_numbers, EXPLORE_NUMBERS, values);
     add_text(lesson, "--faults", faults[0] != '\0' ? faults : "none");
     return 0;
 }
