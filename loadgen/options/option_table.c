@@ -35,12 +35,10 @@ static json_t *make_stages(const struct options *options) {
 
     for (size_t i = 0; i < options->shape.stage_count; i++) {
         const struct plan_stage *stage = &options->shape.stages[i];
-        json_t *one = json_object();
 
-        json_text_set(&one, "duration_ms", json_ms((double)stage->span_ns));
-        json_text_set(&one, "from_rate", json_real(stage->from));
-        json_text_set(&one, "to_rate", json_real(stage->to));
-        json_text_append(&json, one);
+        json_text_append(&json, json_pack("{s:o, s:f, s:f}", "duration_ms",
+                                          json_ms((double)stage->span_ns), "from_rate", stage->from,
+                                          "to_rate", stage->to));
     }
     return json;
 }

@@ -121,11 +121,6 @@ static int command_find(const char *word, enum command *command) {
     return -1;
 }
 
-static const struct command_words *command_words(enum command command) {
-    assert(command < COMMANDS);
-    return &commands[command];
-}
-
 static bool command_is_among(const char *words, const char *word) {
     const size_t length = strlen(word);
 
@@ -141,7 +136,7 @@ static bool command_is_among(const char *words, const char *word) {
 
 /* Whether a setting of this name does anything there. */
 static bool command_has(enum command command, const char *setting) {
-    return command_is_among(command_words(command)->settings, setting) == (command != COMMAND_FIRE);
+    return command_is_among(commands[command].settings, setting) == (command != COMMAND_FIRE);
 }
 
 /* The flags, of which --help of the command has its own. */
@@ -221,16 +216,6 @@ static int check_words(void) {
     return check_texts() == 0 ? check_thresholds() : -1;
 }
 
-static int shape_stages(void) {
-    struct plan_shape *shape = &set.shape;
-
-    set.requests = 0;
-    if (plan_parse_stages(set.stages, shape, &refusal) != 0)
-        return -1;
-    set.duration_ns = plan_span_ns(shape);
-    return 0;
-}
-
 /* The shape of the load: the stages, or one stage of constant rate. */
 static int shape_load(void) {
     struct plan_shape *shape = &set.shape;
@@ -242,8 +227,12 @@ static int shape_load(void) {
     shape->stages[0] = (struct plan_stage){set.duration_ns, (double)set.rate, (double)set.rate};
     if (set.requests > 0)
         shape->stages[0].span_ns = (int64_t)((double)set.requests / (double)set.rate * 1e9);
-    if (set.stages[0] != '\0' && shape_stages() != 0)
-        return -1;
+    if (set.stages[0] != '\0') {
+        set.requests = 0;
+        if (plan_parse_stages(set.stages, shape, &refusal) != 0)
+            return -1;
+        set.duration_ns = plan_span_ns(shape);
+    }
     planned = set.requests > 0 ? (double)set.requests : plan_expected(shape) + 0.5;
     if (planned < 1 || planned > REQUESTS_MAX)
         return why_set(&refusal,
@@ -367,7 +356,7 @@ static int check_pairs(void) {
 /* A flag that does nothing is a mistake of who gave it; the environment is for all commands. */
 static int check_flags(void) {
     const struct setting *flags = flags_of(set.command);
-    const char *word = command_words(set.command)->word;
+    const char *word = commands[set.command].word;
 
     for (size_t i = 0; flags[i].name != NULL; i++) {
         if ((given.by_flag >> i & 1) == 0 || command_has(set.command, flags[i].name))
@@ -389,7 +378,7 @@ static int check_command(int argc, char **argv) {
         return why_set(&refusal, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
-    words = command_words(set.command);
+    words = &commands[set.command];
     if (set.argument_count < words->least || set.argument_count > words->most)
         return why_set(&refusal, "usage: loadgen %s", words->rest);
     return check_flags() == 0 ? check_pairs() : -1;
@@ -423,8 +412,8 @@ static enum command named_command(int argc, char **argv) {
 enum options_result options_read(struct options **options, const char *version, int argc,
                                  char **argv) {
     const enum command named = named_command(argc, argv);
-    const struct settings_program program = {command_words(named)->about, "LOADGEN",
-                                             command_words(named)->rest, version};
+    const struct settings_program program = {commands[named].about, "LOADGEN", commands[named].rest,
+                                             version};
 
     set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
