@@ -104,13 +104,6 @@ static void past_compare(const struct summary *summary, const char *folder) {
 
 /* ---- judging */
 
-/* What is asked for now, beside what was asked for then. */
-static void set_output(struct options *history, const struct options *now) {
-    history->output_format = now->output_format;
-    history->output = now->output;
-    history->program = now->program;
-}
-
 /* Fewer rounds than were asked for, and none that says why: the run was killed, or lost them. */
 static bool is_short(const struct history *history) {
     const struct options *options = &history->options;
@@ -160,7 +153,9 @@ static int past_check(const struct options *options, FILE *to) {
     int exit_code;
 
     if (history_load(&history, folder, &why) == 0) {
-        set_output(&history.options, options);
+        history.options.output_format = options->output_format;
+        history.options.output = options->output;
+        history.options.program = options->program;
         exit_code = check_history(&history, folder, to);
     } else {
         exit_code = run_fail(EXIT_NO_INPUT, why.text);
@@ -276,18 +271,10 @@ static json_t *draw_results(const struct summary *judged, const json_t *told) {
     return charts;
 }
 
-/* NULL without memory. */
-static json_t *draw_history(struct history *history, const json_t *told) {
-    struct summary judged;
-    json_t *charts = judge_again(history, &judged) == 0 ? draw_results(&judged, told) : NULL;
-
-    summary_free(&judged);
-    return charts;
-}
-
 /* Without its history a run is shown by its summary alone. An exit code. */
 static int load_run(const char *folder, struct page_run *run) {
     struct history history;
+    struct summary judged = {.count = 0};
     struct why why;
     int exit_code = EXIT_AS_EXPECTED;
 
@@ -298,13 +285,15 @@ static int load_run(const char *folder, struct page_run *run) {
     if (run->environment == NULL)
         run->environment = json_null();
     if (history_load(&history, folder, &why) == 0) {
-        run->charts = draw_history(&history, run->summary);
+        if (judge_again(&history, &judged) == 0)
+            run->charts = draw_results(&judged, run->summary);
         if (run->charts == NULL)
             exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     } else {
         complain("loadgen", "%s; the page has no charts over time", why.text);
         run->charts = json_null();
     }
+    summary_free(&judged);
     history_free(&history);
     return exit_code;
 }
