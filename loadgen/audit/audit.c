@@ -407,17 +407,13 @@ enum { ORDER, INSTANCE, KIND, NAME, DETAIL, KEY, TOKEN, RESULT, LASTS_MS, TOOK_U
 /* What lasts for ever, such as a pause whose end is not told, would leave an int64_t. */
 #define LASTS_MAX_MS INT64_C(1000000000)
 
-static int64_t lasts_ns(const struct pg_query *query, int row) {
-    const int64_t ms = pg_int(query, row, LASTS_MS);
-
-    return (ms < 0 ? 0 : ms > LASTS_MAX_MS ? LASTS_MAX_MS : ms) * 1000000;
-}
-
 static void audit_take_event(const struct pg_query *query, int row, int64_t offset_us,
                              struct event *event) {
+    const int64_t ms = pg_int(query, row, LASTS_MS);
+
     event->at_ns = (pg_int(query, row, AT_US) + offset_us) * 1000;
     event->began_ns = event->at_ns - pg_int(query, row, TOOK_US) * 1000;
-    event->until_ns = event->at_ns + lasts_ns(query, row);
+    event->until_ns = event->at_ns + (ms < 0 ? 0 : ms > LASTS_MAX_MS ? LASTS_MAX_MS : ms) * 1000000;
     audit_copy(event->order_id, sizeof event->order_id, query, row, ORDER);
     audit_copy(event->who, sizeof event->who, query, row, INSTANCE);
     audit_copy(event->name, sizeof event->name, query, row, NAME);

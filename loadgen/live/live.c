@@ -159,10 +159,6 @@ static bool live_is_set(const char *variable) {
     return value != NULL && value[0] != '\0';
 }
 
-static bool is_dumb(void) {
-    return !live_is_set("TERM") || strcmp(getenv("TERM"), "dumb") == 0;
-}
-
 /* As the C library decides: the first of these that is set counts. */
 static bool is_utf8(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -178,7 +174,8 @@ void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted) {
     const struct sigaction resumed = {.sa_handler = on_resumed, .sa_flags = SA_RESTART};
 
     *live = (struct live){.mode = wanted};
-    if (wanted == LIVE_VIEW && (is_dumb() || !isatty(STDERR_FILENO)))
+    if (wanted == LIVE_VIEW &&
+        (!live_is_set("TERM") || strcmp(getenv("TERM"), "dumb") == 0 || !isatty(STDERR_FILENO)))
         live->mode = LIVE_PLAIN;
     live->style = (struct live_style){.columns = PLAIN_COLUMNS};
     if (live->mode == LIVE_VIEW)

@@ -238,13 +238,6 @@ static void put_others(struct pen *pen, const struct live_snapshot *snapshot) {
             (void)put_format(pen, others[i].colour, "  %s %zu", others[i].word, others[i].count);
 }
 
-static void draw_sold(struct pen *pen, const struct live_snapshot *snapshot) {
-    if (!begin_line(pen, "sold"))
-        return;
-    put_sold(pen, "", snapshot);
-    put_others(pen, snapshot);
-}
-
 static const char *p99_text(const struct live_snapshot *snapshot, char text[DURATION_TEXT]) {
     if (snapshot->p99_ns >= 0)
         return duration_text(text, snapshot->p99_ns);
@@ -316,7 +309,10 @@ void live_draw(const struct live_snapshot *snapshot, const struct live_style *st
     }
     draw_title(&pen, snapshot);
     draw_stock(&pen, snapshot);
-    draw_sold(&pen, snapshot);
+    if (begin_line(&pen, "sold")) {
+        put_sold(&pen, "", snapshot);
+        put_others(&pen, snapshot);
+    }
     draw_rate(&pen, snapshot);
     draw_lock(&pen, snapshot);
 }

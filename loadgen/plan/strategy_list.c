@@ -52,18 +52,13 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
     return rc;
 }
 
-static bool strategy_list_has_option(const struct strategy_item *item, const char *name) {
-    char text[STRATEGY_NAME_SIZE];
-
-    snprintf(text, sizeof text, ",%s=", name);
-    return strstr(item->given, text) != NULL;
-}
-
 static int complete(struct strategy_item *item, const struct strategy_option *options) {
     memcpy(item->spec, item->given, sizeof item->spec);
     for (; options->name != NULL; options++) {
-        if (options->value[0] == '\0' ||
-            (!options->is_added && strategy_list_has_option(item, options->name)))
+        char given[STRATEGY_NAME_SIZE];
+
+        snprintf(given, sizeof given, ",%s=", options->name);
+        if (options->value[0] == '\0' || (!options->is_added && strstr(item->given, given) != NULL))
             continue;
         if (strategy_list_append(item->spec, ",%s=%s", options->name, options->value) != 0)
             return -1;

@@ -156,11 +156,11 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
         return 0;
     error = errno;
     folder_close(folder);
-    why_set(why,
-            "no results can be written below %s: %s; name another place with --results DIR, or "
-            "keep none with --no-results",
-            root_of(options), file_error(error));
-    return -1;
+    return why_set(
+        why,
+        "no results can be written below %s: %s; name another place with --results DIR, or "
+        "keep none with --no-results",
+        root_of(options), file_error(error));
 }
 
 /* ---- the history */
@@ -260,7 +260,6 @@ int folder_write(struct folder *folder, const struct summary *summary, struct wh
     }
     if (failed == NULL)
         return 0;
-    why_set(why, "%s: %s could not be written: %s; what could be is there", folder->path, failed,
-            file_error(error));
-    return -1;
+    return why_set(why, "%s: %s could not be written: %s; what could be is there", folder->path,
+                   failed, file_error(error));
 }

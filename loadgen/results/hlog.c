@@ -106,19 +106,15 @@ static char *hlog_encode(const struct histogram *histogram) {
 
 /* ---- the file */
 
-static void put_tag(FILE *to, const char *strategy) {
-    fputs("Tag=", to);
-    for (; *strategy != '\0'; strategy++)
-        putc(*strategy == ',' ? ';' : *strategy, to);
-}
-
 static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
     char *encoded = hlog_encode(histogram);
 
     if (encoded == NULL)
         return -1;
-    put_tag(to, round->item->given);
+    fputs("Tag=", to);
+    for (const char *at = round->item->given; *at != '\0'; at++)
+        putc(*at == ',' ? ';' : *at, to);
     fprintf(to, "%s,%.3f,%.3f,%.3f,%s\n", suffix,
             (double)(round->started_us - summary->started_us) / 1e6,
             (double)round->recorder->last_ns / 1e9, (double)histogram->max / 1e6, encoded);

@@ -132,20 +132,6 @@ void share_collect(struct recorder *recorder) {
     recorder->late_launches = late;
 }
 
-static void mark_counted(const struct share *share, bool *is_counted) {
-    for (size_t i = 0; i < share->workers; i++)
-        for (uint32_t at = share->seen[i]; at != 0; at = share->links[at - 1])
-            is_counted[at - 1] = true;
-}
-
-/* A worker that died may have left half a record; its key is the last that it writes of it before
- * it sends. */
-static bool has_begun(const struct record *record) {
-    char key[UUID_TEXT];
-
-    return uuid_parse(record->key, key) == 0;
-}
-
 /* It may have been sent, at the earliest when it was planned. */
 static void share_give_up(struct record *record, int64_t now_ns) {
     record->outcome = RECORD_UNKNOWN;
@@ -160,8 +146,11 @@ static void share_give_up(struct record *record, int64_t now_ns) {
 static void share_settle_one(struct recorder *recorder, const struct plan *plan, size_t number,
                              bool is_keyless, int64_t now_ns) {
     struct record *record = &recorder->records[number];
+    char key[UUID_TEXT];
 
-    if (has_begun(record))
+    /* A worker that died may have left half a record; its key is the last that it writes of it
+     * before it sends. */
+    if (uuid_parse(record->key, key) == 0)
         share_give_up(record, now_ns);
     else
         record = share_begin(recorder, plan, number, is_keyless);
@@ -170,6 +159,7 @@ static void share_settle_one(struct recorder *recorder, const struct plan *plan,
 
 int share_settle(struct recorder *recorder, const struct plan *plan, bool is_keyless,
                  int64_t now_ns) {
+    const struct share *share = recorder->share;
     bool *is_counted = calloc(recorder->size + 1, sizeof *is_counted);
     size_t end = recorder->size;
 
@@ -178,7 +168,9 @@ int share_settle(struct recorder *recorder, const struct plan *plan, bool is_key
     share_collect(recorder);
     while (end > 0 && recorder->records[end - 1].key[0] == '\0')
         end--;
-    mark_counted(recorder->share, is_counted);
+    for (size_t i = 0; i < share->workers; i++)
+        for (uint32_t at = share->seen[i]; at != 0; at = share->links[at - 1])
+            is_counted[at - 1] = true;
     recorder->count = recorder->size; /* until all are counted */
     for (size_t number = 0; number < end; number++)
         if (!is_counted[number])

@@ -92,13 +92,6 @@ static int take_task(const struct worker *worker, struct worker_message *task) {
     }
 }
 
-static void start_at(struct worker *worker, int64_t start_ns) {
-    if (worker->told.is_set)
-        return;
-    worker->start_ns = start_ns;
-    fiber_event_set(&worker->told);
-}
-
 static void worker_on_message(uv_poll_t *poll, int status, int events) {
     struct worker *worker = poll->data;
     struct worker_message message;
@@ -112,7 +105,10 @@ static void worker_on_message(uv_poll_t *poll, int status, int events) {
         _exit(0);
     if (message.word == WORKER_STOP)
         sender_stop(&worker->sender, (uint64_t)message.at_ns / 1000000);
-    start_at(worker, message.word == WORKER_GO ? message.at_ns : clock_now_ns());
+    if (worker->told.is_set)
+        return;
+    worker->start_ns = message.word == WORKER_GO ? message.at_ns : clock_now_ns();
+    fiber_event_set(&worker->told);
 }
 
 static int64_t worker_on_ready(void *data) {

@@ -79,14 +79,13 @@ struct layout {
 };
 
 static void table_measure(const struct table_row *rows, size_t count, struct layout *layout) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < TABLE_COLUMNS; c++) {
             size_t width = table_width(rows[i].cell[c]);
 
             if (width > layout->widths[c])
                 layout->widths[c] = width;
         }
-    }
 }
 
 static void table_fit(struct layout *layout, size_t width) {
@@ -100,12 +99,9 @@ static void table_fit(struct layout *layout, size_t width) {
         return;
     layout->gap = total + 2 * (columns - 1) <= width ? 2 : 1;
     total += layout->gap * (columns - 1);
-    for (size_t c = 0; c < CUT_COLUMNS && c < layout->left; c++) {
-        while (total > width && layout->widths[c] > cut_min[c]) {
+    for (size_t c = 0; c < CUT_COLUMNS && c < layout->left; c++)
+        for (; total > width && layout->widths[c] > cut_min[c]; total--)
             layout->widths[c]--;
-            total--;
-        }
-    }
 }
 
 /* The spaces before a text are printed with it, so that no line ends with any. */
