@@ -75,14 +75,12 @@ static const struct claim_stack five = {{LAB}, "--with redlock"};
 /* And there were more requests than units. */
 #define SOLD_OUT "OVERSELL+TWIN+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
 
-#define FAILURE(stack, run)                                                                        \
-    { "failure", stack, run, false }
 #define CHAIN(stack, run)                                                                          \
     { "failure", stack, run, true }
 #define CONTROL(label, stack, run)                                                                 \
     { label, stack, run, false }
-#define CURE(stack, run)                                                                           \
-    { "cure", stack, run, false }
+#define FAILURE(stack, run) CONTROL("failure", stack, run)
+#define CURE(stack, run)    CONTROL("cure", stack, run)
 
 const struct claim claims[] = {
     {"process-lock",
