@@ -257,7 +257,8 @@ static int instance_place(struct chart *chart, const char *name) {
 /* The operations of a counterexample, and where they are in time. */
 struct proof {
     const struct counterexample *example;
-    int64_t at_ns[COUNTEREXAMPLE_OPS]; /* -1 when not known */
+    const struct ledger_sale *sales[COUNTEREXAMPLE_OPS]; /* NULL for one without */
+    int64_t at_ns[COUNTEREXAMPLE_OPS];                   /* -1 when not known */
     bool has_request[COUNTEREXAMPLE_OPS];
 };
 
@@ -277,6 +278,7 @@ static void locate(const struct chart *chart, struct proof *proof) {
             chart_sale(chart->round, example->item, example->order_id[i]);
         int64_t us = sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1;
 
+        proof->sales[i] = sale;
         proof->at_ns[i] = us >= 0 ? us * CHART_US : -1;
     }
     for (size_t i = 0; i < chart->count; i++) {
@@ -317,11 +319,8 @@ static json_t *request_json(struct chart *chart, const struct record *record, in
 
 /* A named row of the ledger that no request of this run is about. */
 static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i) {
-    const struct ledger_sale *sale =
-        chart_sale(chart->round, proof->example->item, proof->example->order_id[i]);
+    const struct ledger_sale *sale = proof->sales[i];
 
-    if (sale == NULL)
-        return NULL;
     return json_pack("[s, i, i, i, i, i, I, I]", sale->order_id, (int)i + 1,
                      instance_place(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
@@ -364,7 +363,7 @@ static json_t *ops_json(struct chart *chart, const struct proof *proof) {
         json_text_append(
             &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
     for (size_t i = 0; i < proof->example->ops; i++)
-        if (!proof->has_request[i])
+        if (!proof->has_request[i] && proof->sales[i] != NULL)
             json_text_append(&ops, row_json(chart, proof, i));
     free(near);
     return ops;

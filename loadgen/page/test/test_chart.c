@@ -302,6 +302,18 @@ static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     assert_in_range(json_array_size(ops), 2, 6);
 }
 
+static void test_named_order_without_request_and_sale_is_left_out(void **state) {
+    sell(1);
+    verdict.counterexamples = 1;
+    verdict.counterexample[0].ops = 2;
+    memcpy(verdict.counterexample[0].order_id[0], ids[0], UUID_TEXT);
+    memcpy(verdict.counterexample[0].order_id[1], ids[1], UUID_TEXT);
+    draw();
+    assert_int_equal(json_array_size(json_object_get(
+                         json_array_get(json_object_get(chart, "examples"), 0), "ops")),
+                     1);
+}
+
 static void test_round_without_anything_is_drawn(void **state) {
     draw();
     assert_int_equal(json_array_size(part("scatter", "points")), 0);
@@ -373,6 +385,7 @@ int main(void) {
         DRAWN(test_fault_of_one_instance_is_not_told_of_all),
         DRAWN(test_rare_outcomes_and_outliers_are_kept),
         DRAWN(test_counterexample_is_drawn_with_its_neighbours),
+        DRAWN(test_named_order_without_request_and_sale_is_left_out),
         DRAWN(test_round_without_anything_is_drawn),
         DRAWN(test_chart_is_whole_or_not_there),
         DRAWN(test_violating_round_is_drawn_else_the_first),
