@@ -279,22 +279,14 @@ static bool is_known(const struct chart *chart, const char *instance, int64_t fr
     return false;
 }
 
-static int64_t event_end_us(const struct chart *chart, const struct event *event) {
-    if (!event_is_standstill(event))
-        return event->at_ns / CHART_US;
-    return event->until_ns == EVENT_OPEN ? chart->end_us : event->until_ns / CHART_US;
-}
-
 static json_t *event_json(const struct chart *chart, const struct event *event) {
+    const int64_t end_ns = event_is_standstill(event) ? event->until_ns : event->at_ns;
+    const int64_t end_us = end_ns == EVENT_OPEN ? chart->end_us : end_ns / CHART_US;
     char text[EVENT_TEXT];
-    json_t *json = json_array();
 
     event_text(event, text);
-    json_text_append(&json, json_text(event->who));
-    json_text_append(&json, json_integer(event->at_ns / CHART_US));
-    json_text_append(&json, json_integer(event_end_us(chart, event)));
-    json_text_append(&json, json_text(text));
-    return json;
+    return json_pack("[o, I, I, o]", json_text(event->who), (json_int_t)(event->at_ns / CHART_US),
+                     (json_int_t)end_us, json_text(text));
 }
 
 /* How often something failed on purpose. */
@@ -344,11 +336,6 @@ struct bands {
     struct band items[BANDS];
 };
 
-static bool chart_is_lost(const struct record *record) {
-    return record->instance < 0 && record->sent_ns > 0 &&
-           (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
-}
-
 static int by_end(const void *a, const void *b) {
     const struct span *x = a, *y = b;
 
@@ -362,7 +349,8 @@ static void collect_answers(const struct chart *chart, int instance, struct answ
         const struct record *record = &chart->records[i];
         struct span span = {chart_end_us(record), record->sent_ns / CHART_US};
 
-        if (chart_is_lost(record))
+        if (record->instance < 0 && record->sent_ns > 0 &&
+            (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED))
             answers->lost[answers->lost_count++] = span;
         else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
             answers->spans[answers->count++] = span;
