@@ -137,14 +137,9 @@ static json_t *rounds_json(const struct summary *summary, const struct result *r
     return json;
 }
 
-static json_t *one_spread(const struct spread *spread) {
+static json_t *spread_json(const struct spread *spread) {
     return json_pack("{s:f, s:f, s:f}", "median", spread->median, "min", spread->min, "max",
                      spread->max);
-}
-
-static json_t *spread_json(const struct result *result) {
-    return json_pack("{s:o, s:o, s:o}", "p50_ms", one_spread(&result->p50_ms), "p99_ms",
-                     one_spread(&result->p99_ms), "achieved_rate", one_spread(&result->rate));
 }
 
 /* ---- what an order cost */
@@ -327,7 +322,10 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
-        {"rounds", rounds_json(summary, result)}, {"spread", spread_json(result)},
+        {"rounds", rounds_json(summary, result)},
+        {"spread", JSON_TEXT_OBJECT({"p50_ms", spread_json(&result->p50_ms)},
+                                    {"p99_ms", spread_json(&result->p99_ms)},
+                                    {"achieved_rate", spread_json(&result->rate)})},
         {"work", work_json(total)}, {"capacity", capacity_json(summary, result)},
         {"firings", firings_json(&verdict->firings)}, {"counterexamples", counterexamples(verdict)},
         {"percentiles", percentiles(total)});
