@@ -8,7 +8,7 @@
 #include "event.h"
 #include "ledger.h"
 #include "pg.h"
-#include "product.h"
+#include "plan.h"
 #include "strategy_list.h"
 #include "why.h"
 

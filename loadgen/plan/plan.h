@@ -7,6 +7,7 @@
 #ifndef LOADGEN_PLAN_H
 #define LOADGEN_PLAN_H
 
+#include "uuid.h"
 #include "why.h"
 
 #include <stdbool.h>
@@ -36,6 +37,12 @@ struct plan_shape {
     uint32_t items;  /* products */
     double zipf;     /* exponent of their popularity, item 0 the most; 0: all alike */
     double dup_rate; /* the part of arrivals whose key is sent once more, 0..1 */
+};
+
+/* What a run sells. */
+struct product {
+    char id[UUID_TEXT];
+    char since[64]; /* when it was created, in the form of ISO 8601 */
 };
 
 struct arrival {

@@ -3,12 +3,10 @@
 
 #include "environment.h"
 #include "file_error.h"
+#include "folder_files.h"
 #include "history.h"
-#include "hlog.h"
 #include "page.h"
-#include "rounds_csv.h"
 #include "summary_json.h"
-#include "violations.h"
 
 #include <assert.h>
 #include <ctype.h>

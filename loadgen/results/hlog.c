@@ -1,6 +1,6 @@
 /* Writes HdrHistogram's log format. Our histogram has the layout of one with three significant
  * digits and a lowest value of 1: the bucket of a value is its index there. */
-#include "hlog.h"
+#include "folder_files.h"
 
 #include "iso_time.h"
 

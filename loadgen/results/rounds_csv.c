@@ -1,5 +1,5 @@
 /* Writes rounds.csv. */
-#include "rounds_csv.h"
+#include "folder_files.h"
 
 #include "iso_time.h"
 

@@ -1,5 +1,5 @@
 /* Writes violations.txt. */
-#include "violations.h"
+#include "folder_files.h"
 
 #include "duration.h"
 #include "table.h"

@@ -10,7 +10,6 @@
 
 #include "fiber.h"
 #include "plan.h"
-#include "product.h"
 #include "record.h"
 
 #include <stdbool.h>

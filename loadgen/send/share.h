@@ -7,7 +7,6 @@
 #define LOADGEN_SHARE_H
 
 #include "plan.h"
-#include "product.h"
 #include "record.h"
 
 #include <stdatomic.h>

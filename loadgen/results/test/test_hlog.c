@@ -1,5 +1,5 @@
 /* The encoding of histograms, decoded again by the format's description. */
-#include "hlog.h"
+#include "folder_files.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* violations.txt: each round's anomalies and proofs, and the picture of them. */
+#include "folder_files.h"
 #include "test.h"
-#include "violations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include "answer.h"
-#include "product.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #ifndef LOADGEN_TEST_SENDER_FIXTURE_H
 #define LOADGEN_TEST_SENDER_FIXTURE_H
 
-#include "product.h"
 #include "sender.h"
 
 #include "http_server.h"

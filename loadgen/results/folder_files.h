@@ -1,0 +1,42 @@
+/* The files of a results folder besides its history: what they have, and what writes them.
+ *
+ * violations.txt: what was found in each round, and the smallest proof of it, for people.
+ *
+ * latency.hlog: every histogram of a run in HdrHistogram's log format, version 1.3, which its
+ * plotters and libraries read (hdrhistogram.org; HistogramLogWriter and the V2 encoding of
+ * AbstractHistogram in github.com/HdrHistogram/HdrHistogram). Two lines a round, in the order of the
+ * rounds: Tag=<strategy> from planned to answered, and Tag=<strategy>.service from sent to answered.
+ * Values are nanoseconds. In a tag commas are semicolons.
+ *
+ * rounds.csv: a line per round with its main numbers, for spreadsheets (RFC 4180).
+ *
+ *     strategy          as in --strategy
+ *     repeat, position  which round of its strategy, and which of the run; from 1
+ *     started_at        wall clock of its start, UTC
+ *     verdict           VALID, VIOLATED, INCONCLUSIVE, or "not judged"
+ *     offered           requests that were due
+ *     sold, sold_out, busy, unknown, refused, failed, unreached, unsent    by what was told
+ *     ledger_sold, ledger_left    units, as the ledgers say; empty when not judged
+ *     oversell, twin, ... stale   anomalies, by name; empty when not judged
+ *     rate              answers a second
+ *     p50_ms, p99_ms, max_ms      from planned to answered
+ *     service_p50_ms, service_p99_ms, service_max_ms    from sent to answered
+ *     late_launches     held back by --max-in-flight
+ *     within_10ms       part of the requests sent within 10 ms of plan, 0..1 */
+#ifndef LOADGEN_FOLDER_FILES_H
+#define LOADGEN_FOLDER_FILES_H
+
+#include "summary.h"
+
+#include <stdio.h>
+
+/* Each returns 0, or -1 when it could not be written, with errno. */
+
+/* Each strategy and round: its anomalies with counts and examples, and each counterexample in prose
+ * with a timeline; or that there is none, and what that proves. Reads the verdicts alone, no
+ * records. */
+__attribute__((warn_unused_result)) int violations_write(const struct summary *summary, FILE *to);
+__attribute__((warn_unused_result)) int hlog_write(const struct summary *summary, FILE *to);
+__attribute__((warn_unused_result)) int rounds_csv_write(const struct summary *summary, FILE *to);
+
+#endif
