@@ -26,11 +26,6 @@ __attribute__((format(printf, 2, 3))) static void sentence_add(struct clauses *c
     va_end(arguments);
 }
 
-/* "customers" of "3 customers". */
-static const char *sentence_plural(int64_t count) {
-    return count == 1 ? "" : "s";
-}
-
 /* ---- what was sold */
 
 /* Of the rounds whose ledger was read: of one that was not, nothing is known. */
@@ -54,7 +49,7 @@ static void add_sold(struct clauses *clauses, const struct verdict *verdict, int
                      units);
     else
         sentence_add(clauses, "sold %" PRId64 " of %" PRId64 " unit%s%s", verdict->sold, units,
-                     sentence_plural(units), is_valid ? " once each" : "");
+                     units == 1 ? "" : "s", is_valid ? " once each" : "");
 }
 
 /* ---- what was wrong */
@@ -63,54 +58,32 @@ static void add_sold(struct clauses *clauses, const struct verdict *verdict, int
  * saw an old one. */
 static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
                         const struct verdict *verdict, bool is_count_told) {
+    static const struct {
+        const char *one, *many, *rest;
+    } told[ANOMALY_COUNT] = {
+        [ANOMALY_OVERSELL] = {"customer holds", "customers hold", "an order for nothing"},
+        [ANOMALY_TWIN] = {"order is", "orders are", "for a unit that was sold already"},
+        [ANOMALY_EARLY_SOLD_OUT] = {"request was", "requests were",
+                                    "told sold out before a later customer got a unit"},
+        [ANOMALY_GHOST] = {"promise is", "promises are", "not what the ledger says"},
+        [ANOMALY_ORPHAN] = {"sale was", "sales were", "told to nobody"},
+        [ANOMALY_DUPLICATE] = {"key", "keys", "bought more than one unit"},
+        [ANOMALY_STALE] = {"sale", "sales", "saw a count that was out of date"},
+        [ANOMALY_STUCK] = {"customer", "customers",
+                           "at the end got nothing while units were left"}};
     const int64_t count = verdict->found[anomaly].count;
     const bool is_told = is_count_told || verdict->found[ANOMALY_OVERSELL].count > 0 ||
                          verdict->found[ANOMALY_TWIN].count > 0;
-    const char *s = sentence_plural(count);
 
-    switch (anomaly) {
-    case ANOMALY_OVERSELL:
-        sentence_add(clauses, "%" PRId64 " customer%s hold%s an order for nothing", count, s,
-                     count == 1 ? "s" : "");
-        break;
-    case ANOMALY_TWIN:
-        sentence_add(clauses, "%" PRId64 " order%s for a unit that was sold already", count,
-                     count == 1 ? " is" : "s are");
-        break;
-    case ANOMALY_UNDERSELL:
+    if (is_told && (anomaly == ANOMALY_LEAK || anomaly == ANOMALY_STALE))
+        return;
+    if (anomaly == ANOMALY_UNDERSELL)
         sentence_add(clauses, "customers were told sold out while units were left");
-        break;
-    case ANOMALY_EARLY_SOLD_OUT:
-        sentence_add(clauses,
-                     "%" PRId64 " request%s told sold out before a later customer got a unit",
-                     count, count == 1 ? " was" : "s were");
-        break;
-    case ANOMALY_GHOST:
-        sentence_add(clauses, "%" PRId64 " promise%s not what the ledger says", count,
-                     count == 1 ? " is" : "s are");
-        break;
-    case ANOMALY_ORPHAN:
-        sentence_add(clauses, "%" PRId64 " sale%s told to nobody", count,
-                     count == 1 ? " was" : "s were");
-        break;
-    case ANOMALY_DUPLICATE:
-        sentence_add(clauses, "%" PRId64 " key%s bought more than one unit", count, s);
-        break;
-    case ANOMALY_LEAK:
-        if (!is_told)
-            sentence_add(clauses, "the count of what is left is off by %" PRId64, count);
-        break;
-    case ANOMALY_STALE:
-        if (!is_told)
-            sentence_add(clauses, "%" PRId64 " sale%s saw a count that was out of date", count, s);
-        break;
-    case ANOMALY_STUCK:
-        sentence_add(clauses, "%" PRId64 " customer%s at the end got nothing while units were left",
-                     count, s);
-        break;
-    case ANOMALY_COUNT:
-        break;
-    }
+    else if (anomaly == ANOMALY_LEAK)
+        sentence_add(clauses, "the count of what is left is off by %" PRId64, count);
+    else
+        sentence_add(clauses, "%" PRId64 " %s %s", count,
+                     count == 1 ? told[anomaly].one : told[anomaly].many, told[anomaly].rest);
 }
 
 /* Where fewer were sold than there were, what is left is how the shop would notice. */
