@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const verbs[] = {
 #define X(id, name) name,
-    FAULT_VERBS(X)
+static const char *const verbs[] = {FAULT_VERBS(X)};
 #undef X
-};
 #define VERBS (sizeof verbs / sizeof *verbs)
 
 const char *fault_verb_name(enum fault_verb verb) {

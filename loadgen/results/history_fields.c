@@ -22,35 +22,17 @@
 
 /* ---- words, in the order of their enums */
 
-static const char *const outcomes[] = {
 #define X(id, word, text) #word,
-    RECORD_OUTCOMES(X)
+static const char *const outcomes[] = {RECORD_OUTCOMES(X)};
 #undef X
-};
-
-static const char *const locks[] = {
 #define X(id, word, is_own, noun) word,
-    RECORD_LOCKS(X)
+static const char *const locks[] = {RECORD_LOCKS(X)};
 #undef X
-};
-
-static const char *const kinds[] = {
 #define X(id, word) word,
-    EVENT_KINDS(X)
+static const char *const kinds[] = {EVENT_KINDS(X)};
+static const char *const results[] = {EVENT_RESULTS(X)};
+static const char *const verdicts[] = {VERDICT_KINDS(X)};
 #undef X
-};
-
-static const char *const results[] = {
-#define X(id, word) word,
-    EVENT_RESULTS(X)
-#undef X
-};
-
-static const char *const verdicts[] = {
-#define X(id, word) word,
-    VERDICT_KINDS(X)
-#undef X
-};
 
 /* ---- a run and its rounds */
 
