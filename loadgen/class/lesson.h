@@ -6,9 +6,7 @@
 #include "why.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define LESSON_WORDS 48
 

@@ -7,7 +7,6 @@
 #include "why.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* VIOLATED by anything; or by all of `must`, and by nothing but them and `may`. Without any of

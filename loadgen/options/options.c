@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +142,7 @@ static bool command_has(enum command command, const char *setting) {
 static const struct setting *flags_of(enum command command) {
     struct setting *flags = option_flags(&set);
 
+    assert(command < COMMANDS);
     for (size_t i = 0; flags[i].name != NULL; i++)
         if (!command_has(command, flags[i].name))
             flags[i].help = NULL;

@@ -15,8 +15,6 @@
 #define LOADGEN_DIFF_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* A new reference, or NULL without memory. The environments (env.json) may be NULL. A strategy is

@@ -6,7 +6,6 @@
 #include "utf8.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

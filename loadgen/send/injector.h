@@ -10,7 +10,6 @@
 #include "fault_list.h"
 #include "why.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>

@@ -8,7 +8,6 @@
 
 #include <netdb.h>
 #include <stdio.h>
-#include <string.h>
 
 #define CALL_MS 10000
 

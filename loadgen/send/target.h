@@ -7,7 +7,6 @@
 #include "why.h"
 
 #include <jansson.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
