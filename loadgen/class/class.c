@@ -66,34 +66,25 @@ static void reply_json(struct http_exchange *exchange, int status, json_t *json)
 
 /* ---- what is there */
 
-static void class_reply_text(struct http_exchange *exchange, const char *content_type,
-                             const char *text) {
-    serve_add_headers(exchange, policy);
-    http_reply(exchange, 200, content_type, text, strlen(text));
-}
-
-static void on_page(struct http_exchange *exchange, void *data) {
-    (void)data;
-    if (is_let_in(exchange, false))
-        class_reply_text(exchange, "text/html; charset=utf-8", class_html);
-}
-
+/* The page, or a file of it. */
 static void class_on_file(struct http_exchange *exchange, void *data) {
     static const char script[] = "text/javascript; charset=utf-8";
     static const struct {
         const char *name, *content_type, *text;
-    } files[] = {{"class.css", "text/css; charset=utf-8", class_css},
+    } files[] = {{"", "text/html; charset=utf-8", class_html},
+                 {"class.css", "text/css; charset=utf-8", class_css},
                  {"dom.js", script, class_dom_js},
                  {"steps.js", script, class_steps_js},
                  {"class.js", script, class_js}};
-    const char *name = http_path_param(exchange, "file");
+    const char *file = http_path_param(exchange, "file"), *name = file != NULL ? file : "";
 
     (void)data;
     if (!is_let_in(exchange, false))
         return;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (strcmp(files[i].name, name) == 0) {
-            class_reply_text(exchange, files[i].content_type, files[i].text);
+            serve_add_headers(exchange, policy);
+            http_reply(exchange, 200, files[i].content_type, files[i].text, strlen(files[i].text));
             return;
         }
     http_reply_error(exchange, 404, "not_found", "the page has no such file");
@@ -324,16 +315,11 @@ static int find_lab(void) {
 }
 
 static const struct http_route routes[] = {
-    {"GET", "/class", on_page},
-    {"GET", "/class/setup", on_setup},
-    {"GET", "/class/runs", on_runs},
-    {"GET", "/class/events", class_on_events},
-    {"GET", "/class/explored", on_explored},
-    {"GET", "/class/{file}", class_on_file},
-    {"POST", "/class/run", on_run},
-    {"POST", "/class/explore", on_explore},
-    {"POST", "/class/stop", on_stop},
-    {NULL, NULL, NULL},
+    {"GET", "/class", class_on_file},        {"GET", "/class/setup", on_setup},
+    {"GET", "/class/runs", on_runs},         {"GET", "/class/events", class_on_events},
+    {"GET", "/class/explored", on_explored}, {"GET", "/class/{file}", class_on_file},
+    {"POST", "/class/run", on_run},          {"POST", "/class/explore", on_explore},
+    {"POST", "/class/stop", on_stop},        {NULL, NULL, NULL},
 };
 
 int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
