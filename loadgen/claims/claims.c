@@ -145,8 +145,8 @@ static void claims_on_exit(uv_process_t *process, int64_t status, int signal) {
     uv_close((uv_handle_t *)process, NULL);
 }
 
-/* Run a program with both its outputs to the log until it has ended. It is in a session of its own,
- * so that a Ctrl-C for us is not for it, too. Its exit code. */
+/* Run a program with both its outputs to the log until it has ended: its exit code. It is in a
+ * session of its own, so that a Ctrl-C for us is not for it, too. */
 static int run_program(struct lab *lab, char **words) {
     uv_stdio_container_t streams[] = {{.flags = UV_IGNORE},
                                       {.flags = UV_INHERIT_FD, .data.fd = lab->log},

@@ -112,19 +112,15 @@ static void tell_phase(const struct live_snapshot *snapshot, bool is_narrow, cha
                        size_t size) {
     double elapsed = (double)snapshot->elapsed_ns / 1e9, span = (double)snapshot->span_ns / 1e9;
 
-    switch (snapshot->phase) {
-    case LIVE_SENDING:
+    if (snapshot->phase == LIVE_SENDING)
         (void)snprintf(text, size, is_narrow ? "  %.1f/%.1f s" : "  sending %.1f of %.1f s",
                        elapsed, span);
-        break;
-    case LIVE_WAITING:
-        (void)snprintf(text, size, is_narrow ? "  answers %.1f s" : "  waiting for answers %.1f s",
+    else
+        (void)snprintf(text, size, "  %s %.1f s",
+                       snapshot->phase == LIVE_JUDGING ? "judging"
+                       : is_narrow                     ? "answers"
+                                                       : "waiting for answers",
                        elapsed);
-        break;
-    case LIVE_JUDGING:
-        (void)snprintf(text, size, "  judging %.1f s", elapsed);
-        break;
-    }
 }
 
 static void draw_title(struct pen *pen, const struct live_snapshot *snapshot) {

@@ -151,14 +151,6 @@ static void print_events(const struct counterexample *example, FILE *to) {
     }
 }
 
-static void print_lane(const struct lane *lane, int width, FILE *to) {
-    size_t length = TRACK;
-
-    while (length > 0 && lane->track[length - 1] == ' ')
-        length--;
-    fprintf(to, "      %-*s |%.*s\n", width, lane->name, (int)length, lane->track);
-}
-
 static void print_timeline(const struct round *round, const struct counterexample *example,
                            FILE *to) {
     const struct scale scale = scale_of(round, example);
@@ -191,8 +183,13 @@ static void print_timeline(const struct round *round, const struct counterexampl
     for (size_t i = 0; i < count; i++)
         if ((int)strlen(lanes[i].name) > width)
             width = (int)strlen(lanes[i].name);
-    for (size_t i = 0; i < count; i++)
-        print_lane(&lanes[i], width, to);
+    for (const struct lane *lane = lanes; lane < lanes + count; lane++) {
+        int length = TRACK;
+
+        while (length > 0 && lane->track[length - 1] == ' ')
+            length--;
+        fprintf(to, "      %-*s |%.*s\n", width, lane->name, length, lane->track);
+    }
     print_events(example, to);
 }
 

@@ -269,19 +269,13 @@ static void note_failures(struct injector *injector) {
 
 /* It puts up what `act` has put down. */
 static bool is_cure(const struct injector_step *step, const struct injector_act *act) {
+    enum fault_verb verb;
+
     if (step->kind != ACT)
         return step->act == act; /* the end of its pause */
-    switch (step->act->fault->verb) {
-    case FAULT_KILL:
-    case FAULT_PAUSE:
-    case FAULT_CUT:
-        return false;
-    case FAULT_RESTART:
-    case FAULT_START:
-    case FAULT_FAILOVER:
-        break;
-    }
-    return strcmp(step->act->fault->server, act->fault->server) == 0;
+    verb = step->act->fault->verb;
+    return (verb == FAULT_RESTART || verb == FAULT_START || verb == FAULT_FAILOVER) &&
+           strcmp(step->act->fault->server, act->fault->server) == 0;
 }
 
 /* When this server was put up again by a later fault, or at the end. */

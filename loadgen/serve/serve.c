@@ -333,13 +333,11 @@ static void print_files(const char *root, const char *folder, FILE *to) {
 /* "2026-11-21T10:01:02.658Z" as people write it. */
 static void print_time(const char *time, FILE *to) {
     char moment[32];
+    bool is_moment = strlen(time) >= 19 && time[10] == 'T' && strlen(time) < sizeof moment;
 
-    if (strlen(time) < 19 || time[10] != 'T' || strlen(time) >= sizeof moment) {
-        text(to, time);
-        return;
-    }
-    snprintf(moment, sizeof moment, "%.10s %.8s UTC", time, time + 11);
-    text(to, moment);
+    if (is_moment)
+        snprintf(moment, sizeof moment, "%.10s %.8s UTC", time, time + 11);
+    text(to, is_moment ? moment : time);
 }
 
 static void serve_print_title(const char *root, const char *folder, const json_t *summary,
