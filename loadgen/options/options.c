@@ -400,21 +400,15 @@ static char *quote_command(int argc, char **argv) {
     return fclose(to) == 0 ? line : NULL;
 }
 
-/* Whose --help it is: flags may stand before the command. */
-static enum command named_command(int argc, char **argv) {
-    enum command command = COMMAND_FIRE;
-
-    for (int i = 1; i < argc && command_find(argv[i], &command) != 0; i++)
-        ;
-    return command;
-}
-
 enum options_result options_read(struct options **options, const char *version, int argc,
                                  char **argv) {
-    const enum command named = named_command(argc, argv);
-    const struct settings_program program = {commands[named].about, "LOADGEN", commands[named].rest,
-                                             version};
+    struct settings_program program = {.version = version, .prefix = "LOADGEN"};
+    enum command named = COMMAND_FIRE; /* whose --help it is: flags may stand before it */
 
+    for (int i = 1; i < argc && command_find(argv[i], &named) != 0; i++)
+        ;
+    program.about = commands[named].about;
+    program.rest = commands[named].rest;
     set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
     if (set.program == NULL || set.command_line == NULL) {

@@ -16,8 +16,8 @@
  *     outcomes, offered, max   a count or a maximum only grows: past an upper limit (<, <=, ==)
  *     busy<1%, late<1%         the part of all planned requests, not of those sent so far
  *     p(N), service_p(N)       as many answers over the limit as all planned requests may have:
- * with p(99)<250ms, 1 % of them and one more mean                     the answers so far, spread
- * over all planned requests, exceed it
+ *                              with p(99)<250ms, 1 % of them and one more
+ *     mean                     the answers so far, spread over all planned requests, exceed it
  *
  * Lower limits (>, >=), !=, rate, retries, overtaken and anomalies are held against whole rounds
  * only. */

@@ -415,19 +415,14 @@ static int keep_round(struct run *run, struct round *round) {
     return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why.text);
 }
 
-static struct recorder *fire_make_recorder(const struct run *run, const struct round *round) {
-    const char *directory = run->folder.path[0] != '\0' ? run->folder.path : NULL;
-
-    if (run->workers.count > 0)
-        return share_make(run->plan.count, round->items, run->workers.count, directory);
-    return recorder_make_long(run->plan.count, directory);
-}
-
 static int run_round(struct run *run, struct round *round) {
+    const char *directory = run->folder.path[0] != '\0' ? run->folder.path : NULL;
+    const size_t workers = run->workers.count, count = run->plan.count;
     struct why why;
     int exit_code;
 
-    round->recorder = fire_make_recorder(run, round);
+    round->recorder = workers > 0 ? share_make(count, round->items, workers, directory)
+                                  : recorder_make_long(count, directory);
     if (round->recorder == NULL) {
         why_set(&why, "the requests of this round could not be kept: %s", file_error(errno));
         return run_fail(EXIT_INTERNAL, why.text);

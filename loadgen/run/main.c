@@ -239,14 +239,6 @@ static int run_open_all(struct run *run) {
     return exit_code;
 }
 
-static void free_rounds(struct run *run) {
-    assert(run->sender == NULL); /* it points at a round's records */
-    for (size_t i = 0; i < run->round_count; i++)
-        round_free(&run->rounds[i]);
-    free(run->rounds);
-    plan_free(&run->plan);
-}
-
 static void conduct(void *arg) {
     struct run *run = arg;
 
@@ -257,7 +249,11 @@ static void conduct(void *arg) {
         run->exit_code = prepare_create(run);
     else if (run->exit_code == 0)
         run->exit_code = fire(run);
-    free_rounds(run);
+    assert(run->sender == NULL); /* it points at a round's records */
+    for (size_t i = 0; i < run->round_count; i++)
+        round_free(&run->rounds[i]);
+    free(run->rounds);
+    plan_free(&run->plan);
     auditor_close(&run->auditor);
     target_close(&run->target);
     workers_close(&run->workers);
