@@ -499,6 +499,7 @@ static void slot_end(struct pg_conn *conn, const struct pg_slot *slot, PGresult 
     PQclear(result);
 }
 
+/* After a request to cancel, which may still be under way, the connection serves no later query. */
 static void slots_finish_first(struct pg_conn *conn, PGresult *result) {
     const struct pg_slot slot = *slot_at(conn, 0);
 
