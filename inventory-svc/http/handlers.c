@@ -219,7 +219,7 @@ struct group {
     struct fiber_event is_over;
 };
 
-/* An order whose line does not fit is unknown to who asked. */
+/* A line that does not fit is left out, and its order is unknown then. */
 static void reply_line(struct http_exchange *exchange, const struct selling *selling) {
     const char *code = answers[selling->outcome].code;
     char bytes[LINE_BYTES], message[UTF8_ROOM(sizeof selling->why.text)];

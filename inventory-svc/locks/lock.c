@@ -429,7 +429,7 @@ void lock_release(struct store_lock *lock) {
 
 /* On the heap: the sale ends before it. */
 struct held_on {
-    struct store_lock lock; /* without product and sale */
+    struct store_lock lock; /* without product, sale and why */
     int64_t hold_ms;
 };
 

@@ -16,8 +16,8 @@ enum process_lock_mode {
     PROCESS_LOCK_SHARED,    /* any number, while nobody has it exclusively */
     /* Exclusively, whoever waits for it. */
     PROCESS_LOCK_AT_ONCE, /* or UV_EBUSY */
-    PROCESS_LOCK_SPIN,    /* tried again in each turn of the loop, which never sleeps meanwhile: who
-                             comes just when it is free gets it */
+    PROCESS_LOCK_SPIN,    /* tried again in each turn of the loop, which never sleeps meanwhile: it
+                             goes to the first try that finds it free, and there is no queue */
 };
 
 /* In a fiber: 0 with *lock held, to be given to process_lock_release(); or, with NULL, UV_ENOMEM,

@@ -1,6 +1,6 @@
-/* The live store's locks: those of locks/, and those that are made of raw commands, Redis, one command
- * each, sent once. The laboratory, if there is one, is told the results of raw lock commands, and the
- * failpoint that a sale is about to hit. */
+/* The live store's locks: those of locks/, and those that a strategy makes of raw Redis commands,
+ * each of which is sent once. The laboratory, if there is one, is told the results of raw lock
+ * commands, and the failpoint that a sale is about to hit. */
 #include "store_live_internal.h"
 
 #include "clock.h"

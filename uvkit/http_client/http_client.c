@@ -423,8 +423,8 @@ static void give_call_back(struct http_connection *connection, struct http_call 
 }
 
 /* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
- * Writing would succeed, and the call be lost. What a server says to who has just connected, that
- * it is too busy, is an answer. */
+ * Writing would succeed, and the call be lost. On a connection that is new,
+ * however, it may say at once that it is too busy: that is an answer. */
 static bool http_connection_is_over(const struct http_connection *connection) {
     uv_os_fd_t fd = -1;
     ssize_t got;

@@ -1,6 +1,6 @@
 /* The reply: head and body in one write, or the body in parts behind it; no header can break out of
- * its line. And the socket that it is written to, at once what it takes and the rest when it takes
- * more, and that is closed. */
+ * its line. The socket is in here, too: it is written to, at once as much as it takes and the rest
+ * when it takes more, and it is closed. */
 #include "http_server_internal.h"
 
 #include "decimal.h"

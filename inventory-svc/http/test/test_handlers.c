@@ -371,7 +371,7 @@ static void test_too_many_orders_are_refused(void **state) {
     assert_int_equal(sold(id), 0);
 }
 
-/* ---- The ledger: listed, confirmed and cancelled by who knows the secret */
+/* ---- The ledger, which needs the secret: listed, confirmed and cancelled */
 
 static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     const char *id, *order;

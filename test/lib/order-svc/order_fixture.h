@@ -84,7 +84,7 @@ json_t *reservation_json(int number);
 
 /* The first `count` peers, as order-svc is told of them. */
 void open_inventory(int count);
-/* `count` peers from `first` on, as inventory_open() is told of them. */
+/* The URLs of `count` peers from `first` on, for inventory_open(). */
 #define URLS_BYTES (PEERS * 32)
 void peer_urls(int first, int count, char urls[URLS_BYTES]);
 /* At these URLs: 0, or as inventory_open() fails; and then there is none. */
