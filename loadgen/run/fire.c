@@ -202,13 +202,13 @@ static void on_watch(uv_timer_t *timer) {
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
-    live_phase(&run->live, LIVE_WAITING);
+    progress_phase(&run->progress, PROGRESS_WAITING);
     fire_stop(run);
 }
 
 static void show_round(struct run *run, const struct round *round) {
     const struct options *options = run->options;
-    const struct live_snapshot shown = {
+    const struct progress_snapshot shown = {
         .name = round->item->given,
         .round = run->finished + 1,
         .rounds = run->round_count,
@@ -217,12 +217,12 @@ static void show_round(struct run *run, const struct round *round) {
         .span_ns = run->plan.span_ns,
         .stock = options->no_judge ? -1 : options->stock * (int64_t)round->items};
 
-    live_start(&run->live, &shown, round->recorder, run->target.client,
-               round->items == 1 && !options->no_judge ? round->products[0].id : NULL);
+    progress_start(&run->progress, &shown, round->recorder, run->target.client,
+                   round->items == 1 && !options->no_judge ? round->products[0].id : NULL);
 }
 
 static int fail_round(struct run *run, const char *why) {
-    live_stop(&run->live);
+    progress_stop(&run->progress);
     return run_fail(EXIT_INTERNAL, why);
 }
 
@@ -261,7 +261,7 @@ static int send_round(struct run *run, struct round *round) {
     round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
-    live_phase(&run->live, LIVE_JUDGING);
+    progress_phase(&run->progress, PROGRESS_JUDGING);
     if (faults_close(run, round) != 0 && rc == 0)
         rc = UV_ENOMEM;
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
@@ -296,7 +296,7 @@ static bool faults_left_down(struct run *run) {
 
     if (next == run->round_count || run->options->no_judge || !down_is_all(&run->down))
         return false;
-    live_say(&run->live, told);
+    progress_say(&run->progress, told);
     return !is_up_in_time(run, run->rounds[next].products[0].id);
 }
 
@@ -370,21 +370,21 @@ static void read_events(struct run *run, struct round *round) {
     round->are_events_lost = rc != 0;
     if (rc != 0) {
         why_set(&told, "loadgen: %s\n", why.text);
-        live_say(&run->live, told.text);
+        progress_say(&run->progress, told.text);
     }
     event_list_sort(&round->events);
 }
 
 /* A line of it stays above those to come. */
 static void show_verdict(struct run *run, const struct round *round) {
-    static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
-                                           [VERDICT_VIOLATED] = LIVE_BAD,
-                                           [VERDICT_INCONCLUSIVE] = LIVE_OPEN,
-                                           [VERDICT_UNJUDGED] = LIVE_OPEN};
+    static const enum progress_tone tones[] = {[VERDICT_VALID] = PROGRESS_GOOD,
+                                               [VERDICT_VIOLATED] = PROGRESS_BAD,
+                                               [VERDICT_INCONCLUSIVE] = PROGRESS_OPEN,
+                                               [VERDICT_UNJUDGED] = PROGRESS_OPEN};
     char text[TABLE_CELL];
 
-    run->live.round.is_left_down = round->is_left_down;
-    live_end(&run->live, report_verdict(&round->verdict, text), tones[round->verdict.kind]);
+    run->progress.round.is_left_down = round->is_left_down;
+    progress_end(&run->progress, report_verdict(&round->verdict, text), tones[round->verdict.kind]);
 }
 
 static int fire_judge(struct run *run, struct round *round) {

@@ -257,7 +257,7 @@ static void conduct(void *arg) {
     auditor_close(&run->auditor);
     target_close(&run->target);
     workers_close(&run->workers);
-    live_close(&run->live);
+    progress_close(&run->progress);
     uv_close((uv_handle_t *)&run->watch, NULL);
     interrupts_close(&run->interrupts);
 }
@@ -270,23 +270,23 @@ static void loadgen_on_signal(void *data, int number) {
     (void)number;
     /* Before the first request there is nothing to print, and waits of up to 20 s may be ahead. */
     if (run->is_interrupted || !run->has_begun) {
-        live_stop(&run->live);
+        progress_stop(&run->progress);
         folder_close(&run->folder);
         _exit(EXIT_INTERRUPTED);
     }
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
-    live_say(&run->live, told);
-    live_phase(&run->live, LIVE_WAITING);
+    progress_say(&run->progress, told);
+    progress_phase(&run->progress, PROGRESS_WAITING);
     fire_stop(run);
 }
 
-static enum live_mode live_mode_of(const struct options *options) {
+static enum progress_mode progress_mode_of(const struct options *options) {
     if (options->no_progress)
-        return LIVE_QUIET;
+        return PROGRESS_QUIET;
     if (options->json_progress)
-        return LIVE_JSON;
-    return options->no_tui ? LIVE_PLAIN : LIVE_VIEW;
+        return PROGRESS_JSON;
+    return options->no_tui ? PROGRESS_PLAIN : PROGRESS_VIEW;
 }
 
 static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
@@ -297,7 +297,7 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
              options->command == COMMAND_FIRE ? options->product : "");
     if (fire_open(&run) != 0)
         return EXIT_INTERNAL;
-    live_init(&run.live, loop, live_mode_of(options));
+    progress_init(&run.progress, loop, progress_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
     interrupts_watch(&run.interrupts, loop, loadgen_on_signal, &run);

@@ -9,8 +9,8 @@
 #include "folder.h"
 #include "injector.h"
 #include "interrupts.h"
-#include "live.h"
 #include "options.h"
+#include "progress.h"
 #include "round.h"
 #include "sender.h"
 #include "target.h"
@@ -36,7 +36,7 @@ struct run {
     struct round *rounds; /* in the order in which they are run */
     size_t finished;      /* rounds with a verdict */
     struct down down;     /* after these */
-    struct live live;
+    struct progress progress;
     uv_timer_t watch;         /* of the thresholds, while a round is sent */
     struct injector injector; /* of the faults of that round; without steps when there are none */
     struct sender *sender;    /* of the round that is being sent, or NULL */

@@ -1,6 +1,6 @@
 /* Lays the live view out: what does not fit in a line is left out, the most telling part first. And
  * writes a snapshot for programs. */
-#include "live_draw.h"
+#include "progress_draw.h"
 
 #include "duration.h"
 #include "json_text.h"
@@ -29,23 +29,23 @@ static const char *const codes[] = {
 
 /* Where the next text goes. */
 struct pen {
-    struct live_frame *frame;
-    const struct live_style *style;
+    struct progress_frame *frame;
+    const struct progress_style *style;
     unsigned columns; /* that a line may have */
 };
 
-static unsigned *live_draw_column_of(const struct pen *pen) {
-    assert(pen->frame->lines > 0 && pen->frame->lines <= LIVE_LINES);
+static unsigned *progress_draw_column_of(const struct pen *pen) {
+    assert(pen->frame->lines > 0 && pen->frame->lines <= PROGRESS_LINES);
     return &pen->frame->width[pen->frame->lines - 1];
 }
 
 static unsigned room(const struct pen *pen) {
-    assert(*live_draw_column_of(pen) <= pen->columns);
-    return pen->columns - *live_draw_column_of(pen);
+    assert(*progress_draw_column_of(pen) <= pen->columns);
+    return pen->columns - *progress_draw_column_of(pen);
 }
 
 static void put_raw(struct pen *pen, const char *text) {
-    struct live_frame *frame = pen->frame;
+    struct progress_frame *frame = pen->frame;
     size_t length = strlen(text);
 
     if (length > sizeof frame->text - 1 - frame->length)
@@ -59,12 +59,12 @@ static unsigned columns_of(const char *text) {
 }
 
 /* All of `text` or, where it does not fit, nothing. */
-static bool live_draw_put(struct pen *pen, enum colour colour, const char *text) {
+static bool progress_draw_put(struct pen *pen, enum colour colour, const char *text) {
     const char *code = pen->style->is_coloured ? codes[colour] : "";
 
     if (columns_of(text) > room(pen))
         return false;
-    *live_draw_column_of(pen) += columns_of(text);
+    *progress_draw_column_of(pen) += columns_of(text);
     put_raw(pen, code);
     put_raw(pen, text);
     if (code[0] != '\0')
@@ -74,30 +74,30 @@ static bool live_draw_put(struct pen *pen, enum colour colour, const char *text)
 
 __attribute__((format(printf, 3, 4))) static bool put_format(struct pen *pen, enum colour colour,
                                                              const char *format, ...) {
-    char text[LIVE_TEXT / 8];
+    char text[PROGRESS_TEXT / 8];
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return live_draw_put(pen, colour, text);
+    return progress_draw_put(pen, colour, text);
 }
 
 static bool begin_line(struct pen *pen, const char *label) {
     unsigned rows = pen->style->rows;
 
-    if (pen->frame->lines == LIVE_LINES || (rows > 0 && pen->frame->lines + 1 >= rows))
+    if (pen->frame->lines == PROGRESS_LINES || (rows > 0 && pen->frame->lines + 1 >= rows))
         return false;
     if (pen->frame->lines++ > 0)
         put_raw(pen, "\n");
-    *live_draw_column_of(pen) = 0;
+    *progress_draw_column_of(pen) = 0;
     if (label != NULL && pen->columns >= 3 * LABEL_WIDTH)
         (void)put_format(pen, DIM, LABEL, label);
     return true;
 }
 
 /* Names come from elsewhere: what a terminal would obey becomes a question mark. */
-static const char *live_draw_clean(const char *name, unsigned most, char *text, size_t size) {
+static const char *progress_draw_clean(const char *name, unsigned most, char *text, size_t size) {
     size_t i;
 
     for (i = 0; i < most && i + 1 < size && name[i] != '\0'; i++)
@@ -108,22 +108,22 @@ static const char *live_draw_clean(const char *name, unsigned most, char *text, 
     return text;
 }
 
-static void tell_phase(const struct live_snapshot *snapshot, bool is_narrow, char *text,
+static void tell_phase(const struct progress_snapshot *snapshot, bool is_narrow, char *text,
                        size_t size) {
     double elapsed = (double)snapshot->elapsed_ns / 1e9, span = (double)snapshot->span_ns / 1e9;
 
-    if (snapshot->phase == LIVE_SENDING)
+    if (snapshot->phase == PROGRESS_SENDING)
         (void)snprintf(text, size, is_narrow ? "  %.1f/%.1f s" : "  sending %.1f of %.1f s",
                        elapsed, span);
     else
         (void)snprintf(text, size, "  %s %.1f s",
-                       snapshot->phase == LIVE_JUDGING ? "judging"
-                       : is_narrow                     ? "answers"
-                                                       : "waiting for answers",
+                       snapshot->phase == PROGRESS_JUDGING ? "judging"
+                       : is_narrow                         ? "answers"
+                                                           : "waiting for answers",
                        elapsed);
 }
 
-static void draw_title(struct pen *pen, const struct live_snapshot *snapshot) {
+static void draw_title(struct pen *pen, const struct progress_snapshot *snapshot) {
     char place[64] = "", repeat[64] = "", phase[64], name[96];
     bool is_narrow = pen->columns < NARROW;
     unsigned others;
@@ -138,14 +138,14 @@ static void draw_title(struct pen *pen, const struct live_snapshot *snapshot) {
         (void)snprintf(repeat, sizeof repeat, "  repeat %zu of %zu", snapshot->repeat,
                        snapshot->repeats);
     others = columns_of(phase) + columns_of(place);
-    (void)live_draw_put(pen, BOLD,
-                        live_draw_clean(snapshot->name,
-                                        others < pen->columns ? pen->columns - others : 0, name,
-                                        sizeof name));
-    (void)live_draw_put(pen, PLAIN, place);
+    (void)progress_draw_put(pen, BOLD,
+                            progress_draw_clean(snapshot->name,
+                                                others < pen->columns ? pen->columns - others : 0,
+                                                name, sizeof name));
+    (void)progress_draw_put(pen, PLAIN, place);
     if (columns_of(repeat) + columns_of(phase) <= room(pen))
-        (void)live_draw_put(pen, DIM, repeat);
-    (void)live_draw_put(pen, DIM, phase);
+        (void)progress_draw_put(pen, DIM, repeat);
+    (void)progress_draw_put(pen, DIM, phase);
 }
 
 static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned width) {
@@ -159,12 +159,12 @@ static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned widt
         cells = 1; /* empty is what is sold out */
     for (unsigned i = 0; i < width; i++)
         strcat(i < cells ? filled : rest, i < cells ? full : empty);
-    (void)live_draw_put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
-    (void)live_draw_put(pen, DIM, rest);
+    (void)progress_draw_put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
+    (void)progress_draw_put(pen, DIM, rest);
 }
 
 /* What is left by the target's word, else by the answers. */
-static int64_t left_of(const struct live_snapshot *snapshot) {
+static int64_t left_of(const struct progress_snapshot *snapshot) {
     int64_t left = snapshot->stock - (int64_t)snapshot->sold;
 
     if (snapshot->left >= 0)
@@ -172,7 +172,7 @@ static int64_t left_of(const struct live_snapshot *snapshot) {
     return left > 0 ? left : 0;
 }
 
-static void draw_stock(struct pen *pen, const struct live_snapshot *snapshot) {
+static void draw_stock(struct pen *pen, const struct progress_snapshot *snapshot) {
     char text[64];
     int64_t left = left_of(snapshot);
     unsigned width;
@@ -186,17 +186,17 @@ static void draw_stock(struct pen *pen, const struct live_snapshot *snapshot) {
         width = BAR_MAX;
     if (width >= BAR_MIN)
         draw_bar(pen, left, snapshot->stock, width);
-    (void)live_draw_put(pen, PLAIN, width >= BAR_MIN ? text : text + 2);
+    (void)progress_draw_put(pen, PLAIN, width >= BAR_MIN ? text : text + 2);
 }
 
-static int64_t oversold(const struct live_snapshot *snapshot) {
+static int64_t oversold(const struct progress_snapshot *snapshot) {
     int64_t sold = (int64_t)snapshot->sold;
 
     return snapshot->stock >= 0 && sold > snapshot->stock ? sold - snapshot->stock : 0;
 }
 
 /* `of` and the stock, or nothing when it is not known. */
-static const char *stock_text(const struct live_snapshot *snapshot, const char *of, char *text,
+static const char *stock_text(const struct progress_snapshot *snapshot, const char *of, char *text,
                               size_t size) {
     text[0] = '\0';
     if (snapshot->stock >= 0)
@@ -204,7 +204,8 @@ static const char *stock_text(const struct live_snapshot *snapshot, const char *
     return text;
 }
 
-static void put_sold(struct pen *pen, const char *before, const struct live_snapshot *snapshot) {
+static void put_sold(struct pen *pen, const char *before,
+                     const struct progress_snapshot *snapshot) {
     int64_t over = oversold(snapshot);
     char of[32];
 
@@ -215,7 +216,7 @@ static void put_sold(struct pen *pen, const char *before, const struct live_snap
 }
 
 /* Outcomes that nobody hopes for show only when they occur. */
-static void put_others(struct pen *pen, const struct live_snapshot *snapshot) {
+static void put_others(struct pen *pen, const struct progress_snapshot *snapshot) {
     const size_t *outcomes = snapshot->outcomes;
     const struct {
         const char *word;
@@ -234,13 +235,13 @@ static void put_others(struct pen *pen, const struct live_snapshot *snapshot) {
             (void)put_format(pen, others[i].colour, "  %s %zu", others[i].word, others[i].count);
 }
 
-static const char *p99_text(const struct live_snapshot *snapshot, char text[DURATION_TEXT]) {
+static const char *p99_text(const struct progress_snapshot *snapshot, char text[DURATION_TEXT]) {
     if (snapshot->p99_ns >= 0)
         return duration_text(text, snapshot->p99_ns);
     return "-";
 }
 
-static void draw_rate(struct pen *pen, const struct live_snapshot *snapshot) {
+static void draw_rate(struct pen *pen, const struct progress_snapshot *snapshot) {
     char duration[DURATION_TEXT];
 
     if (!begin_line(pen, "rate"))
@@ -251,23 +252,23 @@ static void draw_rate(struct pen *pen, const struct live_snapshot *snapshot) {
     (void)put_format(pen, PLAIN, "  in flight %zu", snapshot->in_flight);
 }
 
-static void draw_lock(struct pen *pen, const struct live_snapshot *snapshot) {
+static void draw_lock(struct pen *pen, const struct progress_snapshot *snapshot) {
     char name[64];
 
     if (!snapshot->has_holder || !begin_line(pen, "lock"))
         return;
     if (snapshot->holder == NULL)
-        (void)live_draw_put(pen, DIM, "free");
+        (void)progress_draw_put(pen, DIM, "free");
     else
         (void)put_format(pen, PLAIN, "held by %s",
-                         live_draw_clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0, name,
-                                         sizeof name));
+                         progress_draw_clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0,
+                                             name, sizeof name));
 }
 
 /* One line that stays when the round has ended. */
-static void draw_end(struct pen *pen, const struct live_snapshot *snapshot) {
+static void draw_end(struct pen *pen, const struct progress_snapshot *snapshot) {
     static const enum colour tones[] = {
-        [LIVE_OPEN] = YELLOW, [LIVE_GOOD] = GREEN, [LIVE_BAD] = RED};
+        [PROGRESS_OPEN] = YELLOW, [PROGRESS_GOOD] = GREEN, [PROGRESS_BAD] = RED};
     char name[96], place[64] = "", duration[DURATION_TEXT];
     bool is_narrow = pen->columns < NARROW;
     unsigned others;
@@ -277,19 +278,20 @@ static void draw_end(struct pen *pen, const struct live_snapshot *snapshot) {
     if (snapshot->rounds > 1 && !is_narrow)
         (void)snprintf(place, sizeof place, "  %zu/%zu", snapshot->round, snapshot->rounds);
     others = columns_of(place) + columns_of(snapshot->verdict) + 2;
-    (void)put_format(pen, BOLD, is_narrow ? "%s" : "%-8s",
-                     live_draw_clean(snapshot->name,
-                                     others < pen->columns ? pen->columns - others : pen->columns,
-                                     name, sizeof name));
+    (void)put_format(
+        pen, BOLD, is_narrow ? "%s" : "%-8s",
+        progress_draw_clean(snapshot->name,
+                            others < pen->columns ? pen->columns - others : pen->columns, name,
+                            sizeof name));
     (void)put_format(pen, PLAIN, "%s  ", place);
-    (void)live_draw_put(pen, tones[snapshot->tone], snapshot->verdict);
+    (void)progress_draw_put(pen, tones[snapshot->tone], snapshot->verdict);
     put_sold(pen, "  sold ", snapshot);
     (void)put_format(pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
     put_others(pen, snapshot);
 }
 
-void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
-               struct live_frame *frame) {
+void progress_draw(const struct progress_snapshot *snapshot, const struct progress_style *style,
+                   struct progress_frame *frame) {
     unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
     /* A character in the last column would make some terminals wrap. */
     struct pen pen = {.frame = frame,
@@ -313,10 +315,10 @@ void live_draw(const struct live_snapshot *snapshot, const struct live_style *st
     draw_lock(&pen, snapshot);
 }
 
-const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size) {
-    static const char *const phases[] = {[LIVE_SENDING] = "",
-                                         [LIVE_WAITING] = "  waiting for answers",
-                                         [LIVE_JUDGING] = "  judging"};
+const char *progress_line(const struct progress_snapshot *snapshot, char *text, size_t size) {
+    static const char *const phases[] = {[PROGRESS_SENDING] = "",
+                                         [PROGRESS_WAITING] = "  waiting for answers",
+                                         [PROGRESS_JUDGING] = "  judging"};
     int64_t over = oversold(snapshot);
     char duration[DURATION_TEXT], name[96], stock[32], warning[48] = "";
 
@@ -325,7 +327,7 @@ const char *live_line(const struct live_snapshot *snapshot, char *text, size_t s
     (void)snprintf(text, size,
                    "%s %zu/%zu  %.1f s  offered %.0f/s  achieved %.0f/s  sold %zu%s%s  "
                    "in flight %zu  p99 %s%s",
-                   live_draw_clean(snapshot->name, sizeof name - 1, name, sizeof name),
+                   progress_draw_clean(snapshot->name, sizeof name - 1, name, sizeof name),
                    snapshot->round, snapshot->rounds, (double)snapshot->elapsed_ns / 1e9,
                    snapshot->offered, snapshot->achieved, snapshot->sold,
                    stock_text(snapshot, "/", stock, sizeof stock), warning, snapshot->in_flight,
@@ -339,7 +341,7 @@ static json_t *number_or_null(int64_t number) {
     return number < 0 ? json_null() : json_integer(number);
 }
 
-static json_t *outcomes_json(const struct live_snapshot *snapshot) {
+static json_t *outcomes_json(const struct progress_snapshot *snapshot) {
     json_t *json = json_object();
 
     for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
@@ -348,9 +350,10 @@ static json_t *outcomes_json(const struct live_snapshot *snapshot) {
     return json;
 }
 
-static json_t *snapshot_json(const struct live_snapshot *snapshot) {
-    static const char *const phases[] = {
-        [LIVE_SENDING] = "sending", [LIVE_WAITING] = "waiting", [LIVE_JUDGING] = "judging"};
+static json_t *snapshot_json(const struct progress_snapshot *snapshot) {
+    static const char *const phases[] = {[PROGRESS_SENDING] = "sending",
+                                         [PROGRESS_WAITING] = "waiting",
+                                         [PROGRESS_JUDGING] = "judging"};
 
     return JSON_TEXT_OBJECT(
         {"strategy", json_text(snapshot->name)},
@@ -367,7 +370,7 @@ static json_t *snapshot_json(const struct live_snapshot *snapshot) {
         {"outcomes", outcomes_json(snapshot)});
 }
 
-char *live_json(const struct live_snapshot *snapshot) {
+char *progress_json(const struct progress_snapshot *snapshot) {
     json_t *json = snapshot_json(snapshot);
     char *text, *line = NULL;
 

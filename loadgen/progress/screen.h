@@ -6,17 +6,17 @@
 #ifndef LOADGEN_SCREEN_H
 #define LOADGEN_SCREEN_H
 
-#include "live_draw.h"
+#include "progress_draw.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SCREEN_BYTES (2 * LIVE_TEXT)
+#define SCREEN_BYTES (2 * PROGRESS_TEXT)
 
 struct screen {
     int fd;       /* ours to close, unless it is that of stderr */
     size_t lines; /* drawn; 0 when something else has written, and the next is below that */
-    unsigned width[LIVE_LINES]; /* of these */
+    unsigned width[PROGRESS_LINES]; /* of these */
     size_t length, written;
     char bytes[SCREEN_BYTES]; /* that the terminal is yet to take */
 };
@@ -30,7 +30,7 @@ void screen_size(const struct screen *screen, unsigned *columns, unsigned *rows)
 bool screen_is_ready(struct screen *screen);
 
 /* Replace the lines by those of `frame`; only when it is ready. */
-void screen_show(struct screen *screen, const struct live_frame *frame);
+void screen_show(struct screen *screen, const struct progress_frame *frame);
 /* Take the lines away, and say `text`, whole lines, in their place. May be called when it is not
  * ready: then as much as there is room for. */
 void screen_say(struct screen *screen, const char *text);

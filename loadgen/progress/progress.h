@@ -4,11 +4,11 @@
  *
  * It never waits for the terminal, and asks the target at most four times a second, so that it
  * delays no request. */
-#ifndef LOADGEN_LIVE_H
-#define LOADGEN_LIVE_H
+#ifndef LOADGEN_PROGRESS_H
+#define LOADGEN_PROGRESS_H
 
 #include "http_client.h"
-#include "live_draw.h"
+#include "progress_draw.h"
 #include "record.h"
 #include "screen.h"
 
@@ -17,23 +17,23 @@
 #include <stdint.h>
 #include <uv.h>
 
-enum live_mode { LIVE_QUIET, LIVE_PLAIN, LIVE_VIEW, LIVE_JSON };
+enum progress_mode { PROGRESS_QUIET, PROGRESS_PLAIN, PROGRESS_VIEW, PROGRESS_JSON };
 
-struct live_sample {
+struct progress_sample {
     int64_t at_ns;
     size_t due, answered;
 };
-#define LIVE_SAMPLES 5
+#define PROGRESS_SAMPLES 5
 
-struct live {
-    enum live_mode mode;
+struct progress {
+    enum progress_mode mode;
     bool is_running;
     uv_timer_t timer;
-    struct live_snapshot round; /* what does not change while it runs, its phase, and what the
+    struct progress_snapshot round; /* what does not change while it runs, its phase, and what the
                                    target says */
     const struct recorder *recorder;
-    struct live_style style;
-    struct live_sample samples[LIVE_SAMPLES]; /* the oldest first */
+    struct progress_style style;
+    struct progress_sample samples[PROGRESS_SAMPLES]; /* the oldest first */
     size_t sample_count;
     struct http_client *client; /* asks the target */
     struct http_call call;
@@ -44,23 +44,23 @@ struct live {
     struct screen screen;
 };
 
-/* A view that is wanted becomes plain lines where there is no terminal. `live` lives until the loop
- * has run the close callbacks. */
-void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted);
+/* A view that is wanted becomes plain lines where there is no terminal. `progress` lives until the
+ * loop has run the close callbacks. */
+void progress_init(struct progress *progress, uv_loop_t *loop, enum progress_mode wanted);
 /* `round` has the names, numbers and lengths of a snapshot; the rest is looked for in `recorder`,
  * and by asking `client` for the product (NULL: do not ask). `recorder` and the name must live
- * until live_stop(), `client` must close before `live` goes; all else is copied. */
-void live_start(struct live *live, const struct live_snapshot *round,
-                const struct recorder *recorder, struct http_client *client,
-                const char *product_id);
+ * until progress_stop(), `client` must close before `progress` goes; all else is copied. */
+void progress_start(struct progress *progress, const struct progress_snapshot *round,
+                    const struct recorder *recorder, struct http_client *client,
+                    const char *product_id);
 /* WAITING begins by itself with the last request of the plan. Phases do not go back. */
-void live_phase(struct live *live, enum live_phase phase);
+void progress_phase(struct progress *progress, enum progress_phase phase);
 /* Wipe the view, until the next start. May be called when it is not running. */
-void live_stop(struct live *live);
+void progress_stop(struct progress *progress);
 /* The same, and a line stays of the round, which was judged so. */
-void live_end(struct live *live, const char *verdict, enum live_tone tone);
+void progress_end(struct progress *progress, const char *verdict, enum progress_tone tone);
 /* Write whole lines to stderr, above the view. */
-void live_say(struct live *live, const char *text);
-void live_close(struct live *live);
+void progress_say(struct progress *progress, const char *text);
+void progress_close(struct progress *progress);
 
 #endif

@@ -1,5 +1,5 @@
 /* The live view as text: what it says, how wide it is, and when it is red; and as JSON. */
-#include "live_draw.h"
+#include "progress_draw.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -8,26 +8,26 @@
 
 #define SECOND INT64_C(1000000000)
 
-static struct live_snapshot snapshot;
-static struct live_style style;
-static struct live_frame frame;
+static struct progress_snapshot snapshot;
+static struct progress_style style;
+static struct progress_frame frame;
 
 static int set_up(void **state) {
-    snapshot = (struct live_snapshot){.name = "redis,ttl=2s",
-                                      .round = 2,
-                                      .rounds = 10,
-                                      .repeat = 1,
-                                      .repeats = 5,
-                                      .elapsed_ns = 3 * SECOND,
-                                      .span_ns = 20 * SECOND,
-                                      .in_flight = 412,
-                                      .offered = 800.4,
-                                      .achieved = 305.9,
-                                      .p99_ns = 1200 * (SECOND / 1000),
-                                      .sold = 918,
-                                      .stock = 1000,
-                                      .left = -1};
-    style = (struct live_style){.columns = 80, .rows = 24};
+    snapshot = (struct progress_snapshot){.name = "redis,ttl=2s",
+                                          .round = 2,
+                                          .rounds = 10,
+                                          .repeat = 1,
+                                          .repeats = 5,
+                                          .elapsed_ns = 3 * SECOND,
+                                          .span_ns = 20 * SECOND,
+                                          .in_flight = 412,
+                                          .offered = 800.4,
+                                          .achieved = 305.9,
+                                          .p99_ns = 1200 * (SECOND / 1000),
+                                          .sold = 918,
+                                          .stock = 1000,
+                                          .left = -1};
+    style = (struct progress_style){.columns = 80, .rows = 24};
     return 0;
 }
 
@@ -36,7 +36,7 @@ static bool shows(const char *text) {
 }
 
 static void draw(void) {
-    live_draw(&snapshot, &style, &frame);
+    progress_draw(&snapshot, &style, &frame);
     assert_int_equal(strlen(frame.text), frame.length);
 }
 
@@ -83,9 +83,9 @@ static void test_a_single_round_is_not_counted(void **state) {
 }
 
 static void test_phases_are_told_apart(void **state) {
-    snapshot.phase = LIVE_WAITING;
+    snapshot.phase = PROGRESS_WAITING;
     assert_draws("waiting for answers 3.0 s");
-    snapshot.phase = LIVE_JUDGING;
+    snapshot.phase = PROGRESS_JUDGING;
     assert_draws("judging 3.0 s");
 }
 
@@ -99,7 +99,7 @@ static void test_each_width_keeps_its_lines_within_it(void **state) {
         snapshot.outcomes[i] = 1234567;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int is_fancy = 0; is_fancy < 2; is_fancy++) {
-            style = (struct live_style){widths[i], 24, is_fancy, is_fancy};
+            style = (struct progress_style){widths[i], 24, is_fancy, is_fancy};
             draw();
             assert_true(widest() < widths[i]);
             assert_int_equal(frame.lines, 5);
@@ -133,7 +133,7 @@ static void test_a_stock_that_is_not_known_is_not_shown(void **state) {
     assert_false(shows("stock"));
     assert_false(shows("OVERSOLD"));
     assert_true(shows("sold   918\n"));
-    assert_non_null(strstr(live_line(&snapshot, line, sizeof line), "  sold 918  in flight"));
+    assert_non_null(strstr(progress_line(&snapshot, line, sizeof line), "  sold 918  in flight"));
 }
 
 static void test_numbers_of_any_size_are_drawn(void **state) {
@@ -239,23 +239,24 @@ static void test_names_cannot_command_the_terminal(void **state) {
     assert_false(shows("\033"));
     assert_false(shows("\x9b"));
     assert_true(shows("?[2Jinventory?"));
-    assert_null(strpbrk(live_line(&snapshot, line, sizeof line), "\033\a\n"));
+    assert_null(strpbrk(progress_line(&snapshot, line, sizeof line), "\033\a\n"));
 }
 
 static void test_a_plain_line_tells_it_all(void **state) {
     char line[512];
 
     snapshot.repeats = 1;
-    assert_string_equal(live_line(&snapshot, line, sizeof line),
+    assert_string_equal(progress_line(&snapshot, line, sizeof line),
                         "redis,ttl=2s 2/10  3.0 s  offered 800/s  achieved 306/s  sold 918/1000  "
                         "in flight 412  p99 1.2 s");
     snapshot.sold = 1057;
-    snapshot.phase = LIVE_JUDGING;
-    assert_non_null(strstr(live_line(&snapshot, line, sizeof line), "1057/1000  OVERSOLD by 57"));
+    snapshot.phase = PROGRESS_JUDGING;
+    assert_non_null(
+        strstr(progress_line(&snapshot, line, sizeof line), "1057/1000  OVERSOLD by 57"));
     assert_non_null(strstr(line, "p99 1.2 s  judging"));
 }
 
-static void draw_end(const char *verdict, enum live_tone tone) {
+static void draw_end(const char *verdict, enum progress_tone tone) {
     snapshot.verdict = verdict;
     snapshot.tone = tone;
     draw();
@@ -264,14 +265,14 @@ static void draw_end(const char *verdict, enum live_tone tone) {
 
 static void test_a_line_stays_of_a_round(void **state) {
     snapshot.outcomes[RECORD_SOLD_OUT] = 303;
-    draw_end("VALID", LIVE_GOOD);
+    draw_end("VALID", PROGRESS_GOOD);
     assert_string_equal(frame.text,
                         "redis,ttl=2s  2/10  VALID  sold 918 of 1000  p99 1.2 s  sold out 303");
     snapshot.name = "none";
     snapshot.rounds = 1;
     snapshot.sold = 1057;
     style.is_coloured = true;
-    draw_end("VIOLATED TWIN", LIVE_BAD);
+    draw_end("VIOLATED TWIN", PROGRESS_BAD);
     assert_true(shows("\033[1mnone    \033[0m  \033[1;31mVIOLATED TWIN\033[0m"));
     assert_true(shows("  sold 1057 of 1000\033[0m\033[1;31m  OVERSOLD by 57"));
 }
@@ -279,36 +280,36 @@ static void test_a_line_stays_of_a_round(void **state) {
 static void test_the_line_that_stays_fits_any_width(void **state) {
     for (unsigned columns = 2; columns < 100; columns++) {
         style.columns = columns;
-        draw_end("VIOLATED OVERSELL TWIN +1", LIVE_BAD);
+        draw_end("VIOLATED OVERSELL TWIN +1", PROGRESS_BAD);
         assert_true(widest() < columns);
     }
     style.columns = 37;
-    draw_end("VIOLATED OVERSELL TWIN +1", LIVE_BAD);
+    draw_end("VIOLATED OVERSELL TWIN +1", PROGRESS_BAD);
     assert_string_equal(frame.text, "redis,t..  VIOLATED OVERSELL TWIN +1");
 }
 
 static void test_a_line_that_is_too_long_is_cut(void **state) {
     char line[24];
 
-    assert_int_equal(strlen(live_line(&snapshot, line, sizeof line)), sizeof line - 1);
+    assert_int_equal(strlen(progress_line(&snapshot, line, sizeof line)), sizeof line - 1);
 }
 
 /* ---- for programs */
 
 /* 1.5 s after its start all is sent, and three answers are missing. */
 static int set_up_sent(void **state) {
-    snapshot = (struct live_snapshot){.name = "redis",
-                                      .round = 1,
-                                      .rounds = 2,
-                                      .phase = LIVE_WAITING,
-                                      .elapsed_ns = 1500000000,
-                                      .span_ns = 1000000000,
-                                      .in_flight = 3,
-                                      .p99_ns = -1,
-                                      .outcomes = {[RECORD_SOLD] = 7, [RECORD_SOLD_OUT] = 2},
-                                      .sold = 6,
-                                      .stock = 5,
-                                      .left = -1};
+    snapshot = (struct progress_snapshot){.name = "redis",
+                                          .round = 1,
+                                          .rounds = 2,
+                                          .phase = PROGRESS_WAITING,
+                                          .elapsed_ns = 1500000000,
+                                          .span_ns = 1000000000,
+                                          .in_flight = 3,
+                                          .p99_ns = -1,
+                                          .outcomes = {[RECORD_SOLD] = 7, [RECORD_SOLD_OUT] = 2},
+                                          .sold = 6,
+                                          .stock = 5,
+                                          .left = -1};
     return 0;
 }
 
@@ -319,7 +320,7 @@ static int set_up_sent(void **state) {
     "\"refused\":0,\"failed\":0,\"unreached\":0,\"unsent\":0}"
 
 static void assert_json(const char *expected) {
-    char *line = live_json(&snapshot);
+    char *line = progress_json(&snapshot);
 
     assert_non_null(line);
     assert_string_equal(line, expected);

@@ -104,10 +104,10 @@ static void go_to_start(struct screen *screen) {
         screen_append(screen, "\033[%zuA", rows - 1);
 }
 
-void screen_show(struct screen *screen, const struct live_frame *frame) {
+void screen_show(struct screen *screen, const struct progress_frame *frame) {
     const char *line = frame->text;
 
-    assert(frame->lines <= LIVE_LINES);
+    assert(frame->lines <= PROGRESS_LINES);
     assert(screen->length == 0); /* it is ready */
     screen_append(screen, "\033[?25l");
     go_to_start(screen);

@@ -75,9 +75,10 @@ static const char *read_frame(void) {
     return read_until(controller, "\033[?25h");
 }
 
-static const struct live_frame two_lines = {
+static const struct progress_frame two_lines = {
     .lines = 2, .width = {70, 3}, .length = 7, .text = "one\ntwo"};
-static const struct live_frame one_line = {.lines = 1, .width = {3}, .length = 3, .text = "new"};
+static const struct progress_frame one_line = {
+    .lines = 1, .width = {3}, .length = 3, .text = "new"};
 
 static void test_a_frame_is_drawn_over_the_last_one(void **state) {
     screen_show(&screen, &two_lines);
