@@ -165,7 +165,7 @@ static json_t *test_of(const struct grading *grading, size_t i) {
     const struct attempt *attempt = &grading->attempts[i];
     const bool is_attempted = i < grading->attempted;
     const bool holds = is_attempted && attempt->end == ATTEMPT_HOLDS;
-    char number[16];
+    char number[40];
 
     (void)snprintf(number, sizeof number, "%d.%zu", grading->chapter.number, i + 1);
     return JSON_TEXT_OBJECT(

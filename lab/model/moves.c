@@ -56,7 +56,7 @@ static bool land(struct model_world *world, int index) {
     struct model_state *state = &world->state;
     const struct model_flight flight = state->flight;
 
-    if ((state->flying >> index & 1U) != 0) {
+    if ((state->flying >> index & 1) != 0) {
         state->flying &= (uint8_t) ~(1U << index);
         return true;
     }
@@ -74,7 +74,7 @@ static void end_flights(struct model_world *world) {
     if (state->flight.owner != 0 && state->flight.until_ms <= state->now_ms)
         memset(&state->flight, 0, sizeof state->flight);
     for (int i = 0; i < world->setup.orders && state->flying != 0; i++)
-        if ((state->flying >> i & 1U) != 0 && state->orders[i].due_ms <= state->now_ms) {
+        if ((state->flying >> i & 1) != 0 && state->orders[i].due_ms <= state->now_ms) {
             state->flying &= (uint8_t) ~(1U << i);
             model_bury(world, i);
         }
@@ -484,7 +484,7 @@ static void end_faults(struct model_world *world) {
     int64_t next_ms;
 
     for (int i = 0; i < world->setup.orders; i++)
-        if ((world->state.flying >> i & 1U) != 0)
+        if ((world->state.flying >> i & 1) != 0)
             model_bury(world, i);
     world->state.flying = 0;
     memset(&world->state.flight, 0, sizeof world->state.flight);

@@ -139,7 +139,7 @@ static bool note_access(struct model_sale *sale, int shard, bool is_write) {
         me->read |= (uint16_t)(1U << shard);
     for (size_t i = 0; i <= MODEL_ORDERS; i++) {
         struct model_txn *other = &state->txns[i];
-        const bool is_met = is_write ? (other->read >> shard & 1U) != 0 : other->wrote == shard + 1;
+        const bool is_met = is_write ? (other->read >> shard & 1) != 0 : other->wrote == shard + 1;
 
         if (is_met && other != me && (is_serial(other) || is_committed(other)) &&
             overlap(me, other) &&
@@ -161,7 +161,7 @@ static void doom_pivots(struct model_sale *sale) {
         if ((me->readers >> i & 1U) == 0 || is_committed(near))
             continue;
         for (size_t j = 0; j <= MODEL_ORDERS; j++)
-            if ((near->readers >> j & 1U) != 0 && !is_committed(&state->txns[j]) &&
+            if ((near->readers >> j & 1) != 0 && !is_committed(&state->txns[j]) &&
                 state->txns[j].is_doomed == 0)
                 near->is_doomed = 1;
     }
@@ -274,7 +274,7 @@ static struct stock_row database_see(struct model_sale *sale, int shard) {
 }
 
 static bool is_overtaken(struct model_sale *sale, int shard) {
-    return is_serial(txn_of(sale)) && (txn_of(sale)->overtaken >> shard & 1U) != 0;
+    return is_serial(txn_of(sale)) && (txn_of(sale)->overtaken >> shard & 1) != 0;
 }
 
 static enum outcome begin_step(struct model_sale *sale) {

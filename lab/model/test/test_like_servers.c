@@ -344,7 +344,7 @@ static void begin_pairs(struct run *run) {
             memcpy(pair->order_id, run->pairs[0].order_id, UUID_TEXT);
             sale->ledger = 0;
         }
-        (void)snprintf(sale->order_id, sizeof sale->order_id, "%s", pair->order_id);
+        memcpy(sale->order_id, pair->order_id, sizeof pair->order_id);
         run->world.state.orders[i].state = ORDER_RUNS;
         live_sale_init(&pair->live, &instance.store, run->product, pair->order_id, clock_now_ms(),
                        &pair->why);
