@@ -40,7 +40,7 @@ static void on_pool_due(uv_timer_t *timer);
 static void pool_maybe_closed(struct pg_pool *pool);
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
-    int64_t delay_ms = due_ms - (int64_t)uv_now(pool->loop);
+    int64_t delay_ms = due_ms - (int64_t)uv_now(pool->links.loop);
 
     if (due_ms >= pool->due_ms || pool->is_closed)
         return;
@@ -217,7 +217,7 @@ static void pool_free(struct pg_pool *pool) {
     assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->pipelined) &&
            TAILQ_EMPTY(&pool->ended) && pg_links_are_gone(&pool->links));
     pg_links_free(&pool->links);
-    free(pool->slots);
+    free(pool->conns[0].slots);
     free(pool->name);
     free(pool);
 }
@@ -233,29 +233,32 @@ static char *copy_settings(const char *settings) {
 
 /* 0, or UV_ENOMEM. */
 static int pool_make_pipelines(struct pg_pool *pool, const struct pg_pool_options *options) {
+    struct pg_slot *slots;
+
     pool->in_flight = options->in_flight != 0 ? options->in_flight : DEFAULT_IN_FLIGHT;
     pool->pipelines = options->pipelines < pool->size ? options->pipelines : pool->size - 1;
     pool->answer_ms = options->answer_ms != 0 ? (int64_t)options->answer_ms : DEFAULT_ANSWER_MS;
     pool->stall_ms = options->stall_ms != 0 ? (int64_t)options->stall_ms : DEFAULT_STALL_MS;
     if (pool->pipelines == 0)
         return 0;
-    pool->slots = calloc((size_t)pool->pipelines * pool->in_flight, sizeof(*pool->slots));
-    if (pool->slots == NULL)
+    slots = calloc((size_t)pool->pipelines * pool->in_flight, sizeof *slots);
+    if (slots == NULL)
         return UV_ENOMEM;
     for (unsigned i = 0; i < pool->pipelines; i++)
-        pool->conns[i].slots = &pool->slots[i * pool->in_flight];
+        pool->conns[i].slots = &slots[i * pool->in_flight];
     return 0;
 }
 
 /* 0; UV_EINVAL for what libpq cannot parse, or UV_ENOMEM, and then some may be made. */
-static int pool_make_links(struct pg_pool *pool, const struct pg_pool_options *options) {
+static int pool_make_links(struct pg_pool *pool, uv_loop_t *loop,
+                           const struct pg_pool_options *options) {
     char *after = copy_settings(options->settings != NULL ? options->settings : "");
     int rv = UV_ENOMEM;
 
     pool->is_pooled = options->is_pooled;
     pool->name = strdup(options->name != NULL ? options->name : "postgres");
     pool->links = (struct pg_links){
-        .loop = pool->loop,
+        .loop = loop,
         .name = pool->name,
         .timeout_ms = options->connect_timeout_ms != 0 ? (int64_t)options->connect_timeout_ms
                                                        : DEFAULT_CONNECT_TIMEOUT_MS,
@@ -277,7 +280,6 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
 
     if (pool == NULL)
         return UV_ENOMEM;
-    pool->loop = loop;
     pool->size = size;
     pool->queue_limit = options->queue != 0 ? options->queue : DEFAULT_QUEUE;
     TAILQ_INIT(&pool->queue);
@@ -286,7 +288,7 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
         pool->conns[i].pool = pool;
-    rv = pool_make_links(pool, options);
+    rv = pool_make_links(pool, loop, options);
     if (rv == 0)
         rv = pool_make_pipelines(pool, options);
     if (rv == 0)
@@ -429,20 +431,20 @@ void pg_query_clear(struct pg_query *query) {
 }
 
 /* By the beginning of the SQLSTATE. */
-static const struct {
-    const char *sqlstate, *text;
-} reasons[] = {
-    {"25006", "is read only"},
-    {"3F000", "has no schema for its tables"},
-    {"42501", "denies rights on its tables"},
-    {"42P01", "lacks a table"},
-    {"42703", "lacks a column of a table"},
-    {"53100", "has a full disk"},
-    {"53", "lacks memory or connections"},
-    {"57", "shuts down or starts, or took too long"},
-};
-
 static const char *find_reason(const char *sqlstate) {
+    static const struct {
+        const char *sqlstate, *text;
+    } reasons[] = {
+        {"25006", "is read only"},
+        {"3F000", "has no schema for its tables"},
+        {"42501", "denies rights on its tables"},
+        {"42P01", "lacks a table"},
+        {"42703", "lacks a column of a table"},
+        {"53100", "has a full disk"},
+        {"53", "lacks memory or connections"},
+        {"57", "shuts down or starts, or took too long"},
+    };
+
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (strncmp(sqlstate, reasons[i].sqlstate, strlen(reasons[i].sqlstate)) == 0)
             return reasons[i].text;
@@ -450,21 +452,12 @@ static const char *find_reason(const char *sqlstate) {
 }
 
 void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]) {
-    const char *text = "";
+    static const char *const texts[] = {[PG_OK] = "",
+                                        [PG_NOT_SENT] = "cannot be reached, or is too busy",
+                                        [PG_UNKNOWN] = "did not answer"};
+    const char *text =
+        query->status == PG_REJECTED ? find_reason(query->sqlstate) : texts[query->status];
 
-    switch (query->status) {
-    case PG_OK:
-        break;
-    case PG_REJECTED:
-        text = find_reason(query->sqlstate);
-        break;
-    case PG_NOT_SENT:
-        text = "cannot be reached, or is too busy";
-        break;
-    case PG_UNKNOWN:
-        text = "did not answer";
-        break;
-    }
     if (text != NULL)
         (void)snprintf(reason, PG_MESSAGE_BYTES, "%s", text);
     else

@@ -166,21 +166,17 @@ static struct pg_slot *slot_at(const struct pg_conn *conn, unsigned i) {
     return &conn->slots[(conn->slot_first + i) % conn->pool->in_flight];
 }
 
-static void query_abandon_unsent(struct pg_conn *conn, struct pg_query *query, const char *why) {
-    if (conn->is_held || conn->pool->is_closing || query->deadline_ms <= clock_now_ms())
-        pg_pool_end(conn->pool, query, PG_NOT_SENT, why);
-    else
-        pg_pool_enqueue(conn->pool, query, true);
-}
-
 static void query_abandon(struct pg_conn *conn, const char *why) {
     struct pg_query *query = conn->query;
 
     conn->query = NULL;
     if (query == NULL)
         return;
-    if (conn->state == PG_CONN_PREPARING)
-        query_abandon_unsent(conn, query, why);
+    if (conn->state == PG_CONN_PREPARING && !conn->is_held && !conn->pool->is_closing &&
+        query->deadline_ms > clock_now_ms())
+        pg_pool_enqueue(conn->pool, query, true);
+    else if (conn->state == PG_CONN_PREPARING)
+        pg_pool_end(conn->pool, query, PG_NOT_SENT, why);
     else if (pg_is_refused(conn->link->result))
         query_reject(conn, query, conn->link->result);
     else
@@ -203,11 +199,10 @@ static void slots_abandon(struct pg_conn *conn, const char *why) {
     conn->slot_count = 0;
 }
 
-/* A connection has ended, or has opened: logged once when none is open any more, or one is again. */
-static void pool_tell_down(struct pg_pool *pool, const char *why) {
-    char quoted[320];
+/* Logged once when none is open any more. */
+static void pool_tell_down(struct pg_pool *pool) {
+    char quoted[2 * sizeof(pool->error)];
 
-    pg_first_line(pool->error, sizeof(pool->error), why);
     if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
         return;
     pool->is_told_down = true;
@@ -215,31 +210,24 @@ static void pool_tell_down(struct pg_pool *pool, const char *why) {
              log_quote(quoted, sizeof(quoted), pool->error));
 }
 
-static void pool_tell_up(struct pg_pool *pool) {
-    if (pool->is_told_down)
-        log_info("postgres is up", "pool=%s", pool->name);
-    pool->is_told_down = false;
-}
-
 /* Its link ends; open another one after a pause, unless it is held or the pool closes. */
 static void conn_end_session(struct pg_conn *conn, const char *why) {
     struct pg_pool *pool = conn->pool;
-    char reason[sizeof(pool->error)];
     int64_t due_ms = PG_NEVER;
 
     assert(conn->state != PG_CONN_DOWN);
-    pg_first_line(reason, sizeof(reason), why); /* `why` may be the PGconn's */
+    pg_first_line(pool->error, sizeof(pool->error), why); /* `why` may be the PGconn's */
     if (conn->state == PG_CONN_RUNNING)
         pg_link_cancel(conn->link, true);
     if (conn->state == PG_CONN_PIPELINING)
-        slots_abandon(conn, reason);
+        slots_abandon(conn, pool->error);
     else
-        query_abandon(conn, reason);
+        query_abandon(conn, pool->error);
     if (!conn->is_held && !pool->is_closing)
         due_ms =
             clock_now_ms() + (int64_t)backoff_ms(conn->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
     conn_become_down(conn, due_ms);
-    pool_tell_down(pool, reason);
+    pool_tell_down(pool);
 }
 
 static void on_conn_end(void *conn, enum pg_link_end end, const char *why) {
@@ -582,7 +570,9 @@ static void on_conn_open(void *data) {
     if (conn->was_open)
         conn->pool->stats.reconnects++;
     conn->was_open = true;
-    pool_tell_up(conn->pool);
+    if (conn->pool->is_told_down)
+        log_info("postgres is up", "pool=%s", conn->pool->name);
+    conn->pool->is_told_down = false;
 }
 
 static void on_conn_result(void *data, PGresult *result) {

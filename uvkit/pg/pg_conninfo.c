@@ -42,12 +42,11 @@ static bool is_from_environment(const PQconninfoOption *option) {
             (strcmp(option->keyword, "sslmode") == 0 && getenv("PGREQUIRESSL") != NULL));
 }
 
-/* A service that the string names says the rest. */
-static bool names_service(const PQconninfoOption *option) {
-    for (; option->keyword != NULL; option++)
-        if (strcmp(option->keyword, "service") == 0)
-            return option->val != NULL;
-    return false;
+/* What the string says, or NULL. */
+static const char *value_of(const PQconninfoOption *option, const char *keyword) {
+    while (option->keyword != NULL && strcmp(option->keyword, keyword) != 0)
+        option++;
+    return option->val;
 }
 
 static bool pg_conninfo_append_escaped(struct buffer *text, const char *value) {
@@ -75,7 +74,7 @@ static bool append_option(struct buffer *text, const char *keyword, const char *
 static bool append_all(struct buffer *text, const PQconninfoOption *option, const char *before,
                        const char *after) {
     const bool has_settings = before[0] != '\0' || after[0] != '\0';
-    const bool has_service = names_service(option);
+    const bool has_service = value_of(option, "service") != NULL; /* which says the rest */
     bool is_well = true;
     uv_passwd_t user = {.username = NULL};
 
@@ -96,11 +95,10 @@ static bool append_all(struct buffer *text, const PQconninfoOption *option, cons
 
 /* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
  * libpq would quote that in its errors. */
-static bool has_odd_port(const PQconninfoOption *option) {
-    for (; option->keyword != NULL; option++)
-        if (strcmp(option->keyword, "port") == 0 && option->val != NULL)
-            return option->val[strspn(option->val, "0123456789,")] != '\0';
-    return false;
+static bool has_odd_port(const PQconninfoOption *options) {
+    const char *port = value_of(options, "port");
+
+    return port != NULL && port[strspn(port, "0123456789,")] != '\0';
 }
 
 int pg_conninfo_make(char **whole, const char *conninfo, const char *defaults, const char *before,

@@ -60,7 +60,6 @@ struct pg_conn {
 TAILQ_HEAD(pg_queries, pg_query);
 
 struct pg_pool {
-    uv_loop_t *loop;
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *name;
@@ -79,8 +78,7 @@ struct pg_pool {
     unsigned size, pipelines; /* connections; those in pipeline mode, which come first */
     unsigned in_flight;
     int64_t answer_ms, stall_ms;
-    struct pg_slot *slots;
-    struct pg_conn conns[];
+    struct pg_conn conns[]; /* the first has the slots of all */
 };
 
 /* pg.c */

@@ -475,10 +475,8 @@ void pg_link_cancel(struct pg_link *link, bool is_often) {
         rv = pthread_create(&thread, &attributes, is_often ? cancel_often : cancel_once, cancel);
         (void)pthread_attr_destroy(&attributes);
     }
-    if (rv != 0) {
-        PQfreeCancel(cancel);
-        atomic_fetch_sub(&cancels, 1);
-    }
+    if (rv != 0)
+        (void)send_cancels(cancel, 0);
 }
 
 /* ---- Opening */
