@@ -33,6 +33,10 @@ bool http_exchange_refuse_for_memory(struct http_exchange *exchange) {
                                 "the server is short of memory: retry");
 }
 
+static bool refuse_malformed(struct http_exchange *exchange, const char *message) {
+    return http_exchange_refuse(exchange, 400, "bad_request", message);
+}
+
 void http_exchange_reset(struct http_exchange *exchange) {
     buffer_reset(&exchange->head);
     buffer_reset(&exchange->body);
@@ -271,8 +275,7 @@ static bool keep_decoded(struct http_exchange *exchange, const char *at, const c
         char byte = (char)c;
 
         if (c < 0)
-            return http_exchange_refuse(exchange, 400, "bad_request",
-                                        "a bad %-escape in the request target");
+            return refuse_malformed(exchange, "a bad %-escape in the request target");
         if (!buffer_append(&exchange->params, &byte, 1))
             return http_exchange_refuse_for_memory(exchange);
     }
@@ -342,8 +345,7 @@ static bool split_target(struct http_exchange *exchange) {
     if (strncasecmp(target, "http://", 7) == 0)
         target = strchr(target + 7, '/');
     if (target == NULL || *target != '/')
-        return http_exchange_refuse(exchange, 400, "bad_request",
-                                    "the request target is not a path");
+        return refuse_malformed(exchange, "the request target is not a path");
     question = strchr(target, '?');
     if (question != NULL)
         *question = '\0';
@@ -405,10 +407,10 @@ static bool refuse_version(struct http_exchange *exchange) {
 
 /* llhttp 9 calls this an invalid version, and earlier ones take it. */
 static bool refuse_bare_line(struct http_exchange *exchange) {
-    return http_exchange_refuse(exchange, 400, "bad_request", "end the request line with CRLF");
+    return refuse_malformed(exchange, "end the request line with CRLF");
 }
 
-static void refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser) {
+static void refuse_unparsed(struct http_exchange *exchange, const llhttp_t *parser) {
     llhttp_errno_t error = llhttp_get_errno(parser);
 
     if (exchange->lines.is_bare)
@@ -416,7 +418,7 @@ static void refuse_malformed(struct http_exchange *exchange, const llhttp_t *par
     else if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
         (void)refuse_version(exchange);
     else
-        (void)http_exchange_refuse(exchange, 400, "bad_request", llhttp_get_error_reason(parser));
+        (void)refuse_malformed(exchange, llhttp_get_error_reason(parser));
 }
 
 static int http_request_keep(struct buffer *buffer, llhttp_t *parser, const char *at,
@@ -529,18 +531,15 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
     if (parser->http_major != 1 || !exchange->lines.is_http)
         return refuse_version(exchange);
     if (exchange->lines.is_folded)
-        return http_exchange_refuse(exchange, 400, "bad_request",
-                                    "a header field goes over two lines");
+        return refuse_malformed(exchange, "a header field goes over two lines");
     if (framing->has_bad_name)
-        return http_exchange_refuse(exchange, 400, "bad_request",
-                                    "a header field has no valid name");
+        return refuse_malformed(exchange, "a header field has no valid name");
     if (framing->doubled != NULL)
-        return http_exchange_refuse(exchange, 400, "bad_request", framing->doubled->message);
+        return refuse_malformed(exchange, framing->doubled->message);
     if (is_1_1 && !framing->has_host)
-        return http_exchange_refuse(exchange, 400, "bad_request", "send exactly one Host header");
+        return refuse_malformed(exchange, "send exactly one Host header");
     if (framing->has_coding && !is_1_1)
-        return http_exchange_refuse(exchange, 400, "bad_request",
-                                    "HTTP/1.0 has no Transfer-Encoding");
+        return refuse_malformed(exchange, "HTTP/1.0 has no Transfer-Encoding");
     if (framing->has_coding && !framing->is_chunked_only)
         return http_exchange_refuse(exchange, 501, "transfer_encoding",
                                     "the only transfer coding is chunked");
@@ -667,7 +666,7 @@ size_t http_request_feed(struct http_inbound *inbound, const char *bytes, size_t
         taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
     } else if (error != HPE_OK) {
         if (exchange->refusal.status == 0)
-            refuse_malformed(exchange, &inbound->parser);
+            refuse_unparsed(exchange, &inbound->parser);
         exchange->is_broken = true;
         return length;
     }

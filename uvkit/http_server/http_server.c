@@ -361,17 +361,6 @@ static void inbound_drain(struct http_inbound *inbound) {
         inbound->deadline_ms = quiet_until_ms;
 }
 
-static void inbound_init(struct http_inbound *inbound, struct http_server *server,
-                         void (*on_over)(struct http_inbound *)) {
-    (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
-    inbound->server = server;
-    inbound->on_written = advance;
-    inbound->on_over = on_over;
-    inbound->tcp.data = inbound;
-    http_request_init(inbound);
-    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
-}
-
 /* ---- Accepting them, and their end */
 
 static void http_server_on_handle_closed(uv_handle_t *handle) {
@@ -443,7 +432,13 @@ static struct http_inbound *make_inbound(struct http_server *server) {
         return NULL;
     server->spare = malloc(sizeof *server->spare);
     memset(inbound, 0, sizeof *inbound);
-    inbound_init(inbound, server, on_inbound_over);
+    (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
+    inbound->server = server;
+    inbound->on_written = advance;
+    inbound->on_over = on_inbound_over;
+    inbound->tcp.data = inbound;
+    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
+    http_request_init(inbound);
     LIST_INSERT_HEAD(&server->inbounds, inbound, entry);
     return inbound;
 }
@@ -606,15 +601,6 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     return 0;
 }
 
-static void learn_port(struct http_server *server) {
-    struct sockaddr_storage address;
-    int size = sizeof address;
-
-    if (uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &size) == 0)
-        /* sin6_port is at the same place. */
-        server->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
-}
-
 /* A quarter of the shorter timeout, from 10 ms to a second: nothing is much too late. */
 static uint64_t sweep_ms(const struct http_server_options *options) {
     uint64_t shorter = options->header_timeout_ms < options->idle_timeout_ms
@@ -637,15 +623,15 @@ int http_server_listen(struct http_server *server, const char *host, int port) {
         err = uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
     if (err == 0)
         err = uv_check_start(&server->turn, http_server_on_turn);
-    if (err == 0)
-        err = uv_timer_start(&server->sweep, on_sweep, period, period);
-    if (err == 0)
-        learn_port(server);
-    return err;
+    return err == 0 ? uv_timer_start(&server->sweep, on_sweep, period, period) : err;
 }
 
 int http_server_port(const struct http_server *server) {
-    return server->port;
+    struct sockaddr_in address = {0}; /* or an IPv6 one, whose port is at the same place */
+    int size = sizeof address;
+
+    (void)uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &size);
+    return ntohs(address.sin_port);
 }
 
 void http_server_stats(const struct http_server *server, struct http_server_stats *stats) {

@@ -110,7 +110,6 @@ struct http_server {
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
     unsigned open_handles; /* of all these */
-    int port;
     bool is_draining, is_accept_waiting;
     http_server_cb on_closed;
     void *on_closed_data;
