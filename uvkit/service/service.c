@@ -131,13 +131,6 @@ static struct {
 #undef X
 };
 
-static void service_metrics_watch(struct http_server *server) {
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        metrics[i].data = server;
-        metric_register(&metrics[i]);
-    }
-}
-
 /* The pool's own counts, as <prefix>_db_... */
 static void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix) {
     for (size_t i = 0; i < sizeof pool_metrics / sizeof *pool_metrics; i++) {
@@ -299,7 +292,10 @@ int service_run(uv_loop_t *loop, const struct service *service) {
     service_join_routes(service->routes);
     err = service_start(loop);
     if (err == 0) {
-        service_metrics_watch(life.server);
+        for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+            metrics[i].data = life.server;
+            metric_register(&metrics[i]);
+        }
         log_info("listening", "address=%s port=%d", service->listen, http_server_port(life.server));
         if (service->on_listening != NULL)
             service->on_listening(service->data, http_server_port(life.server));
@@ -382,19 +378,15 @@ int service_main(const struct service *service, int argc, char **argv) {
     const struct service_settings *set = service->set;
     const struct settings_program program = {
         .about = service->about, .prefix = service->variables, .version = service->version};
+    enum settings_result result;
     int code;
 
     inherited_mend();
     life.service = *service;
     pg_variables_forget();
-    switch (settings_read(service->table, &program, &argc, argv, NULL)) {
-    case SETTINGS_HELP:
-        return 0;
-    case SETTINGS_ERROR:
-        return EX_USAGE;
-    case SETTINGS_OK:
-        break;
-    }
+    result = settings_read(service->table, &program, &argc, argv, NULL);
+    if (result != SETTINGS_OK)
+        return result == SETTINGS_HELP ? 0 : EX_USAGE;
     if (set->has_cores)
         raise_limit(RLIMIT_CORE, "cores");
     else
