@@ -273,8 +273,6 @@ static const char *nearest_name(const struct reader *reader, const char *name) {
     size_t best = strlen(name) / 3 + 1;
     const char *nearest = NULL;
 
-    if (strlen(name) > NAME_MAX_BYTES)
-        return NULL;
     for (const struct setting *setting = reader->table; setting->name != NULL; setting++) {
         size_t distance = edit_distance(name, setting->name);
 
@@ -284,24 +282,6 @@ static const char *nearest_name(const struct reader *reader, const char *name) {
         }
     }
     return nearest;
-}
-
-static enum settings_result refuse_unknown(const struct reader *reader, const char *name) {
-    const char *nearest = nearest_name(reader, name);
-
-    if (nearest != NULL)
-        return settings_refuse(reader, "unknown flag --%.64s; did you mean --%s?", name, nearest);
-    return settings_refuse(reader, "unknown flag --%.64s; --help lists what there is", name);
-}
-
-static enum settings_result refuse_secret(const struct reader *reader,
-                                          const struct setting *setting) {
-    char variable[VARIABLE_BYTES];
-
-    settings_variable(setting, reader->prefix, variable);
-    return settings_refuse(reader,
-                           "--%s is a secret, and flags show in the process list; set %s instead",
-                           setting->name, variable);
 }
 
 static const struct setting *find_by_name(const struct setting *table, const char *name,
@@ -339,9 +319,13 @@ static int set_or_add(struct reader *reader, const struct setting *setting, cons
 static enum settings_result set_by_flag(struct reader *reader, const struct setting *setting,
                                         const char *text) {
     const char *next = reader->at + 1 < reader->argc ? reader->argv[reader->at + 1] : NULL;
+    char variable[VARIABLE_BYTES];
 
+    settings_variable(setting, reader->prefix, variable);
     if (setting->type == SETTING_SECRET)
-        return refuse_secret(reader, setting);
+        return settings_refuse(
+            reader, "--%s is a secret, and flags show in the process list; set %s instead",
+            setting->name, variable);
     if (text == NULL && setting->type == SETTING_FLAG) {
         text = "true";
     } else if (text == NULL) {
@@ -359,11 +343,15 @@ static enum settings_result read_long(struct reader *reader, const char *name) {
     size_t length = strcspn(name, "=");
     const struct setting *setting = find_by_name(reader->table, name, length);
     char unknown[NAME_MAX_BYTES + 1];
+    const char *nearest;
 
     if (setting != NULL)
         return set_by_flag(reader, setting, name[length] == '=' ? name + length + 1 : NULL);
     (void)snprintf(unknown, sizeof unknown, "%.*s", (int)(length < 64 ? length : 64), name);
-    return refuse_unknown(reader, unknown);
+    nearest = nearest_name(reader, unknown);
+    if (nearest != NULL)
+        return settings_refuse(reader, "unknown flag --%s; did you mean --%s?", unknown, nearest);
+    return settings_refuse(reader, "unknown flag --%s; --help lists what there is", unknown);
 }
 
 static enum settings_result read_short(struct reader *reader, const char *text) {
@@ -435,12 +423,6 @@ static bool is_wanted(const struct reader *reader, const char *flag) {
     return false;
 }
 
-static void clear_texts(const struct setting *table) {
-    for (; table->name != NULL; table++)
-        if (settings_is_text(table))
-            *(char **)table->value = NULL;
-}
-
 static enum settings_result settings_read_all(struct reader *reader) {
     for (const struct setting *setting = reader->table; setting->name != NULL; setting++)
         if (read_default(reader, setting) != SETTINGS_OK ||
@@ -462,7 +444,6 @@ enum settings_result settings_read(const struct setting *table,
                             .argv = argv,
                             .kept = 1};
 
-    clear_texts(table);
     if (is_wanted(&reader, "--help") ||
         (find_by_letter(table, 'h') == NULL && is_wanted(&reader, "-h"))) {
         settings_help(table, reader.program, program);

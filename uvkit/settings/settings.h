@@ -55,8 +55,9 @@ struct settings_given {
     uint64_t by_flag, by_environment;
 };
 
-/* Read `argv` and the environment into the table's values. Arguments that are no flags are moved to
- * the front of argv after argv[0], and *argc becomes their number + 1. `given` may be NULL. */
+/* Read `argv` and the environment into the table's values, of which texts are NULL or owned before.
+ * Arguments that are no flags are moved to the front of argv after argv[0], and *argc becomes their
+ * number + 1. `given` may be NULL. */
 __attribute__((warn_unused_result)) enum settings_result settings_read(
     const struct setting *table, const struct settings_program *program, int *argc, char **argv,
     struct settings_given *given);
