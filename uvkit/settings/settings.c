@@ -227,7 +227,8 @@ static void settings_help(const struct setting *table, const char *name,
 
 struct reader {
     const struct setting *table;
-    const char *program, *prefix, *rest;
+    const char *name; /* of the program */
+    const struct settings_program *program;
     struct settings_given given;
     int argc;
     char **argv;
@@ -242,7 +243,7 @@ __attribute__((format(printf, 2, 3))) static enum settings_result settings_refus
     va_list args;
 
     va_start(args, format);
-    complain_list(reader->program, format, args);
+    complain_list(reader->name, format, args);
     va_end(args);
     return SETTINGS_ERROR;
 }
@@ -321,7 +322,7 @@ static enum settings_result set_by_flag(struct reader *reader, const struct sett
     const char *next = reader->at + 1 < reader->argc ? reader->argv[reader->at + 1] : NULL;
     char variable[VARIABLE_BYTES];
 
-    settings_variable(setting, reader->prefix, variable);
+    settings_variable(setting, reader->program->prefix, variable);
     if (setting->type == SETTING_SECRET)
         return settings_refuse(
             reader, "--%s is a secret, and flags show in the process list; set %s instead",
@@ -363,7 +364,7 @@ static enum settings_result read_short(struct reader *reader, const char *text) 
 }
 
 static enum settings_result keep_rest(struct reader *reader, char *argument) {
-    if (reader->rest == NULL)
+    if (reader->program->rest == NULL)
         return settings_refuse(reader, "unexpected argument \"%.80s\"; --help shows the usage",
                                argument);
     assert(reader->kept <= reader->at);
@@ -404,7 +405,7 @@ static enum settings_result read_environment(struct reader *reader, const struct
     char variable[VARIABLE_BYTES];
     const char *text;
 
-    settings_variable(setting, reader->prefix, variable);
+    settings_variable(setting, reader->program->prefix, variable);
     text = getenv(variable);
     if (text == NULL)
         return SETTINGS_OK;
@@ -437,20 +438,19 @@ enum settings_result settings_read(const struct setting *table,
     const char *path = *argc > 0 ? argv[0] : "";
     const char *slash = strrchr(path, '/');
     struct reader reader = {.table = table,
-                            .program = slash != NULL ? slash + 1 : path,
-                            .prefix = program->prefix,
-                            .rest = program->rest,
+                            .name = slash != NULL ? slash + 1 : path,
+                            .program = program,
                             .argc = *argc,
                             .argv = argv,
                             .kept = 1};
 
     if (is_wanted(&reader, "--help") ||
         (find_by_letter(table, 'h') == NULL && is_wanted(&reader, "-h"))) {
-        settings_help(table, reader.program, program);
+        settings_help(table, reader.name, program);
         return SETTINGS_HELP;
     }
     if (is_wanted(&reader, "--version")) {
-        (void)printf("%s %s\n", reader.program, program->version);
+        (void)printf("%s %s\n", reader.name, program->version);
         return SETTINGS_HELP;
     }
     if (settings_read_all(&reader) != SETTINGS_OK) {
