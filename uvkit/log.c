@@ -93,13 +93,6 @@ static void add_dots(struct line *line) {
     line->length += sizeof dots - 1;
 }
 
-static void emit(struct line *line) {
-    add_dots(line);
-    line->text[line->length++] = '\n';
-    if (write(STDERR_FILENO, line->text, line->length) < 0)
-        return; /* there is nobody left to tell */
-}
-
 void log_init(const char *service, enum log_level least) {
     config.service = service;
     config.least = least;
@@ -130,7 +123,10 @@ static void write_line(enum log_level level, const char *message, const char *pa
         log_add(&line, " ", 1);
         add_escaped(&line, pairs, false);
     }
-    emit(&line);
+    add_dots(&line);
+    line.text[line.length++] = '\n';
+    if (write(STDERR_FILENO, line.text, line.length) < 0)
+        return; /* there is nobody left to tell */
 }
 
 static void log_pass_on(enum log_level level, const char *message, const char *pairs) {

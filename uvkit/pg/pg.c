@@ -222,15 +222,6 @@ static void pool_free(struct pg_pool *pool) {
     free(pool);
 }
 
-/* NULL without memory. */
-static char *copy_settings(const char *settings) {
-    char *copy = malloc(sizeof FIXED + 1 + strlen(settings));
-
-    if (copy != NULL)
-        (void)stpcpy(stpcpy(stpcpy(copy, FIXED), " "), settings);
-    return copy;
-}
-
 /* 0, or UV_ENOMEM. */
 static int pool_make_pipelines(struct pg_pool *pool, const struct pg_pool_options *options) {
     struct pg_slot *slots;
@@ -252,7 +243,8 @@ static int pool_make_pipelines(struct pg_pool *pool, const struct pg_pool_option
 /* 0; UV_EINVAL for what libpq cannot parse, or UV_ENOMEM, and then some may be made. */
 static int pool_make_links(struct pg_pool *pool, uv_loop_t *loop,
                            const struct pg_pool_options *options) {
-    char *after = copy_settings(options->settings != NULL ? options->settings : "");
+    const char *settings = options->settings != NULL ? options->settings : "";
+    char *after = NULL;
     int rv = UV_ENOMEM;
 
     pool->is_pooled = options->is_pooled;
@@ -266,7 +258,7 @@ static int pool_make_links(struct pg_pool *pool, uv_loop_t *loop,
         .on_turn = on_pool_turn,
         .data = pool,
     };
-    if (after != NULL && pool->name != NULL)
+    if (pool->name != NULL && asprintf(&after, FIXED " %s", settings) >= 0)
         rv = pg_conninfo_make(&pool->links.conninfo, options->conninfo, "",
                               options->is_pooled ? "" : DEFAULTS, options->is_pooled ? "" : after);
     free(after);

@@ -24,16 +24,12 @@ static void open_standard(void) {
 /* While SIGCHLD is ignored the kernel forgets how a child ended. A blocked signal never arrives. An
  * ignored SIGHUP stays ignored: nohup(1) means it. A file that grows beyond `ulimit -f` is an error
  * to tell, and no end. */
-static void mend_signals(void) {
+void inherited_mend(void) {
     sigset_t none;
 
+    open_standard();
     (void)sigemptyset(&none);
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-void inherited_mend(void) {
-    open_standard();
-    mend_signals();
 }

@@ -331,12 +331,6 @@ static void redis_connection_tell_refused(struct redis_connection *connection) {
     connection->is_told_refused = true;
 }
 
-static void tell_up(struct redis_connection *connection) {
-    if (connection->is_told_down)
-        log_info("redis is up", "redis=%s use=%s", connection->name, connection->use);
-    connection->is_told_down = false;
-}
-
 static void on_pause_over(uv_timer_t *timer);
 
 /* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
@@ -538,7 +532,9 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
         begin_with(connection, connection->addresses.current);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
-    tell_up(connection);
+    if (connection->is_told_down)
+        log_info("redis is up", "redis=%s use=%s", connection->name, connection->use);
+    connection->is_told_down = false;
     connection->on_up(connection->data);
 }
 

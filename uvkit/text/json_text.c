@@ -9,20 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *cleaned(const char *text) {
-    char *clean = malloc(UTF8_ROOM(strlen(text)));
-    json_t *json = NULL;
-
-    if (clean != NULL)
-        json = json_stringn(clean, (size_t)(utf8_clean(clean, text) - clean));
-    free(clean);
-    return json;
-}
-
 json_t *json_text(const char *text) {
     json_t *json = json_string(text); /* NULL when it is no UTF-8, which is rare */
+    char *clean = json == NULL ? malloc(UTF8_ROOM(strlen(text))) : NULL;
 
-    return json != NULL ? json : cleaned(text);
+    if (clean != NULL) {
+        json = json_stringn(clean, (size_t)(utf8_clean(clean, text) - clean));
+        free(clean);
+    }
+    return json;
 }
 
 json_t *json_ms(double ns) {
