@@ -48,14 +48,6 @@ void metric_time(struct metric *metric, int64_t ns) {
     metric->value += seconds;
 }
 
-static void print_help(FILE *out, const struct metric *metric) {
-    static const char *const types[] = {
-        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_TIMES] = "histogram"};
-
-    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
-            types[metric->type]);
-}
-
 static void print_sample(FILE *out, const struct metric *metric, const char *suffix, double value) {
     fprintf(out, "%s%s", metric->name, suffix);
     if (metric->labels != NULL && *metric->labels)
@@ -85,6 +77,8 @@ static void print_times(FILE *out, const struct metric *metric) {
 }
 
 char *metrics_text(size_t *length) {
+    static const char *const types[] = {
+        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_TIMES] = "histogram"};
     const char *name = "";
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
@@ -95,7 +89,8 @@ char *metrics_text(size_t *length) {
         return NULL;
     STAILQ_FOREACH (each, &metrics, entry) {
         if (strcmp(each->name, name) != 0)
-            print_help(out, each);
+            fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", each->name, each->help, each->name,
+                    types[each->type]);
         name = each->name;
         if (each->type == METRIC_TIMES)
             print_times(out, each);

@@ -96,11 +96,9 @@ static void pool_dequeue(struct pg_pool *pool, struct pg_query *query) {
 }
 
 static void pool_end_late(struct pg_pool *pool, struct pg_query *query) {
-    char why[sizeof(query->message)];
+    char why[sizeof(query->message)] = "all connections were busy until the deadline";
 
-    if (pg_pool_is_up(pool))
-        (void)snprintf(why, sizeof(why), "all connections were busy until the deadline");
-    else
+    if (!pg_pool_is_up(pool))
         (void)snprintf(why, sizeof(why), "no connection: %.*s", (int)sizeof(why) - 20,
                        pool->error[0] != '\0' ? pool->error : "still connecting");
     pg_pool_end(pool, query, PG_NOT_SENT, why);
@@ -347,15 +345,6 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     }
 }
 
-static void pool_start_held(struct pg_conn *conn, struct pg_query *query) {
-    if (conn->state == PG_CONN_IDLE)
-        pool_serve(conn, query);
-    else if (conn->state == PG_CONN_DOWN)
-        pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection broke");
-    else
-        pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection is busy");
-}
-
 static void pool_start(struct pg_pool *pool, struct pg_query *query) {
     query->result = NULL;
     query->affected = 0;
@@ -364,8 +353,12 @@ static void pool_start(struct pg_pool *pool, struct pg_query *query) {
     query->internal.again = NULL;
     if (pool->is_closing) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
+    } else if (query->on != NULL && query->on->state == PG_CONN_IDLE) {
+        pool_serve(query->on, query);
     } else if (query->on != NULL) {
-        pool_start_held(query->on, query);
+        pg_pool_end(pool, query, PG_NOT_SENT,
+                    query->on->state == PG_CONN_DOWN ? "the held connection broke"
+                                                     : "the held connection is busy");
     } else if (pool->stats.queued >= pool->queue_limit) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the queue is full");
     } else {

@@ -189,11 +189,9 @@ static void slots_abandon(struct pg_conn *conn, const char *why) {
     for (unsigned i = 0; i < conn->slot_count; i++) {
         struct pg_query *query = slot_at(conn, i)->query;
 
-        if (query == NULL)
-            continue;
-        if (i == 0 && pg_is_refused(result))
+        if (query != NULL && i == 0 && pg_is_refused(result))
             query_refuse(conn, query, result);
-        else
+        else if (query != NULL)
             pg_pool_end(conn->pool, query, PG_UNKNOWN, why);
     }
     conn->slot_count = 0;
