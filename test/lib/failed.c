@@ -2,8 +2,6 @@
  * tear-down is over: of a test that ended in the middle that may crash or hang, and hide it. */
 #include "test.h"
 
-#include <string.h>
-
 /* Of the library, and in no header. */
 void cm_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -5,9 +5,6 @@
 #include "test.h"
 
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/un.h>
 
 struct chunk {

@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static PGresult *run(struct pg_schema *schema, const char *sql) {

@@ -4,9 +4,6 @@
 #include "redis_internal.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 const char *redis_url(void) {
     const char *url = getenv("TEST_REDIS");
 

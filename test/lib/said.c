@@ -3,8 +3,6 @@
 
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static FILE *file;

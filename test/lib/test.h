@@ -1,4 +1,4 @@
-/* cmocka, and the headers that it wants before it. */
+/* cmocka, the headers that it wants before it, and those that nearly every test needs. */
 #ifndef TEST_TEST_H
 #define TEST_TEST_H
 
@@ -8,5 +8,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #endif

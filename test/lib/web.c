@@ -6,9 +6,6 @@
 #include "test.h"
 #include "wait.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct web *in; /* which the fiber calls */
 
 void web_open(struct web *web, uv_loop_t *loop, const struct http_route *routes, void *data) {

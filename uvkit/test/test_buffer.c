@@ -4,8 +4,6 @@
 #include "fault.h"
 #include "test.h"
 
-#include <string.h>
-
 static void test_growing_keeps_what_is_there(void **state) {
     struct buffer buffer = {0};
 

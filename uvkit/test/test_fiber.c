@@ -2,8 +2,6 @@
 #include "fiber.h"
 #include "test.h"
 
-#include <string.h>
-
 static int tear_down(void **state) {
     fiber_cleanup(); /* which asserts that all have ended */
     return 0;

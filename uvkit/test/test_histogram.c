@@ -2,9 +2,6 @@
 #include "histogram.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define VALUES 20000
 
 static struct histogram *one, *other;

@@ -2,8 +2,6 @@
 #include "log.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct {

@@ -2,8 +2,6 @@
 #include "number.h"
 #include "test.h"
 
-#include <string.h>
-
 static void test_a_number_ends_where_its_digits_do(void **state) {
     static const struct {
         const char *text, *rest;

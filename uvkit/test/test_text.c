@@ -4,8 +4,6 @@
 #include "text_copy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* In a block of just that size, so that sanitizers see a byte too much. */
 static void test_a_copy_is_cut_to_its_size(void **state) {

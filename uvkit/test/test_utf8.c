@@ -2,10 +2,6 @@
 #include "test.h"
 #include "utf8.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define FFFD "\xef\xbf\xbd"
 
 static void expect_clean(const char *text, const char *expected) {

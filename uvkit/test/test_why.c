@@ -2,8 +2,6 @@
 #include "test.h"
 #include "why.h"
 
-#include <string.h>
-
 static void test_a_refusal_is_said_and_returned(void **state) {
     struct why why;
 

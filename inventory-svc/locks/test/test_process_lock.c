@@ -6,8 +6,6 @@
 #include "fiber.h"
 #include "wait.h"
 
-#include <string.h>
-
 #define MANY    20
 #define FOREVER (clock_now_ms() + 60000)
 

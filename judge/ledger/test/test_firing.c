@@ -2,8 +2,6 @@
 #include "firing.h"
 #include "test.h"
 
-#include <string.h>
-
 #define END_NS 1000
 
 static struct firings firings;

@@ -5,9 +5,6 @@
 #include "fault.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct linear_op ok(int32_t rank, int64_t from, int64_t to) {
     return (struct linear_op){.invoke_ns = from, .return_ns = to, .rank = rank, .kind = LINEAR_OK};

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #define HISTORIES 40000 /* of each kind */
 

@@ -3,10 +3,6 @@
 #include "record.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NONE                                                                                       \
     { -1, -1, -1, -1, -1, -1, -1, -1, -1 }
 #define FULL                                                                                       \

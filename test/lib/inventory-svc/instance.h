@@ -8,16 +8,8 @@
 #include "fiber.h"
 #include "pg_schema.h"
 #include "selling.h"
+#include "test.h"
 #include "wait.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct instance {
     uv_loop_t loop;

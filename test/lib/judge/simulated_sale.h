@@ -9,16 +9,8 @@
 #ifndef JUDGE_TEST_SIMULATED_SALE_H
 #define JUDGE_TEST_SIMULATED_SALE_H
 
+#include "test.h"
 #include "verdict.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ITEMS    2
 #define SHARDS   3

@@ -2,18 +2,10 @@
 #ifndef JUDGE_TEST_VERDICT_FIXTURE_H
 #define JUDGE_TEST_VERDICT_FIXTURE_H
 
+#include "test.h"
 #include "verdict.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROOM 512
 #define MS   INT64_C(1000000)

@@ -10,17 +10,9 @@
 #include "inventory_client.h"
 #include "log.h"
 #include "pg.h"
+#include "test.h"
 #include "uuid.h"
 #include "wait.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define A_UUID    "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define PEERS     3

@@ -3,9 +3,6 @@
 
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void own_ensemble_start(struct own_ensemble *ensemble) {
     for (int i = 0; i < ENSEMBLE_NODES; i++)
         own_redis_start(&ensemble->nodes[i]);

@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { OPEN_AT_ONCE = 16 };
 

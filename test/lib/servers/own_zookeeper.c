@@ -7,8 +7,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,7 +15,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #define PATIENCE_MS 60000
 

@@ -1,12 +1,6 @@
 /* A server with one handler for each thing that a handler may do. */
 #include "http_fixture.h"
 
-#include "test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct http_fixture http;
 
 static void reply_text(struct http_exchange *exchange, const char *text) {

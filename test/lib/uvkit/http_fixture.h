@@ -7,6 +7,7 @@
 
 #include "fiber.h"
 #include "http_peer.h"
+#include "test.h"
 #include "wait.h"
 
 #define HOST                 "Host: localhost\r\n"

@@ -7,8 +7,6 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -10,9 +10,6 @@
 #include "test.h"
 #include "wait.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct fixture {

@@ -11,9 +11,6 @@
 #include "test.h"
 #include "wait.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 extern uv_loop_t loop;

@@ -5,8 +5,6 @@
 #include "clock.h"
 #include "fiber.h"
 
-#include <string.h>
-
 #define CALLERS 16
 
 struct caller {

@@ -1,15 +1,11 @@
 /* Thousands of lives of clients that send, stall, half-close, reset and pipeline at random, with a
  * fixed seed: the HTTP server must outlive them all and lose nothing. */
 #include "http_fixture.h"
-#include "test.h"
 
 #include "fault.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>

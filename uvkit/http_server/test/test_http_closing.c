@@ -3,10 +3,7 @@
  */
 #include "fault.h"
 #include "http_fixture.h"
-#include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,10 +1,6 @@
 /* Replies in parts: they arrive whole, hold little for a peer that does not read, and others go on
  * meanwhile. How they end when either side closes is in test_http_closing.c. */
 #include "http_fixture.h"
-#include "test.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static struct http_server_options limits = {.idle_timeout_ms = 100};
 

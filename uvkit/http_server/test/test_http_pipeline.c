@@ -1,11 +1,7 @@
 /* Clients that pipeline many requests: each gets all its answers, in order, and keeps no other
  * client from its own. */
 #include "http_fixture.h"
-#include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define GREEDY   20

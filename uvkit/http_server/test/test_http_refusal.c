@@ -1,12 +1,8 @@
 /* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
 #include "fault.h"
 #include "http_fixture.h"
-#include "test.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LIMIT 1024
 

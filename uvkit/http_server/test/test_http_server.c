@@ -1,11 +1,7 @@
 /* The HTTP server at work: keep-alive, pipelining, bodies, decoding, limits, memory, fuzz. */
 #include "fault.h"
 #include "http_fixture.h"
-#include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 

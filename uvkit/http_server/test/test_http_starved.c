@@ -1,8 +1,5 @@
 /* The HTTP server when libuv gets no more memory: it asks for none that it cannot do without. */
 #include "http_fixture.h"
-#include "test.h"
-
-#include <stdlib.h>
 
 #define PEERS 300
 

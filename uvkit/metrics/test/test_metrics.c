@@ -2,9 +2,6 @@
 #include "metrics.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* All that is printed from the first sample named `name` on. */
 static void assert_prints(const char *name, const char *expected) {
     size_t length = 0;

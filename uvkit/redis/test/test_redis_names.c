@@ -3,7 +3,6 @@
 #include "redis_answer.h"
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
 static char by_name[64];
 

@@ -6,7 +6,6 @@
 #include "redis_answer.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #ifdef UVKIT_REDIS_TLS
 #include <openssl/err.h>
 #include <openssl/ssl.h>

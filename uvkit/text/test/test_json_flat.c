@@ -3,9 +3,6 @@
 #include "json_read.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static bool reads(struct json_flat *flat, const char *text) {
     return json_flat_read(flat, text, strlen(text));
 }

@@ -3,8 +3,6 @@
 #include "test.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void test_an_object_is_written(void **state) {
     static const char expected[] =

@@ -2,8 +2,6 @@
 #include "json_read.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static json_t *read_text(const char *text, json_error_t *error) {

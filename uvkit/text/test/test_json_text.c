@@ -2,9 +2,6 @@
 #include "json_text.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void test_what_is_no_utf8_is_replaced(void **state) {
     static const struct {
         const char *text, *json;

@@ -2,9 +2,6 @@
 #include "shell_word.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void test_what_a_shell_would_see_more_in_is_quoted(void **state) {
     static const struct {
         const char *word, *text;
