@@ -3,41 +3,26 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "own_process.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SLOTS       16384
 #define PATIENCE_MS 20000
 
-static void serve(const char *folder, int port, int bus) {
-    char texts[2][12], file[32];
-    int null = open("/dev/null", O_RDWR);
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)snprintf(texts[0], sizeof texts[0], "%d", port);
-    (void)snprintf(texts[1], sizeof texts[1], "%d", bus);
-    (void)snprintf(file, sizeof file, "nodes-%d.conf", port);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)execlp("redis-server", "redis-server", "--port", texts[0], "--bind", "127.0.0.1",
-                 "--save", "", "--dir", folder, "--cluster-enabled", "yes", "--cluster-port",
-                 texts[1], "--cluster-config-file", file, "--cluster-node-timeout", "2000",
-                 (char *)NULL);
-    _exit(127);
-}
-
 void own_cluster_restart(struct own_cluster *cluster, int index) {
     struct own_redis *node = &cluster->nodes[index];
+    char port[12], bus[12], file[32];
 
-    node->pid = fork();
-    assert_true(node->pid >= 0);
-    if (node->pid == 0)
-        serve(cluster->folder, node->port, cluster->buses[index]);
+    (void)snprintf(port, sizeof port, "%d", node->port);
+    (void)snprintf(bus, sizeof bus, "%d", cluster->buses[index]);
+    (void)snprintf(file, sizeof file, "nodes-%d.conf", node->port);
+    node->pid = own_process_start(
+        NULL, NULL, SIGKILL, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+        "--dir", cluster->folder, "--cluster-enabled", "yes", "--cluster-port", bus,
+        "--cluster-config-file", file, "--cluster-node-timeout", "2000", (char *)NULL);
     own_redis_connect(node);
 }
 

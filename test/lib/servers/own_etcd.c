@@ -3,51 +3,31 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "own_process.h"
 #include "process_end.h"
 #include "test.h"
 
-#include <errno.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <signal.h>
 
 #define PATIENCE_MS 20000
 #define POLL_US     20000
 #define ALL         "{\"key\":\"AA==\",\"range_end\":\"AA==\"%s}"
 
-static void serve(const struct own_etcd *own, int member) {
-    char name[16], folder[128], client[64], peer[64];
-    int log;
+void own_etcd_restart(struct own_etcd *own, int member) {
+    char name[16], folder[128], log[128], client[64], peer[64];
 
     (void)snprintf(name, sizeof name, "m%d", member);
-    (void)snprintf(folder, sizeof folder, "%s/%s.log", own->folder, name);
-    log = open(folder, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)snprintf(log, sizeof log, "%s/%s.log", own->folder, name);
     (void)snprintf(folder, sizeof folder, "%s/%s", own->folder, name);
     (void)snprintf(client, sizeof client, "http://127.0.0.1:%d", own->members[member].port);
     (void)snprintf(peer, sizeof peer, "http://127.0.0.1:%d", own->members[member].peer_port);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)dup2(log, STDOUT_FILENO);
-    (void)dup2(log, STDERR_FILENO);
-    (void)execlp("etcd", "etcd", "--name", name, "--data-dir", folder, "--listen-client-urls",
-                 client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
-                 "--initial-advertise-peer-urls", peer, "--initial-cluster", own->cluster,
-                 "--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync",
-                 "--bcrypt-cost", "4", (char *)NULL);
-    _exit(127);
-}
-
-void own_etcd_restart(struct own_etcd *own, int member) {
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0)
-        serve(own, member);
-    own->members[member].pid = pid;
+    own->members[member].pid = own_process_start(
+        log, NULL, SIGKILL, "etcd", "--name", name, "--data-dir", folder, "--listen-client-urls",
+        client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+        "--initial-advertise-peer-urls", peer, "--initial-cluster", own->cluster,
+        "--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync",
+        "--bcrypt-cost", "4", (char *)NULL);
 }
 
 void own_etcd_kill(struct own_etcd *own, int member) {
@@ -65,39 +45,14 @@ void own_etcd_resume(struct own_etcd *own, int member) {
     assert_int_equal(kill(own->members[member].pid, SIGCONT), 0);
 }
 
-/* With SO_RCVTIMEO, recv() also ends with EINTR when an io_uring of this thread has news, which
- * libuv has from 1.45 on: no signal is needed. */
-static int connect_to(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                  .sin_port = htons((uint16_t)port)};
-    struct timeval patience = {.tv_sec = 5};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    (void)close(fd);
-    return -1;
-}
-
 bool own_etcd_ask(const struct own_etcd *own, int member, const char *path, const char *body,
                   char *reply, size_t size) {
     char text[64 * 1024];
-    int fd = connect_to(own->members[member].port);
     const char *start;
-    size_t length = 0;
-    ssize_t taken;
 
-    if (fd < 0)
-        return false;
     (void)snprintf(text, sizeof text, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", path,
                    strlen(body), body);
-    (void)send(fd, text, strlen(text), MSG_NOSIGNAL);
-    while ((taken = TEMP_FAILURE_RETRY(recv(fd, text + length, sizeof text - 1 - length, 0))) > 0)
-        length += (size_t)taken;
-    (void)close(fd);
-    text[length] = '\0';
+    own_port_ask(own->members[member].port, text, text, sizeof text);
     start = strstr(text, "\r\n\r\n");
     if (start != NULL && size > 0)
         (void)snprintf(reply, size, "%s", start + 4);

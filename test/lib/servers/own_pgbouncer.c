@@ -4,18 +4,13 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "own_process.h"
 #include "process_end.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <grp.h>
 #include <libpq-fe.h>
-#include <pwd.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 10000
@@ -49,25 +44,6 @@ static void write_config(const struct own_pgbouncer *own, const char *path, cons
     PQconninfoFree(options);
 }
 
-/* In the child. */
-static void become_postgres(const struct passwd *user) {
-    if (user == NULL)
-        return;
-    if (setgroups(0, NULL) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)
-        _exit(126);
-}
-
-static void serve(const char *path, const struct passwd *user) {
-    int null = open("/dev/null", O_RDWR);
-
-    become_postgres(user);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(null, STDERR_FILENO);
-    (void)execl("/usr/sbin/pgbouncer", "pgbouncer", path, (char *)NULL);
-    _exit(127);
-}
-
 static void await(const struct own_pgbouncer *own) {
     for (int waited_ms = 0;; waited_ms += 20) {
         PGconn *conn = PQconnectdb(own->url);
@@ -83,7 +59,7 @@ static void await(const struct own_pgbouncer *own) {
 }
 
 void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int connections) {
-    const struct passwd *user = geteuid() == 0 ? getpwnam("postgres") : NULL;
+    const struct passwd *user = own_process_postgres();
     char path[96];
 
     if (getenv("TEST_PG") == NULL)
@@ -98,10 +74,8 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
         assert_int_equal(chown(path, user->pw_uid, user->pw_gid), 0);
         assert_int_equal(chown(own->folder, user->pw_uid, user->pw_gid), 0);
     }
-    own->pid = fork();
-    assert_true(own->pid >= 0);
-    if (own->pid == 0)
-        serve(path, user);
+    own->pid =
+        own_process_start("/dev/null", user, SIGKILL, "/usr/sbin/pgbouncer", path, (char *)NULL);
     await(own);
 }
 

@@ -4,17 +4,12 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "own_process.h"
 #include "process_end.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <glob.h>
-#include <grp.h>
 #include <libpq-fe.h>
-#include <pwd.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,48 +28,13 @@ static const char *program(const char *name) {
     return path;
 }
 
-static const struct passwd *user(void) {
-    return geteuid() == 0 ? getpwnam("postgres") : NULL;
-}
-
-/* The command's first word is a path: initdb looks for postgres beside itself. */
-static pid_t run(const char *const *command) {
-    const struct passwd *as = user();
-    pid_t pid = fork();
-    int null;
-
-    assert_true(pid >= 0);
-    if (pid > 0)
-        return pid;
-    if (as != NULL &&
-        (setgroups(0, NULL) != 0 || setgid(as->pw_gid) != 0 || setuid(as->pw_uid) != 0))
-        _exit(126);
-    (void)prctl(PR_SET_PDEATHSIG, SIGQUIT);
-    null = open("/dev/null", O_RDWR);
-    (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(null, STDERR_FILENO);
-    if (chdir("/") != 0)
-        _exit(126);
-    (void)execv(command[0], (char *const *)(uintptr_t)command);
-    _exit(127);
-}
-
 void own_postgres_start_again(struct own_postgres *own) {
     char port[12];
-    const char *const command[] = {program("postgres"),
-                                   "-D",
-                                   own->folder,
-                                   "-p",
-                                   port,
-                                   "-c",
-                                   "listen_addresses=127.0.0.1",
-                                   "-c",
-                                   "unix_socket_directories=",
-                                   NULL};
 
     (void)snprintf(port, sizeof port, "%d", own->port);
-    own->pid = run(command);
+    own->pid = own_process_start("/dev/null", own_process_postgres(), SIGQUIT, program("postgres"),
+                                 "-D", own->folder, "-p", port, "-c", "listen_addresses=127.0.0.1",
+                                 "-c", "unix_socket_directories=", (char *)NULL);
     for (int waited_ms = 0; PQping(own->url) != PQPING_OK; waited_ms += 20) {
         if (waited_ms >= PATIENCE_MS || waitpid(own->pid, NULL, WNOHANG) != 0)
             fail_msg("postgres did not start on port %d", own->port);
@@ -83,10 +43,9 @@ void own_postgres_start_again(struct own_postgres *own) {
 }
 
 void own_postgres_start(struct own_postgres *own) {
-    const struct passwd *as = user();
-    const char *const init[] = {program("initdb"), "-D", own->folder, "-A",       "trust", "-U",
-                                "postgres",        "-E", "UTF8",      "--locale", "C",     NULL};
+    const struct passwd *as = own_process_postgres();
     int status;
+    pid_t init;
 
     own->port = own_port();
     own_folder_make(own->folder, sizeof own->folder, "own-postgres");
@@ -94,7 +53,11 @@ void own_postgres_start(struct own_postgres *own) {
                    own->port);
     if (as != NULL)
         assert_int_equal(chown(own->folder, as->pw_uid, as->pw_gid), 0);
-    assert_int_equal(waitpid(run(init), &status, 0) > 0 && status == 0, 1);
+    /* By its path: it looks for postgres beside itself. */
+    init =
+        own_process_start("/dev/null", as, SIGQUIT, program("initdb"), "-D", own->folder, "-A",
+                          "trust", "-U", "postgres", "-E", "UTF8", "--locale", "C", (char *)NULL);
+    assert_int_equal(waitpid(init, &status, 0) > 0 && status == 0, 1);
     own_postgres_start_again(own);
 }
 

@@ -2,28 +2,14 @@
 #include "own_redis.h"
 
 #include "own_port.h"
+#include "own_process.h"
 #include "process_end.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 10000
-
-static void serve(const struct own_redis *own) {
-    char text[12];
-    int null = open("/dev/null", O_RDWR);
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)snprintf(text, sizeof text, "%d", own->port);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1",
-                 "--unixsocket", own->socket, "--save", "", (char *)NULL);
-    _exit(127);
-}
 
 void own_redis_connect(struct own_redis *own) {
     for (int waited_ms = 0;; waited_ms += 10) {
@@ -38,10 +24,12 @@ void own_redis_connect(struct own_redis *own) {
 }
 
 void own_redis_start_again(struct own_redis *own) {
-    own->pid = fork();
-    assert_true(own->pid >= 0);
-    if (own->pid == 0)
-        serve(own);
+    char port[12];
+
+    (void)snprintf(port, sizeof port, "%d", own->port);
+    own->pid =
+        own_process_start(NULL, NULL, SIGKILL, "redis-server", "--port", port, "--bind",
+                          "127.0.0.1", "--unixsocket", own->socket, "--save", "", (char *)NULL);
     own_redis_connect(own);
 }
 

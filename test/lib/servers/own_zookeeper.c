@@ -3,18 +3,12 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "own_process.h"
 #include "process_end.h"
 #include "test.h"
 
-#include <errno.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <signal.h>
 
 #define PATIENCE_MS 60000
 
@@ -45,51 +39,19 @@ static void configure(struct own_zookeeper *own, int server, const int peers[][2
     assert_int_equal(fclose(file), 0);
 }
 
-static void serve(const struct own_zookeeper *own, int server) {
-    char config[160], log[160];
-    int out;
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)snprintf(config, sizeof config, "%s/%d/zoo.cfg", own->folder, server);
-    (void)snprintf(log, sizeof log, "%s/%d/log", own->folder, server);
-    out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    (void)dup2(out, STDOUT_FILENO);
-    (void)dup2(out, STDERR_FILENO);
-    (void)execlp("java", "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                 "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                 "-Dzookeeper.jmx.log4j.disable=true", "-cp",
-                 "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
-                 "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
-    _exit(127);
-}
-
 void own_zookeeper_restart(struct own_zookeeper *own, int server) {
     struct own_zookeeper_server *one = &own->servers[server];
+    char config[160], log[160];
 
     assert_int_equal(one->pid, 0);
-    one->pid = fork();
-    assert_true(one->pid >= 0);
-    if (one->pid == 0)
-        serve(own, server);
-}
-
-/* What a server says of itself; empty when it does not serve. */
-static void ask(const struct own_zookeeper_server *server, char *answer, size_t size) {
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)server->port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const struct timeval patience = {.tv_sec = 2};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    size_t length = 0;
-    ssize_t got = 1;
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
-        send(fd, "srvr", 4, MSG_NOSIGNAL) == 4)
-        for (; got > 0 && length<size - 1; length += got> 0 ? (size_t)got : 0)
-            got = TEMP_FAILURE_RETRY(recv(fd, answer + length, size - 1 - length, 0));
-    answer[length] = '\0';
-    (void)close(fd);
+    (void)snprintf(config, sizeof config, "%s/%d/zoo.cfg", own->folder, server);
+    (void)snprintf(log, sizeof log, "%s/%d/log", own->folder, server);
+    one->pid = own_process_start(
+        log, NULL, SIGKILL, "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+        "-Dzookeeper.jmx.log4j.disable=true", "-cp",
+        "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+        "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
 }
 
 int own_zookeeper_leader(const struct own_zookeeper *own) {
@@ -98,7 +60,7 @@ int own_zookeeper_leader(const struct own_zookeeper *own) {
     for (int i = 0; i < own->count; i++) {
         if (own->servers[i].pid == 0)
             continue;
-        ask(&own->servers[i], answer, sizeof answer);
+        own_port_ask(own->servers[i].port, "srvr", answer, sizeof answer);
         if (strstr(answer, "Mode: leader") != NULL || strstr(answer, "Mode: standalone") != NULL)
             return i;
     }
@@ -110,7 +72,7 @@ static bool serves(const struct own_zookeeper_server *server) {
 
     if (server->pid == 0)
         return true;
-    ask(server, answer, sizeof answer);
+    own_port_ask(server->port, "srvr", answer, sizeof answer);
     return strstr(answer, "Mode: ") != NULL;
 }
 
