@@ -83,5 +83,7 @@ void say_ok(struct record *record, int fd);
 void answer(struct record *record, int fd);
 /* The same on a new connection, which is returned. */
 int accept_and_answer(struct record *record);
+/* A call from beginning to end, on a new connection, which ends too. */
+void call_to_end(void);
 
 #endif

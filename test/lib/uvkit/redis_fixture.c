@@ -77,6 +77,17 @@ void open_redis_at(const char *url) {
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
 }
 
+bool redis_opens(void) {
+    struct redis_options options = {.url = redis_url(), .name = client_name};
+    int status = redis_open(&redis, &loop, &options);
+
+    if (status == 0)
+        return true;
+    assert_int_equal(status, UV_ENOMEM);
+    redis = NULL;
+    return false;
+}
+
 void open_redis(void) {
     open_redis_at(redis_url());
     WAIT_FOR(&loop, redis->connection.is_up);

@@ -29,12 +29,14 @@ int redis_tear_down(void **state);
 /* With a server of its own, and with what is logged kept (said.h). */
 int redis_set_up_own(void **state);
 int redis_tear_down_own(void **state);
+#define TEST(test)      cmocka_unit_test_setup_teardown(test, redis_set_up, redis_tear_down)
 #define TEST_OPEN(test) cmocka_unit_test_setup_teardown(test, redis_set_up_open, redis_tear_down)
 #define TEST_FAR(test)  cmocka_unit_test_setup_teardown(test, redis_set_up_far, redis_tear_down)
 #define TEST_OWN(test)  cmocka_unit_test_setup_teardown(test, redis_set_up_own, redis_tear_down_own)
 
 void open_redis(void); /* and wait until it is up */
 void open_redis_at(const char *url);
+bool redis_opens(void); /* or finds no memory */
 void close_redis(void);
 void on_closed(void *data);
 

@@ -146,11 +146,8 @@ static void test_last_used_connection_goes_first(void **state) {
 }
 
 static void test_idle_connection_is_dropped_when_the_server_closes_it(void **state) {
-    struct record record;
-
     for (int i = 0; i < 3; i++) {
-        call_start(&record);
-        (void)close(accept_and_answer(&record));
+        call_to_end();
         WAIT_FOR(&caller.loop, stats_of().connections == 0);
     }
 }
@@ -213,11 +210,8 @@ static void test_replies_of_every_framing_split_at_every_byte(void **state) {
 }
 
 static void test_names_are_resolved_and_every_address_is_tried(void **state) {
-    struct record record;
-
     open_client((struct http_client_options){.host = "localhost"});
-    call_start(&record);
-    (void)close(accept_and_answer(&record));
+    call_to_end();
 }
 
 static void test_unknown_name_is_not_sent(void **state) {

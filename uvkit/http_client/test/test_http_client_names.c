@@ -14,31 +14,23 @@ static void open_by_name(const char *addresses, uint64_t timeout_ms) {
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {
-    struct record record;
-
     open_by_name("::1 127.0.0.1", 0);
-    call_start(&record);
-    (void)close(accept_and_answer(&record));
+    call_to_end();
 }
 
 /* An address of IPv6 on a machine without IPv6. */
 static void test_an_address_without_a_way_to_it_is_passed_over(void **state) {
-    struct record record;
-
     open_by_name("255.255.255.255 ::1 127.0.0.1", 0);
-    call_start(&record);
-    (void)close(accept_and_answer(&record));
+    call_to_end();
 }
 
 /* It has a minute to connect, and the test has less. */
 static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     struct silent silent;
-    struct record record;
 
     silent_start(&silent, "::1", caller.port);
     open_by_name("::1 127.0.0.1", 60000);
-    call_start(&record);
-    (void)close(accept_and_answer(&record));
+    call_to_end();
     silent_stop(&silent);
 }
 
@@ -46,12 +38,10 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
  * and then somebody does. */
 static void test_the_address_that_answered_is_tried_first(void **state) {
     struct silent first;
-    struct record record;
 
     open_by_name("127.0.0.2 127.0.0.1", 60000);
     for (int i = 0; i < 2; i++) {
-        call_start(&record);
-        (void)close(accept_and_answer(&record));
+        call_to_end();
         WAIT_FOR(&caller.loop, stats_of().connections == 0);
         if (i == 0)
             silent_start(&first, "127.0.0.2", caller.port);

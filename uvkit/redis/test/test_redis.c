@@ -200,8 +200,6 @@ static void test_a_fiber_waits_for_its_reply(void **state) {
     fiber_cleanup();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, redis_set_up, redis_tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_OPEN(test_a_command_comes_back_with_its_reply),

@@ -186,21 +186,21 @@ static void test_last_words_are_told_however_the_connection_ends(void **state) {
     (void)close(listener);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define NAMES_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_address_that_refuses_is_passed_over),
-        TEST(test_a_silent_address_is_left_for_the_next_one),
-        TEST(test_an_address_that_connects_and_never_greets_is_left),
-        TEST(test_without_any_the_last_reason_and_its_address_are_told),
-        TEST(test_subscriptions_are_at_the_address_that_answered),
-        TEST(test_a_name_that_is_none_is_told),
-        TEST(test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken),
-        TEST(test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again),
-        TEST(test_a_client_closes_at_any_turn_of_an_attempt),
-        TEST(test_a_server_with_its_most_clients_says_so),
-        TEST(test_last_words_are_told_however_the_connection_ends),
+        NAMES_TEST(test_an_address_that_refuses_is_passed_over),
+        NAMES_TEST(test_a_silent_address_is_left_for_the_next_one),
+        NAMES_TEST(test_an_address_that_connects_and_never_greets_is_left),
+        NAMES_TEST(test_without_any_the_last_reason_and_its_address_are_told),
+        NAMES_TEST(test_subscriptions_are_at_the_address_that_answered),
+        NAMES_TEST(test_a_name_that_is_none_is_told),
+        NAMES_TEST(test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken),
+        NAMES_TEST(test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again),
+        NAMES_TEST(test_a_client_closes_at_any_turn_of_an_attempt),
+        NAMES_TEST(test_a_server_with_its_most_clients_says_so),
+        NAMES_TEST(test_last_words_are_told_however_the_connection_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,15 +97,15 @@ static void test_without_memory_for_the_text_nothing_is_sent(void **state) {
     assert_int_equal(sends, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, script_set_up, script_tear_down)
+#define SCRIPT_TEST(name) cmocka_unit_test_setup_teardown(name, script_set_up, script_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_known_script_is_one_command),
-        TEST(test_a_server_without_the_script_gets_its_text),
-        TEST(test_the_text_may_be_sent_at_once),
-        TEST(test_all_places_may_be_of_scripts_to_be_brought),
-        TEST(test_without_memory_for_the_text_nothing_is_sent),
+        SCRIPT_TEST(test_a_known_script_is_one_command),
+        SCRIPT_TEST(test_a_server_without_the_script_gets_its_text),
+        SCRIPT_TEST(test_the_text_may_be_sent_at_once),
+        SCRIPT_TEST(test_all_places_may_be_of_scripts_to_be_brought),
+        SCRIPT_TEST(test_without_memory_for_the_text_nothing_is_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
