@@ -532,28 +532,12 @@ static const struct mutant end_mutants[] = {
     {.name = NULL},
 };
 
-static void test_replies_that_are_changed_are_judged_as_what_they_say(void **state) {
-    assert_mutants_are_judged(reply_mutants);
-}
-
-static void test_untrue_refusals_are_found(void **state) {
-    assert_mutants_are_judged(refusal_mutants);
-}
-
-static void test_times_are_held_against_sales(void **state) {
-    assert_mutants_are_judged(time_mutants);
-}
-
-static void test_an_end_without_sales_is_judged_by_what_was_told(void **state) {
-    assert_mutants_are_judged(end_mutants);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replies_that_are_changed_are_judged_as_what_they_say),
-        cmocka_unit_test(test_untrue_refusals_are_found),
-        cmocka_unit_test(test_times_are_held_against_sales),
-        cmocka_unit_test(test_an_end_without_sales_is_judged_by_what_was_told),
+        MUTANTS_TEST("test_replies_that_are_changed_are_judged_as_what_they_say", reply_mutants),
+        MUTANTS_TEST("test_untrue_refusals_are_found", refusal_mutants),
+        MUTANTS_TEST("test_times_are_held_against_sales", time_mutants),
+        MUTANTS_TEST("test_an_end_without_sales_is_judged_by_what_was_told", end_mutants),
     };
 
     return cmocka_run_group_tests(tests, simulated_set_up, simulated_tear_down);

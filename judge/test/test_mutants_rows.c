@@ -555,28 +555,12 @@ static const struct mutant returned_mutants[] = {
     {.name = NULL},
 };
 
-static void test_sales_that_are_changed_are_found(void **state) {
-    assert_mutants_are_judged(ledger_mutants);
-}
-
-static void test_orders_that_are_changed_are_found(void **state) {
-    assert_mutants_are_judged(order_mutants);
-}
-
-static void test_stock_that_does_not_add_up_is_found(void **state) {
-    assert_mutants_are_judged(stock_mutants);
-}
-
-static void test_units_that_cannot_have_come_back_are_found(void **state) {
-    assert_mutants_are_judged(returned_mutants);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sales_that_are_changed_are_found),
-        cmocka_unit_test(test_orders_that_are_changed_are_found),
-        cmocka_unit_test(test_stock_that_does_not_add_up_is_found),
-        cmocka_unit_test(test_units_that_cannot_have_come_back_are_found),
+        MUTANTS_TEST("test_sales_that_are_changed_are_found", ledger_mutants),
+        MUTANTS_TEST("test_orders_that_are_changed_are_found", order_mutants),
+        MUTANTS_TEST("test_stock_that_does_not_add_up_is_found", stock_mutants),
+        MUTANTS_TEST("test_units_that_cannot_have_come_back_are_found", returned_mutants),
     };
 
     return cmocka_run_group_tests(tests, simulated_set_up, simulated_tear_down);

@@ -88,8 +88,10 @@ struct mutant {
 #define ROW(function, with)    .of_row = function, .number = with
 #define BACK(function, with)   .of_back = function, .number = with
 
-/* Try each of them, up to one without a name, in many runs: each is judged right, and each
- * sentence that is said of it is true of its rows. */
-void assert_mutants_are_judged(const struct mutant *kinds);
+/* A test that tries each of these, up to one without a name, in many runs: each is judged right,
+ * and each sentence that is said of it is true of its rows. */
+void judge_mutants(void **state);
+#define MUTANTS_TEST(name, kinds)                                                                  \
+    { name, judge_mutants, NULL, NULL, (void *)(uintptr_t)(kinds) }
 
 #endif

@@ -88,19 +88,13 @@ static void refuses(const char *host) {
     ask_for("/none", host, "", 421, "foreign_host");
 }
 
-static void test_addresses_and_localhost_are_taken(void **state) {
-    takes("localhost");
-    takes("LocalHost:8000");
-    takes("127.0.0.1");
-    takes("192.0.2.7:80");
-    takes("[::1]");
-    takes("[2001:db8::1]:8000");
-}
+static void test_localhost_addresses_and_given_names_are_taken(void **state) {
+    static const char *const hosts[] = {
+        "localhost",          "LocalHost:8000", "127.0.0.1", "192.0.2.7:80",           "[::1]",
+        "[2001:db8::1]:8000", "shop",           "SHOP:8000", "order-svc.internal:8000"};
 
-static void test_given_names_are_taken(void **state) {
-    takes("shop");
-    takes("SHOP:8000");
-    takes("order-svc.internal:8000");
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        takes(hosts[i]);
 }
 
 static void test_other_hosts_are_421(void **state) {
@@ -166,8 +160,7 @@ int main(void) {
         HTTP_TEST(test_other_fields_may_come_twice, NULL),
         HTTP_TEST(test_an_empty_body_is_no_json_and_no_null, NULL),
         HTTP_TEST(test_a_body_ends_with_a_nul_on_a_connection_that_ends, NULL),
-        HTTP_TEST(test_addresses_and_localhost_are_taken, &named),
-        HTTP_TEST(test_given_names_are_taken, &named),
+        HTTP_TEST(test_localhost_addresses_and_given_names_are_taken, &named),
         HTTP_TEST(test_other_hosts_are_421, &named),
         HTTP_TEST(test_without_names_none_is_taken, NULL),
         HTTP_TEST(test_host_of_the_target_counts_too, &named),
