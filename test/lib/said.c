@@ -28,7 +28,10 @@ int said(const char *text) {
 }
 
 void said_stop(void) {
+    if (file == NULL)
+        return;
     (void)dup2(usual, STDERR_FILENO);
     (void)close(usual);
     (void)fclose(file);
+    file = NULL;
 }

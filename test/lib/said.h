@@ -5,7 +5,7 @@
 void said_start(void);
 /* How often `text` has been written since. */
 int said(const char *text);
-/* Back to the usual stderr. */
+/* Back to the usual stderr, if it is not. */
 void said_stop(void);
 
 #endif

@@ -78,14 +78,14 @@ static void become(const char *first, const char *second) {
 static void test_a_name_is_an_instance_at_each_of_its_addresses(void **state) {
     start("http://shop:81,http://127.0.0.9:82");
     become("127.0.0.2", "127.0.0.3");
-    assert_int_equal(logged("inventory instance is new"), 2);
-    assert_int_equal(logged("url=http://127.0.0.2:81"), 1);
-    assert_int_equal(logged("url=http://127.0.0.3:81"), 1);
-    assert_int_equal(logged("inventory instance is gone"), 1);
-    assert_int_equal(logged("url=http://shop:81"), 1);
+    assert_int_equal(said("inventory instance is new"), 2);
+    assert_int_equal(said("url=http://127.0.0.2:81"), 1);
+    assert_int_equal(said("url=http://127.0.0.3:81"), 1);
+    assert_int_equal(said("inventory instance is gone"), 1);
+    assert_int_equal(said("url=http://shop:81"), 1);
     become("127.0.0.4", "127.0.0.3");
-    assert_int_equal(logged("inventory instance is new"), 3);
-    assert_int_equal(logged("inventory instance is gone"), 2);
+    assert_int_equal(said("inventory instance is new"), 3);
+    assert_int_equal(said("inventory instance is gone"), 2);
     stop();
 }
 
@@ -93,18 +93,18 @@ static void test_what_was_found_last_outlasts_a_resolver_that_fails(void **state
     start("http://shop:81");
     become("127.0.0.2", "127.0.0.3");
     become(NULL, NULL);
-    assert_int_equal(logged("inventory instance is gone"), 1); /* the name itself */
+    assert_int_equal(said("inventory instance is gone"), 1); /* the name itself */
     stop();
 }
 
 static void test_a_name_with_one_address_of_each_family_stays_a_name(void **state) {
     start("http://shop:81");
     become("::1", "127.0.0.1");
-    assert_int_equal(logged("inventory instance is"), 0);
+    assert_int_equal(said("inventory instance is"), 0);
     become("::1", "::2");
-    assert_int_equal(logged("url=http://[::1]:81"), 1);
+    assert_int_equal(said("url=http://[::1]:81"), 1);
     become("127.0.0.1", NULL);
-    assert_int_equal(logged("inventory instance is gone"), 3);
+    assert_int_equal(said("inventory instance is gone"), 3);
     stop();
 }
 

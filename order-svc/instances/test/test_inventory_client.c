@@ -81,7 +81,7 @@ static void test_an_instance_that_is_down_is_skipped_and_that_is_said_once(void 
     catch_log();
     expect_answered(MANY);
     assert_int_equal(fixture.peers[1].calls, MANY);
-    assert_int_equal(logged("inventory instance is down"), 1);
+    assert_int_equal(said("inventory instance is down"), 1);
     assert_true(inventory_is_up(fixture.inventory));
 }
 
@@ -94,7 +94,7 @@ static void test_an_instance_that_is_back_is_used_again(void **state) {
     expect_answered(2);
     peer_open(&fixture.peers[0], port);
     WAIT_FOR(&fixture.loop, (expect_answered(1), fixture.peers[0].calls > 0));
-    assert_int_equal(logged("inventory instance is back"), 1);
+    assert_int_equal(said("inventory instance is back"), 1);
 }
 
 /* The port listens again, but nobody answers: of all the calls at most one a second goes there. */

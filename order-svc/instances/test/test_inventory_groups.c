@@ -168,8 +168,8 @@ static void test_a_line_without_an_end_ends_the_call(void **state) {
 static void test_lines_for_nobody_are_told_once_for_a_reply(void **state) {
     catch_log();
     play("afufma", "suuuus");
-    assert_int_equal(logged("lines of the inventory answer no order"), 1);
-    assert_int_equal(logged("lines=3334 "), 1);
+    assert_int_equal(said("lines of the inventory answer no order"), 1);
+    assert_int_equal(said("lines=3334 "), 1);
 }
 
 /* Of 4,096 bytes for each order. */
@@ -177,8 +177,8 @@ static void test_a_reply_that_is_too_long_is_read_to_its_most(void **state) {
     catch_log();
     play("affffffffffa", "suuuuuuuuuuu");
     assert_string_equal(buyers[11].answer.message, "broken off");
-    assert_int_equal(logged("lines of the inventory answer no order"), 1);
-    assert_int_equal(logged("bytes=49152"), 1);
+    assert_int_equal(said("lines of the inventory answer no order"), 1);
+    assert_int_equal(said("bytes=49152"), 1);
 }
 
 static void test_a_refusal_of_all_is_the_answer_to_each(void **state) {

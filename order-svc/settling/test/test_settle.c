@@ -104,7 +104,7 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
     settle_to("3");
     assert_int_equal(count_orders(), 3);
     assert_int_equal(count("SELECT count(*) FROM orders WHERE unit = 99"), 1);
-    assert_int_equal(logged("order settled"), 2);
+    assert_int_equal(said("order settled"), 2);
 }
 
 /* Its request was quicker: the unit was given back, and its customer was told so. */
@@ -146,8 +146,8 @@ static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
         "2", "2", "0", "9.90") "," RESERVATION("3", "250", "-1", "9.90") "]}";
     settle_to("3");
     assert_string_equal(ask("SELECT string_agg(unit::text, ' ') FROM orders"), "2");
-    assert_int_equal(logged("without a unit get no order"), 1);
-    assert_int_equal(logged("count=2"), 1);
+    assert_int_equal(said("without a unit get no order"), 1);
+    assert_int_equal(said("count=2"), 1);
 }
 
 static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void **state) {
@@ -196,19 +196,19 @@ static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void *
     peer->list = "{}";
     start();
     wait_for_passes(5);
-    assert_int_equal(logged("cannot settle now"), 1);
-    assert_int_equal(logged("no list of order_ids"), 1);
+    assert_int_equal(said("cannot settle now"), 1);
+    assert_int_equal(said("no list of order_ids"), 1);
     peer->list = NULL;
     peer->reservations = 1;
     run_sql("ALTER TABLE orders RENAME TO others");
-    WAIT_FOR(&fixture.loop, logged("does not exist") > 0);
+    WAIT_FOR(&fixture.loop, said("does not exist") > 0);
     wait_for_passes(5);
-    assert_int_equal(logged("cannot settle now"), 2);
+    assert_int_equal(said("cannot settle now"), 2);
     run_sql("ALTER TABLE others RENAME TO orders");
-    WAIT_FOR(&fixture.loop, logged("settling again") > 0);
+    WAIT_FOR(&fixture.loop, said("settling again") > 0);
     wait_for_passes(5);
-    assert_int_equal(logged("cannot settle now"), 2);
-    assert_int_equal(logged("settling again"), 1);
+    assert_int_equal(said("cannot settle now"), 2);
+    assert_int_equal(said("settling again"), 1);
     assert_int_equal(count_orders(), 1);
     stop();
 }

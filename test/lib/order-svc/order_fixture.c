@@ -1,7 +1,6 @@
 /* The scripted instances, and the log. */
 #include "order_fixture.h"
 
-#include "log.h"
 #include "own_port.h"
 
 #include <unistd.h>
@@ -319,18 +318,8 @@ int set_up_peers(void **state) {
     return 0;
 }
 
-/* Whatever was caught. */
-static void release_log(void) {
-    if (fixture.stderr_fd == 0)
-        return;
-    log_init("test", LOG_ERROR);
-    assert_true(dup2(fixture.stderr_fd, STDERR_FILENO) >= 0);
-    (void)close(fixture.stderr_fd);
-    (void)close(fixture.log_fd);
-}
-
 int tear_down_peers(void **state) {
-    release_log();
+    said_stop();
     close_inventory();
     for (int i = 0; i < PEERS; i++)
         peer_close(&fixture.peers[i]);
@@ -343,24 +332,6 @@ int tear_down_peers(void **state) {
 }
 
 void catch_log(void) {
-    char path[] = "/tmp/test_order_log_XXXXXX";
-
-    fixture.log_fd = mkstemp(path);
-    assert_true(fixture.log_fd >= 0);
-    (void)unlink(path);
-    fixture.stderr_fd = dup(STDERR_FILENO);
-    assert_true(dup2(fixture.log_fd, STDERR_FILENO) >= 0);
+    said_start();
     log_init("test", LOG_INFO);
-}
-
-int logged(const char *text) {
-    static char log[64 * 1024];
-    ssize_t length = pread(fixture.log_fd, log, sizeof log - 1, 0);
-    int count = 0;
-
-    assert_true(length >= 0);
-    log[length] = '\0';
-    for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
-        count++;
-    return count;
 }

@@ -10,6 +10,7 @@
 #include "inventory_client.h"
 #include "log.h"
 #include "pg.h"
+#include "said.h"
 #include "test.h"
 #include "uuid.h"
 #include "wait.h"
@@ -56,7 +57,6 @@ struct fixture {
     struct pg_pool *pool;
     unsigned open;  /* servers and clients to be closed */
     struct why why; /* the inventory was not opened */
-    int log_fd, stderr_fd;
 };
 
 extern struct fixture fixture;
@@ -90,9 +90,7 @@ void in_fiber(fiber_fn run, void *arg);
 /* Fail each allocation that `run` makes, one after the other, those of jansson among them. */
 void fail_each_allocation(void (*run)(void *arg), void *arg);
 
-/* From here on every line of the log goes to a file. */
+/* From here on said() tells of every line of the log. */
 void catch_log(void);
-/* How many lines so far have `text`. */
-int logged(const char *text);
 
 #endif

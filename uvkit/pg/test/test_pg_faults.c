@@ -1,8 +1,7 @@
 /* The Postgres pool when things break: killed, cut and unreachable connections. */
 #include "log.h"
 #include "pg_fixture.h"
-
-#include <fcntl.h>
+#include "said.h"
 
 #define KILL_POOL "SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS
 
@@ -113,27 +112,13 @@ static void test_second_host_is_tried(void **state) {
     expect_sql("SELECT 1", PG_OK);
 }
 
-static unsigned count_in_log(int fd, const char *words) {
-    static char text[65536];
-    ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
-    unsigned count = 0;
-
-    text[length > 0 ? length : 0] = '\0';
-    for (const char *at = text; (at = strstr(at, words)) != NULL; at++)
-        count++;
-    return count;
-}
-
 static void test_down_and_up_are_logged_once_and_without_the_password(void **state) {
-    int log = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    int saved = dup(STDERR_FILENO);
-    unsigned downs, ups, passwords;
+    int downs, ups, passwords;
 
-    assert_true(log >= 0 && saved >= 0);
     fault_proxy_listen(fixture.proxy);
     open_ready_pool(fixture.proxy_conninfo, 3, 0);
     log_init("test", LOG_INFO);
-    (void)dup2(log, STDERR_FILENO);
+    said_start();
     fault_proxy_set(fixture.proxy, PROXY_REFUSES);
     for (int i = 0; i < 3; i++) {
         struct pg_query query;
@@ -144,12 +129,10 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
     }
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     WAIT_FOR(&fixture.loop, pool_stats().connections == 3);
-    (void)dup2(saved, STDERR_FILENO);
-    downs = count_in_log(log, "postgres is down");
-    ups = count_in_log(log, "postgres is up");
-    passwords = count_in_log(log, PQpass(fixture.admin)[0] ? PQpass(fixture.admin) : "password");
-    (void)close(log);
-    (void)close(saved);
+    downs = said("postgres is down");
+    ups = said("postgres is up");
+    passwords = said(PQpass(fixture.admin)[0] ? PQpass(fixture.admin) : "password");
+    said_stop();
     assert_int_equal(downs, 1);
     assert_int_equal(ups, 1);
     assert_int_equal(passwords, 0);
