@@ -261,9 +261,8 @@ static bool change_order_unit(struct ledger_sale *sale, int64_t number) {
 }
 
 static bool order_for_nobody(struct ledger_sale *sale, int64_t number) {
-    struct ledger_sale copy;
+    struct ledger_sale copy = *sale;
 
-    copy = *sale;
     write_id(copy.order_id, NOBODY + 4);
     add_order(item_of(sale), &copy);
     return true;

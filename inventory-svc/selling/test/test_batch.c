@@ -306,20 +306,20 @@ static void test_a_refused_batch_sells_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
-        TEST(test_units_go_to_who_came_first),
-        TEST(test_a_batch_is_one_statement),
-        TEST(test_what_the_ledger_did_not_take_is_not_sold),
-        TEST(test_two_instances_sell_from_one_row),
-        TEST(test_batches_that_meet_lose_no_unit),
-        TEST(test_a_repeat_in_a_batch_is_told_so),
-        TEST(test_an_order_that_comes_in_between_spoils_no_batch),
-        TEST(test_a_batch_that_is_refused_twice_goes_one_by_one),
-        TEST(test_a_lost_connection_leaves_its_batch_unknown),
-        TEST(test_a_lost_reply_is_looked_up),
-        TEST(test_a_sale_waits_no_longer_than_it_may),
-        TEST(test_more_than_may_wait_are_refused),
-        TEST(test_a_refused_batch_sells_nothing),
+#define BATCH_TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
+        BATCH_TEST(test_units_go_to_who_came_first),
+        BATCH_TEST(test_a_batch_is_one_statement),
+        BATCH_TEST(test_what_the_ledger_did_not_take_is_not_sold),
+        BATCH_TEST(test_two_instances_sell_from_one_row),
+        BATCH_TEST(test_batches_that_meet_lose_no_unit),
+        BATCH_TEST(test_a_repeat_in_a_batch_is_told_so),
+        BATCH_TEST(test_an_order_that_comes_in_between_spoils_no_batch),
+        BATCH_TEST(test_a_batch_that_is_refused_twice_goes_one_by_one),
+        BATCH_TEST(test_a_lost_connection_leaves_its_batch_unknown),
+        BATCH_TEST(test_a_lost_reply_is_looked_up),
+        BATCH_TEST(test_a_sale_waits_no_longer_than_it_may),
+        BATCH_TEST(test_more_than_may_wait_are_refused),
+        BATCH_TEST(test_a_refused_batch_sells_nothing),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

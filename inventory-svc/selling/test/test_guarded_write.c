@@ -169,7 +169,6 @@ static void test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold(void **sta
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_each_guard_sees_what_it_is_for),
         TEST(test_a_token_that_is_not_above_the_one_read_is_refused),
         TEST(test_a_write_that_comes_too_late_is_busy_under_each_guard),

@@ -281,17 +281,17 @@ static int tear_down_kv(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_kv, tear_down_kv)
-        TEST(test_a_key_is_set_with_its_ttl_or_for_ever),
-        TEST(test_only_a_compared_delete_spares_anothers_key),
-        TEST(test_a_reply_of_another_form_sets_no_key),
-        TEST(test_a_dead_server_is_busy_and_sells_nothing),
-        TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
-        TEST(test_a_full_server_denies_neither_a_renewal_nor_a_release),
-        TEST(test_a_replica_refuses_and_sells_nothing),
-        TEST(test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl),
-        TEST(test_a_release_that_fails_changes_no_answer),
-        TEST(test_a_sale_past_its_deadline_wins_nothing_and_gives_back),
+#define KV_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_kv, tear_down_kv)
+        KV_TEST(test_a_key_is_set_with_its_ttl_or_for_ever),
+        KV_TEST(test_only_a_compared_delete_spares_anothers_key),
+        KV_TEST(test_a_reply_of_another_form_sets_no_key),
+        KV_TEST(test_a_dead_server_is_busy_and_sells_nothing),
+        KV_TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
+        KV_TEST(test_a_full_server_denies_neither_a_renewal_nor_a_release),
+        KV_TEST(test_a_replica_refuses_and_sells_nothing),
+        KV_TEST(test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl),
+        KV_TEST(test_a_release_that_fails_changes_no_answer),
+        KV_TEST(test_a_sale_past_its_deadline_wins_nothing_and_gives_back),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

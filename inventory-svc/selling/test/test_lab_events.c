@@ -116,8 +116,6 @@ static void test_events_are_written_when_it_closes(void **state) {
                      0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_failpoint_is_told_before_it_acts),

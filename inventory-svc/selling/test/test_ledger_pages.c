@@ -130,7 +130,6 @@ static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_the_ledger_is_read_page_by_page_without_loss),
         TEST(test_what_comes_behind_the_place_is_read_and_then_no_more),
         TEST(test_pages_of_an_overlap_leave_nothing_out),

@@ -84,7 +84,6 @@ static void test_a_directory_that_cannot_be_used_fails_the_sale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_two_instances_that_share_the_directory_sell_two_units),
         TEST(test_two_instances_with_a_directory_each_sell_one_unit_twice),
         TEST(test_a_directory_of_a_holder_that_is_unsure_stays),

@@ -218,7 +218,6 @@ static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_sale_that_another_overtook_begins_again),
         TEST(test_a_sale_that_is_always_overtaken_gives_up),
         TEST(test_what_returns_to_the_count_is_sold_next_and_in_its_turn),

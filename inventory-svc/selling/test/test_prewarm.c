@@ -458,7 +458,6 @@ static void test_what_postgres_does_not_take_is_brought_later(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_crowd_buys_each_unit_once_and_the_ledger_follows),
         TEST(test_under_ack_ledger_the_ledger_has_it_before_the_answer),
         TEST(test_segments_are_loaded_when_the_one_before_is_half_sold),

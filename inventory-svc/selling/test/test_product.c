@@ -219,7 +219,6 @@ static void test_without_memory_a_product_is_refused_and_nothing_stays(void **st
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_product_is_read_once_for_all_who_ask),
         TEST(test_an_unknown_product_is_not_remembered),
         TEST(test_what_was_used_longest_ago_is_forgotten),

@@ -255,7 +255,6 @@ int main(void) {
         cmocka_unit_test(test_parts_that_do_not_apply_are_left_out),
         cmocka_unit_test(test_several_locks_add_up),
         cmocka_unit_test(test_the_longest_text_has_whole_parts),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_each_strategy_takes_the_round_trips_that_it_must),
         TEST(test_a_look_at_the_ledger_counts),
         TEST(test_a_returned_unit_is_a_sale_like_others),

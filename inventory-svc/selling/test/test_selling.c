@@ -253,7 +253,6 @@ static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_guarded_strategies_sell_exactly_what_there_is),
         TEST(test_without_a_guard_one_unit_is_sold_to_several),
         TEST(test_sharded_leaves_nothing_stranded),

@@ -81,10 +81,9 @@ static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
 
 static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     struct buyer first, second, again;
-    int64_t begun_ms;
     const char *id = make_product("redis,ttl=1200ms,fail=after-write:error@1", 5);
+    const int64_t begun_ms = clock_now_ms();
 
-    begun_ms = clock_now_ms();
     assert_int_equal(sell(&first, id, NULL), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
     assert_true(clock_now_ms() - begun_ms >= 1150);
@@ -226,11 +225,9 @@ static void test_a_write_needs_a_third_of_the_lease(void **state) {
 }
 
 static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **state) {
-    lk_client *usual;
-    const char *id;
+    lk_client *usual = lose_redis();
+    const char *id = make_product("redis,wait=100ms", 5);
 
-    usual = lose_redis();
-    id = make_product("redis,wait=100ms", 5);
     assert_int_equal(sell_one(id), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
     regain_redis(usual);
@@ -252,10 +249,9 @@ static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
 }
 
 static void sell_with_faults(void *arg) {
-    enum outcome outcome;
     const char *id = make_product(arg, 5);
+    const enum outcome outcome = sell_one(id);
 
-    outcome = sell_one(id);
     assert_true(outcome == OUTCOME_SOLD || outcome == OUTCOME_FAILED || outcome == OUTCOME_BUSY ||
                 outcome == OUTCOME_UNKNOWN);
     assert_int_equal(sold(id), outcome == OUTCOME_SOLD);
@@ -270,7 +266,6 @@ static void test_no_failed_allocation_sells_without_saying_so(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_refused_write_sells_nothing),
         TEST(test_a_server_in_trouble_is_busy_and_says_nothing_of_itself),
         TEST(test_a_write_that_the_server_cancels_sells_nothing),

@@ -183,8 +183,6 @@ static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define FAR(name)  cmocka_unit_test_setup_teardown(name, go_far, come_back)
         TEST(test_a_sale_waits_for_the_row_that_another_holds),
         TEST(test_a_sale_waits_no_longer_than_it_may),
         TEST(test_nowait_is_refused_at_once),
@@ -192,10 +190,10 @@ int main(void) {
         TEST(test_a_failure_inside_a_transaction_sells_nothing),
         TEST(test_a_repeat_inside_a_transaction_sells_once),
         TEST(test_a_transaction_that_the_server_ended_may_be_tried_again),
-        FAR(test_a_transaction_cut_before_its_commit_sells_nothing),
-        FAR(test_a_write_that_is_not_answered_in_a_transaction_sells_nothing),
-        FAR(test_a_commit_that_is_not_answered_is_looked_up),
-        FAR(test_a_commit_that_lands_late_keeps_the_row_until_then),
+        FAR_TEST(test_a_transaction_cut_before_its_commit_sells_nothing),
+        FAR_TEST(test_a_write_that_is_not_answered_in_a_transaction_sells_nothing),
+        FAR_TEST(test_a_commit_that_is_not_answered_is_looked_up),
+        FAR_TEST(test_a_commit_that_lands_late_keeps_the_row_until_then),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

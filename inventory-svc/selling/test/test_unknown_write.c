@@ -84,11 +84,10 @@ static void test_a_lock_in_a_table_that_was_not_told_of_is_given_back(void **sta
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, go_far, come_back)
-        TEST(test_an_unknown_write_keeps_a_lock_without_ttl),
-        TEST(test_an_unknown_write_keeps_a_lock_with_a_short_ttl),
-        TEST(test_a_lock_in_a_table_that_was_not_told_of_is_given_back),
-        TEST(test_nothing_lies_between_the_check_and_the_write),
+        FAR_TEST(test_an_unknown_write_keeps_a_lock_without_ttl),
+        FAR_TEST(test_an_unknown_write_keeps_a_lock_with_a_short_ttl),
+        FAR_TEST(test_a_lock_in_a_table_that_was_not_told_of_is_given_back),
+        FAR_TEST(test_nothing_lies_between_the_check_and_the_write),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

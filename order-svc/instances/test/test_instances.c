@@ -120,11 +120,10 @@ static void test_without_a_name_nothing_is_looked_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_peers, tear_down_peers)
-        TEST(test_a_name_is_an_instance_at_each_of_its_addresses),
-        TEST(test_what_was_found_last_outlasts_a_resolver_that_fails),
-        TEST(test_a_name_with_one_address_of_each_family_stays_a_name),
-        TEST(test_without_a_name_nothing_is_looked_up),
+        PEERS_TEST(test_a_name_is_an_instance_at_each_of_its_addresses),
+        PEERS_TEST(test_what_was_found_last_outlasts_a_resolver_that_fails),
+        PEERS_TEST(test_a_name_with_one_address_of_each_family_stays_a_name),
+        PEERS_TEST(test_without_a_name_nothing_is_looked_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void start_some(int count) {
 /* Who is first goes alone; who comes after it, until let_go(), is one group. */
 static void hold(void) {
     run_sql("BEGIN; LOCK TABLE orders");
-    (void)start(next_buyer());
+    start_some(1);
 }
 
 static void wait_for_all(void) {
@@ -79,6 +79,19 @@ static void wait_for_all(void) {
 static void let_go(void) {
     run_sql("ROLLBACK");
     wait_for_all();
+}
+
+/* The third order of all, between two others of its group. */
+static struct buyer *hold_two(void) {
+    hold();
+    start_some(1);
+    return next_buyer();
+}
+
+static void record_third(struct buyer *third) {
+    (void)start(third);
+    start_some(1);
+    let_go();
 }
 
 static void expect(const struct buyer *buyer, enum pg_status status) {
@@ -117,10 +130,9 @@ static int metric(const char *name) {
 }
 
 static void test_orders_that_come_together_are_recorded_by_one_statement(void **state) {
-    int statements, orders;
+    int statements = metric("order_record_statements_total");
+    int orders = metric("order_records_total");
 
-    statements = metric("order_record_statements_total");
-    orders = metric("order_records_total");
     hold();
     start_some(20);
     let_go();
@@ -142,9 +154,8 @@ static void test_half_of_many_orders_in_flight_go_together(void **state) {
 }
 
 static void test_all_of_an_order_is_recorded(void **state) {
-    struct buyer *buyer;
+    struct buyer *buyer = next_buyer();
 
-    buyer = next_buyer();
     buyer->order.unit = INT64_MAX;
     buyer->order.remaining = INT64_MIN;
     (void)start(buyer);
@@ -210,15 +221,10 @@ static void test_a_refused_order_fails_alone_and_with_its_own_reason(void **stat
 
 /* As long as a name may be, it was cut in the middle of a character. */
 static void test_a_name_that_is_no_text_fails_alone(void **state) {
-    struct buyer *broken;
+    struct buyer *broken = hold_two();
 
-    hold();
-    (void)start(next_buyer());
-    broken = next_buyer();
     strcpy(broken->order.instance, "\xe7\xab");
-    (void)start(broken);
-    (void)start(next_buyer());
-    let_go();
+    record_third(broken);
     expect_recorded(&buyers[1]);
     expect(broken, PG_REJECTED);
     expect_recorded(&buyers[3]);
@@ -237,14 +243,14 @@ static void test_of_the_same_id_in_one_group_the_first_is_recorded(void **state)
     struct buyer *first, *again;
 
     hold();
-    (void)start(next_buyer());
+    start_some(1);
     first = start(next_buyer());
-    (void)start(next_buyer());
+    start_some(1);
     again = next_buyer();
     again->order = first->order;
     again->order.unit = 77;
     (void)start(again);
-    (void)start(next_buyer());
+    start_some(1);
     let_go();
     expect(again, PG_OK);
     assert_true(again->is_repeat);
@@ -254,16 +260,15 @@ static void test_of_the_same_id_in_one_group_the_first_is_recorded(void **state)
 }
 
 static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **state) {
-    struct buyer *first, *again;
+    struct buyer *first = start(next_buyer()), *again;
 
-    first = start(next_buyer());
     wait_for_all();
     hold();
     again = next_buyer();
     again->order = first->order;
     again->order.unit = 77;
     (void)start(again);
-    (void)start(next_buyer());
+    start_some(1);
     let_go();
     expect(again, PG_OK);
     assert_true(again->is_repeat);
@@ -273,15 +278,10 @@ static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **s
 }
 
 static void test_an_order_whose_turn_comes_too_late_is_not_sent(void **state) {
-    struct buyer *late;
+    struct buyer *late = hold_two();
 
-    hold();
-    (void)start(next_buyer());
-    late = next_buyer();
     late->deadline_ms = clock_now_ms();
-    (void)start(late);
-    (void)start(next_buyer());
-    let_go();
+    record_third(late);
     expect_recorded(&buyers[1]);
     expect(late, PG_NOT_SENT);
     expect_recorded(&buyers[3]);

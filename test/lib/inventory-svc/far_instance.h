@@ -12,5 +12,6 @@ extern struct fault_proxy *to_postgres, *to_redis;
 /* Before and after each test, in place of set_up() and tear_down(). */
 int go_far(void **state);
 int come_back(void **state);
+#define FAR_TEST(name) cmocka_unit_test_setup_teardown(name, go_far, come_back)
 
 #endif

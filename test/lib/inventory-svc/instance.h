@@ -32,6 +32,7 @@ int drop_schema(void **state);
 /* Before and after each. */
 int set_up(void **state);
 int tear_down(void **state);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 void on_closed(void *data); /* does nothing */
 

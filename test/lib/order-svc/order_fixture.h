@@ -63,6 +63,7 @@ extern struct fixture fixture;
 
 int set_up_peers(void **state);
 int tear_down_peers(void **state);
+#define PEERS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_peers, tear_down_peers)
 
 void peer_open(struct peer *peer, int port);
 void peer_close(struct peer *peer);

@@ -60,12 +60,9 @@ static void go_on_when_writable(unsigned pipelines) {
     drop_role();
 }
 
-static void test_sessions_that_were_opened_read_only_are_opened_anew(void **state) {
-    go_on_when_writable(0);
-}
-
-static void test_pipelines_that_were_opened_read_only_are_opened_anew(void **state) {
-    go_on_when_writable(1);
+static void test_sessions_and_pipelines_that_were_opened_read_only_are_opened_anew(void **state) {
+    for (unsigned pipelines = 0; pipelines < 2; pipelines++)
+        go_on_when_writable(pipelines);
 }
 
 static void test_plan_that_the_table_has_outlived_is_made_again(void **state) {
@@ -234,8 +231,7 @@ static void test_pause_ends_when_a_new_session_helps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_sessions_that_were_opened_read_only_are_opened_anew),
-        TEST(test_pipelines_that_were_opened_read_only_are_opened_anew),
+        TEST(test_sessions_and_pipelines_that_were_opened_read_only_are_opened_anew),
         TEST(test_plan_that_the_table_has_outlived_is_made_again),
         TEST(test_session_that_was_set_otherwise_is_replaced),
         TEST(test_table_that_is_missing_is_told_until_it_is_there),
