@@ -3,7 +3,6 @@
 #include "test.h"
 #include "uuid.h"
 
-#include <inttypes.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

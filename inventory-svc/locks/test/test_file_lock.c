@@ -6,7 +6,6 @@
 #include "wait.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -2,7 +2,6 @@
 #include "order_fixture.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #define MANY 20

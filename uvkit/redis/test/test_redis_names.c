@@ -24,14 +24,16 @@ static int port(void) {
     return atoi(strrchr(own.url, ':') + 1);
 }
 
-static void open_within(unsigned timeout_ms) {
+/* Each attempt to connect has so long. */
+static void open_within(const char *addresses, unsigned timeout_ms) {
     struct redis_options options = {.url = by_name, .connect_timeout_ms = timeout_ms};
 
+    names_lead_to(addresses);
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
 }
 
-static void open_patiently(void) {
-    open_within(60000);
+static void open_patiently(const char *addresses) {
+    open_within(addresses, 60000);
 }
 
 static void expect_echo(void) {
@@ -39,8 +41,7 @@ static void expect_echo(void) {
 }
 
 static void test_an_address_that_refuses_is_passed_over(void **state) {
-    names_lead_to("::1 127.0.0.2 127.0.0.1");
-    open_patiently();
+    open_patiently("::1 127.0.0.2 127.0.0.1");
     expect_echo();
     assert_int_equal(said("redis is down"), 0);
 }
@@ -49,8 +50,7 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     struct silent silent;
 
     silent_start(&silent, "::1", port());
-    names_lead_to("::1 127.0.0.1");
-    open_patiently();
+    open_patiently("::1 127.0.0.1");
     expect_echo();
     silent_stop(&silent);
 }
@@ -64,8 +64,7 @@ static void test_an_address_that_connects_and_never_greets_is_left(void **state)
     assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 128), 0);
-    names_lead_to("::1 127.0.0.1");
-    open_within(100);
+    open_within("::1 127.0.0.1", 100);
     expect_echo();
     (void)close(listener);
 }
@@ -73,8 +72,7 @@ static void test_an_address_that_connects_and_never_greets_is_left(void **state)
 static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
     char expected[80];
 
-    names_lead_to("::1 127.0.0.2");
-    open_patiently();
+    open_patiently("::1 127.0.0.2");
     (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: Connection refused", port());
     WAIT_FOR(&loop, said("redis is down") == 1);
     assert_int_equal(said(expected), 1);
@@ -85,8 +83,7 @@ static void test_subscriptions_are_at_the_address_that_answered(void **state) {
     struct redis_subscription subscription = {.channel = "news"};
     struct silent silent;
 
-    names_lead_to("127.0.0.2 127.0.0.1");
-    open_patiently();
+    open_patiently("127.0.0.2 127.0.0.1");
     expect_echo();
     silent_start(&silent, "127.0.0.2", port());
     assert_int_equal(redis_subscribe(redis, &subscription), 0);
@@ -96,8 +93,7 @@ static void test_subscriptions_are_at_the_address_that_answered(void **state) {
 }
 
 static void test_a_name_that_is_none_is_told(void **state) {
-    names_lead_to("");
-    open_patiently();
+    open_patiently("");
     WAIT_FOR(&loop, said("redis is down") == 1);
     assert_int_equal(said("unknown node or service"), 1);
 }
@@ -108,9 +104,8 @@ static void expect_unresolved(void) {
 }
 
 static void test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken(void **state) {
-    names_lead_to("127.0.0.1");
     names_hold();
-    open_within(100);
+    open_within("127.0.0.1", 100);
     expect_unresolved();
     names_let_go();
     expect_echo();
@@ -125,13 +120,12 @@ static void on_busy(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(void **state) {
     uv_getaddrinfo_t busy[8];
 
-    names_lead_to("127.0.0.1");
     names_hold();
     for (int i = 0; i < 8; i++) {
         busy[i].data = busy;
         assert_int_equal(uv_getaddrinfo(&loop, &busy[i], on_busy, "busy.example", NULL, NULL), 0);
     }
-    open_within(100);
+    open_within("127.0.0.1", 100);
     expect_unresolved();
     names_let_go();
     expect_echo();
@@ -140,9 +134,8 @@ static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(voi
 }
 
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
-    names_lead_to("::1 127.0.0.2 127.0.0.1");
     for (int turns = 0; turns < 12; turns++) {
-        open_patiently();
+        open_patiently("::1 127.0.0.2 127.0.0.1");
         for (int i = 0; i < turns; i++)
             (void)uv_run(&loop, UV_RUN_NOWAIT);
         close_redis();
