@@ -146,48 +146,45 @@ int pg_tear_down(void **state) {
 
 struct start {
     struct pg_pool *pool;
-    struct pg_query *query;
-    int *ended;
+    struct asked *asked;
 };
 
 static void await_end(void *arg) {
     struct start start = *(struct start *)arg;
 
-    (void)pg_query_await(start.pool, start.query);
-    *start.ended = ++endings;
+    (void)pg_query_await(start.pool, &start.asked->query);
+    start.asked->ended = ++endings;
 }
 
-static void start_in_fiber(struct pg_query *query, int *ended) {
-    struct start start = {fixture.pool, query, ended};
+static void start_in_fiber(struct asked *asked, struct pg_query query, int64_t timeout_ms) {
+    struct start start = {fixture.pool, asked};
 
-    *ended = 0;
+    query.deadline_ms = clock_now_ms() + timeout_ms;
+    *asked = (struct asked){.query = query};
     assert_int_equal(fiber_start(await_end, &start), 0);
-    assert_int_equal(*ended, 0); /* never inside the call */
+    assert_int_equal(asked->ended, 0); /* never inside the call */
 }
 
-void start_query(struct pg_query *query, const char *sql, int64_t timeout_ms, int *ended) {
-    *query = (struct pg_query){.sql = sql, .deadline_ms = clock_now_ms() + timeout_ms};
-    start_in_fiber(query, ended);
+void start_query(struct asked *asked, const char *sql, int64_t timeout_ms) {
+    start_in_fiber(asked, (struct pg_query){.sql = sql}, timeout_ms);
 }
 
-void start_prepared(struct pg_query *query, const struct pg_statement *statement,
-                    int64_t timeout_ms, int *ended) {
-    *query = (struct pg_query){
-        .statement = statement, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
-    start_in_fiber(query, ended);
+void start_prepared(struct asked *asked, const struct pg_statement *statement, int64_t timeout_ms) {
+    start_in_fiber(asked, (struct pg_query){.statement = statement, .params = {"1"}}, timeout_ms);
 }
 
-void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended) {
+void start_statement(struct asked *asked, int64_t timeout_ms) {
     static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
 
-    start_prepared(query, &one, timeout_ms, ended);
+    start_prepared(asked, &one, timeout_ms);
 }
 
 enum pg_status run_sql(struct pg_query *query, const char *sql) {
-    int ended;
+    struct asked asked;
 
-    start_query(query, sql, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
+    start_query(&asked, sql, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, asked.ended != 0);
+    *query = asked.query;
     return query->status;
 }
 
@@ -196,7 +193,8 @@ bool run_with_little_memory(struct pg_query *query) {
                                       .name = fixture.name,
                                       .connections = 1 + fixture.pipelines,
                                       .pipelines = fixture.pipelines};
-    int ended, rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
+    struct asked asked;
+    int rv = pg_pool_open(&fixture.pool, &fixture.loop, &options);
 
     query->result = NULL;
     if (rv != 0) {
@@ -205,8 +203,9 @@ bool run_with_little_memory(struct pg_query *query) {
         return false;
     }
     fixture.is_closed = false;
-    start_statement(query, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
+    start_statement(&asked, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, asked.ended != 0);
+    *query = asked.query;
     close_pool();
     return true;
 }
@@ -226,9 +225,9 @@ void expect_first(const char *sql, const char *answer) {
     pg_query_clear(&query);
 }
 
-void expect_end(const struct pg_query *query, const int *ended, enum pg_status status) {
-    WAIT_FOR(&fixture.loop, *ended != 0);
-    assert_int_equal(query->status, status);
+void expect_end(const struct asked *asked, enum pg_status status) {
+    WAIT_FOR(&fixture.loop, asked->ended != 0);
+    assert_int_equal(asked->query.status, status);
 }
 
 struct in_fiber {

@@ -54,19 +54,22 @@ void drop_role(void);
     "FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND "      \
     "pid <> pg_backend_pid()"
 
-/* Start a query; `*ended` becomes its number in the order of endings. */
+/* A query, and which of all that ended it was; 0: it has not. */
 extern int endings;
-void start_query(struct pg_query *query, const char *sql, int64_t timeout_ms, int *ended);
+struct asked {
+    struct pg_query query;
+    int ended;
+};
+void start_query(struct asked *asked, const char *sql, int64_t timeout_ms);
 /* With one parameter, 1. */
-void start_prepared(struct pg_query *query, const struct pg_statement *statement,
-                    int64_t timeout_ms, int *ended);
-void start_statement(struct pg_query *query, int64_t timeout_ms, int *ended);
+void start_prepared(struct asked *asked, const struct pg_statement *statement, int64_t timeout_ms);
+void start_statement(struct asked *asked, int64_t timeout_ms);
 /* Start it and wait. */
 enum pg_status run_sql(struct pg_query *query, const char *sql);
 void expect_sql(const char *sql, enum pg_status status);
 void expect_first(const char *sql, const char *answer); /* its first field */
 /* Wait for one that was started. */
-void expect_end(const struct pg_query *query, const int *ended, enum pg_status status);
+void expect_end(const struct asked *asked, enum pg_status status);
 
 /* The same on a pool that opens for it, for fault_each_allocation(). False: it did not open. */
 bool run_with_little_memory(struct pg_query *query);

@@ -120,67 +120,63 @@ static void test_large_parameters_and_results_pass(void **state) {
 }
 
 static void test_queries_run_in_the_order_of_their_start(void **state) {
-    struct pg_query queries[6];
-    int ended[6];
+    struct asked asked[6];
 
     open_pool(fixture.conninfo, 1, 0);
     endings = 0;
     for (int i = 0; i < 6; i++)
-        start_query(&queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
+        start_query(&asked[i], "SELECT 1", PATIENCE_MS);
     WAIT_FOR(&fixture.loop, endings == 6);
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(ended[i], i + 1);
-        pg_query_clear(&queries[i]);
+        assert_int_equal(asked[i].ended, i + 1);
+        pg_query_clear(&asked[i].query);
     }
     assert_int_equal(pool_stats().queries, 6);
 }
 
 static void test_full_queue_refuses(void **state) {
-    struct pg_query queries[4];
-    int ended[4];
+    struct asked asked[4];
 
     open_ready_pool(fixture.conninfo, 1, 2);
-    start_query(&queries[0], "SELECT pg_sleep(0.1)", PATIENCE_MS, &ended[0]);
+    start_query(&asked[0], "SELECT pg_sleep(0.1)", PATIENCE_MS);
     for (int i = 1; i < 4; i++)
-        start_query(&queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
-    WAIT_FOR(&fixture.loop, ended[0] && ended[1] && ended[2] && ended[3]);
-    assert_int_equal(queries[3].status, PG_NOT_SENT);
-    assert_string_equal(queries[3].message, "the queue is full");
+        start_query(&asked[i], "SELECT 1", PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, asked[0].ended && asked[1].ended && asked[2].ended && asked[3].ended);
+    assert_int_equal(asked[3].query.status, PG_NOT_SENT);
+    assert_string_equal(asked[3].query.message, "the queue is full");
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(queries[i].status, PG_OK);
-        pg_query_clear(&queries[i]);
+        assert_int_equal(asked[i].query.status, PG_OK);
+        pg_query_clear(&asked[i].query);
     }
 }
 
 static void test_query_late_in_the_queue_is_not_sent(void **state) {
-    struct pg_query slow, late, next;
-    int slow_ended, late_ended, next_ended;
+    struct asked slow, late, next;
 
     (void)ask("SELECT pg_advisory_lock(7702)");
-    start_query(&slow, "SELECT pg_advisory_xact_lock(7702)", PATIENCE_MS, &slow_ended);
-    start_query(&next, "SELECT 1", PATIENCE_MS, &next_ended);
-    start_query(&late, "SELECT 1", 20, &late_ended);
-    WAIT_FOR(&fixture.loop, late_ended != 0);
-    assert_int_equal(slow_ended, 0);
-    assert_int_equal(late.status, PG_NOT_SENT);
-    assert_string_equal(late.message, "all connections were busy until the deadline");
+    start_query(&slow, "SELECT pg_advisory_xact_lock(7702)", PATIENCE_MS);
+    start_query(&next, "SELECT 1", PATIENCE_MS);
+    start_query(&late, "SELECT 1", 20);
+    WAIT_FOR(&fixture.loop, late.ended != 0);
+    assert_int_equal(slow.ended, 0);
+    assert_int_equal(late.query.status, PG_NOT_SENT);
+    assert_string_equal(late.query.message, "all connections were busy until the deadline");
     (void)ask("SELECT pg_advisory_unlock(7702)");
-    WAIT_FOR(&fixture.loop, slow_ended != 0 && next_ended != 0);
-    pg_query_clear(&slow);
-    pg_query_clear(&next);
+    WAIT_FOR(&fixture.loop, slow.ended != 0 && next.ended != 0);
+    pg_query_clear(&slow.query);
+    pg_query_clear(&next.query);
 }
 
 static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
-    start_query(&query, "SELECT pg_sleep(1000)", 30, &ended);
-    expect_end(&query, &ended, PG_UNKNOWN);
-    assert_string_equal(query.message, "no answer by the deadline");
+    start_query(&asked, "SELECT pg_sleep(1000)", 30);
+    expect_end(&asked, PG_UNKNOWN);
+    assert_string_equal(asked.query.message, "no answer by the deadline");
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
-    assert_int_equal(run_sql(&query, "SELECT 1"), PG_OK);
+    assert_int_equal(run_sql(&asked.query, "SELECT 1"), PG_OK);
     assert_int_equal(pool_stats().reconnects, 1);
-    pg_query_clear(&query);
+    pg_query_clear(&asked.query);
 }
 
 static void await_late_in_prepare(void) {
@@ -301,19 +297,18 @@ static void test_settings_win_over_those_of_the_connection_string(void **state) 
 
 static void hold_while_others_wait(void) {
     struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
-    struct pg_query waiting;
-    int ended;
+    struct asked waiting;
 
     assert_null(pg_hold(fixture.pool, clock_now_ms() + 20));
-    start_query(&waiting, "SELECT 1", PATIENCE_MS, &ended);
+    start_query(&waiting, "SELECT 1", PATIENCE_MS);
     assert_int_equal(run_on(conn, "BEGIN"), PG_OK);
     assert_int_equal(run_on(conn, "COMMIT"), PG_OK);
-    assert_int_equal(ended, 0);
+    assert_int_equal(waiting.ended, 0);
     pg_give_back(conn);
-    while (ended == 0)
+    while (waiting.ended == 0)
         fiber_sleep(&fixture.loop, 1);
-    assert_int_equal(waiting.status, PG_OK);
-    pg_query_clear(&waiting);
+    assert_int_equal(waiting.query.status, PG_OK);
+    pg_query_clear(&waiting.query);
 }
 
 static void test_held_connection_serves_nobody_else(void **state) {
@@ -344,16 +339,15 @@ static void start_hold(void *arg) {
 
 static void pass_those_that_hold(void) {
     struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     assert_int_equal(fiber_start(start_hold, NULL), 0);
-    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
-    while (ended == 0)
+    start_query(&asked, "SELECT 1", PATIENCE_MS);
+    while (asked.ended == 0)
         fiber_sleep(&fixture.loop, 1);
-    assert_int_equal(query.status, PG_OK);
+    assert_int_equal(asked.query.status, PG_OK);
     assert_int_equal(pool_stats().queued, 1);
-    pg_query_clear(&query);
+    pg_query_clear(&asked.query);
     while (pool_stats().queued > 0)
         fiber_sleep(&fixture.loop, 1);
     pg_give_back(conn);

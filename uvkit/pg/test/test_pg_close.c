@@ -4,29 +4,27 @@
 #include "fault.h"
 
 static void test_close_before_the_loop_has_run(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     open_pool(fixture.conninfo, 2, 0);
-    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    start_query(&asked, "SELECT 1", PATIENCE_MS);
     close_pool();
-    assert_int_not_equal(ended, 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    assert_int_not_equal(asked.ended, 0);
+    assert_int_equal(asked.query.status, PG_NOT_SENT);
 }
 
 static void test_close_while_connecting(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     fault_proxy_listen(fixture.proxy);
     fault_proxy_set(fixture.proxy, PROXY_HOLDS);
     open_pool(fixture.proxy_conninfo, 2, 0);
-    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    start_query(&asked, "SELECT 1", PATIENCE_MS);
     (void)uv_run(&fixture.loop, UV_RUN_ONCE);
     (void)uv_run(&fixture.loop, UV_RUN_ONCE);
     close_pool();
-    assert_int_not_equal(ended, 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    assert_int_not_equal(asked.ended, 0);
+    assert_int_equal(asked.query.status, PG_NOT_SENT);
 }
 
 static void test_close_while_waiting_to_try_again(void **state) {
@@ -37,26 +35,24 @@ static void test_close_while_waiting_to_try_again(void **state) {
 }
 
 static void test_close_with_queries_in_flight_and_queued(void **state) {
-    struct pg_query sent, queued;
-    int sent_ended, queued_ended;
+    struct asked sent, queued;
 
-    start_query(&sent, "SELECT pg_sleep(1000)", PATIENCE_MS, &sent_ended);
-    start_query(&queued, "SELECT 1", PATIENCE_MS, &queued_ended);
+    start_query(&sent, "SELECT pg_sleep(1000)", PATIENCE_MS);
+    start_query(&queued, "SELECT 1", PATIENCE_MS);
     close_pool();
-    assert_true(sent_ended != 0 && queued_ended != 0);
-    assert_int_equal(sent.status, PG_UNKNOWN);
-    assert_int_equal(queued.status, PG_NOT_SENT);
+    assert_true(sent.ended != 0 && queued.ended != 0);
+    assert_int_equal(sent.query.status, PG_UNKNOWN);
+    assert_int_equal(queued.query.status, PG_NOT_SENT);
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
 }
 
 static void test_close_while_preparing(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
-    start_statement(&query, PATIENCE_MS, &ended);
+    start_statement(&asked, PATIENCE_MS);
     close_pool();
-    assert_int_not_equal(ended, 0);
-    assert_int_equal(query.status, PG_NOT_SENT);
+    assert_int_not_equal(asked.ended, 0);
+    assert_int_equal(asked.query.status, PG_NOT_SENT);
 }
 
 static void hold_while_closed(void) {

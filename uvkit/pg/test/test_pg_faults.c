@@ -14,61 +14,57 @@ static void test_killed_idle_connections_are_not_handed_out(void **state) {
 }
 
 static void test_killed_busy_connection_leaves_its_query_unknown(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
-    start_query(&query, "SELECT pg_sleep(1000)", PATIENCE_MS, &ended);
+    start_query(&asked, "SELECT pg_sleep(1000)", PATIENCE_MS);
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 1);
     (void)ask(KILL_POOL);
-    expect_end(&query, &ended, PG_UNKNOWN);
-    assert_string_equal(query.message, "terminating connection due to administrator command");
+    expect_end(&asked, PG_UNKNOWN);
+    assert_string_equal(asked.query.message, "terminating connection due to administrator command");
     expect_sql("SELECT 1", PG_OK);
 }
 
 static void test_cut_connection_leaves_its_query_unknown(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     fault_proxy_listen(fixture.proxy);
     open_ready_pool(fixture.proxy_conninfo, 1, 0);
     fault_proxy_set(fixture.proxy, PROXY_HOLDS);
-    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    start_query(&asked, "SELECT 1", PATIENCE_MS);
     fault_proxy_set(fixture.proxy, PROXY_REFUSES);
-    expect_end(&query, &ended, PG_UNKNOWN);
-    assert_true(strlen(query.message) > 0);
-    start_query(&query, "SELECT 1", 50, &ended);
-    expect_end(&query, &ended, PG_NOT_SENT);
-    assert_ptr_equal(strstr(query.message, "no connection: "), query.message);
+    expect_end(&asked, PG_UNKNOWN);
+    assert_true(strlen(asked.query.message) > 0);
+    start_query(&asked, "SELECT 1", 50);
+    expect_end(&asked, PG_NOT_SENT);
+    assert_ptr_equal(strstr(asked.query.message, "no connection: "), asked.query.message);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     expect_sql("SELECT 1", PG_OK);
 }
 
 static void test_query_cut_in_prepare_is_sent_elsewhere(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     fault_proxy_listen(fixture.proxy);
     open_ready_pool(fixture.proxy_conninfo, 1, 0);
     fault_proxy_set(fixture.proxy, PROXY_HOLDS);
-    start_statement(&query, PATIENCE_MS, &ended);
+    start_statement(&asked, PATIENCE_MS);
     fault_proxy_set(fixture.proxy, PROXY_REFUSES);
     WAIT_FOR(&fixture.loop, pool_stats().connections == 0);
-    assert_int_equal(ended, 0);
+    assert_int_equal(asked.ended, 0);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
-    expect_end(&query, &ended, PG_OK);
-    pg_query_clear(&query);
+    expect_end(&asked, PG_OK);
+    pg_query_clear(&asked.query);
 }
 
 static void expect_late(const char *word) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     WAIT_FOR(&fixture.loop, !pg_pool_is_up(fixture.pool));
-    start_query(&query, "SELECT 1", 2000, &ended);
-    expect_end(&query, &ended, PG_NOT_SENT);
-    if (strstr(query.message, word) == NULL)
-        fail_msg("no \"%s\" in \"%s\"", word, query.message);
-    assert_null(strchr(query.message, '\n'));
+    start_query(&asked, "SELECT 1", 2000);
+    expect_end(&asked, PG_NOT_SENT);
+    if (strstr(asked.query.message, word) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", word, asked.query.message);
+    assert_null(strchr(asked.query.message, '\n'));
 }
 
 static void test_refused_login_is_told_at_the_deadline(void **state) {
@@ -89,15 +85,14 @@ static void test_server_that_does_not_answer_is_told_at_the_deadline(void **stat
 }
 
 static void test_server_that_comes_later_is_found(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
     open_pool(fixture.proxy_conninfo, 2, 0);
     expect_late("refused");
-    start_query(&query, "SELECT 1", PATIENCE_MS, &ended);
+    start_query(&asked, "SELECT 1", PATIENCE_MS);
     fault_proxy_listen(fixture.proxy);
-    expect_end(&query, &ended, PG_OK);
-    pg_query_clear(&query);
+    expect_end(&asked, PG_OK);
+    pg_query_clear(&asked.query);
 }
 
 /* libpq opens another socket for the second host, with the number of the first. */
@@ -121,11 +116,10 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
     said_start();
     fault_proxy_set(fixture.proxy, PROXY_REFUSES);
     for (int i = 0; i < 3; i++) {
-        struct pg_query query;
-        int ended;
+        struct asked asked;
 
-        start_query(&query, "SELECT 1", 100, &ended);
-        WAIT_FOR(&fixture.loop, ended != 0);
+        start_query(&asked, "SELECT 1", 100);
+        WAIT_FOR(&fixture.loop, asked.ended != 0);
     }
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     WAIT_FOR(&fixture.loop, pool_stats().connections == 3);
@@ -172,9 +166,8 @@ static void test_held_connection_breaks_at_a_deadline(void **state) {
 }
 
 static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void **state) {
-    struct pg_query query;
+    struct asked asked;
     char is_there[256];
-    int ended;
 
     fault_proxy_listen(fixture.proxy);
     open_ready_pool(fixture.proxy_conninfo, 1, 0);
@@ -182,25 +175,24 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
                    "SELECT count(*) FROM pg_stat_activity WHERE pid = %d",
                    ask("SELECT pid " POOL_BACKENDS));
     fault_proxy_freeze(fixture.proxy);
-    start_query(&query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0 && fixture.proxy->cuts > 0); /* the request has */
-    assert_int_equal(query.status, PG_UNKNOWN);
+    start_query(&asked, "SELECT pg_sleep(1000)", 30);
+    WAIT_FOR(&fixture.loop, asked.ended != 0 && fixture.proxy->cuts > 0); /* the request has */
+    assert_int_equal(asked.query.status, PG_UNKNOWN);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     WAIT_FOR(&fixture.loop, ask(is_there) == 0);
 }
 
 static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
-    struct pg_query query;
-    int ended;
+    struct asked asked;
 
-    start_query(&query, "SELECT 1", 100, &ended);
+    start_query(&asked, "SELECT 1", 100);
     (void)usleep(700 * 1000);
-    expect_end(&query, &ended, PG_OK);
-    pg_query_clear(&query);
-    start_statement(&query, 100, &ended);
+    expect_end(&asked, PG_OK);
+    pg_query_clear(&asked.query);
+    start_statement(&asked, 100);
     (void)usleep(700 * 1000);
-    expect_end(&query, &ended, PG_NOT_SENT);
-    assert_string_equal(query.message, "prepared too late to be sent");
+    expect_end(&asked, PG_NOT_SENT);
+    assert_string_equal(asked.query.message, "prepared too late to be sent");
     expect_sql("SELECT 1", PG_OK);
     assert_int_equal(pool_stats().reconnects, 0);
 }
@@ -208,15 +200,15 @@ static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
 /* What the ledger says must agree with what the callers were told, whatever is killed when. */
 static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     enum { QUERIES = 400 };
-    struct pg_query queries[QUERIES];
-    int ended[QUERIES], told[4] = {0}, rows;
+    struct asked asked[QUERIES];
+    int told[4] = {0}, rows;
 
     (void)ask("DROP TABLE IF EXISTS test_pg_fire; CREATE TABLE test_pg_fire (n int)");
     open_pool(fixture.conninfo, 4, QUERIES);
     endings = 0;
     for (int i = 0; i < QUERIES; i++)
-        start_query(&queries[i], "INSERT INTO test_pg_fire SELECT 1 FROM pg_sleep(0.001)",
-                    PATIENCE_MS, &ended[i]);
+        start_query(&asked[i], "INSERT INTO test_pg_fire SELECT 1 FROM pg_sleep(0.001)",
+                    PATIENCE_MS);
     while (endings < QUERIES) {
         int before = endings;
 
@@ -224,8 +216,8 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
         (void)ask(KILL_POOL);
     }
     for (int i = 0; i < QUERIES; i++) {
-        told[queries[i].status]++;
-        pg_query_clear(&queries[i]);
+        told[asked[i].query.status]++;
+        pg_query_clear(&asked[i].query);
     }
     close_pool();
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);

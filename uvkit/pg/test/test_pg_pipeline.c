@@ -12,8 +12,7 @@
 
 enum { MOST = 8 };
 struct sent {
-    struct pg_query queries[MOST];
-    int ended[MOST];
+    struct asked asked[MOST];
 };
 
 static void open_pipeline(const char *conninfo, unsigned in_flight) {
@@ -28,15 +27,15 @@ static void open_pipeline(const char *conninfo, unsigned in_flight) {
     open_ready_pool(conninfo, 2, 0);
 }
 
-static void start(struct sent *sent, int i, const char *sql) {
-    start_query(&sent->queries[i], sql, PATIENCE_MS, &sent->ended[i]);
+static void start(struct asked *sent, int i, const char *sql) {
+    start_query(&sent[i], sql, PATIENCE_MS);
 }
 
-static void expect(struct sent *sent, int i, enum pg_status status) {
-    WAIT_FOR(&fixture.loop, sent->ended[i] != 0);
-    if (sent->queries[i].status != status)
-        fail_msg("query %d: %d, %s", i, (int)sent->queries[i].status, sent->queries[i].message);
-    pg_query_clear(&sent->queries[i]);
+static void expect(struct asked *sent, int i, enum pg_status status) {
+    WAIT_FOR(&fixture.loop, sent[i].ended != 0);
+    if (sent[i].query.status != status)
+        fail_msg("query %d: %d, %s", i, (int)sent[i].query.status, sent[i].query.message);
+    pg_query_clear(&sent[i].query);
 }
 
 static void expect_rows(int rows) {
@@ -45,20 +44,20 @@ static void expect_rows(int rows) {
 }
 
 static void test_queries_share_a_connection_and_end_in_order(void **state) {
-    struct pg_query queries[40];
-    int ended[40], pid = 0;
+    struct asked asked[40];
+    int pid = 0;
 
     open_pipeline(fixture.conninfo, 8);
     endings = 0;
     for (int i = 0; i < 40; i++)
-        start_query(&queries[i], "SELECT pg_backend_pid()", PATIENCE_MS, &ended[i]);
+        start_query(&asked[i], "SELECT pg_backend_pid()", PATIENCE_MS);
     assert_int_equal(pool_stats().queued, 32);
     WAIT_FOR(&fixture.loop, endings == 40);
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(queries[i].status, PG_OK);
-        assert_int_equal(ended[i], i + 1);
-        pid = pid != 0 ? pid : (int)pg_int(&queries[i], 0, 0);
-        pg_query_clear(&queries[i]);
+        assert_int_equal(asked[i].query.status, PG_OK);
+        assert_int_equal(asked[i].ended, i + 1);
+        pid = pid != 0 ? pid : (int)pg_int(&asked[i].query, 0, 0);
+        pg_query_clear(&asked[i].query);
     }
     assert_int_not_equal(pid, 0);
     assert_int_equal(pool_stats().idle, 2);
@@ -66,162 +65,160 @@ static void test_queries_share_a_connection_and_end_in_order(void **state) {
 }
 
 static void test_each_query_is_a_transaction_that_fails_alone(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, MOST);
-    start(&sent, 0, KEEP_ROW);
-    start(&sent, 1, "SELECT 1/0");
-    start(&sent, 2, KEEP_ROW); /* fails at its commit */
-    start(&sent, 3, "INSERT INTO test_pg_pipe VALUES (2)");
-    expect(&sent, 0, PG_OK);
-    expect(&sent, 1, PG_REJECTED);
-    assert_string_equal(sent.queries[1].sqlstate, "22012");
-    expect(&sent, 2, PG_REJECTED);
-    assert_string_equal(sent.queries[2].sqlstate, "23505");
-    expect(&sent, 3, PG_OK);
+    start(sent, 0, KEEP_ROW);
+    start(sent, 1, "SELECT 1/0");
+    start(sent, 2, KEEP_ROW); /* fails at its commit */
+    start(sent, 3, "INSERT INTO test_pg_pipe VALUES (2)");
+    expect(sent, 0, PG_OK);
+    expect(sent, 1, PG_REJECTED);
+    assert_string_equal(sent[1].query.sqlstate, "22012");
+    expect(sent, 2, PG_REJECTED);
+    assert_string_equal(sent[2].query.sqlstate, "23505");
+    expect(sent, 3, PG_OK);
     assert_int_equal(pool_stats().reconnects, 0);
     expect_rows(2);
 }
 
-static void start_late(struct sent *sent, int i) {
+static void start_late(struct asked *sent, int i) {
     static const struct pg_statement late = {"test_late", "SELECT $1::int FROM test_pg_late", 1};
-    struct pg_query *query = &sent->queries[i];
 
-    start_prepared(query, &late, PATIENCE_MS, &sent->ended[i]);
+    start_prepared(&sent[i], &late, PATIENCE_MS);
 }
 
 static void test_statement_that_cannot_be_parsed_fails_alone(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     (void)ask("DROP TABLE IF EXISTS test_pg_late");
     open_pipeline(fixture.conninfo, MOST);
-    start_statement(&sent.queries[0], PATIENCE_MS, &sent.ended[0]);
-    start_late(&sent, 1);
-    start_late(&sent, 2);
-    start_statement(&sent.queries[3], PATIENCE_MS, &sent.ended[3]);
-    expect(&sent, 0, PG_OK);
-    expect(&sent, 1, PG_REJECTED);
-    expect(&sent, 2, PG_REJECTED);
-    expect(&sent, 3, PG_OK);
+    start_statement(&sent[0], PATIENCE_MS);
+    start_late(sent, 1);
+    start_late(sent, 2);
+    start_statement(&sent[3], PATIENCE_MS);
+    expect(sent, 0, PG_OK);
+    expect(sent, 1, PG_REJECTED);
+    expect(sent, 2, PG_REJECTED);
+    expect(sent, 3, PG_OK);
     (void)ask("CREATE TABLE test_pg_late ()");
-    start_late(&sent, 4);
-    start_late(&sent, 5);
-    expect(&sent, 4, PG_OK);
-    expect(&sent, 5, PG_OK);
+    start_late(sent, 4);
+    start_late(sent, 5);
+    expect(sent, 4, PG_OK);
+    expect(sent, 5, PG_OK);
     (void)ask("DROP TABLE test_pg_late");
     expect_rows(0);
 }
 
 static void test_break_leaves_unknown_what_was_sent_and_no_more(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, 3);
     (void)ask(LOCK);
-    start(&sent, 0, KEEP_ROW);
-    start(&sent, 1, AWAIT_LOCK);
-    start(&sent, 2, KEEP_ROW);
-    start(&sent, 3, "INSERT INTO test_pg_pipe VALUES (2)"); /* waits for room */
-    start(&sent, 5, "INSERT INTO test_pg_pipe VALUES (4)");
-    expect(&sent, 0, PG_OK);
+    start(sent, 0, KEEP_ROW);
+    start(sent, 1, AWAIT_LOCK);
+    start(sent, 2, KEEP_ROW);
+    start(sent, 3, "INSERT INTO test_pg_pipe VALUES (2)"); /* waits for room */
+    start(sent, 5, "INSERT INTO test_pg_pipe VALUES (4)");
+    expect(sent, 0, PG_OK);
     WAIT_FOR(&fixture.loop, ask(WAITERS) == 1);
     (void)ask("SELECT count(pg_terminate_backend(pid)) " POOL_BACKENDS
               " AND wait_event_type = 'Lock'");
-    expect(&sent, 1, PG_UNKNOWN);
-    expect(&sent, 2, PG_UNKNOWN);
-    expect(&sent, 3, PG_UNKNOWN);
-    start(&sent, 4, "INSERT INTO test_pg_pipe VALUES (3)");
-    expect(&sent, 4, PG_OK);
+    expect(sent, 1, PG_UNKNOWN);
+    expect(sent, 2, PG_UNKNOWN);
+    expect(sent, 3, PG_UNKNOWN);
+    start(sent, 4, "INSERT INTO test_pg_pipe VALUES (3)");
+    expect(sent, 4, PG_OK);
     (void)ask(UNLOCK);
-    expect(&sent, 5, PG_OK);
+    expect(sent, 5, PG_OK);
     expect_rows(3);
 }
 
 static void test_first_past_its_deadline_is_cancelled_alone(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, MOST);
     (void)ask(LOCK);
-    start_query(&sent.queries[0], AWAIT_LOCK, 800, &sent.ended[0]);
-    start(&sent, 1, KEEP_ROW);
-    expect(&sent, 0, PG_REJECTED);
-    assert_string_equal(sent.queries[0].sqlstate, "57014");
-    expect(&sent, 1, PG_OK);
+    start_query(&sent[0], AWAIT_LOCK, 800);
+    start(sent, 1, KEEP_ROW);
+    expect(sent, 0, PG_REJECTED);
+    assert_string_equal(sent[0].query.sqlstate, "57014");
+    expect(sent, 1, PG_OK);
     WAIT_FOR(&fixture.loop, pool_stats().reconnects == 1);
     (void)ask(UNLOCK);
     expect_rows(1);
 }
 
 static void test_later_ones_past_their_deadlines_are_unknown_alone(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     fixture.answer_ms = 20;
     open_pipeline(fixture.conninfo, MOST);
     (void)ask(LOCK);
-    start(&sent, 0, AWAIT_LOCK);
-    start_query(&sent.queries[1], KEEP_ROW, 50, &sent.ended[1]);
-    start(&sent, 2, "INSERT INTO test_pg_pipe VALUES (2)");
-    start_query(&sent.queries[3], KEEP_ROW, 50, &sent.ended[3]);
-    expect(&sent, 1, PG_UNKNOWN);
-    expect(&sent, 3, PG_UNKNOWN);
+    start(sent, 0, AWAIT_LOCK);
+    start_query(&sent[1], KEEP_ROW, 50);
+    start(sent, 2, "INSERT INTO test_pg_pipe VALUES (2)");
+    start_query(&sent[3], KEEP_ROW, 50);
+    expect(sent, 1, PG_UNKNOWN);
+    expect(sent, 3, PG_UNKNOWN);
     fixture.pool->answer_ms = PATIENCE_MS; /* also for those, which the server does now */
     (void)ask(UNLOCK);
-    expect(&sent, 0, PG_OK);
-    expect(&sent, 2, PG_OK);
+    expect(sent, 0, PG_OK);
+    expect(sent, 2, PG_OK);
     close_pool();
     (void)ask("DROP TABLE test_pg_pipe");
 }
 
 static void test_late_cancel_request_costs_the_next_nothing(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     fault_proxy_listen(fixture.proxy);
     open_pipeline(fixture.proxy_conninfo, MOST);
     (void)ask(LOCK);
     fault_proxy_set(fixture.proxy, PROXY_HOLDS_REPLIES);
-    start_query(&sent.queries[0], "SELECT 1", 1000, &sent.ended[0]);
-    start(&sent, 1,
-          "INSERT INTO test_pg_pipe SELECT 1 FROM (SELECT pg_advisory_xact_lock(7701)) a");
+    start_query(&sent[0], "SELECT 1", 1000);
+    start(sent, 1, "INSERT INTO test_pg_pipe SELECT 1 FROM (SELECT pg_advisory_xact_lock(7701)) a");
     WAIT_FOR(&fixture.loop, ask(WAITERS) == 1);
     WAIT_FOR(&fixture.loop, ask(WAITERS) == 0); /* struck */
-    assert_int_equal(sent.ended[0] + sent.ended[1], 0);
+    assert_int_equal(sent[0].ended + sent[1].ended, 0);
     (void)ask(UNLOCK);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
-    expect(&sent, 0, PG_OK);
-    expect(&sent, 1, PG_OK);
+    expect(sent, 0, PG_OK);
+    expect(sent, 1, PG_OK);
     expect_rows(1);
 }
 
 static void test_silence_past_the_deadline_leaves_all_unknown(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     fixture.answer_ms = 20;
     fault_proxy_listen(fixture.proxy);
     open_pipeline(fixture.proxy_conninfo, MOST);
     fault_proxy_set(fixture.proxy, PROXY_HOLDS);
-    start_query(&sent.queries[0], "SELECT 1", 50, &sent.ended[0]);
-    start(&sent, 1, "SELECT 1");
-    expect(&sent, 0, PG_UNKNOWN);
-    expect(&sent, 1, PG_UNKNOWN);
+    start_query(&sent[0], "SELECT 1", 50);
+    start(sent, 1, "SELECT 1");
+    expect(sent, 0, PG_UNKNOWN);
+    expect(sent, 1, PG_UNKNOWN);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
-    start(&sent, 2, "SELECT 1");
-    expect(&sent, 2, PG_OK);
+    start(sent, 2, "SELECT 1");
+    expect(sent, 2, PG_OK);
     expect_rows(0);
 }
 
 static void test_query_goes_elsewhere_when_the_first_takes_long(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     fixture.stall_ms = 20;
     open_pipeline(fixture.conninfo, 2);
     (void)ask(LOCK);
-    start(&sent, 0, AWAIT_LOCK);
-    start(&sent, 1, "SELECT 1");
-    start(&sent, 2, KEEP_ROW);
-    expect(&sent, 2, PG_OK);
-    assert_int_equal(sent.ended[0] + sent.ended[1], 0);
+    start(sent, 0, AWAIT_LOCK);
+    start(sent, 1, "SELECT 1");
+    start(sent, 2, KEEP_ROW);
+    expect(sent, 2, PG_OK);
+    assert_int_equal(sent[0].ended + sent[1].ended, 0);
     (void)ask(UNLOCK);
-    expect(&sent, 0, PG_OK);
-    expect(&sent, 1, PG_OK);
+    expect(sent, 0, PG_OK);
+    expect(sent, 1, PG_OK);
     expect_rows(1);
 }
 
@@ -246,16 +243,16 @@ static void test_held_connection_is_not_in_pipeline_mode(void **state) {
 }
 
 static void test_close_tells_what_was_sent(void **state) {
-    struct sent sent;
+    struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, 2);
     (void)ask(LOCK);
     for (int i = 0; i < 3; i++)
-        start(&sent, i, AWAIT_LOCK);
+        start(sent, i, AWAIT_LOCK);
     close_pool();
-    expect(&sent, 0, PG_UNKNOWN);
-    expect(&sent, 1, PG_UNKNOWN);
-    expect(&sent, 2, PG_NOT_SENT);
+    expect(sent, 0, PG_UNKNOWN);
+    expect(sent, 1, PG_UNKNOWN);
+    expect(sent, 2, PG_NOT_SENT);
     (void)ask(UNLOCK);
     (void)ask("DROP TABLE test_pg_pipe");
 }
@@ -274,26 +271,25 @@ static void expect_agreement(int n, enum pg_status status) {
         assert_int_equal(rows, status == PG_OK);
 }
 
-static void start_random(struct pg_query *query, int n, int *ended) {
+static void start_random(struct asked *asked, int n) {
     static char sql[1000][96];
 
     (void)snprintf(sql[n], sizeof sql[n],
                    "INSERT INTO test_pg_pipe SELECT %d / %d FROM pg_sleep(%s)", n, rand() % 10 != 0,
                    rand() % 40 != 0 ? "0.001" : "0.2");
-    start_query(query, sql[n], rand() % 4 != 0 ? PATIENCE_MS : rand() % 500, ended);
+    start_query(asked, sql[n], rand() % 4 != 0 ? PATIENCE_MS : rand() % 500);
 }
 
 static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     enum { QUERIES = 300 };
-    struct pg_query queries[QUERIES];
-    int ended[QUERIES];
+    struct asked asked[QUERIES];
 
     open_pipeline(fixture.conninfo, MOST);
     (void)ask("DROP TABLE test_pg_pipe; CREATE TABLE test_pg_pipe (n int)");
     srand(77);
     endings = 0;
     for (int i = 0; i < QUERIES; i++)
-        start_random(&queries[i], i, &ended[i]);
+        start_random(&asked[i], i);
     while (endings < QUERIES) {
         int before = endings;
 
@@ -304,9 +300,9 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
     assert_int_equal(endings, QUERIES);
     for (int i = 0; i < QUERIES; i++) {
-        assert_int_not_equal(ended[i], 0);
-        expect_agreement(i, queries[i].status);
-        pg_query_clear(&queries[i]);
+        assert_int_not_equal(asked[i].ended, 0);
+        expect_agreement(i, asked[i].query.status);
+        pg_query_clear(&asked[i].query);
     }
     (void)ask("DROP TABLE test_pg_pipe");
 }

@@ -10,10 +10,11 @@
 static const struct pg_statement read_rows = {"test_rows", "SELECT n FROM test_pg_renew", 0};
 
 static enum pg_status run_read(struct pg_query *query) {
-    int ended;
+    struct asked asked;
 
-    start_prepared(query, &read_rows, PATIENCE_MS, &ended);
-    WAIT_FOR(&fixture.loop, ended != 0);
+    start_prepared(&asked, &read_rows, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, asked.ended != 0);
+    *query = asked.query;
     return query->status;
 }
 
@@ -124,8 +125,7 @@ static void test_held_session_is_replaced_when_given_back(void **state) {
 
 static void test_what_is_in_flight_beside_it_happens_once(void **state) {
     enum { QUERIES = 30 };
-    struct pg_query queries[QUERIES];
-    int ended[QUERIES];
+    struct asked asked[QUERIES];
 
     open_with_table(1);
     expect_read(PG_OK);
@@ -133,13 +133,13 @@ static void test_what_is_in_flight_beside_it_happens_once(void **state) {
     endings = 0;
     for (int i = 0; i < QUERIES; i++)
         if (i % 3 == 1)
-            start_prepared(&queries[i], &read_rows, PATIENCE_MS, &ended[i]);
+            start_prepared(&asked[i], &read_rows, PATIENCE_MS);
         else
-            start_query(&queries[i], KEEP_ROW, PATIENCE_MS, &ended[i]);
+            start_query(&asked[i], KEEP_ROW, PATIENCE_MS);
     WAIT_FOR(&fixture.loop, endings == QUERIES);
     for (int i = 0; i < QUERIES; i++) {
-        assert_int_equal(queries[i].status, PG_OK);
-        pg_query_clear(&queries[i]);
+        assert_int_equal(asked[i].query.status, PG_OK);
+        pg_query_clear(&asked[i].query);
     }
     assert_int_equal(ask(ROWS), QUERIES * 2 / 3);
 }
