@@ -1,6 +1,6 @@
-/* What libuv leaves to its users: a start where descriptors may be few, and SIGPIPE, which would end
- * the process when it writes to a peer that is gone. Neither libuv nor hiredis asks for the error
- * alone, so each module that opens sockets with them ignores it, once for all. */
+/* What libuv leaves to its users: a start where descriptors may be few, and SIGPIPE, which would
+ * end the process when it writes to a peer that is gone. Neither libuv nor hiredis asks for the
+ * error alone, so each module that opens sockets with them ignores it, once for all. */
 #ifndef UVKIT_LOOP_H
 #define UVKIT_LOOP_H
 

@@ -1,4 +1,5 @@
-/* Why something was not done, in words for people. The caller owns the text, the callee writes it. */
+/* Why something was not done, in words for people. The caller owns the text, the callee writes
+ * it. */
 #ifndef UVKIT_WHY_H
 #define UVKIT_WHY_H
 

@@ -1,4 +1,5 @@
-/* The HTTP interface of inventory-svc: what each outcome is in HTTP, and a handler for each path. */
+/* The HTTP interface of inventory-svc: what each outcome is in HTTP, and a handler for each
+ * path. */
 #include "handlers.h"
 
 #include "buffer.h"
@@ -93,8 +94,8 @@ static void answer_write_whole(struct json_line *line, const struct reservation 
     json_line_integer(line, "fence", reservation->fence);
 }
 
-/* ---- The secret that inventory-svc shares with order-svc: who takes units back or reads all of the
- * ledger has to name it. */
+/* ---- The secret that inventory-svc shares with order-svc: who takes units back or reads all of
+ * the ledger has to name it. */
 
 /* In a time that does not tell how much of a guess was right. */
 static bool secret_is_same(const char *given, const char *secret) {
@@ -198,9 +199,9 @@ static void on_minus_inventory(struct http_exchange *exchange, void *data) {
         reply_article(exchange, answers[selling.outcome].status, store->port);
 }
 
-/* ---- POST /reservations: sell a unit each to many orders, each in a fiber of its own, as if it had
- * come alone. The reply is a line of JSON for each order (NDJSON), written when its sale has ended,
- * so that no sale waits for another. An order whose reply a failpoint drops has no line. */
+/* ---- POST /reservations: sell a unit each to many orders, each in a fiber of its own, as if it
+ * had come alone. The reply is a line of JSON for each order (NDJSON), written when its sale has
+ * ended, so that no sale waits for another. An order whose reply a failpoint drops has no line. */
 
 #define ORDERS_MAX 256
 #define LINE_BYTES 2048
@@ -367,9 +368,9 @@ static void on_reserve_many(struct http_exchange *exchange, void *data) {
     free(group.members);
 }
 
-/* ---- DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from now
- * on these are not cancelled. GET /reservations: the orders in the ledger, oldest first, for whoever
- * settles reservations with orders. */
+/* ---- DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from
+ * now on these are not cancelled. GET /reservations: the orders in the ledger, oldest first, for
+ * whoever settles reservations with orders. */
 
 #define LIMIT          500
 #define LIMIT_MAX      1000

@@ -258,8 +258,8 @@ static char *segment_redis_list_orders(const struct segment_sale *sales, size_t 
     return text;
 }
 
-/* These have been brought to the ledger. Of an order that is not SOLD there nothing is kept, so that
- * it can buy again. */
+/* These have been brought to the ledger. Of an order that is not SOLD there nothing is kept, so
+ * that it can buy again. */
 static enum outcome segment_redis_forget(const struct segment_keys *keys,
                                          const struct segment_sale *sales, size_t count) {
     char *orders = segment_redis_list_orders(sales, count);

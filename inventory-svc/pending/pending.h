@@ -71,8 +71,8 @@ struct segment_keys {
     unsigned *retries;   /* and with each that had to bring its script again; or NULL */
 };
 
-/* All of these run in a fiber, and return BUSY with a message when Redis cannot be reached, refuses,
- * or does not answer. What a sale does with them is in store.h. */
+/* All of these run in a fiber, and return BUSY with a message when Redis cannot be reached,
+ * refuses, or does not answer. What a sale does with them is in store.h. */
 
 enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set);
 enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,

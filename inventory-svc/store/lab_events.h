@@ -33,8 +33,8 @@ struct lab_event {
  * nothing to undo. `instance` is not copied. */
 __attribute__((warn_unused_result)) int lab_events_open(struct lab_events **events, uv_loop_t *loop,
                                                         const char *conninfo, const char *instance);
-/* Write what is noted, as far as the database answers, and close. `events` may be NULL, and is gone at
- * the next turn of the loop or later. */
+/* Write what is noted, as far as the database answers, and close. `events` may be NULL, and is gone
+ * at the next turn of the loop or later. */
 void lab_events_close(struct lab_events *events);
 
 /* Note an event that is over: it is written soon. When too many wait, it is dropped, and the log

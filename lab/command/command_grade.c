@@ -135,7 +135,8 @@ static int command_grade_check(const char *path) {
     return code;
 }
 
-/* ---- a student's file in a sale on real servers: shown beside the points, and never one of them */
+/* ---- a student's file in a sale on real servers: shown beside the points, and never one of
+ * them */
 
 #define SCRIPT LAB_SOURCES "/scripts/lab"
 

@@ -1,7 +1,7 @@
 /* A model of all that a sale can touch: Postgres rows, keys and values, locks, a clock, processes.
  *
- * It fills the seam's table of operations (store.h), as inventory-svc does with real servers, on the
- * state of world.h; and it offers a scheduler all moves that there are, and makes them.
+ * It fills the seam's table of operations (store.h), as inventory-svc does with real servers, on
+ * the state of world.h; and it offers a scheduler all moves that there are, and makes them.
  *
  * The clock is virtual: it stands still while steps are made. Who works or sleeps is woken by being
  * chosen, and the clock jumps to that moment; and when everybody waits it jumps to the next moment
@@ -41,8 +41,8 @@ void model_begin(struct model_world *world);
  * end. */
 void model_sell(struct model_world *world, int index);
 
-/* Order `index` was killed, and the step that had been on its way is made: nothing of it is to come.
- * After model_make() has answered true to a LAND. */
+/* Order `index` was killed, and the step that had been on its way is made: nothing of it is to
+ * come. After model_make() has answered true to a LAND. */
 void model_bury(struct model_world *world, int index);
 
 /* May it make its next step? Who waits for a lock may when that is free or its time is over. */

@@ -1,7 +1,7 @@
-/* The rows of stock and the ledger, and transactions as PostgreSQL has them. A row that one has read
- * for update, or written, is its own until its end; others that want to write wait, and look again
- * then. Serializable: what it reads is as at its first read, and a row that was written since cannot
- * be written. */
+/* The rows of stock and the ledger, and transactions as PostgreSQL has them. A row that one has
+ * read for update, or written, is its own until its end; others that want to write wait, and look
+ * again then. Serializable: what it reads is as at its first read, and a row that was written since
+ * cannot be written. */
 #include "servers.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* The servers of the model, and what an instance keeps: the seam's operations on them (store.h), and
- * what becomes of them beside the sales. */
+/* The servers of the model, and what an instance keeps: the seam's operations on them (store.h),
+ * and what becomes of them beside the sales. */
 #ifndef LAB_SERVERS_H
 #define LAB_SERVERS_H
 
@@ -24,7 +24,8 @@ struct stock_row model_row(const struct model_world *world, int shard);
 /* There is no such row. */
 bool model_has_no_row(struct model_sale *sale, int shard);
 #define SERVER_MS 2000 /* that a statement may wait for a row */
-/* Wait while another's transaction has the row, but not for ever: OK; BUSY, CONFLICT (a deadlock). */
+/* Wait while another's transaction has the row, but not for ever: OK; BUSY, CONFLICT (a
+ * deadlock). */
 enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most_ms);
 bool model_is_held_by_other(const struct model_world *world, int index, int shard);
 /* The row is written now: who has an older snapshot cannot write it any more. */
@@ -36,8 +37,8 @@ void model_write_ledger(struct model_world *world, int index, int shard,
 enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written);
 /* What is on its way arrives. */
 void model_land_write(struct model_sale *sale, const struct model_flight *flight);
-/* The server ends the order's transaction, if there is one, as when its instance died; or those that
- * were idle for too long. */
+/* The server ends the order's transaction, if there is one, as when its instance died; or those
+ * that were idle for too long. */
 void model_abort(struct model_world *world, int index);
 void model_abort_idle(struct model_world *world);
 

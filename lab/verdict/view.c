@@ -67,9 +67,9 @@ const char *view_meaning(unsigned anomaly) {
                                    : names[anomaly - ANOMALY_COUNT][1];
 }
 
-/* ---- Times. Whoever has been answered stays so: each order's `came_after` is part of that of those
- * who came later. So the number of its bits is the level at which an order came, and it was answered
- * just before the lowest level of those that came after it. */
+/* ---- Times. Whoever has been answered stays so: each order's `came_after` is part of that of
+ * those who came later. So the number of its bits is the level at which an order came, and it was
+ * answered just before the lowest level of those that came after it. */
 
 #define LEVEL_NS INT64_C(10000000)
 

@@ -1,5 +1,5 @@
-/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product from
- * both databases with them. */
+/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product
+ * from both databases with them. */
 #include "audit.h"
 
 #include "clock.h"

@@ -353,7 +353,7 @@ static int check_pairs(void) {
     return 0;
 }
 
-/* A flag that does nothing is a mistake of who gave it; the environment is for all commands. */
+/* A flag that does nothing is a mistake; the environment is for all commands. */
 static int check_flags(void) {
     const struct setting *flags = flags_of(set.command);
     const char *word = commands[set.command].word;
@@ -403,7 +403,7 @@ static char *quote_command(int argc, char **argv) {
 enum options_result options_read(struct options **options, const char *version, int argc,
                                  char **argv) {
     struct settings_program program = {.version = version, .prefix = "LOADGEN"};
-    enum command named = COMMAND_FIRE; /* whose --help it is: flags may stand before it */
+    enum command named = COMMAND_FIRE; /* --help is of this one: flags may stand before its word */
 
     for (int i = 1; i < argc && command_find(argv[i], &named) != 0; i++)
         ;

@@ -1,5 +1,5 @@
-/* The arrival schedule: positions on the integrated rate, then the moments at which it has them. Last
- * come the words that describe a load: --arrival, --stages and --skew. */
+/* The arrival schedule: positions on the integrated rate, then the moments at which it has them.
+ * Last come the words that describe a load: --arrival, --stages and --skew. */
 #include "plan.h"
 
 #include "number.h"

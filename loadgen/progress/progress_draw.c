@@ -1,4 +1,4 @@
-/* Lays the live view out: what does not fit in a line is left out, the most telling part first. And
+/* Lays the view out: what does not fit in a line is left out, the most telling part first. And
  * writes a snapshot for programs. */
 #include "progress_draw.h"
 

@@ -1,5 +1,5 @@
-/* What the live view shows, as text: a few lines for a terminal, one line for anything else, or a
- * line of JSON for programs.
+/* What the view of a round shows, as text: a few lines for a terminal, one line for anything else,
+ * or a line of JSON for programs.
  *
  * Pure: it knows nothing of terminals but their width, and moves no cursor. */
 #ifndef LOADGEN_PROGRESS_DRAW_H

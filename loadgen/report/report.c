@@ -1,5 +1,5 @@
-/* The report for people: what was asked, tables with a row for each strategy, why each has its verdict,
- * and how it ended. */
+/* The report for people: what was asked, tables with a row for each strategy, why each has its
+ * verdict, and how it ended. */
 #include "report.h"
 
 #include "capacity.h"

@@ -4,9 +4,9 @@
  *
  * latency.hlog: every histogram of a run in HdrHistogram's log format, version 1.3, which its
  * plotters and libraries read (hdrhistogram.org; HistogramLogWriter and the V2 encoding of
- * AbstractHistogram in github.com/HdrHistogram/HdrHistogram). Two lines a round, in the order of the
- * rounds: Tag=<strategy> from planned to answered, and Tag=<strategy>.service from sent to answered.
- * Values are nanoseconds. In a tag commas are semicolons.
+ * AbstractHistogram in github.com/HdrHistogram/HdrHistogram). Two lines a round, in the order of
+ * the rounds: Tag=<strategy> from planned to answered, and Tag=<strategy>.service from sent to
+ * answered. Values are nanoseconds. In a tag commas are semicolons.
  *
  * rounds.csv: a line per round with its main numbers, for spreadsheets (RFC 4180).
  *

@@ -1,5 +1,5 @@
-/* The members of a history's lines. A line is a JSON object with a "type"; its other members stand in
- * a table: the writer writes them in its order, the reader takes them in any order. */
+/* The members of a history's lines. A line is a JSON object with a "type"; its other members stand
+ * in a table: the writer writes them in its order, the reader takes them in any order. */
 #ifndef LOADGEN_HISTORY_FIELDS_H
 #define LOADGEN_HISTORY_FIELDS_H
 

@@ -1,6 +1,6 @@
 /* Reads a history, a line at a time. A history of a million orders has three million lines, so a
- * line is cut into its members without a tree of JSON; jansson reads only what is nested, texts with
- * escapes or beyond ASCII, and says what is wrong with broken JSON. */
+ * line is cut into its members without a tree of JSON; jansson reads only what is nested, texts
+ * with escapes or beyond ASCII, and says what is wrong with broken JSON. */
 #include "history.h"
 
 #include "history_fields.h"
@@ -265,7 +265,8 @@ static int blame(struct why *why, const char *key, size_t length, const char *wh
     return -1;
 }
 
-/* A member that is missing, given twice, of no field, of another type or out of range is refused. */
+/* A member that is missing, given twice, of no field, of another type or out of range is
+ * refused. */
 static int history_line_read(const struct history_line *line, const struct history_field *fields,
                              void *to, struct why *why) {
     const struct history_field *next = fields;

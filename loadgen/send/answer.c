@@ -1,5 +1,5 @@
-/* From the end of an HTTP call to a record. The services write replies as flat objects; jansson reads
- * any other. */
+/* From the end of an HTTP call to a record. The services write replies as flat objects; jansson
+ * reads any other. */
 #include "answer.h"
 
 #include "json_flat.h"
@@ -11,8 +11,8 @@
 
 #define ANSWER_TEXT 64
 
-/* What the reply to an order says: {"order_id": ..., "unit": ..., "instance": ...}; "" or -1 for what
- * it does not say, or says in a type that it does not have. */
+/* What the reply to an order says: {"order_id": ..., "unit": ..., "instance": ...}; "" or -1 for
+ * what it does not say, or says in a type that it does not have. */
 struct answer_reply {
     int64_t unit;
     char order_id[ANSWER_TEXT];

@@ -210,7 +210,7 @@ static bool injector_has_ended(const struct injector_step *step) {
     return step->has_exited;
 }
 
-/* The first `count` steps. What is so of one stays so. */
+/* The first `count` steps, one after the other: a step that is so stays so. */
 static void wait_until_all(struct injector *injector, size_t count,
                            bool (*are)(const struct injector_step *), int64_t most_ms) {
     const int64_t deadline_ms = clock_now_ms() + most_ms;

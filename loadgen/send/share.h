@@ -41,8 +41,8 @@ struct recorder *share_make(size_t count, size_t items, size_t workers, const ch
  * or now on NULL, without memory. It counts nothing but how many have begun and ended. */
 struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, size_t worker);
 
-/* The arrival of this number is due: begin its record, with a key of its own or that of the one which
- * it repeats, before it is sent. The recorder may be one of a single process. */
+/* The arrival of this number is due: begin its record, with a key of its own or that of the one
+ * which it repeats, before it is sent. The recorder may be one of a single process. */
 struct record *share_begin(struct recorder *recorder, const struct plan *plan, size_t number,
                            bool is_keyless);
 

@@ -57,8 +57,8 @@ void table_print_legend(const struct table_row *head, const char *const meanings
  * `first`, the others by `indent`. */
 void table_print_indented(const char *text, size_t first, size_t indent, size_t width, FILE *to);
 
-/* The same of a formatted text, of at most 4 KB, as wide as table_columns(): the first line indented
- * by `indent`, the others by 2 more. */
+/* The same of a formatted text, of at most 4 KB, as wide as table_columns(): the first line
+ * indented by `indent`, the others by 2 more. */
 __attribute__((format(printf, 3, 4))) void table_say(FILE *to, size_t indent, const char *format,
                                                      ...);
 

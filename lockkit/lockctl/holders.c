@@ -1,5 +1,5 @@
-/* lockctl holders, break and watch: who holds a lock; when that one is known to be dead or stuck,
- * nobody any more; and each change.
+/* lockctl holders, break and watch: the holders of a lock; nobody any more, when the one is
+ * known to be dead or stuck; and each change.
  *
  * What a server says of a lock comes from strangers: it is made printable before a terminal, and
  * UTF-8 before JSON, gets it. */
@@ -188,7 +188,7 @@ const struct command command_break = {
     .run = break_run,
 };
 
-/* ---- watch: it asks again and again, as a server tells of a release, but not of a grant */
+/* ---- watch: it asks again and again, because a server tells of a release, but not of a grant */
 
 static int64_t every_ns;
 

@@ -21,7 +21,7 @@
 extern struct shared_settings {
     int64_t reply_ns;
     bool is_json, is_verbose;
-    char **behind; /* what stands behind the first `--`, when `rest` has that */
+    char **behind; /* the arguments behind the first `--`, when `rest` has that */
 } shared;
 #define VERBOSE_SETTING                                                                            \
     { "verbose", 'v', SETTING_FLAG, &shared.is_verbose, NULL, "say on stderr what happens", NULL }
@@ -36,7 +36,7 @@ extern struct shared_settings {
 struct command {
     const char *name; /* with the program's, for messages */
     const char *about;
-    const char *rest; /* what its arguments are: from `least` to `most`, in argv from 1 on */
+    const char *rest; /* its arguments: from `least` to `most`, in argv from 1 on */
     int least, most;
     const struct setting *settings;
     /* Returns the exit code. */

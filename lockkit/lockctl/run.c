@@ -53,8 +53,8 @@ static const struct setting settings[] = {
     {.name = NULL},
 };
 
-/* ---- The command: started in a process group of its own, and noticed when the last process of that
- * has ended.
+/* ---- The command: started in a process group of its own, and noticed when the last process of
+ * that has ended.
  *
  * Orphans of the group become children of this process, which is a subreaper: so SIGCHLD tells of
  * the end of each, and a look every LOOK_MS only of one whose parent has left the group. Should

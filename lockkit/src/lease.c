@@ -312,7 +312,8 @@ void lease_release(struct lk_lease *lease) {
     queue_giving_back(lease->queue);
 }
 
-/* ---- Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network does */
+/* ---- Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network
+ * does */
 
 static void stay_abandoned(uv_timer_t *timer);
 
@@ -597,7 +598,7 @@ void lease_close(struct lk_lease *lease) {
         if (lease_outlives_hold(lease))
             lease_end(lease);
         else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
-            lease_withdraw(lease); /* nobody is left whom it could keep out */
+            lease_withdraw(lease); /* nobody is left to be kept out */
         break;
     case LEASE_RELEASING:
         if (uv_is_active((uv_handle_t *)&lease->timer)) /* it is to be repeated */

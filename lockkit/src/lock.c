@@ -1,5 +1,5 @@
-/* Locks: a name and a policy; who holds one, and taking it away. And what concerns all leases of a
- * client: what the backend says by itself, and closing. */
+/* Locks: a name and a policy; the holders of one, and taking it away. And for all leases of a
+ * client: the news of its backend, and closing. */
 #include "lease.h"
 
 #include <assert.h>

@@ -503,8 +503,8 @@ static void http_client_end_early(struct http_client *client, struct http_call *
         http_connection_close(connection, connection->reply.has_input ? answering : sent);
 }
 
-/* End what is late. Of the connections that open, the oldest are due first, unless each tries several
- * addresses. */
+/* End what is late. Of the connections that open, the oldest are due first, unless each tries
+ * several addresses. */
 static void http_client_expire(struct http_client *client) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
     struct http_connection *each, *younger;

@@ -1,5 +1,5 @@
-/* A request: what llhttp finds of it, kept in the exchange, checked, and looked up; and what handlers
- * ask of it.
+/* A request: what llhttp finds of it, kept in the exchange, checked, and looked up; and what
+ * handlers ask of it.
  *
  * llhttp is strict and its lenient flags stay off, and on top of its checks a request is refused
  * when two readers could disagree on where it ends: a field name with a space, a field over two

@@ -1,5 +1,5 @@
-/* The server: accepts, feeds the parser, runs handlers in fibers, sweeps out what is late, drains, and
- * counts.
+/* The server: accepts, feeds the parser, runs handlers in fibers, sweeps out what is late, drains,
+ * and counts.
  *
  * The picture of a connection's states is in http_server_internal.h. Input is parsed where it was
  * read, in the server's one buffer; what follows the request that is being answered is copied to

@@ -4,16 +4,17 @@
  * One query at a time: prepare its statement if the session does not know it yet (nothing of the
  * query is sent then), send the query, and take its result.
  *
- * In pipeline mode a statement that the session does not know is parsed before the Sync of its query.
- * Queries that are sent behind rely on it, and are refused (26000) when it fails. A request to cancel
- * strikes whatever the server runs when it arrives. So it is made only for the first query that is
- * unanswered, and then nothing more is sent: it is known which queries it may strike late.
+ * In pipeline mode a statement that the session does not know is parsed before the Sync of its
+ * query. Queries that are sent behind rely on it, and are refused (26000) when it fails. A request
+ * to cancel strikes whatever the server runs when it arrives. So it is made only for the first
+ * query that is unanswered, and then nothing more is sent: it is known which queries it may strike
+ * late.
  *
  * A query that was refused because its session is lost is sent once more, to a session that was
  * opened after it came. A renewal costs the whole pool, and a statement that is always refused asks
  * for it again and again. So after a renewal that did not help the next one waits, each time twice
- * as long. Each kind of error has a pause of its own. A database that was read only refuses all sales
- * until its sessions are new: its pause stays short. */
+ * as long. Each kind of error has a pause of its own. A database that was read only refuses all
+ * sales until its sessions are new: its pause stays short. */
 #include "pg_internal.h"
 
 #include "backoff.h"

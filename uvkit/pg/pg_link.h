@@ -117,8 +117,8 @@ bool pg_is_refused(const PGresult *result);
 bool pg_has_state(const PGresult *result, const char *sqlstate);
 const char *pg_error_text(const PGresult *result);
 
-/* ---- The errors of a session that is not what it was when it was opened. The refused statement had no
- * effect; a new session may run it. */
+/* ---- The errors of a session that is not what it was when it was opened. The refused statement
+ * had no effect; a new session may run it. */
 
 /* By SQLSTATE. Not all of a class: a new session mends no syntax error and no damaged index. */
 #define PG_STALES(X)                                                                               \

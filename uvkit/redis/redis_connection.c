@@ -57,8 +57,8 @@ static void connection_let_go(struct redis_connection *connection) {
     connection->on_closed(connection->data);
 }
 
-/* ---- TLS, through hiredis 1.0 or later and OpenSSL; the Makefile defines UVKIT_REDIS_TLS where both
- * are there
+/* ---- TLS, through hiredis 1.0 or later and OpenSSL; the Makefile defines UVKIT_REDIS_TLS where
+ * both are there
  *
  * The server has to prove, by a certificate that the system trusts (or SSL_CERT_FILE and
  * SSL_CERT_DIR name), that it is the host of the URL. hiredis' own way to make a session checks no

@@ -1,5 +1,6 @@
 /* The arrival schedule: the same for the same seed, at rates that change, for products that are
- * wanted unequally, with keys that come twice; and the words for it. Statistics are of fixed seeds. */
+ * wanted unequally, with keys that come twice; and the words for it. Statistics are of fixed
+ * seeds. */
 #include "plan.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* The live view as text: what it says, how wide it is, and when it is red; and as JSON. */
+/* The view of a round as text: what it says, how wide it is, and when it is red; and as JSON. */
 #include "progress_draw.h"
 #include "test.h"
 

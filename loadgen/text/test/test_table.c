@@ -18,7 +18,7 @@ static void open_text(void) {
     assert_non_null(to);
 }
 
-/* What is printed goes to a terminal, whose other end is returned. */
+/* Prints go to a terminal from here on. Its other end. */
 static int open_terminal(void) {
     int controller, fd;
 

@@ -2,8 +2,8 @@
  * order in which they were created.
  *
  * A command is a few questions, one after the other. etcd_command.c has those of an owner; here are
- * INSPECT and BREAK. What a waiter waits for, and from its first renewal on the key of a holder, is
- * watched. */
+ * INSPECT and BREAK. The key before a waiter is watched, and from its first renewal on the key of a
+ * holder. */
 #include "etcd_command.h"
 
 #include "clock.h"

@@ -82,8 +82,8 @@ static void on_watch_over(void *data, bool is_deleted) {
         config->push(config->data, LK_PUSH_FREE, owner->name, owner->token, NULL);
 }
 
-/* Have the client told when a key goes that it waits for, or, once it holds, its own. A failure does
- * no harm. */
+/* Have the client told when a key goes that it waits for, or, once it holds, its own. A failure
+ * does no harm. */
 static void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *range_end,
                              int64_t revision) {
     owner->watch = etcd_watch_start(owner->etcd->servers, owner->watch, key, range_end, revision,
@@ -198,7 +198,7 @@ static bool take_spare(struct etcd *etcd, struct etcd_lease *lease, uint32_t ask
     return false;
 }
 
-/* A spare one, or one that is still to be granted. False when the system gives no random numbers. */
+/* A spare one, or one still to be granted. False when the system gives no random numbers. */
 static bool lease_begin(struct etcd_sent *sent, struct etcd_lease *lease) {
     uint32_t asked_s = (sent->command->ttl_ms + 999) / 1000;
 

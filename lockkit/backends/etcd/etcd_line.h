@@ -23,7 +23,7 @@ struct etcd_keys {
     size_t prefix_length; /* bytes of a key before the owner */
 };
 
-/* The line that a command is about, and whose place in it. */
+/* The line of a command, with the owner of a place in it. */
 struct etcd_line {
     const char *prefix, *label;
     const struct lk_command *command; /* its owner may be NULL */

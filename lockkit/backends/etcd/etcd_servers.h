@@ -28,8 +28,8 @@ struct etcd_url {
 /* False when it is none. User, password and prefix may be percent-encoded. */
 bool etcd_url_parse(struct etcd_url *url, const char *text);
 
-/* ---- The texts that go to etcd and come from it: base64, and integers of 64 bits, which its JSON has
- * as strings. */
+/* ---- The texts that go to etcd and come from it: base64, and integers of 64 bits, which are
+ * strings in its JSON. */
 
 #define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4 + 1)
 

@@ -1,4 +1,4 @@
-/* Locks by files, as a thread takes them: of kind flock and of kind mkdir. */
+/* Locks by files, taken on a thread: of kind flock and of kind mkdir. */
 #include "file_lock.h"
 
 #include "clock.h"
@@ -75,7 +75,7 @@ static bool file_process_is_dead(const struct file_process *process) {
     return read_started(process->pid, &started) && started != process->started;
 }
 
-/* ---- What both kinds do */
+/* ---- For both kinds */
 
 /* LK_REFUSED, with errno's text for why. */
 static enum lk_status file_refuse(struct file_job *job, const char *what) {
@@ -93,8 +93,8 @@ static enum lk_status file_refuse_folder(struct file_job *job) {
     return LK_REFUSED;
 }
 
-/* What a grant writes into the record of the last one: the next fencing token, with those that are
- * reserved, and who has it. False when /proc does not tell that. */
+/* Put into the record of the last grant the next fencing token, with those that are reserved, and
+ * its holder. False when /proc does not tell that. */
 static bool file_grant(struct file_job *job, struct file_record *record) {
     const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
 
@@ -105,8 +105,8 @@ static bool file_grant(struct file_job *job, struct file_record *record) {
     return file_process_self(&record->process);
 }
 
-/* ---- Kind flock: a file for each name, that its holder has locked with flock(2). The kernel unlocks it
- * when the holder's process ends, however it does.
+/* ---- Kind flock: a file for each name, that its holder has locked with flock(2). The kernel
+ * unlocks it when the holder's process ends, however it does.
  *
  * The file stays, as it has the fencing token of the last grant in it, written and synced before
  * the grant is answered. It is locked through one descriptor and written through another, which is
@@ -233,9 +233,9 @@ const struct file_kind file_flock = {
     .run = file_flock_run,
 };
 
-/* ---- Kind mkdir: a folder for each name that is held, with a record of its holder in it. It stays when
- * its holder dies, as one that a script makes with mkdir(1) does; but the record tells who made it,
- * and when that process has ended, the lock is free.
+/* ---- Kind mkdir: a folder for each name that is held, with a record of its holder in it. It stays
+ * when its holder dies, as one that a script makes with mkdir(1) does; but the record tells who
+ * made it, and when that process has ended, the lock is free.
  *
  * A folder is moved into its place with its record already in it, and out of it before it is taken
  * apart: so it never stands there half. The fencing tokens are counted in a file beside it, which

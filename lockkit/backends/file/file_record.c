@@ -1,4 +1,5 @@
-/* What is in a folder of locks: files by the names of their locks, and records of owners in them. */
+/* The contents of a folder of locks: files by the names of their locks, and records of owners in
+ * them. */
 #include "file_record.h"
 
 #include <assert.h>

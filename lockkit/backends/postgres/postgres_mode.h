@@ -53,10 +53,9 @@ TAILQ_HEAD(pg_line, pg_sent);
 struct pg_mode {
     const char *name;
     unsigned caps;
-    size_t size;          /* of what stands around its struct pg_backend */
     unsigned connections; /* for calls, at most */
     void (*run)(struct pg_sent *sent);
-    void (*take)(struct pg_sent *sent, const PGresult *result); /* what pg_ask() has asked for */
+    void (*take)(struct pg_sent *sent, const PGresult *result); /* the answer to pg_ask() */
     /* It was not answered in time, and is not asked: forget it. Returns what to answer. */
     enum lk_status (*expire)(struct pg_sent *sent);
     void (*close)(struct pg_backend *backend); /* all connections but those for calls */
@@ -99,7 +98,7 @@ void pg_answer(struct pg_sent *sent, enum lk_status status);
 void pg_refuse(struct pg_sent *sent, const char *why);
 /* Tell that the server cannot be reached, or refuses us. */
 void pg_tell_down(struct pg_backend *backend, const char *why);
-/* Run a call, and the one of `sent`, whose sql, count and params are set. The answer to INSPECT are
+/* Run a call, and the one of `sent`, whose sql, count and params are set. The answer to INSPECT is
  * rows of: is it a waiter, owner, label, fence, remaining_ms, is it shared. */
 void pg_call(struct pg_backend *backend, struct pg_call *call);
 void pg_ask(struct pg_sent *sent);

@@ -21,7 +21,7 @@ extern const char pg_session_clean_sql[];
 extern const char pg_session_cancel_sql[];
 /* On any connection. $1 the pid, $2 the tag: is there no such session any more? */
 extern const char pg_session_end_sql[];
-/* $1 key, $2 name: rows as pg_answer_holders() wants them. */
+/* $1 key, $2 name: the rows of an INSPECT, see pg_ask(). */
 extern const char pg_session_inspect_sql[];
 /* $1 key, $2 owner or NULL, $3 tag: how many were there, and were all of them ended? */
 extern const char pg_session_break_sql[];

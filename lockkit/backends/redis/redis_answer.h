@@ -1,4 +1,5 @@
-/* What a server tells: the answers of the scripts, and hand-overs to this client. These answer the ACQUIRE of their owner without a round trip.
+/* The answers of the scripts, and hand-overs to this client, which answer the ACQUIRE of their
+ * owner without a round trip.
  *
  * The news of one is `owner:fence:ttl:now:name`. It comes with the answer of a script, or from
  * another client by this client's own channel. A message may have been under way for any time, so

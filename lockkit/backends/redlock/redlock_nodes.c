@@ -38,7 +38,8 @@ static bool take_option(char *text, const char *name, uint32_t least, uint32_t *
     while (parameter_take(text, name, value, sizeof value)) {
         const unsigned long taken = strtoul(value, &end, 10);
 
-        if (value[0] < '0' || value[0] > '9' || *end || taken < least || taken > LONGEST_MOST_MS)
+        if (value[0] < '0' || value[0] > '9' || *end || strlen(value) == sizeof value - 1 ||
+            taken < least || taken > LONGEST_MOST_MS) /* a text of that length was cut */
             return false;
         *number = (uint32_t)taken;
     }
@@ -218,7 +219,7 @@ void redlock_node_check(struct redlock_node *node) {
         node_greet(node);
 }
 
-/* ---- Which answers of the nodes decide what */
+/* ---- Decisions, from the answers of the nodes */
 
 /* Even if all that are still out say the same, there is no majority. */
 static bool is_beyond(const struct redlock_count *count, unsigned against) {

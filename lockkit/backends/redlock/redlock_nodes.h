@@ -68,7 +68,7 @@ struct redlock_node {
 /* Before a command: have it tell its age, if it could not before. */
 void redlock_node_check(struct redlock_node *node);
 
-/* ---- The counting of votes: what an ensemble has said, from what its nodes said */
+/* ---- The counting of votes: the word of an ensemble, from those of its nodes */
 
 /* The nodes by their answer to one command. The sum may be less than `nodes`: a node that says yes
  * without a vote counts nowhere. */

@@ -252,8 +252,8 @@ static void zk_fair_acquire(struct zk_operation *operation) {
     }
 }
 
-/* ---- Giving back one's node: it is deleted, and that is repeated by the client until it is confirmed
- * or the session has ended, whatever the core has given up. */
+/* ---- Giving back one's node: it is deleted, and that is repeated by the client until it is
+ * confirmed or the session has ended, whatever the core has given up. */
 
 /* Whether a create that was not answered has made a node. */
 static void on_line_to_release(int error, const struct String_vector *nodes, const void *data) {

@@ -1,6 +1,6 @@
 /* The URL of a ZooKeeper ensemble, and a session with it on the caller's loop, through
- * libzookeeper-st: it connects by itself, again when the connection breaks, and begins anew when the
- * session has expired. */
+ * libzookeeper-st: it connects by itself, again when the connection breaks, and begins anew when
+ * the session has expired. */
 #ifndef LOCKKIT_ZK_SESSION_H
 #define LOCKKIT_ZK_SESSION_H
 
@@ -48,13 +48,13 @@ struct zk_session_events {
 };
 
 struct zk_session {
-    /* What to send requests with, only inside these events and completions. A request is completed
+    /* To send requests with, only inside these events and completions. A request is completed
      * once, on the loop; or with ZCLOSING, while the session closes, perhaps by another thread, for
      * which the loop's own waits. */
     zhandle_t *handle;
     int64_t id;
-    /* What was agreed to, or before that is asked for: after so long the server ends a session that
-     * it does not hear of. */
+    /* The agreed time, or before that the one to ask for: after so long the server ends a session
+     * that it does not hear of. */
     uint32_t timeout_ms;
 
     /* The rest is the session's own. */

@@ -284,8 +284,8 @@ void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, 
     }
 }
 
-/* ---- Renewing: it reads the owner's node. What the server near us says may be old news: the leader
- * ends sessions, and so the leader is asked first, in the same breath. */
+/* ---- Renewing: it reads the owner's node. What the server near us says may be old news: the
+ * leader ends sessions, and so the leader is asked first, in the same breath. */
 
 static void on_renewed(int error, const char *value, int length, const struct Stat *stat,
                        const void *data) {

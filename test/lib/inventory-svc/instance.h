@@ -77,8 +77,8 @@ long blocked(void);
 
 /* Run `run` in a fiber, to its end. */
 void in_fiber(fiber_fn run, void *arg);
-/* The steps of a sale of the product, in a fiber, as if it had been asked for so long ago; `order_id`
- * NULL makes a new one. What the sale cost. */
+/* The steps of a sale of the product, in a fiber, as if it had been asked for so long ago;
+ * `order_id` NULL makes a new one. What the sale cost. */
 struct sale_cost run_steps(const char *product_id, const char *order_id,
                            void (*steps)(struct sale *sale), int64_t ago_ms);
 

@@ -69,7 +69,8 @@ void obtain(struct fixture *fixture, struct caller *caller, lk_lock *lock, uint3
 uint64_t use_once(struct fixture *fixture, lk_lock *lock, uint32_t wait_ms);
 /* One that was started is granted now, and given back. */
 void await_and_give(struct fixture *fixture, struct caller *caller);
-/* On Redis a caller that waits asks again once its client has its channel: until that is answered. */
+/* On Redis a caller that waits asks again once its client has its channel: until that is
+ * answered. */
 void await_channel(struct fixture *fixture, lk_client *client, const struct caller *caller);
 /* To try is UNAVAILABLE; and before that UNKNOWN, when it is sent as the connection breaks. */
 void await_unavailable(struct fixture *fixture, lk_lock *lock);

@@ -9,7 +9,7 @@
  * listen again, and that connections are refused meanwhile. */
 int own_port(void);
 
-/* What is answered to this request on a new connection, which the server ends; "": it does not
+/* The answer to this request, on a new connection that the server ends; "": it does not
  * serve. `answer` may be where the request is. */
 void own_port_ask(int port, const char *request, char *answer, size_t size);
 

@@ -12,7 +12,7 @@
 
 typedef int (*resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-static const char *leads_to;
+static const char *_Atomic leads_to; /* libuv's threads read it */
 static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 
 void names_hold(void) {

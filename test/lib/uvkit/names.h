@@ -4,8 +4,8 @@
 
 #define SILENT_TAKEN 4
 
-/* From now on every name has these literal addresses, with spaces between, in this order; NULL: those
- * that the system knows. */
+/* From now on every name has these literal addresses, with spaces between, in this order; NULL:
+ * those that the system knows. */
 void names_lead_to(const char *addresses);
 /* Until names_let_go() those names are not resolved: their resolvers hang. */
 void names_hold(void);

@@ -54,7 +54,7 @@ void drop_role(void);
     "FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND "      \
     "pid <> pg_backend_pid()"
 
-/* A query, and which of all that ended it was; 0: it has not. */
+/* A query, and its number in the order of endings; 0: it has not ended. */
 extern int endings;
 struct asked {
     struct pg_query query;

@@ -1,5 +1,5 @@
-/* Headers that a request may have once, bodies without a byte; which requests are for this server by
- * their Host, and which come from a page of another site. */
+/* Headers that a request may have once, bodies without a byte; which requests are for this server
+ * by their Host, and which come from a page of another site. */
 #include "http_fixture.h"
 
 #define KEY "0190b2a8-7f00-7000-8000-000000000001"

@@ -11,9 +11,6 @@
 #define WAITERS    "SELECT count(*) " POOL_BACKENDS " AND wait_event_type = 'Lock'"
 
 enum { MOST = 8 };
-struct sent {
-    struct asked asked[MOST];
-};
 
 static void open_pipeline(const char *conninfo, unsigned in_flight) {
     fixture.pipelines = 1;

@@ -96,10 +96,11 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
 static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
     struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
+    const struct inspected seen = inspect_lock(&env->fixture, lock); /* on a connection for it */
     struct caller caller;
 
-    assert_int_equal(inspect_lock(&env->fixture, lock).holders,
-                     0); /* opens the connection that such requests use */
+    assert_int_equal(seen.status, LK_OK);
+    assert_int_equal(seen.holders, 0);
     obtain(&env->fixture, &caller, lock, LK_FOREVER); /* and a session */
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);

@@ -193,8 +193,8 @@ static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
     assert_true(fence_of_a_grant() > 0);
 }
 
-/* ---- At maxmemory, for each kind of lock: what is held is renewed and given back, those in line keep
- * their place, and nothing new is granted. */
+/* ---- At maxmemory, for each kind of lock: what is held is renewed and given back, those in line
+ * keep their place, and nothing new is granted. */
 
 static const struct kind {
     const char *url; /* with the place of the server's */

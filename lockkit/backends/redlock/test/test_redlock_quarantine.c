@@ -137,6 +137,7 @@ static void test_bad_urls_are_invalid(void **state) {
         "redlock:redis://a:1?longest=",
         "redlock:redis://a:1?longest=99999999999",
         "redlock:redis://a:1?quarantine=-1",
+        "redlock:redis://a:1?quarantine=000000000030000x",
         "redlock:redis://a:1?cutoff=0",
         "redlock:redis://a:1?unheard=1",
         "redlock:redis://a:1?",
