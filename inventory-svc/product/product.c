@@ -126,7 +126,7 @@ static int check_server(struct product *product) {
 
 /* 0; or -1 with the reason, also for a failpoint where failing on purpose is not wanted. */
 static int read_spec(struct product *product) {
-    if (spec_parse(product->row.strategy, &product->spec, product->why.text) != 0 ||
+    if (spec_parse(product->row.strategy, &product->spec, &product->why) != 0 ||
         check_server(product) != 0)
         return -1;
     if (product->spec.failpoints[0].action == FAIL_NOTHING || product->table->is_lab)

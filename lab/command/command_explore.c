@@ -89,15 +89,16 @@ static int explore_read_spec(const char *name, struct strategy_spec *spec) {
     const size_t length = strlen(name);
     const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
     const struct strategy *strategy = is_file ? load_file(name) : NULL;
-    char text[512], message[MESSAGE_BYTES];
+    struct why why;
+    char text[512];
 
     if (is_file && strategy == NULL)
         return EXIT_USAGE;
     (void)snprintf(text, sizeof text, "%s%s%s", is_file ? "exercise" : name,
                    set.options[0] != '\0' ? "," : "", set.options);
-    if (is_file ? spec_parse_of(strategy, text, spec, message) != 0
-                : spec_parse(text, spec, message) != 0)
-        return command_explore_fail(message, EXIT_USAGE);
+    if (is_file ? spec_parse_of(strategy, text, spec, &why) != 0
+                : spec_parse(text, spec, &why) != 0)
+        return command_explore_fail(why.text, EXIT_USAGE);
     return 0;
 }
 

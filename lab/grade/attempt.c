@@ -192,13 +192,14 @@ static void attempt_tell_end(void) {
 }
 
 static void attempt_set_up(const struct strategy *strategy, int to) {
-    char text[sizeof at.check->options + 16], message[MESSAGE_BYTES];
+    char text[sizeof at.check->options + 16];
     struct strategy_spec spec;
+    struct why why;
 
     (void)snprintf(text, sizeof text, "exercise%s%s", at.check->options[0] != '\0' ? "," : "",
                    at.check->options);
-    if (spec_parse_of(strategy, text, &spec, message) != 0)
-        attempt_refuse(to, message);
+    if (spec_parse_of(strategy, text, &spec, &why) != 0)
+        attempt_refuse(to, why.text);
     at.exploration.setup = (struct model_setup){.strategy = strategy,
                                                 .options = spec.options,
                                                 .orders = at.check->orders,

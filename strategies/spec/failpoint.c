@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,7 +75,7 @@ static int parse_nth(const char *text, int64_t *nth) {
     return number_read_int(text, nth) == 0 && *nth >= 1 ? 0 : -1;
 }
 
-int failpoint_parse(const char *text, struct failpoint *failpoint, char message[MESSAGE_BYTES]) {
+int failpoint_parse(const char *text, struct failpoint *failpoint, struct why *why) {
     char copy[FAIL_BYTES];
     char *rest = copy;
 
@@ -88,8 +87,7 @@ int failpoint_parse(const char *text, struct failpoint *failpoint, char message[
         parse_action(strsep(&rest, "@"), failpoint) == 0 && parse_nth(rest, &failpoint->nth) == 0)
         return 0;
     *failpoint = (struct failpoint){0};
-    (void)snprintf(message, MESSAGE_BYTES, "bad failpoint \"%.127s\"; " POINTS_LIST, text);
-    return -1;
+    return why_set(why, "bad failpoint \"%.127s\"; " POINTS_LIST, text);
 }
 
 enum fail_action failpoint_pass(struct failpoint *failpoint, const char *instance,

@@ -7,6 +7,7 @@
 #define STRATEGIES_FAILPOINT_H
 
 #include "store.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,11 +41,11 @@ struct failpoint {
 
 #define FAIL_BYTES 128 /* of the text of fail=, with the NUL */
 
-/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `message` says what is
+/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `why` says what is
  * wrong and lists what exists. */
 __attribute__((warn_unused_result)) int failpoint_parse(const char *text,
                                                         struct failpoint *failpoint,
-                                                        char message[MESSAGE_BYTES]);
+                                                        struct why *why);
 
 /* A sale of this instance is at `point`: count it, unless `*has_passed` says that this sale came by
  * before, and say what it must do now. */

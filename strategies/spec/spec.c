@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,18 +49,8 @@ struct reading {
     struct strategy_spec *spec;
     int64_t values[OPTIONS];
     bool is_given[OPTIONS];
-    char *message;
+    struct why *why;
 };
-
-__attribute__((format(printf, 2, 3))) static int spec_refuse(struct reading *reading,
-                                                             const char *format, ...) {
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(reading->message, MESSAGE_BYTES, format, args);
-    va_end(args);
-    return -1;
-}
 
 /* Append a word to a list; one that does not fit is left out. */
 static void spec_list(char *text, size_t size, const char *word) {
@@ -100,8 +89,8 @@ static int read_name(struct reading *reading, const struct strategy *const *tabl
         return 0;
     if (beside != NULL)
         spec_list(names, sizeof names, beside->name);
-    return spec_refuse(reading, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
-                       reading->text, names);
+    return why_set(reading->why, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
+                   reading->text, names);
 }
 
 static int parse_choice(const char *const words[WORDS], const char *text, int64_t *number) {
@@ -129,13 +118,13 @@ static int spec_read_value(struct reading *reading, int which, const char *value
     int64_t number;
 
     if (value == NULL)
-        return spec_refuse(reading, "option \"%s\" in \"%s\" needs a value: %s", name,
-                           reading->text, range);
+        return why_set(reading->why, "option \"%s\" in \"%s\" needs a value: %s", name,
+                       reading->text, range);
     if (reading->is_given[which])
-        return spec_refuse(reading, "option \"%s\" is given twice in \"%s\"", name, reading->text);
+        return why_set(reading->why, "option \"%s\" is given twice in \"%s\"", name, reading->text);
     if (parse_value(which, value, &number) != 0)
-        return spec_refuse(reading, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s",
-                           value, name, reading->text, range);
+        return why_set(reading->why, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s",
+                       value, name, reading->text, range);
     reading->is_given[which] = true;
     reading->values[which] = number / known[which].unit;
     return 0;
@@ -152,9 +141,9 @@ static int read_fail(struct reading *reading, const char *value) {
     while (place < SPEC_FAILPOINTS && spec->failpoints[place].action != FAIL_NOTHING)
         place++;
     if (place == SPEC_FAILPOINTS)
-        return spec_refuse(reading, "option \"fail\" is given more than %d times in \"%s\"",
-                           SPEC_FAILPOINTS, reading->text);
-    if (failpoint_parse(value, &spec->failpoints[place], reading->message) != 0)
+        return why_set(reading->why, "option \"fail\" is given more than %d times in \"%s\"",
+                       SPEC_FAILPOINTS, reading->text);
+    if (failpoint_parse(value, &spec->failpoints[place], reading->why) != 0)
         return -1;
     assert(strlen(value) < sizeof spec->fail); /* failpoint_parse() has refused what is too long */
     if (place == 0)
@@ -169,8 +158,8 @@ static int refuse_option(struct reading *reading, const char *name) {
         if (is_taken(reading->spec->strategy, i))
             spec_list(names, sizeof names, known[i].name);
     spec_list(names, sizeof names, "fail");
-    return spec_refuse(reading, "strategy \"%s\" in \"%s\" has no option \"%s\"; its options: %s",
-                       reading->spec->strategy->name, reading->text, name, names);
+    return why_set(reading->why, "strategy \"%s\" in \"%s\" has no option \"%s\"; its options: %s",
+                   reading->spec->strategy->name, reading->text, name, names);
 }
 
 static int read_option(struct reading *reading, char *option) {
@@ -213,9 +202,8 @@ static bool spec_is_printable(const char *text) {
 }
 
 static int spec_parse_text(const struct strategy *const *table, const struct strategy *beside,
-                           const char *text, struct strategy_spec *spec,
-                           char message[MESSAGE_BYTES]) {
-    struct reading reading = {.text = text, .spec = spec, .message = message};
+                           const char *text, struct strategy_spec *spec, struct why *why) {
+    struct reading reading = {.text = text, .spec = spec, .why = why};
     char copy[TEXT_MAX + 1];
     char *rest = copy;
 
@@ -223,8 +211,8 @@ static int spec_parse_text(const struct strategy *const *table, const struct str
     for (int i = 0; i < OPTIONS; i++)
         reading.values[i] = known[i].usual;
     if (!spec_is_printable(text))
-        return spec_refuse(
-            &reading, "a strategy spec has at most %d characters, all printable ASCII", TEXT_MAX);
+        return why_set(why, "a strategy spec has at most %d characters, all printable ASCII",
+                       TEXT_MAX);
     strcpy(copy, text);
     if (read_name(&reading, table, beside, strsep(&rest, ",")) != 0)
         return -1;
@@ -235,13 +223,13 @@ static int spec_parse_text(const struct strategy *const *table, const struct str
     return 0;
 }
 
-int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
-    return spec_parse_text(strategies, strategies_exercise, text, spec, message);
+int spec_parse(const char *text, struct strategy_spec *spec, struct why *why) {
+    return spec_parse_text(strategies, strategies_exercise, text, spec, why);
 }
 
 int spec_parse_of(const struct strategy *strategy, const char *text, struct strategy_spec *spec,
-                  char message[MESSAGE_BYTES]) {
-    return spec_parse_text((const struct strategy *const[]){NULL}, strategy, text, spec, message);
+                  struct why *why) {
+    return spec_parse_text((const struct strategy *const[]){NULL}, strategy, text, spec, why);
 }
 
 static void write_option(const struct strategy *strategy, int which, char text[SPEC_OPTION_TEXT]) {

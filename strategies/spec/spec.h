@@ -13,13 +13,13 @@ struct strategy_spec {
     char fail[FAIL_BYTES];                        /* the text of the first, "" for none */
 };
 
-/* 0; or -1, and `message` says what is wrong and lists what exists. */
+/* 0; or -1, and `why` says what is wrong and lists what exists. */
 __attribute__((warn_unused_result)) int spec_parse(const char *text, struct strategy_spec *spec,
-                                                   char message[MESSAGE_BYTES]);
+                                                   struct why *why);
 /* The same of a strategy that need not be in the table; `text` has its name. */
 __attribute__((warn_unused_result)) int spec_parse_of(const struct strategy *strategy,
                                                       const char *text, struct strategy_spec *spec,
-                                                      char message[MESSAGE_BYTES]);
+                                                      struct why *why);
 
 #define SPEC_OPTIONS_MAX 12
 #define SPEC_OPTION_TEXT 24

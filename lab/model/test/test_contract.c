@@ -35,9 +35,9 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
 
 static void make_product(const char *text, int stock) {
     static struct store_ops ops;
-    char message[MESSAGE_BYTES];
+    struct why why;
 
-    assert_int_equal(spec_parse(text, &spec, message), 0);
+    assert_int_equal(spec_parse(text, &spec, &why), 0);
     memset(&world, 0, sizeof world);
     memset(has_passed, 0, sizeof has_passed);
     world.setup = (struct model_setup){.strategy = spec.strategy,

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 static struct failpoint failpoint;
-static char why[MESSAGE_BYTES];
+static struct why why;
 
 static void arm(const char *text) {
-    assert_int_equal(failpoint_parse(text, &failpoint, why), 0);
+    assert_int_equal(failpoint_parse(text, &failpoint, &why), 0);
 }
 
 static void test_text_is_read(void **state) {
@@ -50,13 +50,13 @@ static void test_bad_text_is_refused_and_arms_nothing(void **state) {
     char text[200];
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(failpoint_parse(bad[i], &failpoint, why), -1);
+        assert_int_equal(failpoint_parse(bad[i], &failpoint, &why), -1);
         assert_int_equal(failpoint.action, FAIL_NOTHING);
-        assert_non_null(strstr(why, "points: after-lock"));
+        assert_non_null(strstr(why.text, "points: after-lock"));
     }
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    assert_int_equal(failpoint_parse(text, &failpoint, why), -1);
+    assert_int_equal(failpoint_parse(text, &failpoint, &why), -1);
 }
 
 static enum fail_action sale_at(enum fail_point point) {

@@ -7,16 +7,16 @@
 #include <string.h>
 
 static struct strategy_spec spec;
-static char why[MESSAGE_BYTES];
+static struct why why;
 
 static const struct sale_options *accepted(const char *text) {
-    assert_int_equal(spec_parse(text, &spec, why), 0);
+    assert_int_equal(spec_parse(text, &spec, &why), 0);
     return &spec.options;
 }
 
 static void test_each_name_is_a_spec_with_the_defaults(void **state) {
     for (size_t i = 0; strategies[i] != NULL; i++) {
-        assert_int_equal(spec_parse(strategies[i]->name, &spec, why), 0);
+        assert_int_equal(spec_parse(strategies[i]->name, &spec, &why), 0);
         assert_ptr_equal(spec.strategy, strategies[i]);
         assert_int_equal(spec.options.work_ms, 0);
         assert_int_equal(spec.options.wait_ms, 5000);
@@ -29,7 +29,7 @@ static void test_each_name_is_a_spec_with_the_defaults(void **state) {
 static void test_options_are_read(void **state) {
     assert_int_equal(spec_parse("sharded,ttl=2s,work=2ms,wait=0,shards=3,"
                                 "fail=after-read:pause=4s@100",
-                                &spec, why),
+                                &spec, &why),
                      0);
     assert_string_equal(spec.strategy->name, "sharded");
     assert_int_equal(spec.options.ttl_ms, 2000);
@@ -46,7 +46,7 @@ static void test_options_are_read(void **state) {
 static void test_several_failpoints_are_read(void **state) {
     assert_int_equal(spec_parse("redis,fail=inventory-1/after-read:delay=1s@5,work=2ms,"
                                 "fail=before-write:error,fail=,fail=inventory-2/after-lock:crash",
-                                &spec, why),
+                                &spec, &why),
                      0);
     assert_string_equal(spec.fail, "inventory-1/after-read:delay=1s@5");
     assert_string_equal(spec.failpoints[0].instance, "inventory-1");
@@ -60,8 +60,8 @@ static void test_several_failpoints_are_read(void **state) {
 static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
     assert_false(accepted("prewarm")->acknowledges_late);
     assert_true(accepted("prewarm,ack=ledger")->acknowledges_late);
-    assert_int_equal(spec_parse("prewarm,ack=never", &spec, why), -1);
-    assert_int_equal(spec_parse("atomic,ack=ledger", &spec, why), -1);
+    assert_int_equal(spec_parse("prewarm,ack=never", &spec, &why), -1);
+    assert_int_equal(spec_parse("atomic,ack=ledger", &spec, &why), -1);
 }
 
 static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
@@ -69,9 +69,9 @@ static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
     assert_true(accepted("etcd,fence=on")->is_fenced);
     assert_int_equal(accepted("redis-wait")->replicas, 1);
     assert_int_equal(accepted("redis-wait,replicas=2,fence=on")->replicas, 2);
-    assert_int_equal(spec_parse("redis-wait,replicas=3", &spec, why), -1);
-    assert_int_equal(spec_parse("etcd,replicas=1", &spec, why), -1);
-    assert_int_equal(spec_parse("none,fence=on", &spec, why), -1);
+    assert_int_equal(spec_parse("redis-wait,replicas=3", &spec, &why), -1);
+    assert_int_equal(spec_parse("etcd,replicas=1", &spec, &why), -1);
+    assert_int_equal(spec_parse("none,fence=on", &spec, &why), -1);
 }
 
 static void test_hand_over_is_an_option_of_some_leases(void **state) {
@@ -81,13 +81,13 @@ static void test_hand_over_is_an_option_of_some_leases(void **state) {
     assert_int_equal(accepted("sharded,handover=1000")->handover, 1000);
     assert_int_equal(accepted("pg-advisory")->handover, 0);
     assert_int_equal(accepted("pg-advisory,handover=1,fence=on")->handover, 1);
-    assert_int_equal(spec_parse("redis,handover=1001", &spec, why), -1);
-    assert_int_equal(spec_parse("redis-fair,handover=1", &spec, why), -1);
+    assert_int_equal(spec_parse("redis,handover=1001", &spec, &why), -1);
+    assert_int_equal(spec_parse("redis-fair,handover=1", &spec, &why), -1);
 }
 
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
-    assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
-    assert_int_equal(spec_parse("sharded,ttl=1h,shards=1", &spec, why), 0);
+    assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, &why), 0);
+    assert_int_equal(spec_parse("sharded,ttl=1h,shards=1", &spec, &why), 0);
 }
 
 static void test_each_mistake_says_what_exists(void **state) {
@@ -132,8 +132,8 @@ static void test_each_mistake_says_what_exists(void **state) {
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(spec_parse(bad[i].text, &spec, why), -1);
-        assert_string_equal(why, bad[i].why);
+        assert_int_equal(spec_parse(bad[i].text, &spec, &why), -1);
+        assert_string_equal(why.text, bad[i].why);
     }
 }
 
@@ -146,34 +146,34 @@ static void test_an_unknown_strategy_is_answered_with_all_names(void **state) {
         (void)snprintf(expected + used, sizeof expected - used, "%s%s", i > 0 ? ", " : "",
                        strategies[i]->name);
     }
-    assert_int_equal(spec_parse("Redis,ttl=2s", &spec, why), -1);
-    assert_string_equal(why, expected);
+    assert_int_equal(spec_parse("Redis,ttl=2s", &spec, &why), -1);
+    assert_string_equal(why.text, expected);
 }
 
 static void test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name(void **state) {
     static const struct strategy own = {.name = "own", .takes = TAKES_SHARDS, .default_shards = 7};
 
-    assert_int_equal(spec_parse("own", &spec, why), -1);
-    assert_int_equal(spec_parse_of(&own, "own,work=2ms", &spec, why), 0);
+    assert_int_equal(spec_parse("own", &spec, &why), -1);
+    assert_int_equal(spec_parse_of(&own, "own,work=2ms", &spec, &why), 0);
     assert_ptr_equal(spec.strategy, &own);
     assert_int_equal(spec.options.shards, 7);
     assert_int_equal(spec.options.work_ms, 2);
-    assert_int_equal(spec_parse_of(&own, "own,fence=on", &spec, why), -1);
-    assert_int_equal(spec_parse_of(&own, "none", &spec, why), -1);
-    assert_string_equal(why, "unknown strategy \"none\" in \"none\"; strategies: own");
+    assert_int_equal(spec_parse_of(&own, "own,fence=on", &spec, &why), -1);
+    assert_int_equal(spec_parse_of(&own, "none", &spec, &why), -1);
+    assert_string_equal(why.text, "unknown strategy \"none\" in \"none\"; strategies: own");
 }
 
 static void test_an_exercise_is_found_after_the_table(void **state) {
     static const struct strategy exercise = {.name = "exercise", .default_shards = 1};
 
-    assert_int_equal(spec_parse("exercise", &spec, why), -1);
+    assert_int_equal(spec_parse("exercise", &spec, &why), -1);
     strategies_exercise = &exercise;
-    assert_int_equal(spec_parse("exercise,ttl=2s", &spec, why), 0);
+    assert_int_equal(spec_parse("exercise,ttl=2s", &spec, &why), 0);
     assert_ptr_equal(spec.strategy, &exercise);
     assert_int_equal(spec.options.ttl_ms, 2000);
-    assert_int_equal(spec_parse("none", &spec, why), 0);
-    assert_int_equal(spec_parse("nothing", &spec, why), -1);
-    assert_non_null(strstr(why, ", batched, exercise"));
+    assert_int_equal(spec_parse("none", &spec, &why), 0);
+    assert_int_equal(spec_parse("nothing", &spec, &why), -1);
+    assert_non_null(strstr(why.text, ", batched, exercise"));
     strategies_exercise = NULL;
 }
 
@@ -182,10 +182,10 @@ static void test_a_long_spec_is_refused(void **state) {
 
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    assert_int_equal(spec_parse(text, &spec, why), -1);
+    assert_int_equal(spec_parse(text, &spec, &why), -1);
     text[200] = '\0';
-    assert_int_equal(spec_parse(text, &spec, why), -1);
-    assert_non_null(strstr(why, "strategies: none"));
+    assert_int_equal(spec_parse(text, &spec, &why), -1);
+    assert_non_null(strstr(why.text, "strategies: none"));
 }
 
 int main(void) {

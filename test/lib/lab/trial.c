@@ -103,9 +103,9 @@ void make_moves(struct model_world *world, const char *id) {
 
 struct model_setup setup_of(const char *text, int orders, int stock) {
     struct strategy_spec spec;
-    char message[MESSAGE_BYTES];
+    struct why why;
 
-    assert_int_equal(spec_parse(text, &spec, message), 0);
+    assert_int_equal(spec_parse(text, &spec, &why), 0);
     return (struct model_setup){.strategy = spec.strategy,
                                 .options = spec.options,
                                 .orders = orders,
