@@ -359,8 +359,9 @@ static int find_scripts(struct lab *lab) {
     if (stack == NULL)
         return claims_fail(lab->options->stack);
     *strrchr(stack, '/') = '\0';
-    snprintf(lab->scripts, sizeof lab->scripts, "%s", stack);
-    *strrchr(stack, '/') = '\0';
+    snprintf(lab->scripts, sizeof lab->scripts, "%s", stack[0] != '\0' ? stack : "/");
+    if (stack[0] != '\0')
+        *strrchr(stack, '/') = '\0';
     snprintf(lab->home, sizeof lab->home, "%s", lab->options->run_dir);
     if (lab->home[0] == '\0') {
         snprintf(lab->home, sizeof lab->home, "%s/.run", stack);

@@ -108,6 +108,11 @@ static void test_how_a_program_ended_is_told(void **state) {
     }
 }
 
+static void test_scripts_may_be_in_the_root_folder(void **state) {
+    snprintf(stack, sizeof stack, "/proc"); /* no program: it cannot be started */
+    assert_int_equal(show("setnx-crash", NULL), EXIT_UNREACHABLE);
+}
+
 static void test_both_outputs_of_a_program_are_kept(void **state) {
     char path[64], log[16] = "";
     FILE *from;
@@ -161,6 +166,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_one_that_runs_can_be_interrupted),
         TEST(test_how_a_program_ended_is_told),
+        TEST(test_scripts_may_be_in_the_root_folder),
         TEST(test_both_outputs_of_a_program_are_kept),
         TEST(test_each_fault_must_have_struck_and_a_chain_be_told),
         TEST(test_verdict_example_faults_and_thresholds_are_printed),
