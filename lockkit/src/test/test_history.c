@@ -115,7 +115,7 @@ static void run_history(struct env *env, const char *url, struct history *histor
     while (!history_is_over(history, end_ms)) {
         assert_true(clock_now_ms() < end_ms + PATIENCE_MS);
         for (int i = 0; i < PROCESSES; i++)
-            on_turn(&victims[i], redis, &random);
+            on_turn(&victims[i], own_server.admin, &random);
         (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
     }
     for (int i = 0; i < PROCESSES; i++)
@@ -142,14 +142,13 @@ static void run_histories(struct env *env, const char *url) {
 }
 
 static void test_random_histories_on_redis_keep_the_promises(void **state) {
-    run_histories(*state, redis_url());
+    run_histories(*state, own_server.url);
 }
 
 static void test_random_histories_with_hand_over_keep_the_promises(void **state) {
     char url[256];
 
-    (void)snprintf(url, sizeof url, "%s%chandover=4", redis_url(),
-                   strchr(redis_url(), '?') != NULL ? '&' : '?');
+    (void)snprintf(url, sizeof url, "%s?handover=4", own_server.url);
     run_histories(*state, url);
 }
 
@@ -194,12 +193,11 @@ static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checker_sees_overlaps_and_falling_tokens),
-        REDIS_TEST(test_random_histories_on_redis_keep_the_promises),
-        REDIS_TEST(test_random_histories_with_hand_over_keep_the_promises),
-        REDIS_TEST(test_random_histories_on_zookeeper_keep_the_promises),
-        REDIS_TEST(test_random_histories_on_postgres_keep_the_promises),
+        OWN_REDIS_TEST(test_random_histories_on_redis_keep_the_promises),
+        OWN_REDIS_TEST(test_random_histories_with_hand_over_keep_the_promises),
+        OWN_REDIS_TEST(test_random_histories_on_zookeeper_keep_the_promises),
+        OWN_REDIS_TEST(test_random_histories_on_postgres_keep_the_promises),
     };
 
-    (void)redis_url();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
