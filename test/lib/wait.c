@@ -23,3 +23,23 @@ void wait_turn(uv_loop_t *loop, int64_t deadline_ms, const char *condition, cons
         (void)poll(&events, 1, 1);
     (void)uv_run(loop, UV_RUN_NOWAIT);
 }
+
+struct waited {
+    fiber_fn run;
+    void *arg;
+    bool is_done;
+};
+
+static void run_waited(void *arg) {
+    struct waited *waited = arg;
+
+    waited->run(waited->arg);
+    waited->is_done = true;
+}
+
+void wait_for_fiber(uv_loop_t *loop, fiber_fn run, void *arg) {
+    struct waited waited = {.run = run, .arg = arg};
+
+    assert_int_equal(fiber_start(run_waited, &waited), 0);
+    WAIT_FOR(loop, waited.is_done);
+}

@@ -177,24 +177,8 @@ long blocked(void) {
                instance.name);
 }
 
-struct in_fiber {
-    fiber_fn run;
-    void *arg;
-    bool is_done;
-};
-
-static void run_in_fiber(void *arg) {
-    struct in_fiber *in_fiber = arg;
-
-    in_fiber->run(in_fiber->arg);
-    in_fiber->is_done = true;
-}
-
 void in_fiber(fiber_fn run, void *arg) {
-    struct in_fiber in_fiber = {.run = run, .arg = arg};
-
-    assert_int_equal(fiber_start(run_in_fiber, &in_fiber), 0);
-    WAIT_FOR(&instance.loop, in_fiber.is_done);
+    wait_for_fiber(&instance.loop, run, arg);
 }
 
 struct steps {

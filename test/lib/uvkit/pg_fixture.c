@@ -230,23 +230,14 @@ void expect_end(const struct asked *asked, enum pg_status status) {
     assert_int_equal(asked->query.status, status);
 }
 
-struct in_fiber {
-    void (*body)(void);
-    bool is_done;
-};
-
 static void run_body(void *arg) {
-    struct in_fiber *run = arg;
+    void (**body)(void) = arg;
 
-    run->body();
-    run->is_done = true;
+    (*body)();
 }
 
 void run_in_fiber(void (*body)(void)) {
-    struct in_fiber run = {.body = body};
-
-    assert_int_equal(fiber_start(run_body, &run), 0);
-    WAIT_FOR(&fixture.loop, run.is_done);
+    wait_for_fiber(&fixture.loop, run_body, &body);
 }
 
 enum pg_status run_on(struct pg_conn *conn, const char *sql) {
