@@ -94,8 +94,8 @@ static void answer_write_whole(struct json_line *line, const struct reservation 
     json_line_integer(line, "fence", reservation->fence);
 }
 
-/* ---- The secret that inventory-svc shares with order-svc: who takes units back or reads all of
- * the ledger has to name it. */
+/* ---- The secret that inventory-svc shares with order-svc: it is needed to take units back, or to
+ * read all of the ledger. */
 
 /* In a time that does not tell how much of a guess was right. */
 static bool secret_is_same(const char *given, const char *secret) {
@@ -370,7 +370,7 @@ static void on_reserve_many(struct http_exchange *exchange, void *data) {
 
 /* ---- DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from
  * now on these are not cancelled. GET /reservations: the orders in the ledger, oldest first, for
- * whoever settles reservations with orders. */
+ * the settling of reservations with orders. */
 
 #define LIMIT          500
 #define LIMIT_MAX      1000

@@ -14,7 +14,7 @@ enum process_lock_mode {
      * and wants it alone. */
     PROCESS_LOCK_EXCLUSIVE, /* one holder */
     PROCESS_LOCK_SHARED,    /* any number, while nobody has it exclusively */
-    /* Exclusively, whoever waits for it. */
+    /* Exclusively, also while others wait for it. */
     PROCESS_LOCK_AT_ONCE, /* or UV_EBUSY */
     PROCESS_LOCK_SPIN,    /* tried again in each turn of the loop, which never sleeps meanwhile: it
                              goes to the first try that finds it free, and there is no queue */

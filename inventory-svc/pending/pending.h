@@ -72,7 +72,7 @@ struct segment_keys {
 };
 
 /* All of these run in a fiber, and return BUSY with a message when Redis cannot be reached,
- * refuses, or does not answer. What a sale does with them is in store.h. */
+ * refuses, or does not answer. A sale uses them by the operations of store.h. */
 
 enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set);
 enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,

@@ -302,7 +302,7 @@ static struct statement locking_reads[][2] = {
                          STATEMENT("read_any_skip_locked", 3, READ_ANY("", " SKIP LOCKED"))},
 };
 
-/* What a statement answered that ran. */
+/* The answer of a statement that ran. */
 static enum outcome take_row(const struct pg_query *query, const struct row_wanted *wanted,
                              struct stock_row *row, int64_t *server_us, struct why *why) {
     if (query->affected == 0 && wanted->shard == ANY_SHARD)

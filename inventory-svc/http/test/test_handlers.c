@@ -442,7 +442,7 @@ static void test_what_is_confirmed_is_not_cancelled(void **state) {
     assert_int_equal(sold(id), 1);
 }
 
-/* Whoever repeats is answered with the unit, so it is not to be taken back. */
+/* A repeat is answered with the unit, so the unit is not to be taken back. */
 static void test_a_repeat_confirms_the_reservation(void **state) {
     const char *id = make_product("atomic", 3);
     const char *order = new_id();
