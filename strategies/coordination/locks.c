@@ -10,8 +10,8 @@ const struct strategy strategy_zookeeper = {
     .summary =
         "ephemeral sequential nodes in ZooKeeper: the lowest holds, each watches the one before",
     .promise =
-        "one holder across all instances, which take turns, also when a server of three is lost",
-    .breaks = "a holder paused past its session just before it writes, unless fence=on",
+        "one holder across all instances, which take turns, even when one server of three is lost",
+    .breaks = "a holder paused past its session just before its write, unless fence=on",
     .source = "ZooKeeper recipes, Locks; Three distributed locks, 5",
     .needs = NEEDS_ZOOKEEPER,
     .takes = TAKES_FENCE,
@@ -26,9 +26,9 @@ const struct strategy strategy_zookeeper = {
 const struct strategy strategy_zookeeper_unfair = {
     .name = "zookeeper-unfair",
     .family = "coordination",
-    .summary = "one ephemeral node in ZooKeeper: its maker holds, and all others watch it",
-    .promise = "one holder across all instances, also when a server of three is lost",
-    .breaks = "as zookeeper; each release wakes all who wait",
+    .summary = "one ephemeral node in ZooKeeper: its creator holds, and all others watch it",
+    .promise = "one holder across all instances, even when one server of three is lost",
+    .breaks = "like zookeeper; each release wakes all waiters",
     .source = "Three distributed locks, 5",
     .needs = NEEDS_ZOOKEEPER,
     .takes = TAKES_FENCE,
@@ -42,10 +42,10 @@ const struct strategy strategy_zookeeper_unfair = {
 const struct strategy strategy_etcd = {
     .name = "etcd",
     .family = "coordination",
-    .summary = "a key in etcd under a lease that is kept alive; the oldest holds",
+    .summary = "keys in etcd, each under a lease that is kept alive: the oldest key holds",
     .promise =
-        "one holder across all instances, which take turns, also when a server of three is lost",
-    .breaks = "a holder paused past its lease just before it writes, unless fence=on",
+        "one holder across all instances, which take turns, even when one server of three is lost",
+    .breaks = "a holder paused past its lease just before its write, unless fence=on",
     .source = "etcd concurrency API; Jepsen, etcd 3.4.3",
     .needs = NEEDS_ETCD,
     .takes = TAKES_FENCE,

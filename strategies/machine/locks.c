@@ -7,10 +7,10 @@
 const struct strategy strategy_mkdir = {
     .name = "mkdir",
     .family = "one machine",
-    .summary = "a directory on the machine's disk: making it is winning, removing it giving back",
-    .promise = "no unit sold twice by the instances of one machine that share the directory",
-    .breaks = "a second machine: it has a disk of its own; a killed holder, or a write without an "
-              "answer: the directory stays for ever",
+    .summary = "a directory on the machine's disk: creating it acquires, removing it releases",
+    .promise = "instances of one machine that share the directory never sell a unit twice",
+    .breaks =
+        "a second machine has its own disk; a killed holder or a write without an answer leaves the directory for ever",
     .source = "How a distributed lock is made, 2",
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
@@ -23,10 +23,10 @@ const struct strategy strategy_mkdir = {
 const struct strategy strategy_flock = {
     .name = "flock",
     .family = "one machine",
-    .summary = "flock on a file of the machine's disk, which the kernel frees with its holder",
-    .promise = "no unit sold twice by the instances of one machine that share the directory",
-    .breaks = "a second machine: it has a disk of its own; a killed holder's "
-              "write may land after the next read",
+    .summary = "flock on a file of the machine's disk; the kernel frees it when its holder dies",
+    .promise = "instances of one machine that share the directory never sell a unit twice",
+    .breaks =
+        "a second machine has its own disk; a killed holder's write may land after the next read",
     .source = "How a distributed lock is made, 2; flock(2)",
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),

@@ -19,10 +19,10 @@ static enum outcome early_unlock_sell(struct sale *sale) {
 const struct strategy strategy_early_unlock = {
     .name = "early-unlock",
     .family = "database",
-    .summary = "a Redis lease around read and write in a transaction, given back before the commit",
+    .summary =
+        "a Redis lease around the read and write of a transaction, released before the commit",
     .promise = "nothing: the next holder may read before the commit",
-    .breaks =
-        "any sale that comes between the unlock and the commit of another: both sell one unit",
+    .breaks = "any sale between another sale's unlock and its commit: both sell the same unit",
     .source = "the synchronized method under @Transactional",
     .default_shards = 1,
     .sell = early_unlock_sell,

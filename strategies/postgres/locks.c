@@ -7,11 +7,11 @@
 const struct strategy strategy_pg_advisory = {
     .name = "pg-advisory",
     .family = "database",
-    .summary = "an advisory lock of a session of its own, which ends when it is idle for the TTL",
-    .promise = "one holder across all instances, in the order they came without handover=; a "
-               "pooler is refused",
-    .breaks = "a holder paused past its TTL just before it writes, or killed while its write is on "
-              "its way, unless fence=on",
+    .summary = "an advisory lock in a session of its own, which ends once it is idle for the TTL",
+    .promise =
+        "one holder across all instances, in order of arrival unless handover= is set; a pooler is refused",
+    .breaks =
+        "a holder paused past its TTL just before its write, or killed while its write is on the way, unless fence=on",
     .source = "PostgreSQL, Advisory Locks; lockkit.h",
     .takes = TAKES_FENCE | TAKES_HANDOVER,
     .is_right = true,
@@ -30,9 +30,8 @@ const struct strategy strategy_pg_advisory_raw = {
     .family = "database",
     .summary =
         "pg_try_advisory_lock and pg_advisory_unlock as statements over a pool of connections",
-    .promise = "nothing: the lock is its session's, and sessions are shared",
-    .breaks =
-        "two sales on one session, as a transaction pooler gives it; an unlock on another one",
+    .promise = "nothing: a session owns the lock, and sales share sessions",
+    .breaks = "two sales on one session, behind a transaction pooler; an unlock on another session",
     .source = "PostgreSQL, Advisory Locks; pgbouncer, Features",
     .default_shards = 1,
     .lock = LOCK_PG_ADVISORY_RAW,

@@ -21,10 +21,10 @@ static enum outcome sell_by_version(struct sale *sale) {
 const struct strategy strategy_pg_version = {
     .name = "pg-version",
     .family = "database",
-    .summary = "optimistic: UPDATE ... WHERE version is the one that was read, or again",
-    .promise = "no unit sold twice, whatever is paused or killed",
+    .summary = "optimistic: UPDATE ... WHERE version is still the one it read; else retry",
+    .promise = "no unit is sold twice, under any pause or kill",
     .breaks =
-        "contention: of those that read one version one sells, and the others work for nothing",
+        "contention: of the sales that read the same version one sells, and the others worked in vain",
     .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
     .takes = TAKES_RETURN,
     .is_right = true,
@@ -42,9 +42,9 @@ static enum outcome sell_by_value(struct sale *sale) {
 const struct strategy strategy_pg_value = {
     .name = "pg-value",
     .family = "database",
-    .summary = "optimistic: UPDATE ... WHERE available is the one that was read, or again",
-    .promise = "no unit sold twice while the count only falls",
-    .breaks = "ABA: a count that rises again (return=count); contention, as pg-version",
+    .summary = "optimistic: UPDATE ... WHERE available is still the one it read; else retry",
+    .promise = "no unit is sold twice while the count only falls",
+    .breaks = "ABA: a count that rises again (return=count); contention, like pg-version",
     .source = "Locks in practice, 3.1; An overview of locks, ABA",
     .takes = TAKES_RETURN,
     .is_right = true,

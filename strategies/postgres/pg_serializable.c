@@ -25,8 +25,9 @@ static enum outcome pg_serializable_sell(struct sale *sale) {
 const struct strategy strategy_pg_serializable = {
     .name = "pg-serializable",
     .family = "database",
-    .summary = "read, work and write in a SERIALIZABLE transaction, again when it is refused",
-    .promise = "no unit sold twice, whatever is paused or killed",
+    .summary =
+        "read, work and write in a SERIALIZABLE transaction; retry if the database refuses it",
+    .promise = "no unit is sold twice, under any pause or kill",
     .breaks = "contention: most attempts are refused, and each holds a connection",
     .source = "PostgreSQL, Serializable Isolation Level; Ports and Grittner, 2012",
     .is_right = true,

@@ -8,9 +8,9 @@
 const struct strategy strategy_mutex = {
     .name = "mutex",
     .family = "one process",
-    .summary = "a first-come-first-served lock in each process",
-    .promise = "no unit sold twice by one instance",
-    .breaks = "a second instance: it has a lock of its own",
+    .summary = "each process has a first-come-first-served lock",
+    .promise = "one instance never sells a unit twice",
+    .breaks = "a second instance has its own lock",
     .source = "How a distributed lock is made, 1",
     .default_shards = 1,
     .lock = LOCK_LOCAL,
@@ -22,10 +22,10 @@ const struct strategy strategy_mutex = {
 const struct strategy strategy_spin = {
     .name = "spin",
     .family = "one process",
-    .summary = "a lock in each process, tried again and again without a queue",
-    .promise = "no unit sold twice by one instance",
-    .breaks = "a second instance: it has a lock of its own; contention: each waiter burns the "
-              "processor, in no order",
+    .summary = "each process has a lock; waiters try it again and again, without a queue",
+    .promise = "one instance never sells a unit twice",
+    .breaks =
+        "a second instance has its own lock; contention: waiters burn the processor and win in no order",
     .source = "An overview of locks, spin locks",
     .default_shards = 1,
     .lock = LOCK_SPIN,
@@ -40,9 +40,9 @@ static enum outcome sell_by_rwlock(struct sale *sale) {
 const struct strategy strategy_rwlock = {
     .name = "rwlock",
     .family = "one process",
-    .summary = "a lock in each process: shared to see whether any is left, alone to sell",
-    .promise = "no unit sold twice by one instance; those who only look do so side by side",
-    .breaks = "a second instance: it has a lock of its own",
+    .summary = "each process has a lock: shared to check the stock, exclusive to sell",
+    .promise = "one instance never sells a unit twice; sales that only check run side by side",
+    .breaks = "a second instance has its own lock",
     .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = sell_by_rwlock,

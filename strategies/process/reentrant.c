@@ -18,9 +18,10 @@ static enum outcome reentrant_sell(struct sale *sale) {
 const struct strategy strategy_reentrant = {
     .name = "reentrant",
     .family = "one process",
-    .summary = "a lock in each process that its holder gets again; free when given back as often",
-    .promise = "no unit sold twice by one instance, and no sale waits for itself",
-    .breaks = "a second instance: it has a lock of its own",
+    .summary =
+        "each process has a lock; its holder may take it again, and must release it as often",
+    .promise = "one instance never sells a unit twice, and no sale waits for itself",
+    .breaks = "a second instance has its own lock",
     .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = reentrant_sell,

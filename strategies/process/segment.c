@@ -16,9 +16,10 @@ static enum outcome segment_sell(struct sale *sale) {
 const struct strategy strategy_segment = {
     .name = "segment",
     .family = "one process",
-    .summary = "several stock rows, a lock of the process each; the next row when one is empty",
-    .promise = "as mutex, per row; never sold out while any row has a unit",
-    .breaks = "a second instance: it has locks of its own",
+    .summary =
+        "several stock rows, each with a lock in the process; an empty row sends a sale to the next",
+    .promise = "like mutex, per row; never says sold out while a row has a unit",
+    .breaks = "a second instance has its own locks",
     .source = "An overview of locks, segment locks",
     .takes = TAKES_SHARDS,
     .default_shards = 10,

@@ -36,10 +36,10 @@ static enum outcome stamped_sell(struct sale *sale) {
 const struct strategy strategy_stamped = {
     .name = "stamped",
     .family = "one process",
-    .summary = "read and work without a lock, take it to write if nobody had it since, or retry",
-    .promise = "no unit sold twice by one instance; who only looks takes no lock",
-    .breaks = "a second instance: it has a stamp of its own; contention: "
-              "most of the work is thrown away",
+    .summary =
+        "read and work without a lock; lock to write only if nobody held it since, else retry",
+    .promise = "one instance never sells a unit twice; a sale that only checks takes no lock",
+    .breaks = "a second instance has its own stamp; contention: most of the work is thrown away",
     .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = stamped_sell,

@@ -8,10 +8,10 @@
 const struct strategy strategy_redis = {
     .name = "redis",
     .family = "Redis",
-    .summary = "a lease in Redis: random owner, TTL, renewal, compare-and-delete",
-    .promise = "one holder across all instances: no unit sold twice",
-    .breaks = "a holder paused past its TTL just before it writes; lost keys "
-              "(FLUSHALL, eviction, failover)",
+    .summary = "a lease in Redis: random owner token, TTL, renewal, compare-and-delete",
+    .promise = "one holder across all instances: no unit is sold twice",
+    .breaks =
+        "a holder paused past its TTL just before its write; lost keys (FLUSHALL, eviction, failover)",
     .source = "How a distributed lock is made, 3.3 and 3.6; lockkit.h",
     .takes = TAKES_HANDOVER,
     .is_right = true,
@@ -25,10 +25,10 @@ const struct strategy strategy_redis = {
 const struct strategy strategy_redis_cohort = {
     .name = "redis-cohort",
     .family = "Redis",
-    .summary = "as redis, and up to handover= times the lease goes on "
-               "to the next sale of an instance",
-    .promise = "as redis; no instance keeps the lease for more than so many sales of a turn",
-    .breaks = "as redis; a lease that Redis has forgotten goes on until it is to be renewed",
+    .summary =
+        "like redis, but the lease goes to the next sale of the instance, up to handover= times",
+    .promise = "like redis; per turn, an instance hands the lease on at most handover= times",
+    .breaks = "like redis; an instance hands on a lease that Redis forgot until its next renewal",
     .source = "Dice, Marathe, Shavit: Lock Cohorting, 2012; lockkit.h",
     .takes = TAKES_HANDOVER,
     .is_right = true,
@@ -43,9 +43,9 @@ const struct strategy strategy_redis_cohort = {
 const struct strategy strategy_redis_fair = {
     .name = "redis-fair",
     .family = "Redis",
-    .summary = "as redis, with one line for all instances: first come, first served",
-    .promise = "as redis, and nobody is overtaken who waits, whichever instance he came to",
-    .breaks = "as redis; each who waits costs round trips of his own",
+    .summary = "like redis, with one queue for all instances: first come, first served",
+    .promise = "like redis, and nobody overtakes a waiter, whichever instance it is on",
+    .breaks = "like redis; each waiter costs round trips of its own",
     .source = "lockkit.h, is_fair",
     .is_right = true,
     .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
@@ -58,10 +58,11 @@ const struct strategy strategy_redis_fair = {
 const struct strategy strategy_redis_wait = {
     .name = "redis-wait",
     .family = "Redis",
-    .summary = "as redis, and the lease counts once WAIT says that replicas= have it",
-    .promise = "as redis, also when a replica is promoted that has the lease",
-    .breaks = "as redis; the promotion of a replica that does not have the lease; no replica: "
-              "nothing is sold",
+    .summary =
+        "like redis, but the lease counts only once WAIT confirms that replicas= replicas have it",
+    .promise = "like redis, even after a failover to a replica that has the lease",
+    .breaks =
+        "like redis; a failover to a replica without the lease; without a replica nothing is sold",
     .source = "Redis, WAIT: no strongly consistent store",
     .takes = TAKES_FENCE | TAKES_REPLICAS,
     .is_right = true,
@@ -79,9 +80,9 @@ static enum outcome sell_by_rw(struct sale *sale) {
 const struct strategy strategy_rw = {
     .name = "rw",
     .family = "Redis",
-    .summary = "a lease in Redis: shared to see whether any is left, alone to sell",
-    .promise = "as redis; those who only look do so side by side",
-    .breaks = "as redis; while there is stock each sale takes two leases",
+    .summary = "a lease in Redis: shared to check the stock, exclusive to sell",
+    .promise = "like redis; sales that only check run side by side",
+    .breaks = "like redis; while there is stock, each sale takes two leases",
     .source = "Locks in practice, 2; lockkit.h",
     .is_right = true,
     .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
@@ -94,10 +95,9 @@ const struct strategy strategy_rw = {
 const struct strategy strategy_redlock = {
     .name = "redlock",
     .family = "Redis",
-    .summary = "a lease at a majority of five Redis that know nothing of each other",
-    .promise = "as redis, also when two of the five are lost",
-    .breaks =
-        "a holder paused past its TTL just before it writes; a clock that jumps at a majority",
+    .summary = "a lease at a majority of five independent Redis servers",
+    .promise = "like redis, even when two of the five are lost",
+    .breaks = "a holder paused past its TTL just before its write; a clock jump at a majority",
     .source = "Redis, Distributed Locks; Kleppmann, 2016",
     .needs = NEEDS_REDLOCK,
     .takes = TAKES_FENCE,

@@ -21,9 +21,9 @@ const struct strategy strategy_redis_expire = {
     .name = "redis-expire",
     .family = "Redis",
     .summary = "SETNX, then EXPIRE: two commands, one after the other",
-    .promise = "as redis-setnx, and a holder that dies later loses the lock after its TTL",
-    .breaks = "what parts the two: a death, a lost answer, a failover; work that "
-              "outlives the TTL, as redis-ttl",
+    .promise = "like redis-setnx, and the lock of a holder that dies later ends after its TTL",
+    .breaks =
+        "a death, a lost reply or a failover between the two commands; work longer than the TTL, like redis-ttl",
     .source = "How a distributed lock is made, 3.1 and 3.2",
     .is_right = true,
     .default_shards = 1,

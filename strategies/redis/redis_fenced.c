@@ -12,9 +12,9 @@ static enum outcome redis_fenced_sell(struct sale *sale) {
 const struct strategy strategy_redis_fenced = {
     .name = "redis-fenced",
     .family = "Redis",
-    .summary = "as redis, and the stock row refuses a fencing token that is not the newest",
-    .promise = "no unit sold twice, whoever is paused, and whatever Redis forgets",
-    .breaks = "nothing that sells twice; a clock set back behind lost keys costs one refused sale",
+    .summary = "like redis, and the stock row refuses a fencing token that is not the newest",
+    .promise = "no unit is sold twice, even if holders pause and Redis forgets keys",
+    .breaks = "nothing sells twice; lost keys and a clock set back cost one refused sale",
     .source = "Kleppmann, How to do distributed locking, 2016; lockkit.h",
     .is_right = true,
     .survives = SURVIVES_ALL,

@@ -29,9 +29,9 @@ static enum outcome redis_get_del_sell(struct sale *sale) {
 const struct strategy strategy_redis_get_del = {
     .name = "redis-get-del",
     .family = "Redis",
-    .summary = "SET NX PX with a random owner; GET, and DEL if it is ours",
-    .promise = "as redis-ttl, and a late holder leaves another's key alone, nearly always",
-    .breaks = "as redis-ttl; and a pause between GET and DEL deletes another's key",
+    .summary = "SET NX PX with a random owner token; GET, then DEL if the token is ours",
+    .promise = "like redis-ttl, and a late holder nearly always leaves another holder's key alone",
+    .breaks = "like redis-ttl; and a pause between GET and DEL deletes another holder's key",
     .source = "How a distributed lock is made, 3.4",
     .is_right = true,
     .survives = SURVIVES(CRASH),

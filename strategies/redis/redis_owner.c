@@ -20,10 +20,10 @@ static enum outcome redis_owner_sell(struct sale *sale) {
 const struct strategy strategy_redis_owner = {
     .name = "redis-owner",
     .family = "Redis",
-    .summary = "SET NX PX with a random owner; compare-and-delete in one script; no renewal",
-    .promise = "as redis-ttl, and nobody gives back another's lock",
-    .breaks = "work that outlives the TTL: two holders at a time; a write that lands after the key "
-              "is given back; lost keys, as redis",
+    .summary = "SET NX PX with a random owner token; one script compares and deletes; no renewal",
+    .promise = "like redis-ttl, and nobody releases another holder's lock",
+    .breaks =
+        "work longer than the TTL: two holders at once; a write that lands after the release; lost keys, like redis",
     .source = "How a distributed lock is made, 3.3; An overview of locks, the script that unlocks",
     .is_right = true,
     .survives = SURVIVES(CRASH),

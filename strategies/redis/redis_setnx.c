@@ -17,10 +17,10 @@ static enum outcome redis_setnx_sell(struct sale *sale) {
 const struct strategy strategy_redis_setnx = {
     .name = "redis-setnx",
     .family = "Redis",
-    .summary = "a key in Redis: SETNX to win, DEL to give back; no TTL",
-    .promise = "one holder across all instances, as long as each lives to give it back",
-    .breaks = "a holder that dies, or a lost answer or DEL: nobody ever deletes its key, and "
-              "nothing is sold any more",
+    .summary = "a key in Redis: SETNX acquires, DEL releases; no TTL",
+    .promise = "one holder across all instances, as long as every holder lives to release",
+    .breaks =
+        "a dead holder, or a lost reply or DEL: nobody deletes the key, and nothing is sold any more",
     .source = "How a distributed lock is made, 3 and 3.1",
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY),

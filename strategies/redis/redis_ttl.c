@@ -18,10 +18,11 @@ static enum outcome redis_ttl_sell(struct sale *sale) {
 const struct strategy strategy_redis_ttl = {
     .name = "redis-ttl",
     .family = "Redis",
-    .summary = "SET NX PX: won and limited in one command; DEL, whoever has it by now",
-    .promise = "one holder, as long as each is done within the TTL",
-    .breaks = "work that outlives the TTL: B gets in, then A deletes B's key, and C gets in; a "
-              "write that lands after its DEL; lost keys, as redis",
+    .summary =
+        "SET NX PX acquires with a TTL in one command; DEL releases, even another holder's key",
+    .promise = "one holder, as long as each finishes within the TTL",
+    .breaks =
+        "work longer than the TTL: B gets in, then A deletes B's key, and C gets in; a write that lands after its DEL; lost keys, like redis",
     .source = "How a distributed lock is made, 3.2 and 3.3",
     .is_right = true,
     .survives = SURVIVES(CRASH),

@@ -10,9 +10,9 @@ static enum outcome batched_sell(struct sale *sale) {
 const struct strategy strategy_batched = {
     .name = "batched",
     .family = "spread",
-    .summary = "as atomic, but one statement sells to all that came while the last was under way",
-    .promise = "no unit sold twice, whatever is paused or killed",
-    .breaks = "nothing that is known",
+    .summary = "like atomic, but one statement sells to all sales that arrived during the last one",
+    .promise = "no unit is sold twice, under any pause or kill",
+    .breaks = "nothing known",
     .source = "PostgreSQL, Read Committed Isolation Level",
     .is_right = true,
     .survives = SURVIVES_ALL,

@@ -100,10 +100,11 @@ static enum outcome prewarm_sell(struct sale *sale) {
 const struct strategy strategy_prewarm = {
     .name = "prewarm",
     .family = "spread",
-    .summary = "stock rows loaded into Redis before the sale; one script sells, the ledger follows",
-    .promise = "no unit sold twice or lost, whatever is killed, Redis too, if it syncs each write",
+    .summary =
+        "stock rows are loaded into Redis before the sale; one script sells, the ledger follows",
+    .promise = "no unit is sold twice or lost, under any kill, even Redis's if it syncs each write",
     .breaks =
-        "Redis losing data: FLUSHALL, a lost last second (ack=redis: promises without a sale)",
+        "Redis loses data: FLUSHALL, or its last second (with ack=redis, promises without a sale)",
     .source = "How a distributed lock is made, 5",
     .takes = TAKES_SHARDS | TAKES_ACK,
     .is_right = true,

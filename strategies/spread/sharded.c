@@ -34,9 +34,10 @@ static enum outcome sharded_sell(struct sale *sale) {
 const struct strategy strategy_sharded = {
     .name = "sharded",
     .family = "spread",
-    .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
-    .promise = "as redis, per row; never sold out while any row has a unit",
-    .breaks = "as redis-cohort; with borrow=off units are stranded where nobody looks any more",
+    .summary =
+        "several stock rows, a Redis lease each; a sale tries all rows before it says sold out",
+    .promise = "like redis, per row; never says sold out while a row has a unit",
+    .breaks = "like redis-cohort; with borrow=off, units stay in rows that nobody tries any more",
     .source = "How a distributed lock is made, 5",
     .takes = TAKES_SHARDS | TAKES_BORROW | TAKES_DEAL | TAKES_HANDOVER,
     .is_right = true,

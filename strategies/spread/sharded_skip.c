@@ -15,9 +15,9 @@ static enum outcome sharded_skip_sell(struct sale *sale) {
 const struct strategy strategy_sharded_skip = {
     .name = "sharded-skip",
     .family = "spread",
-    .summary = "several stock rows: FOR UPDATE SKIP LOCKED takes any that nobody holds",
-    .promise = "no unit sold twice; never sold out while any row has a unit",
-    .breaks = "nothing that is known; with one row it polls",
+    .summary = "several stock rows: FOR UPDATE SKIP LOCKED takes any row that nobody holds",
+    .promise = "no unit is sold twice; never says sold out while a row has a unit",
+    .breaks = "nothing known; with one row it polls",
     .source = "PostgreSQL, SELECT ... FOR UPDATE SKIP LOCKED",
     .takes = TAKES_SHARDS | TAKES_DEAL,
     .is_right = true,
