@@ -27,7 +27,7 @@ function verdictCard(entry) {
     strategy.verdict === 'not judged' ? null : el('span', { class: `card-expected tone-${tone}` }, words));
 }
 
-// "cheapest valid: atomic, with 2.2 round trips ...", as loadgen worked it out.
+// "cheapest valid: atomic: of the fast strategies ...", the sentence of loadgen.
 function recommendation({ recommendation: made }) {
   if (!made || !made.sentence) return null;
   const name = `cheapest valid: ${made.strategy}`, rest = made.sentence.startsWith(name) ? made.sentence.slice(name.length) : '';

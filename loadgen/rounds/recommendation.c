@@ -1,11 +1,14 @@
-/* Compares what a unit cost under the strategies that sold it rightly. */
+/* Compares the cost of a sold unit under the strategies that are VALID. */
 #include "recommendation.h"
 
 #include "duration.h"
 
+#include <math.h>
 #include <stdio.h>
 
-#define ALIKE 0.05 /* round trips: what is printed with one decimal is the same */
+#define ALIKE      0.05 /* round trips: the printed figures, with one decimal, are the same */
+#define FAST_TIMES 2.0
+#define FAST_MS    20.0
 
 static bool is_eligible(const struct summary *summary, const struct result *result) {
     for (size_t i = 0; i < summary->outcome_count; i++)
@@ -40,16 +43,30 @@ static bool is_told_of_all(const struct summary *summary) {
     return true;
 }
 
-static bool is_cheaper(const struct result *a, const struct result *b, bool is_by_trips) {
-    double more = is_by_trips ? trips_of(a) - trips_of(b) : 0;
+static double fast_ms(const struct summary *summary) {
+    double lowest = HUGE_VAL;
 
+    for (size_t i = 0; i < summary->count; i++)
+        if (is_eligible(summary, &summary->results[i]))
+            lowest = fmin(lowest, summary->results[i].p99_ms.median);
+    return fmax(FAST_TIMES * lowest, lowest + FAST_MS);
+}
+
+static bool is_better(const struct recommendation *by, const struct result *a,
+                      const struct result *b) {
+    bool is_fast = a->p99_ms.median <= by->fast_ms, is_other_fast = b->p99_ms.median <= by->fast_ms;
+    double more = by->is_by_trips ? trips_of(a) - trips_of(b) : 0;
+
+    if (by->is_by_trips && is_fast != is_other_fast)
+        return is_fast;
     if (more < -ALIKE || more > ALIKE)
         return more < 0;
     return a->p99_ms.median < b->p99_ms.median;
 }
 
-/* The cheapest, of all but `except`. */
-static const struct result *recommendation_find(const struct summary *summary, bool is_by_trips,
+/* The best candidate but `except`, or NULL. */
+static const struct result *recommendation_find(const struct recommendation *by,
+                                                const struct summary *summary,
                                                 const struct result *except) {
     const struct result *best = NULL;
 
@@ -57,42 +74,45 @@ static const struct result *recommendation_find(const struct summary *summary, b
         const struct result *result = &summary->results[i];
 
         if (result != except && is_eligible(summary, result) &&
-            (best == NULL || is_cheaper(result, best, is_by_trips)))
+            (best == NULL || is_better(by, result, best)))
             best = result;
     }
     return best;
 }
 
 static void recommendation_describe(struct recommendation *made, const struct result *next) {
-    char p99[DURATION_TEXT], next_p99[DURATION_TEXT], than[128] = "";
+    char p99[DURATION_TEXT], next_p99[DURATION_TEXT], fast[DURATION_TEXT], than[160] = "";
 
     duration_ms(p99, made->p99_ms);
+    duration_ms(fast, made->fast_ms);
     if (next != NULL)
         duration_ms(next_p99, next->p99_ms.median);
     if (next != NULL && made->is_by_trips)
-        snprintf(than, sizeof than, "; next is %.60s: %.1f, p99 %s", next->item->given,
-                 trips_of(next), next_p99);
+        snprintf(than, sizeof than, "; next is %.60s: %.1f, p99 %s. Fast means a p99 of at most %s",
+                 next->item->given, trips_of(next), next_p99, fast);
     else if (next != NULL)
         snprintf(than, sizeof than, "; next is %.60s: %s", next->item->given, next_p99);
     if (made->is_by_trips)
         snprintf(made->sentence, sizeof made->sentence,
-                 "cheapest valid: %.60s, with %.1f round trips to Postgres "
-                 "and Redis per unit sold, p99 %s%s",
+                 "cheapest valid: %.60s: of the fast strategies it makes the fewest round trips to "
+                 "Postgres and Redis per unit sold, %.1f, p99 %s%s",
                  made->cheapest->item->given, made->trips, p99, than);
     else
-        snprintf(made->sentence, sizeof made->sentence, "cheapest valid: %.60s, with a p99 of %s%s",
-                 made->cheapest->item->given, p99, than);
+        snprintf(made->sentence, sizeof made->sentence,
+                 "cheapest valid: %.60s, with the lowest p99: %s%s", made->cheapest->item->given,
+                 p99, than);
 }
 
 void recommendation_make(const struct summary *summary, struct recommendation *recommendation) {
-    bool is_by_trips = is_told_of_all(summary);
-    const struct result *best =
-        summary->count > 1 ? recommendation_find(summary, is_by_trips, NULL) : NULL;
+    const struct result *best;
 
-    *recommendation = (struct recommendation){.cheapest = best, .is_by_trips = is_by_trips};
+    *recommendation = (struct recommendation){.is_by_trips = is_told_of_all(summary),
+                                              .fast_ms = fast_ms(summary)};
+    best = summary->count > 1 ? recommendation_find(recommendation, summary, NULL) : NULL;
     if (best == NULL)
         return;
-    recommendation->trips = is_by_trips ? trips_of(best) : 0;
+    recommendation->cheapest = best;
+    recommendation->trips = recommendation->is_by_trips ? trips_of(best) : 0;
     recommendation->p99_ms = best->p99_ms.median;
-    recommendation_describe(recommendation, recommendation_find(summary, is_by_trips, best));
+    recommendation_describe(recommendation, recommendation_find(recommendation, summary, best));
 }

@@ -1,9 +1,10 @@
-/* Which strategy to choose, by the figures of the run.
+/* The strategy to choose, by the figures of the run: the cheapest of the fast ones.
  *
- * Only one that is VALID, was expected to be, and missed no threshold. The cheapest of them makes
- * the fewest round trips to Postgres and Redis for each unit that it sold, where a poll of a lock
- * on the machine's disk, or a spin, counts as one; and of those alike has the lowest p99; where one
- * of them told nothing of its cost, the p99 alone decides. */
+ * A candidate is VALID, was expected to be VALID, and missed no threshold. It is fast when its p99
+ * is at most twice the lowest p99 of all candidates, or at most 20 ms above it. The cheapest makes
+ * the fewest round trips to Postgres and Redis for each unit that it sold; a poll of a lock on the
+ * machine's disk, or a spin, counts as one. The lower p99 decides between equal costs. It decides
+ * alone when a candidate told nothing of its cost. */
 #ifndef LOADGEN_RECOMMENDATION_H
 #define LOADGEN_RECOMMENDATION_H
 
@@ -16,6 +17,7 @@ struct recommendation {
     bool is_by_trips;              /* else by p99 */
     double trips;                  /* per unit sold */
     double p99_ms;
+    double fast_ms;                     /* the highest p99 of a fast candidate */
     char sentence[RECOMMENDATION_TEXT]; /* for people; "" without a cheapest */
 };
 

@@ -102,7 +102,7 @@ class Page(SystemTest):
         doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
         summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
         summary["recommendation"] = {"strategy": HOSTILE, "measure": "p99_ms", "round_trips_per_unit": None, "p99_ms": 1,
-                                     "sentence": f"cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"}
+                                     "sentence": f"cheapest valid: {HOSTILE}, with the lowest p99: 1.0 ms"}
         (folder / "summary.json").write_text(json.dumps(summary))
         return cls.report("edge.html", folder)
 
@@ -184,7 +184,7 @@ class Page(SystemTest):
     def test_the_cheapest_valid_strategy_is_recommended(self):
         made = self.summary["recommendation"]
         self.assertEqual(self.found["run"]["recommendations"], [f"C{made['sentence'][1:]}"] if made else [])
-        self.assertRegex(self.found["edge"]["recommendations"][0], r"^Cheapest valid: </script><img .*, with a p99 of 1.0 ms$")
+        self.assertRegex(self.found["edge"]["recommendations"][0], r"^Cheapest valid: </script><img .*, with the lowest p99: 1\.0 ms$")
         self.assertEqual(self.found["bare"]["recommendations"], [])
 
     def test_a_late_answer_makes_no_axis_longer_than_its_data(self):

@@ -210,7 +210,7 @@ static void test_the_exit_code_is_explained(void **state) {
 }
 
 static void test_the_cheapest_valid_strategy_is_named(void **state) {
-    assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
+    assert_says("cheapest valid: atomic, with the lowest p99: 99 ms\n");
     results[2].verdict.kind = VERDICT_INCONCLUSIVE;
     assert_silent_on("cheapest");
 }

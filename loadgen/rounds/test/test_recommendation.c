@@ -1,4 +1,4 @@
-/* Which strategy is named as the cheapest: only one that is valid, and by figures that are told. */
+/* The cheapest strategy: it is valid and fast, and its figures were told. */
 #include "recommendation.h"
 #include "test.h"
 
@@ -61,14 +61,28 @@ static void test_fewest_round_trips_per_unit_are_the_cheapest(void **state) {
     assert_cheapest(ATOMIC);
     assert_true(made.is_by_trips);
     assert_string_equal(made.sentence,
-                        "cheapest valid: atomic, with 2.2 round trips to Postgres and Redis per "
-                        "unit sold, p99 14 ms; next is redis,ttl=2s: 8.0, p99 2.0 s");
+                        "cheapest valid: atomic: of the fast strategies it makes the fewest round "
+                        "trips to Postgres and Redis per unit sold, 2.2, p99 14 ms; next is "
+                        "sharded: 8.2, p99 9.0 ms. Fast means a p99 of at most 29 ms");
+}
+
+static void test_a_slow_strategy_is_not_the_cheapest(void **state) {
+    results[ATOMIC].p99_ms.median = 29.5;
+    assert_cheapest(SHARDED);
+    results[ATOMIC].p99_ms.median = 29;
+    assert_cheapest(ATOMIC);
+    for (int i = REDIS; i < COUNT; i++)
+        results[i].p99_ms.median = 800;
+    results[ATOMIC].p99_ms.median = 1601;
+    assert_cheapest(REDIS);
+    results[ATOMIC].p99_ms.median = 1600;
+    assert_cheapest(ATOMIC);
 }
 
 /* Refusals are cheap, and sell nothing. */
 static void test_cost_is_shared_by_what_was_sold(void **state) {
     results[ATOMIC].verdict.sold = 10;
-    assert_cheapest(REDIS);
+    assert_cheapest(SHARDED);
 }
 
 static void test_equal_cost_is_decided_by_the_p99(void **state) {
@@ -83,16 +97,17 @@ static void test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip(void **stat
     totals[ATOMIC]->locks[RECORD_LOCK_REDIS] = 800;
     assert_cheapest(ATOMIC);
     totals[ATOMIC]->locks[RECORD_LOCK_MKDIR] = 800;
-    assert_cheapest(REDIS);
-    assert_non_null(strstr(made.sentence, "next is sharded: 8.2,"));
+    assert_cheapest(SHARDED);
+    assert_non_null(strstr(made.sentence, "next is atomic: 252.2,"));
 }
 
 static void test_p99_decides_where_a_cost_was_not_told(void **state) {
     totals[REDIS]->costed = 0;
     assert_cheapest(SHARDED);
     assert_false(made.is_by_trips);
-    assert_string_equal(made.sentence,
-                        "cheapest valid: sharded, with a p99 of 9.0 ms; next is atomic: 14 ms");
+    assert_string_equal(
+        made.sentence,
+        "cheapest valid: sharded, with the lowest p99: 9.0 ms; next is atomic: 14 ms");
 }
 
 static void test_only_valid_as_expected_and_within_thresholds_is_named(void **state) {
@@ -119,6 +134,7 @@ static void test_one_strategy_alone_is_no_choice(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_fewest_round_trips_per_unit_are_the_cheapest),
+        TEST(test_a_slow_strategy_is_not_the_cheapest),
         TEST(test_cost_is_shared_by_what_was_sold),
         TEST(test_equal_cost_is_decided_by_the_p99),
         TEST(test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip),
