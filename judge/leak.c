@@ -194,6 +194,32 @@ static struct pair find_last(const struct judge *judge) {
 
 /* ---- all of it */
 
+/* Add the parts of `count` to the sums: a unit too many hides a missing one there. */
+static void leak_write_parts(struct leak *leak, int64_t count) {
+    const struct {
+        int64_t units;
+        const char *text;
+    } parts[] = {{leak->missing, "gone"},
+                 {leak->surplus, "sold and in the stock"},
+                 {leak->untaken, "came back, and no request can have given them back"},
+                 {leak->unknown, "came back to a row that never had them"},
+                 {leak->doubled, "came back while sold, or twice"},
+                 {leak->wrong, "sold with a wrong count"}};
+    size_t used = strlen(leak->sums);
+    const char *before = ": ";
+
+    used += (size_t)snprintf(leak->sums + used, VERDICT_TEXT - used, " (%" PRId64 " leaked", count);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && used < VERDICT_TEXT; i++) {
+        if (parts[i].units == 0)
+            continue;
+        used += (size_t)snprintf(leak->sums + used, VERDICT_TEXT - used, "%s%" PRId64 " %s", before,
+                                 parts[i].units, parts[i].text);
+        before = ", ";
+    }
+    if (used < VERDICT_TEXT)
+        snprintf(leak->sums + used, VERDICT_TEXT - used, ")");
+}
+
 /* `count` in all, and an example of each kind. */
 static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
     const struct leak *leak = &judge->leak;
@@ -257,6 +283,8 @@ int judge_leaks(struct judge *judge) {
         count = leak->unbalanced;
     if (count == 0)
         return 0;
+    if (count != excess && count != -excess)
+        leak_write_parts(leak, count);
     leak->is_elsewhere = leak->has_missed && is_somewhere(judge, leak->missed.unit);
     if (leak->left != NULL)
         leak->last = find_last(judge);

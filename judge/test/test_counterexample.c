@@ -124,7 +124,12 @@ static const struct telling tellings[] = {
      "0.003000 s\n"
      "A left 4 there, from unit 1 up, so it took unit 5; and the ledger says unit 10: "
      "a contradiction.\n"
-     "9 left + 1 unit sold is 10, which is the stock all the same."},
+     "9 left + 1 unit sold is 10, which is the stock all the same (1 leaked: 1 sold with a wrong "
+     "count)."},
+    {"the sums of a leak name a unit too many and one too few", "sold:10 sold:8 left=8",
+     ANOMALY_LEAK, LAST,
+     "8 left + 2 units sold is 10, which is the stock all the same (2 leaked: 1 gone, 1 sold and "
+     "in the stock)."},
     {"the sums of a leak count what came back", "sold:10 returned=3", ANOMALY_LEAK, LAST,
      "9 left + 3 returned + 1 unit sold is 13, and the stock was 10: 3 units are too many."},
     {"the sums of a leak say no more than too many", "sold:10 left=12", ANOMALY_LEAK, LAST,

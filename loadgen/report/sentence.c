@@ -68,6 +68,7 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
         [ANOMALY_GHOST] = {"promise is", "promises are", "not what the ledger says"},
         [ANOMALY_ORPHAN] = {"sale was", "sales were", "told to nobody"},
         [ANOMALY_DUPLICATE] = {"key", "keys", "bought more than one unit"},
+        [ANOMALY_LEAK] = {"unit is", "units are", "missing from the count, or in it twice"},
         [ANOMALY_STALE] = {"sale", "sales", "saw a count that was out of date"},
         [ANOMALY_STUCK] = {"customer", "customers",
                            "at the end got nothing while units were left"}};
@@ -79,8 +80,6 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
         return;
     if (anomaly == ANOMALY_UNDERSELL)
         sentence_add(clauses, "customers were told sold out while units were left");
-    else if (anomaly == ANOMALY_LEAK)
-        sentence_add(clauses, "the count of what is left is off by %" PRId64, count);
     else
         sentence_add(clauses, "%" PRId64 " %s %s", count,
                      count == 1 ? told[anomaly].one : told[anomaly].many, told[anomaly].rest);

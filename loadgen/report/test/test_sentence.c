@@ -43,8 +43,8 @@ static const struct scene scenes[] = {
                  "were told to nobody, and 1 key bought more than one unit"},
     {"test_counts_that_are_off_are_told", 500, 400, 400, 100, VERDICT_VIOLATED,
      .found = {[ANOMALY_LEAK] = 2, [ANOMALY_STALE] = 1},
-     .sentence = "none: sold 400 of 500 units, the count of what is left is off by 2, and 1 "
-                 "sale saw a count that was out of date"},
+     .sentence = "none: sold 400 of 500 units, 2 units are missing from the count, or in it twice, "
+                 "and 1 sale saw a count that was out of date"},
     {"test_customers_that_got_stuck_are_told", 500, 60, 60, 440, VERDICT_VIOLATED,
      .found[ANOMALY_STUCK] = 240,
      .sentence = "none: sold 60 of 500 units, and 240 customers at the end got nothing while "
