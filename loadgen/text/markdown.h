@@ -1,0 +1,18 @@
+/* Text that others wrote, in Markdown that GitHub and GitLab show: names, servers' messages.
+ *
+ * Such text stands only in code: a span or a block. There it makes no markup, no link and no
+ * mention, and needs no escape but those below. */
+#ifndef LOADGEN_MARKDOWN_H
+#define LOADGEN_MARKDOWN_H
+
+#include <stdio.h>
+
+/* Print it as a code span, of one line, that may stand in a cell of a table. A backquote in it makes
+ * the marks around it longer. A | is escaped, and a backslash before one is set apart from it by a
+ * space. "" is printed as a dash. */
+void markdown_code(const char *text, FILE *to);
+/* Print its lines as a block of code, with an empty line before it and after it. The marks around it
+ * are longer than any row of backquotes in it. */
+void markdown_block(const char *text, FILE *to);
+
+#endif
