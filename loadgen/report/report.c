@@ -69,21 +69,28 @@ static void say_load(const struct options *options, FILE *text) {
     say_faults(options->fault, text);
 }
 
-static int print_what(const struct options *options, FILE *to) {
+char *report_what(const struct options *options) {
     char *text = NULL;
     size_t size;
     FILE *line = open_memstream(&text, &size);
-    int rc;
 
     if (line == NULL)
-        return -1;
+        return NULL;
     say_what(options, line);
     say_load(options, line);
-    rc = fclose(line);
-    if (rc == 0)
+    if (fclose(line) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int print_what(const struct options *options, FILE *to) {
+    char *text = report_what(options);
+
+    if (text != NULL)
         table_say(to, 0, "%s", text);
     free(text);
-    return rc;
+    return text != NULL ? 0 : -1;
 }
 
 /* The worst of all rounds. */
@@ -123,14 +130,11 @@ static void print_schedule(const struct summary *summary, FILE *to) {
 /* ---- thresholds */
 
 static void fill_outcome(const struct threshold_outcome *outcome, struct table_row *row) {
-    const enum verdict_kind kind = outcome->result->verdict.kind;
     char value[THRESHOLD_VALUE];
 
     row->colour[0] = outcome->holds ? TABLE_GREEN : TABLE_RED;
     table_fill(row->cell[0], "  %s", outcome->holds ? "✓ ok" : "✗ MISSED");
-    /* An anomaly that was not found by a run that proves nothing may be there all the same. */
-    if (outcome->holds && threshold_needs_verdict(outcome->threshold) &&
-        (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_UNJUDGED)) {
+    if (threshold_outcome_is_open(outcome)) {
         row->colour[0] = TABLE_YELLOW;
         table_fill(row->cell[0], "  ? open");
     }
@@ -579,27 +583,6 @@ static bool is_named(const struct summary *summary, const struct result *result)
             (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN));
 }
 
-static const char *meaning(const struct summary *summary) {
-    switch (summary->exit_code) {
-    case EXIT_AS_EXPECTED:
-        if (summary->options->no_judge)
-            return "nothing was judged, as --no-judge asks";
-        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
-                                          : "each verdict as expected";
-    case EXIT_UNEXPECTED:
-        return "a verdict is not the one expected";
-    case EXIT_INCONCLUSIVE:
-        return summary->is_left_down ? "a verdict is open or missing, for the run ended early"
-                                     : "a verdict is open, for the run proves nothing";
-    case EXIT_THRESHOLD:
-        return "a threshold was missed; each verdict as expected";
-    case EXIT_INTERRUPTED:
-        return "interrupted; this is what there was until then";
-    default:
-        return "an internal error";
-    }
-}
-
 /* Where `serve` finds it, when that is not where it looks anyway. */
 static void print_root(const char *folder, FILE *to) {
     size_t length = strlen(folder);
@@ -641,8 +624,8 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
 /* With the strategies that the exit code is about. */
 static void print_exit(const struct summary *summary, FILE *to) {
     char text[EXIT_TEXT];
-    int used =
-        snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code, meaning(summary));
+    int used = snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code,
+                        summary_meaning(summary));
     const char *before = ": ";
 
     for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < EXIT_TEXT; i++) {

@@ -11,6 +11,10 @@
  * returns `text`. */
 const char *report_verdict(const struct verdict *verdict, char text[TABLE_CELL]);
 
+/* What was asked for, in a line: "5 strategies in turn, each under the same 800 requests at 800/s,
+ * ..."; free() it. NULL without memory. */
+__attribute__((warn_unused_result)) char *report_what(const struct options *options);
+
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
 

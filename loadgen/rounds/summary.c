@@ -318,6 +318,42 @@ int summary_make(struct summary *summary, const struct options *options, const s
     return 0;
 }
 
+/* An anomaly that was not found by a run that proves nothing may be there all the same. */
+bool threshold_outcome_is_open(const struct threshold_outcome *outcome) {
+    const enum verdict_kind kind = outcome->result->verdict.kind;
+
+    return outcome->holds && threshold_needs_verdict(outcome->threshold) &&
+           (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_UNJUDGED);
+}
+
+const char *summary_meaning(const struct summary *summary) {
+    switch (summary->exit_code) {
+    case EXIT_AS_EXPECTED:
+        if (summary->options->no_judge)
+            return "nothing was judged, as --no-judge asks";
+        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
+                                          : "each verdict as expected";
+    case EXIT_UNEXPECTED:
+        return "a verdict is not the one expected";
+    case EXIT_INCONCLUSIVE:
+        return summary->is_left_down ? "a verdict is open or missing, for the run ended early"
+                                     : "a verdict is open, for the run proves nothing";
+    case EXIT_THRESHOLD:
+        return "a threshold was missed; each verdict as expected";
+    case EXIT_INTERRUPTED:
+        return summary->round_count > 0 ? "interrupted; this is what there was until then"
+                                        : "interrupted";
+    case EXIT_UNREACHABLE:
+        return "the target or a database was not reached";
+    case EXIT_USAGE:
+        return "bad usage";
+    case EXIT_NO_INPUT:
+        return "a results folder is not there or cannot be read";
+    default:
+        return "an internal error";
+    }
+}
+
 void summary_free(struct summary *summary) {
     for (size_t i = 0; i < summary->count; i++)
         recorder_free(summary->results[i].total);

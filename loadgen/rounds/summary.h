@@ -62,4 +62,10 @@ __attribute__((warn_unused_result)) int summary_make(struct summary *summary,
                                                      const struct round *rounds, size_t count);
 void summary_free(struct summary *summary);
 
+/* Whether the threshold is neither kept nor missed: it holds, but the run proves nothing. */
+bool threshold_outcome_is_open(const struct threshold_outcome *outcome);
+
+/* The meaning of the exit code for this run: "each verdict as expected". */
+const char *summary_meaning(const struct summary *summary);
+
 #endif
