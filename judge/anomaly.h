@@ -7,15 +7,15 @@
 #include <stdbool.h>
 
 #define ANOMALIES(X)                                                                               \
-    X(OVERSELL, "OVERSELL", "more was sold than there was")                                        \
+    X(OVERSELL, "OVERSELL", "more units were sold than there were")                                \
     X(TWIN, "TWIN", "one unit was sold twice")                                                     \
     X(UNDERSELL, "UNDERSELL", "customers were told sold out, and units were left")                 \
-    X(EARLY_SOLD_OUT, "EARLY-SOLD-OUT", "a customer was told sold out before a later one bought")  \
-    X(GHOST, "GHOST", "a customer was promised a unit that the ledger does not have")              \
-    X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
+    X(EARLY_SOLD_OUT, "EARLY-SOLD-OUT", "a customer was told sold out, and a later one bought")    \
+    X(GHOST, "GHOST", "a customer was promised a unit, and the ledger disagrees")                  \
+    X(ORPHAN, "ORPHAN", "the ledger has a sale, and its customer was told no")                     \
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
     X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
-    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")               \
+    X(STALE, "STALE", "a sale began after another had finished, and saw the older count")          \
     X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")
 
 enum anomaly {

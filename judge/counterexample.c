@@ -151,7 +151,7 @@ static void example_tell_pair(struct counterexample *example, const struct judge
             example_tell_sale(example, judge, pair->sales[i]);
 }
 
-/* Who was told what in the span. */
+/* How many customers were told what in the span. */
 static void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck) {
     char told[PART_TEXT];
     size_t used = 0;
@@ -163,8 +163,7 @@ static void example_tell_turned_away(struct counterexample *example, const struc
                                  stuck->told[i], record_outcome_name((enum record_outcome)i));
     assert(used > 0 && used < sizeof told);
     example_say(example,
-                "Of those who wanted a unit from %.3f s to the end of the "
-                "demand at %.3f s nobody got one: %s.",
+                "From %.3f s to the end of the demand at %.3f s no customer got a unit: %s.",
                 example_in_seconds(stuck->from_ns), example_in_seconds(stuck->to_ns), told);
 }
 
@@ -185,20 +184,20 @@ static void tell_freer(struct counterexample *example, const struct judge *judge
 /* How the second came to hold the lock of the first. */
 static void example_tell_taken(struct counterexample *example, const struct overlap *overlap) {
     if (overlap->has_expired)
-        example_say(example, "A's lock expired by %.6f s; B took it at %.6f s, and A went on.",
-                    example_in_seconds(overlap->expired_ns),
-                    example_in_seconds(overlap->handed_ns));
+        example_say(
+            example, "A's lock expired by %.6f s. B took it at %.6f s, before A had given it back.",
+            example_in_seconds(overlap->expired_ns), example_in_seconds(overlap->handed_ns));
     else
-        example_say(example, "B took the lock at %.6f s, and A had not given it back.",
+        example_say(example, "B took the lock at %.6f s before A had given it back.",
                     example_in_seconds(overlap->handed_ns));
 }
 
 static void tell_freed(struct counterexample *example, const struct overlap *overlap) {
     const char held = example_name(example, overlap->held->order_id);
 
-    example_say(example, "A freed the lock at %.6f s (%s), which was %c's by then.",
+    example_say(example, "A freed the lock at %.6f s (%s), but by then %c held it.",
                 example_in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
-    example_say(example, "%c took it at %.6f s, while %c was at work.",
+    example_say(example, "%c took it at %.6f s while %c was still at work.",
                 example_name(example, overlap->taken->order_id),
                 example_in_seconds(overlap->taken->at_ns), held);
 }
@@ -295,14 +294,14 @@ static void tell_reads(struct counterexample *example, const struct judge *judge
 
     if (judge_buyer(judge, a)->answered_ns < judge_buyer(judge, b)->sent_ns)
         example_say(example,
-                    "%c was sent after %c had been answered, and read %" PRId64
-                    ", where %c had left %" PRId64 ", so both sold unit %" PRId64 ".",
-                    other, one, b->remaining + 1, one, a->remaining, a->unit);
+                    "%c was sent after %c had been answered. %c had left %" PRId64
+                    ", and %c read %" PRId64 ", so both sold unit %" PRId64 ".",
+                    other, one, one, a->remaining, other, b->remaining + 1, a->unit);
     else if (is_set_back(judge, a, b))
         example_say(example,
                     "%c read %" PRId64 " before %c wrote %" PRId64
                     ", or after another sale had written %" PRId64
-                    " over that, so both sold unit %" PRId64 ".",
+                    " again, so both sold unit %" PRId64 ".",
                     other, b->remaining + 1, one, a->remaining, b->remaining + 1, a->unit);
     else
         example_say(example,
@@ -335,7 +334,7 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
         example_tell_sale(example, judge, b);
     }
     if (!is_counted(judge, a) || !is_counted(judge, b) || a->shard != b->shard)
-        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
+        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both sales.", a->unit);
     else
         tell_reads(example, judge, a, b);
     example_say(example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.",
@@ -355,7 +354,7 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
         example->shard = sale->shard;
         example_tell_sale(example, judge, sale);
         example_say(example,
-                    "A sold unit %" PRId64 ", and %s had units %" PRId64 " to %" PRId64
+                    "A sold unit %" PRId64 ", but %s had units %" PRId64 " to %" PRId64
                     ": a contradiction.",
                     sale->unit, row != NULL ? "its stock row" : "the stock",
                     row != NULL ? row->first_unit : 1,
@@ -364,8 +363,8 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
         assert(judge->twin_count > 0);
         example_tell_pair(example, judge, twins);
         example_say(example,
-                    "%zu were sold of a stock of %" PRId64
-                    ", so units were sold twice; A and B both sold unit %" PRId64
+                    "%zu units were sold of a stock of %" PRId64
+                    ", so some were sold twice. A and B both sold unit %" PRId64
                     ": a contradiction.",
                     judge->ledger->sale_count, initial, twins->sales[0]->unit);
     }
@@ -380,8 +379,8 @@ static void tell_undersell(struct counterexample *example, const struct judge *j
     assert(judge->refused_last != NULL);
     example_tell_outcome(example, judge->refused_last, judge->refused_last->key);
     example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
-    example_say(example, "They never were sold, so they were there when "
-                         "A was refused: a contradiction.");
+    example_say(example, "They were never sold, so they were in the stock when "
+                         "A was told sold out: a contradiction.");
 }
 
 static void tell_early(struct counterexample *example, const struct judge *judge) {
@@ -393,11 +392,11 @@ static void tell_early(struct counterexample *example, const struct judge *judge
     example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
                 sale->unit);
     if (judge_sale_kind(judge, sale) == SALE_EITHER)
-        example_say(example, "Fewer requests can have taken a unit before and given it back than "
-                             "such sales need: a contradiction.");
+        example_say(example, "B is right only if its unit had been taken before and had come back; "
+                             "too few requests can have given a unit back: a contradiction.");
     else
-        example_say(example, "A count may only fall, so that unit was there when "
-                             "A was refused: a contradiction.");
+        example_say(example, "The count of a stock only falls, so that unit was in the stock when "
+                             "A was told sold out: a contradiction.");
 }
 
 static void tell_stale(struct counterexample *example, const struct judge *judge) {
@@ -408,18 +407,18 @@ static void tell_stale(struct counterexample *example, const struct judge *judge
     example_tell_pair(example, judge, &judge->stale);
     if (is_counted(judge, a) && is_counted(judge, b))
         example_say(example,
-                    "B was sent after A had been answered, and read %" PRId64
-                    ", where A had left %" PRId64 ".",
-                    b->remaining + 1, a->remaining);
+                    "B was sent after A had been answered. A had left %" PRId64
+                    ", and B read %" PRId64 ".",
+                    a->remaining, b->remaining + 1);
     else
         example_say(example,
                     "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
                     b->unit);
     if (judge_sale_kind(judge, b) == SALE_EITHER)
-        example_say(example, "Fewer requests can have given a unit back than "
-                             "such sales need: a contradiction.");
+        example_say(example, "B is right only if its unit had come back; too few requests can have "
+                             "given a unit back: a contradiction.");
     else
-        example_say(example, "A count may only fall: a contradiction.");
+        example_say(example, "The count of a stock only falls: a contradiction.");
 }
 
 static void tell_stuck(struct counterexample *example, const struct judge *judge) {
@@ -433,11 +432,11 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
     example_tell_outcome(example, stuck->attempt, stuck->attempt->key);
     if (stuck->last != NULL)
         example_say(example,
-                    "A was the last sale, and %" PRId64 " customers asked since. If it took a "
-                    "lock, %s held it last, as far as the ledger tells.",
+                    "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
+                    "lock, the last holder that the ledger knows is %s.",
                     stuck->since, stuck->last->instance);
     else
-        example_say(example, "Nothing was ever sold, and %" PRId64 " customers asked.",
+        example_say(example, "%" PRId64 " customers asked, and nothing was ever sold.",
                     stuck->since);
     example_tell_turned_away(example, stuck);
     example_say(example,
@@ -453,7 +452,7 @@ static void tell_yes(struct counterexample *example, const struct record *yes) {
     example_tell_request(example, yes, yes->order_id[0] ? yes->order_id : yes->key, promise);
 }
 
-/* Whoever has the order that A was told, and is not its key. */
+/* Another customer has the order that A was told, or the order is not that of A's key. */
 static void tell_other(struct counterexample *example, const struct judge *judge,
                        const struct purchase *purchase) {
     const struct purchase *owner = judge_find(judge, purchase->id);
@@ -463,9 +462,10 @@ static void tell_other(struct counterexample *example, const struct judge *judge
                     "Another customer, with the key %s, has the same order: a contradiction.",
                     owner->requests[0]->key);
     else
-        example_say(example,
-                    "It was the answer to the key %s, which is to be the order: a contradiction.",
-                    purchase->requests[0]->key);
+        example_say(
+            example,
+            "A was the answer to the key %s, but an order's id must be its key: a contradiction.",
+            purchase->requests[0]->key);
 }
 
 static void tell_ghost(struct counterexample *example, const struct judge *judge) {
@@ -538,14 +538,17 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
         example_tell_sale(example, judge, own);
         example_tell_sale(example, judge, purchase->sale);
-        example_say(example,
-                    "Both were sold for the key %s, which may buy one unit: a contradiction.", key);
+        example_say(
+            example,
+            "Both were sold for the key %s, and a key may buy only one unit: a contradiction.",
+            key);
         return;
     }
     assert(judge->other_yes != NULL);
     tell_yes(example, purchase->yes);
     tell_yes(example, judge->other_yes);
-    example_say(example, "Both replies are to the key %s, which may buy one unit: a contradiction.",
+    example_say(example,
+                "Both replies are to the key %s, and a key may buy only one unit: a contradiction.",
                 key);
 }
 
@@ -563,8 +566,8 @@ static const struct ledger_row *tell_surplus(struct counterexample *example,
                     a->remaining);
     }
     example_say(example,
-                "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
-                " is in the stock, and A sold it: a contradiction.",
+                "%" PRId64 " are left, from unit %" PRId64 " up, so unit %" PRId64
+                " is in the stock; but A sold it: a contradiction.",
                 row->available, row->first_unit, a->unit);
     return row;
 }
@@ -577,20 +580,20 @@ static const struct ledger_row *tell_missing(struct counterexample *example,
     example_tell_pair(example, judge, missed);
     if (missed->sales[0] == NULL && missed->refusal == NULL)
         example_say(example,
-                    "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
-                    " is gone, no order has it, and nobody gave it back: a contradiction.",
+                    "%" PRId64 " are left, from unit %" PRId64 " up, so unit %" PRId64
+                    " is gone; but no order has it, and no request gave it back: a contradiction.",
                     row->available, row->first_unit, missed->unit);
     else if (judge->is_any_unknown)
         example_say(example,
-                    "A saw units gone that no order has and nobody gave back, from unit %" PRId64
-                    " up; too few requests of unknown outcome were sent in time to have taken "
-                    "them: a contradiction.",
+                    "A saw units gone, from unit %" PRId64 " up, that no order has and no request "
+                    "gave back; too few requests of unknown outcome were sent in time to have "
+                    "taken them: a contradiction.",
                     missed->unit);
     else
         example_say(example,
-                    "A saw %s, and no order has unit %" PRId64
-                    ", and nobody gave it back: a contradiction.",
-                    missed->refusal != NULL ? "none left" : "that unit gone", missed->unit);
+                    "A saw unit %" PRId64 " gone; but no order has it, and no request gave it "
+                    "back: a contradiction.",
+                    missed->unit);
     return row;
 }
 
@@ -601,17 +604,19 @@ static const struct ledger_row *tell_wrong(struct counterexample *example,
 
     example_tell_sale(example, judge, sale);
     if (row == NULL)
-        example_say(example, "A sold from shard %" PRId64 ", which has no stock: a contradiction.",
+        example_say(example,
+                    "A sold from shard %" PRId64
+                    ", but that shard has no stock row: a contradiction.",
                     sale->shard);
     else if (sale->remaining < 0 || sale->remaining >= row->initial)
         example_say(example,
-                    "A left %" PRId64 " there, and the row began with %" PRId64
+                    "A left %" PRId64 " there, but the row began with %" PRId64
                     " units: a contradiction.",
                     sale->remaining, row->initial);
     else
         example_say(example,
                     "A left %" PRId64 " there, from unit %" PRId64 " up, so it took unit %" PRId64
-                    "; and the ledger says unit %" PRId64 ": a contradiction.",
+                    "; but the ledger says unit %" PRId64 ": a contradiction.",
                     sale->remaining, row->first_unit, row->first_unit + sale->remaining,
                     sale->unit);
     return row;
@@ -635,18 +640,19 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
                     leak->unknown_unit);
     else if (leak->doubled > 0)
         example_say(example,
-                    "Unit %" PRId64 " came back for sale, and an order has it, or it came "
+                    "Unit %" PRId64 " came back for sale; but an order has it, or it came "
                     "back twice: a contradiction.",
                     leak->doubled_unit);
     else if (leak->untaken > 0 && !judge->is_keyless)
         example_say(example,
-                    "Unit %" PRId64 " came back, and an order of a key is "
+                    "Unit %" PRId64 " came back; but an order with a key is "
                     "never given back: a contradiction.",
                     leak->back_unit);
     else if (leak->untaken > 0)
         example_say(example,
-                    "Unit %" PRId64 " came back, and fewer requests can have given a unit back, as "
-                    "they were told busy, an error or nothing, than units did: a contradiction.",
+                    "Unit %" PRId64 " came back; but too few requests can have given a unit back: "
+                    "such a request was sent in time, and was told busy, an error or nothing: a "
+                    "contradiction.",
                     leak->back_unit);
     return leak->row != NULL ? leak->row : leak->unbalanced_row;
 }

@@ -22,7 +22,7 @@ static const char *tell_excess(const struct judge *judge, int64_t excess) {
             return excess > 0 ? "too many" : "too few";
     if (excess < 0)
         return "neither sold nor left";
-    return judge->outside == NULL && ledger->returned == 0 ? "sold, and in the stock all the same"
+    return judge->outside == NULL && ledger->returned == 0 ? "sold and still in the stock"
                                                            : "too many";
 }
 
@@ -38,7 +38,7 @@ static int64_t write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
     used = snprintf(text, VERDICT_TEXT, "%" PRId64 " left%s + %" PRId64 " unit%s sold is %" PRId64,
                     ledger->available, returned, ledger->units, ledger->units == 1 ? "" : "s", sum);
     if (excess == 0)
-        snprintf(text + used, VERDICT_TEXT - (size_t)used, ", which is the stock all the same");
+        snprintf(text + used, VERDICT_TEXT - (size_t)used, ", which equals the stock");
     else
         snprintf(text + used, VERDICT_TEXT - (size_t)used,
                  ", and the stock was %" PRId64 ": %" PRId64 " %s %s", ledger->initial,
@@ -229,8 +229,8 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
         judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
     if (leak->wrong_sale != NULL)
         judge_found(judge, ANOMALY_LEAK, 0,
-                    "order %s has unit %" PRId64 " of shard %" PRId64 ", and left %" PRId64
-                    " there, which do not belong together",
+                    "order %s has unit %" PRId64 " of shard %" PRId64 " and left %" PRId64
+                    " there: these contradict each other",
                     leak->wrong_sale->order_id, leak->wrong_sale->unit, leak->wrong_sale->shard,
                     leak->wrong_sale->remaining);
     if (leak->left != NULL)
@@ -238,7 +238,8 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
                     leak->left->unit, leak->left->order_id);
     if (leak->has_missed && leak->is_elsewhere)
         judge_found(judge, ANOMALY_LEAK, 0,
-                    "unit %" PRId64 " is gone from shard %" PRId64 ", and is told of another one",
+                    "unit %" PRId64 " is gone from shard %" PRId64
+                    ", and the ledger has it under another one",
                     leak->missed.unit, leak->row->shard);
     else if (leak->has_missed)
         judge_found(judge, ANOMALY_LEAK, 0,

@@ -75,7 +75,7 @@ static void find_oversell(struct judge *judge) {
                     ledger->sale_count, ledger->initial);
     else if (outside > 0)
         judge_found(judge, ANOMALY_OVERSELL, outside,
-                    "unit %" PRId64 " sold, and the stock is 1 to %" PRId64
+                    "unit %" PRId64 " sold, but the stock is 1 to %" PRId64
                     ": order %s by %s at %.12s",
                     first->unit, ledger->initial, first->order_id, first->instance,
                     ledger_clock(first->at));
@@ -335,8 +335,9 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
                     "order %s was promised unit %" PRId64 ", and no order was recorded", id, unit);
     else if (!is_duplicate && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
-                    "key %s was promised unit %" PRId64 " as order %s, which is not its own", key,
-                    unit, id);
+                    "key %s was promised unit %" PRId64
+                    " as order %s, but an order's id must be its key",
+                    key, unit, id);
     else
         return;
     found_ghost(judge, purchase);
@@ -359,7 +360,7 @@ static void check_no(struct judge *judge, const struct purchase *purchase) {
     judge_found(judge, ANOMALY_ORPHAN, 1,
                 "order %s took unit %" PRId64 " (%s), and its customer was %s", purchase->id,
                 sale != NULL ? sale->unit : order->unit,
-                sale != NULL ? sale->instance : "an order alone",
+                sale != NULL ? sale->instance : "an order without a sale",
                 record_outcome_text(purchase->requests[0]->outcome));
     found_orphan(judge, purchase, sale);
 }

@@ -263,8 +263,8 @@ static void find_stuck(struct judge *judge) {
     stuck->last = find_last_sale(judge);
     stuck->since = count_since(judge, stuck->last);
     judge_found(judge, ANOMALY_STUCK, attempts,
-                "from %.3f s to %.3f s, the end of the demand, %" PRId64
-                " customers wanted a unit and nothing was sold, with %" PRId64 " units left",
+                "from %.3f s to the end of the demand at %.3f s %" PRId64
+                " customers wanted a unit, %" PRId64 " units were left, and nothing was sold",
                 (double)stuck->from_ns / 1e9, (double)stuck->to_ns / 1e9, attempts, judge->left);
 }
 
@@ -524,7 +524,7 @@ static void found_unasked(const struct rows *rows, size_t which,
         return;
     sale = pair_of(rows, which, found).sales[0];
     judge_found(judge, ANOMALY_ORPHAN, found->count,
-                "order %s took unit %" PRId64 " (%s), and each request that may have asked for it "
+                "order %s took unit %" PRId64 " (%s), and every request that may have bought it "
                 "was sent after the unit was gone",
                 sale->order_id, sale->unit, sale->instance);
     judge->unasked = judge->unasked != NULL ? judge->unasked : sale;

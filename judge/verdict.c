@@ -418,18 +418,17 @@ static void doubt_schedule(const struct verdict_case *judged, struct verdict *ve
         return;
     }
     if (held > 1 - VERDICT_PUNCTUAL)
-        doubt(
-            verdict,
-            "the schedule was missed: %.1f %% of the requests waited for --max-in-flight, and 5 %% "
-            "may; raise it or lower --rate",
-            100 * held);
+        doubt(verdict,
+              "the schedule was missed: %.1f %% of the requests waited for --max-in-flight (5 %% "
+              "may); raise it or lower --rate",
+              100 * held);
     else if (recorder->lateness.count > 0 && punctual < VERDICT_PUNCTUAL)
         doubt(verdict,
-              "the schedule was missed: %.1f %% of the requests were sent more than %s late, and "
-              "5 %% may be; lower --rate, raise --connections or free a CPU",
+              "the schedule was missed: %.1f %% of the requests were sent more than %s late (5 %% "
+              "may be); lower --rate, raise --connections or free a CPU",
               100 * (1 - punctual), duration_text(late, late_ns));
     if (recorder->by_outcome[RECORD_UNSENT] > 0)
-        doubt(verdict, "%zu requests were not sent for want of a connection; raise --connections",
+        doubt(verdict, "%zu requests were not sent: no connection was free; raise --connections",
               recorder->by_outcome[RECORD_UNSENT]);
 }
 
@@ -446,11 +445,12 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
         doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet%s",
               verdict->unsettled, advice);
     if (judged->is_restless)
-        doubt(verdict, "requests were not answered, and the ledger did not become quiet%s", advice);
+        doubt(verdict, "requests were not answered, and the ledger may still be changing%s",
+              advice);
     if (verdict->pairs < judged->pairs_wanted)
         doubt(verdict,
-              "in only %" PRId64 " pairs did an attempt overlap with "
-              "one that got a unit; fewer than %" PRId64 " would hardly show a race%s",
+              "an attempt overlapped with one that got a unit in only %" PRId64
+              " pairs; at least %" PRId64 " are needed to show a race%s",
               verdict->pairs, judged->pairs_wanted,
               judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
 }
@@ -475,8 +475,9 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
         doubt(verdict, "interrupted");
     doubt_schedule(judged, verdict);
     if (is_still_down(judged))
-        doubt(verdict, "what failed in an earlier round was down, and nothing could be sold: start "
-                       "it again, as by scripts/stack start");
+        doubt(verdict,
+              "a server that failed in an earlier round was down, and nothing could be sold: "
+              "start it again (scripts/stack start)");
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
     if (judged->fault_problem != NULL)

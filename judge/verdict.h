@@ -89,7 +89,7 @@ __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case 
                                                       struct verdict *verdict);
 
 /* What is said beside VALID of a run without such an end. */
-#define VERDICT_NO_END "the stock never ran out: nothing is said of its end"
+#define VERDICT_NO_END "the stock never ran out: its last units were not tested"
 
 /* The rate of anomalies that n attempts without one leave possible, 95 %: 3 / n (rule of three:
  * Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"); -1 when n is

@@ -18,7 +18,7 @@
     X(SOLD, sold, "told: yours")                                                                   \
     X(SOLD_OUT, sold_out, "told: sold out")                                                        \
     X(BUSY, busy, "told: too busy, nothing was sold")                                              \
-    X(UNKNOWN, unknown, "not told: the reply is missing, or says that it is not known")            \
+    X(UNKNOWN, unknown, "not told: no reply arrived, or the reply says unknown")                   \
     X(REFUSED, refused, "told: a bad request")                                                     \
     X(FAILED, failed, "told: an error of the server")                                              \
     X(UNREACHED, unreached, "not sent: no connection to the target")                               \

@@ -15,8 +15,7 @@ static const struct telling tellings[] = {
      "B read 10 before A wrote 9, so both sold unit 10."},
     {"a twin that began after the first was told read a stale count",
      "sold:10@0.1-2 sold:10@2.000001-4 left=9", ANOMALY_TWIN, 2,
-     "B was sent after A had been answered, and read 10, where A had left 9, so both "
-     "sold unit 10."},
+     "B was sent after A had been answered. A had left 9, and B read 10, so both sold unit 10."},
     {"a twin that began after the first was told is B, whatever the other clock says",
      "sold:10@0.1-2%10:01:03.000000 sold:10@2.000001-4 left=9", ANOMALY_TWIN, 0,
      "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:03.000000, "
@@ -24,18 +23,18 @@ static const struct telling tellings[] = {
     {"a sale without a name was sent at an unknown time", "keyless ~unknown sold:10 row:10=511",
      ANOMALY_TWIN, 1,
      "B = order 01900000-0000-7000-8000-000000000511 via inventory-2: sent without a "
-     "key at an unknown time, read 10, wrote 9 at 10:01:02.123456, not told: the "
-     "reply is missing, or says that it is not known"},
+     "key at an unknown time, read 10, wrote 9 at 10:01:02.123456, not told: no "
+     "reply arrived, or the reply says unknown"},
     {"an oversell names the unit that never was", "sold:11", ANOMALY_OVERSELL, ALL,
      "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 11, wrote 10 at 10:01:02.123456, "
      "answered 0.003000 s\n"
-     "A sold unit 11, and its stock row had units 1 to 10: a contradiction."},
+     "A sold unit 11, but its stock row had units 1 to 10: a contradiction."},
     {"a sale of a row that is not there is told with the stock", "sold:11#7", ANOMALY_OVERSELL, 1,
-     "A sold unit 11, and the stock had units 1 to 10: a contradiction."},
+     "A sold unit 11, but the stock had units 1 to 10: a contradiction."},
     {"an undersell names the last refusal", "sold:10 sold_out sold_out", ANOMALY_UNDERSELL, ALL,
      "A = request " ORDER "2: sent 0.002100 s, told: sold out at 0.005000 s\n"
      "At the end 9 units are left in the stock.\n"
-     "They never were sold, so they were there when A was refused: a contradiction."},
+     "They were never sold, so they were in the stock when A was told sold out: a contradiction."},
     {"an early refusal is told with the next buyer",
      "sold:10..2 sold_out sold_out@10.1-15 sold:1@16-18", ANOMALY_EARLY_SOLD_OUT, ALL,
      "A = request 01900000-0000-7000-8000-000000000010: sent 0.010100 s, told: sold "
@@ -43,15 +42,16 @@ static const struct telling tellings[] = {
      "B = order 01900000-0000-7000-8000-000000000011 via inventory-2: sent 0.016000 "
      "s, read 1, wrote 0 at 10:01:02.123456, answered 0.018000 s\n"
      "B was sent after A had been answered, and got unit 1.\n"
-     "A count may only fall, so that unit was there when A was refused: a contradiction."},
+     "The count of a stock only falls, so that unit was in the stock when A was told sold out: "
+     "a contradiction."},
     {"a stale sale is told with the one that passed it", "sold:10 sold:8 sold:9@5-6", ANOMALY_STALE,
      ALL,
      "A = order " ORDER "1 via inventory-2: sent 0.001100 s, read 8, wrote 7 at 10:01:02.123456, "
      "answered 0.004000 s\n"
      "B = order " ORDER "2 via inventory-1: sent 0.005000 s, read 9, wrote 8 at 10:01:02.123456, "
      "answered 0.006000 s\n"
-     "B was sent after A had been answered, and read 9, where A had left 7.\n"
-     "A count may only fall: a contradiction."},
+     "B was sent after A had been answered. A had left 7, and B read 9.\n"
+     "The count of a stock only falls: a contradiction."},
     {"a ghost says what the ledger lacks", "promise:10", ANOMALY_GHOST, ALL,
      "A = request " ORDER "0: sent 0.000100 s, told: yours, unit 10, at 0.003000 s\n"
      "The ledger has no sale of that order: a contradiction."},
@@ -66,7 +66,7 @@ static const struct telling tellings[] = {
      ANOMALY_GHOST, 1,
      "Another customer, with the key " ORDER "1, has the same order: a contradiction."},
     {"an order that is not its key names the key", "promise:10!3 row:10=3", ANOMALY_GHOST, 1,
-     "It was the answer to the key " ORDER "0, which is to be the order: a contradiction."},
+     "A was the answer to the key " ORDER "0, but an order's id must be its key: a contradiction."},
     {"an orphan says what its customer was told", "busy:10", ANOMALY_ORPHAN, ALL,
      "A = order " ORDER
      "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, told: "
@@ -87,19 +87,18 @@ static const struct telling tellings[] = {
      "answered with order " ORDER "1\n"
      "B = order " ORDER "1 via inventory-2: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, "
      "answered 0.003000 s\n"
-     "Both were sold for the key " ORDER "0, which may buy one unit: a contradiction."},
+     "Both were sold for the key " ORDER "0, and a key may buy only one unit: a contradiction."},
     {"a duplicate names the two replies that differ", "sold:10 promise:10=0!0 promise:9=0!0",
      ANOMALY_DUPLICATE, ALL,
      "A = request " ORDER "0: sent 0.000100 s, told: yours, unit 10, at 0.003000 s\n"
      "B = request " ORDER "0: sent 0.002100 s, told: yours, unit 9, at 0.005000 s\n"
-     "Both replies are to the key " ORDER "0, which may buy one unit: a contradiction."},
+     "Both replies are to the key " ORDER "0, and a key may buy only one unit: a contradiction."},
     {"a leak names the neighbours of the missing unit", "sold:10 sold:8 left=7", ANOMALY_LEAK, ALL,
      "A = order " ORDER "1 via inventory-2: sent 0.001100 s, read 8, wrote 7 at 10:01:02.123456, "
      "answered 0.004000 s\n"
      "B = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, "
      "answered 0.003000 s\n"
-     "A saw that unit gone, and no order has unit 9, and nobody gave it back: a "
-     "contradiction.\n"
+     "A saw unit 9 gone; but no order has it, and no request gave it back: a contradiction.\n"
      "7 left + 2 units sold is 9, and the stock was 10: 1 unit is neither sold nor left."},
     /* The last to write had read before the others did. */
     {"a leak names the unit that is sold and in the stock",
@@ -109,26 +108,25 @@ static const struct telling tellings[] = {
      "B = order " ORDER "2 via inventory-1: sent 0.002100 s, read 10, wrote 9 at 10:01:02.999999, "
      "answered 0.005000 s\n"
      "B wrote 9 after A had written 8.\n"
-     "9 are left, from unit 1 up: unit 9 is in the stock, and A sold it: a contradiction.\n"
-     "9 left + 2 units sold is 11, and the stock was 10: 1 unit is sold, and in the "
-     "stock all the same."},
+     "9 are left, from unit 1 up, so unit 9 is in the stock; but A sold it: a contradiction.\n"
+     "9 left + 2 units sold is 11, and the stock was 10: 1 unit is sold and still in the stock."},
     {"a leak names the unit that is gone at the end", "sold:10 left=8", ANOMALY_LEAK, ALL,
      "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, "
      "answered 0.003000 s\n"
-     "8 are left, from unit 1 up: unit 9 is gone, no order has it, and nobody gave it "
+     "8 are left, from unit 1 up, so unit 9 is gone; but no order has it, and no request gave it "
      "back: a contradiction.\n"
      "8 left + 1 unit sold is 9, and the stock was 10: 1 unit is neither sold nor left."},
     {"a leak of a contradictory row says what it took", "sold:10/4", ANOMALY_LEAK, ALL,
      "A = order " ORDER
      "0 via inventory-1: sent 0.000100 s, took unit 10 at 10:01:02.123456, answered "
      "0.003000 s\n"
-     "A left 4 there, from unit 1 up, so it took unit 5; and the ledger says unit 10: "
+     "A left 4 there, from unit 1 up, so it took unit 5; but the ledger says unit 10: "
      "a contradiction.\n"
-     "9 left + 1 unit sold is 10, which is the stock all the same (1 leaked: 1 sold with a wrong "
+     "9 left + 1 unit sold is 10, which equals the stock (1 leaked: 1 sold with a wrong "
      "count)."},
     {"the sums of a leak name a unit too many and one too few", "sold:10 sold:8 left=8",
      ANOMALY_LEAK, LAST,
-     "8 left + 2 units sold is 10, which is the stock all the same (2 leaked: 1 gone, 1 sold and "
+     "8 left + 2 units sold is 10, which equals the stock (2 leaked: 1 gone, 1 sold and "
      "in the stock)."},
     {"the sums of a leak count what came back", "sold:10 returned=3", ANOMALY_LEAK, LAST,
      "9 left + 3 returned + 1 unit sold is 13, and the stock was 10: 3 units are too many."},
@@ -141,19 +139,19 @@ static const struct telling tellings[] = {
     /* One request of unknown outcome, and two units that are gone. */
     {"a leak of a unit that came back says why it cannot", "sold:10 sold:8 back:9 left=7",
      ANOMALY_LEAK, 0,
-     "Unit 9 came back, and an order of a key is never given back: a contradiction."},
+     "Unit 9 came back; but an order with a key is never given back: a contradiction."},
     {"a leak of a unit that nobody gave back says so", "keyless sold:10 sold:8 back:9 left=7",
      ANOMALY_LEAK, 0,
-     "Unit 9 came back, and fewer requests can have given a unit back, as they were "
-     "told busy, an error or nothing, than units did: a contradiction."},
+     "Unit 9 came back; but too few requests can have given a unit back: such a request was sent "
+     "in time, and was told busy, an error or nothing: a contradiction."},
     {"a unit that never was came back", "unknown sold:10 sold:8 left=7 back:51", ANOMALY_LEAK, 0,
      "Unit 51 came back for sale to a stock row that never had it: a contradiction."},
     {"a leak counts the unknown outcomes", "unknown sold:7 sold:10 left=6", ANOMALY_LEAK, 2,
-     "A saw units gone that no order has and nobody gave back, from unit 8 up; too "
+     "A saw units gone, from unit 8 up, that no order has and no request gave back; too "
      "few requests of unknown outcome were sent in time to have taken them: a "
      "contradiction."},
     {"a counterexample without a sale says so", "stock=300 busy*400 stuck_ns=100000000",
-     ANOMALY_STUCK, 1, "Nothing was ever sold, and 400 customers asked."},
+     ANOMALY_STUCK, 1, "400 customers asked, and nothing was ever sold."},
     {"a leak of a shard says which and what it has", "rows=2 left1=7 left=12", ANOMALY_LEAK, ALL,
      "Shard 1 began with 5 units, 6 to 10: 0 different ones sold, 7 left.\n"
      "12 left + 0 units sold is 12, and the stock was 10: 2 units are too many."},
@@ -163,12 +161,10 @@ static const struct telling tellings[] = {
      "10:01:02.123456, answered 0.003000 s\n"
      "B = request 01900000-0000-7000-8000-000000000399: sent 0.399100 s, told: too busy, "
      "nothing was sold at 0.402000 s\n"
-     "A was the last sale, and 397 customers asked since. If it took a lock, "
-     "inventory-1 held "
-     "it last, as far as the ledger tells.\n"
-     "Of those who wanted a unit from 0.302 s to the end of the demand at 0.402 s "
-     "nobody got "
-     "one: 100 busy, 1 unknown.\n"
+     "A was the last sale, and 397 customers asked after it. If A took a lock, the last holder "
+     "that the ledger knows is inventory-1.\n"
+     "From 0.302 s to the end of the demand at 0.402 s no customer got a unit: 100 busy, 1 "
+     "unknown.\n"
      "No server was known to be down then, and at the end 299 units are left "
      "in the stock: a contradiction."},
     {.name = NULL},
@@ -206,7 +202,7 @@ static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
     assert_int_equal(verdict.found[ANOMALY_TWIN].count, 2);
     assert_string_equal(verdict.counterexample[0].line[2],
                         "B read 10 before A wrote 9, or after another sale had written 10 "
-                        "over that, so both sold unit 10.");
+                        "again, so both sold unit 10.");
     assert_string_equal(verdict.counterexample[1].line[2],
                         "B read 11 before A wrote 10, so both sold unit 11.");
     request(RECORD_UNKNOWN); /* its sale may have set the count back, and be gone */
@@ -267,7 +263,7 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
     record->order_id[0] = '\0';
     ledger.available = 9;
     twin = counterexample_of(ANOMALY_TWIN);
-    assert_non_null(strstr(twin->line[1], ", not told: the reply is missing"));
+    assert_non_null(strstr(twin->line[1], ", not told: no reply arrived"));
     assert_int_equal(twin->op[1].answered_ns, 0);
     assert_int_equal(twin->to_ns, 3 * MS);
 }
@@ -282,7 +278,7 @@ static void test_a_key_with_an_unknown_outcome_is_open_at_its_end(void **state) 
     memcpy(second->key, ids[1], UUID_TEXT);
     ledger.available = 9;
     assert_non_null(
-        strstr(counterexample_of(ANOMALY_TWIN)->line[1], ", not told: the reply is missing"));
+        strstr(counterexample_of(ANOMALY_TWIN)->line[1], ", not told: no reply arrived"));
     assert_int_equal(counterexample_of(ANOMALY_TWIN)->op[1].answered_ns, 0);
 }
 

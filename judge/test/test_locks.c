@@ -72,11 +72,12 @@ static void test_the_chain_of_three_is_told(void **state) {
         assert_string_equal(twin->order_id[i], ids[i]);
         assert_int_equal(twin->line[i][0], 'A' + i);
     }
-    assert_string_equal(twin->line[3],
-                        "A's lock expired by 0.300000 s; B took it at 0.301000 s, and A went on.");
+    assert_string_equal(
+        twin->line[3],
+        "A's lock expired by 0.300000 s. B took it at 0.301000 s, before A had given it back.");
     assert_string_equal(twin->line[4],
-                        "A freed the lock at 0.400000 s (DEL), which was B's by then.");
-    assert_string_equal(twin->line[5], "C took it at 0.401000 s, while B was at work.");
+                        "A freed the lock at 0.400000 s (DEL), but by then B held it.");
+    assert_string_equal(twin->line[5], "C took it at 0.401000 s while B was still at work.");
     assert_string_equal(twin->line[6], "B read 9 before C wrote 8, so both sold unit 9.");
     assert_int_equal(twin->events, 5); /* the refusal tells nothing */
     assert_int_equal(twin->event[0].letter, 'A');
@@ -103,7 +104,7 @@ static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state
     assert_string_equal(counterexample_of(ANOMALY_TWIN)->order_id[0], ids[3]);
     assert_string_equal(verdict.counterexample[1].order_id[0], ids[0]);
     assert_string_equal(verdict.counterexample[1].line[3],
-                        "B took the lock at 0.301000 s, and A had not given it back.");
+                        "B took the lock at 0.301000 s before A had given it back.");
 }
 
 /* The reply to A's DEL lay unread until C had been told that the lock is its. */
@@ -136,8 +137,9 @@ static void test_a_lock_that_expired_in_work_is_told(void **state) {
     twin = counterexample_of(ANOMALY_TWIN);
     assert_int_equal(twin->ops, 2);
     assert_string_equal(twin->order_id[0], ids[1]);
-    assert_string_equal(twin->line[2],
-                        "A's lock expired by 0.301000 s; B took it at 0.302000 s, and A went on.");
+    assert_string_equal(
+        twin->line[2],
+        "A's lock expired by 0.301000 s. B took it at 0.302000 s, before A had given it back.");
     assert_string_equal(twin->line[3], "A read 9 before B wrote 8, so both sold unit 9.");
 }
 
@@ -151,8 +153,7 @@ static void test_a_lock_that_its_server_lost_is_told(void **state) {
     events.items[1].order_id[0] = '\0';
     (void)result_of(2, 302, "SET NX", EVENT_YES);
     twin = counterexample_of(ANOMALY_TWIN);
-    assert_string_equal(twin->line[2],
-                        "B took the lock at 0.302000 s, and A had not given it back.");
+    assert_string_equal(twin->line[2], "B took the lock at 0.302000 s before A had given it back.");
     assert_int_equal(twin->events, 3);
     assert_string_equal(twin->event[1].who, "redis");
     assert_string_equal(twin->event[1].text, "restart");

@@ -166,7 +166,7 @@ static const struct scene scenes[] = {
      "LEAK 1, STALE 1"},
     {"a unit and a count that contradict each other are a leak",
      "keyless busy sold:10@1-2 sold:8@1-4 sold:9/3@5-6",
-     "LEAK 1, STALE 1: has unit 9 of shard 0, and left 3 there"},
+     "LEAK 1, STALE 1: has unit 9 of shard 0 and left 3 there"},
     {"a timeout of a key gives nothing back", "unknown sold:10 sold:8 left=7 back:9", "LEAK 1"},
     {"a timeout without a key may give back", "keyless unknown sold:10 sold:8 left=7 back:9",
      "valid"},

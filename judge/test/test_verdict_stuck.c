@@ -31,8 +31,8 @@ static void get_stuck(int buyers, enum record_outcome told) {
 
 static const struct scene scenes[] = {
     {"a lock that nobody gives back is stuck", SELLS "busy*300",
-     "STUCK 101: from 0.302 s to 0.402 s, the end of the demand, 101 customers wanted a unit and "
-     "nothing was sold, with 200 units left"},
+     "STUCK 101: from 0.302 s to the end of the demand at 0.402 s 101 customers wanted a unit, 200 "
+     "units were left, and nothing was sold"},
     {"an error or no word speaks for stuck as busy does", SELLS "failed*298 unknown failed",
      "STUCK 101"},
     {"nothing sold at all is stuck, too", STARTS "busy*400", "STUCK 101"},

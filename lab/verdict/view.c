@@ -393,10 +393,10 @@ static char view_letter_of(const struct model_world *world, const char *order_id
     return '?';
 }
 
-/* Is `at` the judge's name of an operation, and not the article of "A count may only fall"? */
+/* Whether the judge names an operation at `at`; no sentence of it has "A" for an article. */
 static bool is_name(const struct counterexample *example, const char *line, const char *at) {
     return *at >= 'A' && *at < 'A' + (int)example->ops && (at == line || !isalnum(at[-1])) &&
-           !isalnum(at[1]) && strncmp(at, "A count ", 8) != 0;
+           !isalnum(at[1]);
 }
 
 /* The judge calls its operations A, B and C in each counterexample; here they have their letters.

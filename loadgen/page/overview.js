@@ -36,7 +36,7 @@ function recommendation({ recommendation: made }) {
 
 function boundWords(strategy) {
   if (!isNumber(strategy.rate_bound)) return null;
-  const end = strategy.stock_ran_out === false ? '; the stock never ran out: nothing is said of its end' : '';
+  const end = strategy.stock_ran_out === false ? '; the stock never ran out: its last units were not tested' : '';
   return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts${end}`;
 }
 

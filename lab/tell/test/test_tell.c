@@ -83,9 +83,9 @@ static void test_a_violation_is_told_step_by_step(void **state) {
     tell_text(&tell, open_text());
     assert_non_null(strstr(
         written(),
-        "\nOVERSELL TWIN: more was sold than there was\n"
-        "  3 were sold of a stock of 2, so units were sold twice; B and A both sold unit 2: a "
-        "contradiction.\n"
+        "\nOVERSELL TWIN: more units were sold than there were\n"
+        "  3 units were sold of a stock of 2, so some were sold twice. B and A both sold unit 2: a\n"
+        "  contradiction.\n"
         "\nThe shortest schedule that shows it, 6 moves:\n"
         " step      ms  A B C  left  sold\n"
         "    1       0  A         2     0  A, at inventory-1, reads the stock: 2 left\n"

@@ -372,7 +372,7 @@ static void test_doubts_beside_a_violation_are_told_apart(void **state) {
 static void test_what_is_not_proved_is_told_beside_valid(void **state) {
     static const struct expectation twins = {.must = 1 << ANOMALY_TWIN};
 
-    assert_tells("(3/n); the stock never ran out: nothing is said of its end");
+    assert_tells("(3/n); the stock never ran out: its last units were not tested");
     results[2].verdict.has_ended = true;
     assert_silent_on("never ran out");
     results[2].verdict.has_ended = false;

@@ -174,7 +174,7 @@ static void test_no_violation_has_its_bound(void **state) {
     assert_has("VALID");
     assert_has("no violation in 24000 overlapping attempts");
     assert_has("at most about 0.013 % (3/n)");
-    assert_has("the stock never ran out: nothing is said of its end");
+    assert_has("the stock never ran out: its last units were not tested");
     round_one.verdict.has_ended = true;
     assert_lacks("never ran out");
     round_one.verdict.overlapping = 0;

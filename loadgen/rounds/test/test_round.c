@@ -69,9 +69,10 @@ static void test_what_crashed_is_down_in_each_later_round(void **state) {
     assert_true(is_down_in(2));
     assert_false(rounds[0].is_down);
     assert_true(rounds[1].is_down);
-    assert_string_equal(rounds[1].verdict.reason[0],
-                        "what failed in an earlier round was down, and nothing could be sold: "
-                        "start it again, as by scripts/stack start");
+    assert_string_equal(
+        rounds[1].verdict.reason[0],
+        "a server that failed in an earlier round was down, and nothing could be sold: "
+        "start it again (scripts/stack start)");
 }
 
 static void test_an_instance_that_sells_is_up(void **state) {

@@ -201,6 +201,14 @@ static bool unit_back_and_sold(uint32_t item, const struct said *said) {
     return has_come_back(item, said->number[0]) && count_sales(item, NULL, said->number[0]) >= 1;
 }
 
+static bool unit_back_too_often(uint32_t item, const struct said *said) {
+    size_t times = count_sales(item, NULL, said->number[0]);
+
+    for (size_t i = 0; i < sim.ledgers[item].returned_count; i++)
+        times += sim.returned[item][i].unit == said->number[0];
+    return has_come_back(item, said->number[0]) && times >= 2;
+}
+
 static bool unit_back(uint32_t item, const struct said *said) {
     return has_come_back(item, said->number[0]) || count_sales(item, NULL, said->number[0]) >= 1;
 }
@@ -239,11 +247,11 @@ static const struct sentence {
     bool (*is_true)(uint32_t item, const struct said *said);
 } sentences[] = {
     {"%" SCNd64 " sold of a stock of %" SCNd64 "%n", "nn", sold_of_stock},
-    {"%" SCNd64 " were sold of a stock of %" SCNd64 ", so units were sold twice%n", "nn",
+    {"%" SCNd64 " units were sold of a stock of %" SCNd64 ", so some were sold twice.%n", "nn",
      sold_of_stock},
     {"unit %" SCNd64 " sold twice: order " ID " by %*s at %*s order " ID " by%n", "nii",
      unit_sold_twice},
-    {"unit %" SCNd64 " sold, and the stock is 1 to %" SCNd64 ": order " ID " by%n", "nni",
+    {"unit %" SCNd64 " sold, but the stock is 1 to %" SCNd64 ": order " ID " by%n", "nni",
      unit_sold_outside},
     {"shard %" SCNd64 " had units %" SCNd64 " to %" SCNd64 ", and sold %" SCNd64 ": order " ID "%n",
      "nnnni", unit_sold_by_shard},
@@ -275,17 +283,18 @@ static const struct sentence {
     {"unit %" SCNd64 " was passed over: it is not in the stock, and no order has it%n", "n",
      unit_passed_over},
     {"unit %" SCNd64 " came back for sale, and an order has it%n", "n", unit_back_and_sold},
-    {"Unit %" SCNd64 " came back for sale, and an order has it.%n", "n", unit_back_and_sold},
+    {"Unit %" SCNd64 " came back for sale; but an order has it, or%n", "n", unit_back_too_often},
     {"unit %" SCNd64 " came back, and no request can have given it back%n", "n", unit_back},
-    {"Unit %" SCNd64 " came back, and an order of a key is never given back%n", "n", unit_back},
-    {"Unit %" SCNd64 " came back, and fewer requests can have given a unit back%n", "n", unit_back},
+    {"Unit %" SCNd64 " came back; but an order with a key is never given back%n", "n", unit_back},
+    {"Unit %" SCNd64 " came back; but too few requests can have given a unit back%n", "n",
+     unit_back},
     {"The stock began with %" SCNd64 " units, %" SCNd64 " to %" SCNd64 ": %" SCNd64
      " different ones sold%n",
      "nnnn", whole_stock},
-    {"Both sold unit %" SCNd64 ", and the ledger has both.%n", "n", both_sold},
+    {"Both sold unit %" SCNd64 ", and the ledger has both sales.%n", "n", both_sold},
     {"There was one unit %" SCNd64 ", and two orders have it%n", "n", both_sold},
     {"B was sent after A had been answered, and got unit %" SCNd64 ".%n", "n", later_got},
-    {"A sold unit %" SCNd64 ", and %n", "n", first_has},
+    {"A sold unit %" SCNd64 ", but %n", "n", first_has},
 };
 
 static bool scan(const struct sentence *sentence, const char *text, struct said *said) {
