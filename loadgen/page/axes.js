@@ -138,10 +138,10 @@ function legendItem([tone, kind, text]) {
 // Points are {x, y, lines}; the arrow keys walk through them.
 function chartFigure(spec) {
   const holder = el('div', { class: 'plot', id: spec.id });
-  const figure = el('figure', { class: 'chart' }, el('figcaption', {}, el('h3', {}, spec.title),
-    spec.describe ? el('p', { class: 'describe' }, spec.describe) : null),
+  const figure = el('figure', { class: 'chart' }, fold(el('h3', {}, spec.title),
+    spec.describe ? el('p', { class: 'describe' }, spec.describe) : null,
     spec.legend ? el('ul', { class: 'legend' }, spec.legend.map(legendItem)) : null,
-    spec.yLabel ? el('div', { class: 'y-label' }, spec.yLabel) : null, holder, spec.table ? dataTable(spec) : null);
+    spec.yLabel ? el('div', { class: 'y-label' }, spec.yLabel) : null, holder, spec.table ? dataTable(spec) : null));
   watchWidth(holder, (width) => {
     const drawn = spec.draw(width);
     drawn.plot.root.setAttribute('tabindex', '0');

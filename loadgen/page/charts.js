@@ -240,12 +240,12 @@ function workChart() {
   const turns = new Set(told.map(([entry]) => turnMs(entry))), turn = turns.size === 1 ? [...turns][0] : NaN;
   const words = isNumber(turn) ? `One lock that is held longer than ${brief(turn)} (the dashed line) cannot keep up with ${rate(1000 / turn)}.` : '';
   return chartFigure({
-    id: 'chart-work', title, describe: `Means, as the replies told. ${words}`,
+    id: 'chart-work', title, describe: `Medians, as the replies told. ${words}`,
     legend: [...(told.some(([, work]) => work.hold) ? [['wait', 'diamond', 'wait for the lock'], ['hold', 'square', 'hold the lock']] : []), ['commit', 'circle', 'commit the sale'],
       ...(isNumber(turn) ? [['limit', 'dash', `1/rate = ${brief(turn)}: the longest hold that keeps up`]] : [])],
     draw: (width) => drawWork(told, turn, width),
     table: () => ({ head: ['strategy', 'wait', 'hold', 'commit'], rows: told.map(([entry, work]) =>
-      [entry.name, ...['wait', 'hold', 'commit'].map((part) => (work[part] ? ms(work[part].mean) : '–'))]) }),
+      [entry.name, ...['wait', 'hold', 'commit'].map((part) => (work[part] ? ms(work[part].p50) : '–'))]) }),
   });
 }
 
@@ -253,10 +253,10 @@ function workChart() {
 const WORK_SHAPES = { wait: 'diamond', hold: 'square', commit: 'circle' };
 
 function drawWork(told, turn, width) {
-  const values = told.flatMap(([, work]) => ['wait', 'hold', 'commit'].map((part) => (work[part] ? work[part].mean : 0))).filter((v) => v > 0);
+  const values = told.flatMap(([, work]) => ['wait', 'hold', 'commit'].map((part) => (work[part] ? work[part].p50 : 0))).filter((v) => v > 0);
   const low = Math.min(0.1, ...values, turn || 1) * 0.7, high = Math.max(...values, turn || 0, 1) * 1.5, tall = 58;
   const blank = Object.assign(() => 0, { ticks: () => [], format: String });
-  const plot = makePlot({ width, height: told.length * tall + 56, x: logarithmic(low, high), y: blank, left: 14, xLabel: 'mean time (log scale)' });
+  const plot = makePlot({ width, height: told.length * tall + 56, x: logarithmic(low, high), y: blank, left: 14, xLabel: 'median time (log scale)' });
   const points = [];
   told.forEach(([entry, work], row) => {
     const top = plot.top + row * tall;
@@ -264,10 +264,10 @@ function drawWork(told, turn, width) {
     if (!work.wait && !work.hold) plot.add('text', { class: 'tick', x: plot.left, y: top + 33 }, 'no lock');
     ['wait', 'hold', 'commit'].forEach((part, i) => {
       if (!work[part]) return;
-      const y = top + 17 + i * 12, end = plot.px(Math.max(work[part].mean, low));
+      const y = top + 17 + i * 12, end = plot.px(Math.max(work[part].p50, low));
       plot.add('line', { class: 'stem', x1: plot.left, x2: end, y1: y + 5, y2: y + 5 });
       plot.add('path', { class: `fill-${part}`, d: SHAPES[WORK_SHAPES[part]](4.5), transform: `translate(${end} ${y + 5})` });
-      points.push({ x: end, y: y + 5, lines: [`${part} ${ms(work[part].mean)}`, entry.name, isNumber(work[part].p99) ? `p99 ${ms(work[part].p99)}` : ''].filter(Boolean) });
+      points.push({ x: end, y: y + 5, lines: [`${part} ${ms(work[part].p50)}`, entry.name, isNumber(work[part].p99) ? `p99 ${ms(work[part].p99)}` : ''].filter(Boolean) });
     });
   });
   if (isNumber(turn)) plot.add('line', { class: 'line-limit', x1: plot.px(turn), x2: plot.px(turn), y1: plot.top, y2: plot.bottom });

@@ -15,6 +15,12 @@ function fill(node, attributes, children) {
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+// A part with its heading, open; on a phone it begins folded, or the page would be twenty screens long. Paper shows all of it.
+function fold(heading, ...children) {
+  return el('details', { class: 'fold', open: !matchMedia('(max-width: 600px)').matches }, el('summary', {}, heading), children);
+}
+window.addEventListener('beforeprint', () => document.querySelectorAll('details.fold').forEach((part) => { part.open = true; }));
+
 // ---- numbers
 
 const isNumber = (value) => typeof value === 'number' && isFinite(value);

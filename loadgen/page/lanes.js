@@ -73,9 +73,9 @@ function exampleFigure(chart, example, index) {
     };
     state.redraw();
   });
-  return el('figure', { class: 'chart example' }, prose(example), el('ul', { class: 'legend' }, [['sold', 'area', 'request: from sent to answered'],
+  return el('figure', { class: 'chart example' }, prose(example), fold(el('h4', {}, 'The orders over time'), el('ul', { class: 'legend' }, [['sold', 'area', 'request: from sent to answered'],
     ['written', 'diamond', 'written in the ledger']].map(legendItem), el('li', {}, marked(letters.join(' ')), letters.length > 1 ? 'the operations of the proof' : 'the operation of the proof')), buttons, holder, detail,
-    dataTable({ title: example.anomaly, table: () => opTable(chart, example) }));
+    dataTable({ title: example.anomaly, table: () => opTable(chart, example) })));
 }
 
 function spansOf(op) {

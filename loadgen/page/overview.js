@@ -106,7 +106,7 @@ function runBanner(run, index) {
     summary.is_left_down ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run ended early.'),
       ' A fault put servers down, they did not come up again, and the next round could sell nothing.') : null,
     command ? el('div', { class: 'command' }, el('span', { class: 'label' }, 'Reproduce'), el('code', {}, tokens(command)), copyButton(command)) : null,
-    facts(run));
+    fold(el('strong', {}, 'Conditions'), facts(run)));
 }
 
 // An option is not broken at its dashes.
@@ -168,6 +168,6 @@ function caveats() {
 }
 
 function section(id, title, lead, ...children) {
-  return el('section', { id, class: 'part', 'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title),
-    lead ? el('p', { class: 'lead' }, lead) : null, children);
+  return el('section', { id, class: 'part', 'aria-labelledby': `${id}-title` }, fold(el('h2', { id: `${id}-title` }, title),
+    lead ? el('p', { class: 'lead' }, lead) : null, children));
 }

@@ -42,7 +42,9 @@ function showChosen() {
 function strategySection() {
   chosen.panel = el('div', { role: entries.length > 1 ? 'tabpanel' : null, id: 'panel', tabindex: '-1' });
   chosen.tabs = tabList(chosen.panel);
-  return section('strategy', entries.length > 1 ? 'Strategy by strategy' : 'Over time', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
+  const part = section('strategy', entries.length > 1 ? 'Strategy by strategy' : 'Over time', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
+  part.querySelector('details').open = true; // its charts are folded
+  return part;
 }
 
 function strategyCharts(entry) {

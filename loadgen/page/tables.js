@@ -123,13 +123,13 @@ function outcomeTotals() {
 
 // ---- measurements
 
-// What replies told of their cost: {wait, hold, commit} in ms each {p50, mean, ...}, trips, retries. Null: not measured.
+// What replies told of their cost: {wait, hold, commit} in ms each {p50, ...}, trips, retries. Null: not measured.
 function workOf(strategy) {
   const work = strategy.work;
   if (!work) return null;
   const part = (name) => {
     const value = work[`${name}_ms`] !== undefined ? work[`${name}_ms`] : work[name];
-    return value && isNumber(value.mean) && value.count !== 0 ? value : null;
+    return value && isNumber(value.p50) && value.count !== 0 ? value : null;
   };
   const parts = { wait: part('wait'), hold: part('hold'), commit: part('commit') };
   const isTold = (parts.wait || parts.hold || parts.commit || isNumber(work.postgres_per_order));
@@ -159,7 +159,7 @@ const COLUMNS = [
   ['answers', ({ strategy }) => [rate(strategy.achieved_rate), spreadNote((strategy.spread || {}).achieved_rate, rate)], 'rate'],
   ['round trips per order', ({ strategy }) => trips(strategy), 'trips'],
   ['retries per sale', ({ strategy }) => retries(strategy), 'retries'],
-  ['time (mean)', ({ strategy }) => split(strategy), 'work'],
+  ['time (p50)', ({ strategy }) => split(strategy), 'work'],
 ];
 
 const latency = (strategy, name) => (strategy.latency_ms || {})[name];
@@ -181,7 +181,7 @@ function split(strategy) {
   const told = workOf(strategy);
   if (!told) return notMeasured();
   return ['wait', 'hold', 'commit'].filter((name) => told[name]).map((name) =>
-    el('span', { class: 'part-of' }, el('span', { class: 'faint' }, `${name} `), ms(told[name].mean)));
+    el('span', { class: 'part-of' }, el('span', { class: 'faint' }, `${name} `), ms(told[name].p50)));
 }
 
 const notMeasured = () => el('span', { class: 'faint', title: 'not measured' }, '–', el('span', { class: 'sr' }, ' not measured'));

@@ -86,11 +86,24 @@ const readOutcomes = () => [...document.querySelectorAll('#outcomes tbody tr')].
   Object.fromEntries([...row.querySelectorAll('[data-key]')].map((cell) => [cell.dataset.key, cell.innerText.trim()])));
 const readCards = () => [...document.querySelectorAll('.card')].map((card) => card.innerText);
 const readTicks = (id) => [...document.querySelectorAll(`#${id} .tick[text-anchor=middle]`)].map((tick) => Number(tick.textContent));
-const scrolls = () => [...document.querySelectorAll('.scroll')].filter((region) => region.scrollWidth > region.clientWidth + 1 && !region.closest('details')).map((region) => region.getAttribute('aria-label'));
+const scrolls = () => [...document.querySelectorAll('.scroll')].filter((region) => region.scrollWidth > region.clientWidth + 1 && !region.closest('details.data')).map((region) => region.getAttribute('aria-label'));
 const readThresholds = () => [...document.querySelectorAll('#thresholds tbody tr')].map((row) => [...row.children].map((cell) => cell.innerText.trim()));
 
 const colours = (page) => page.evaluate(() => ({ back: getComputedStyle(document.body).backgroundColor, text: getComputedStyle(document.body).color }));
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+// The page as a phone first shows it, and with all of its parts open.
+async function unfold(browser, file) {
+  const { page } = await open(browser, file, { viewport: { width: 390, height: 800 }, reducedMotion: 'reduce' });
+  const height = () => page.evaluate(() => document.documentElement.scrollHeight), folded = await height();
+  const closed = await page.locator('details.fold:not([open])').count();
+  await page.locator('details.fold').evaluateAll((all) => all.forEach((part) => { part.open = true; }));
+  await drawn(page);
+  await settled(page);
+  const found = { folded, closed, unfolded: await height() };
+  await page.close();
+  return found;
+}
 
 async function look(browser, file) {
   const { page, seen } = await open(browser, file, { viewport: { width: 1280, height: 900 }, colorScheme: 'light', reducedMotion: 'reduce' });
@@ -125,6 +138,7 @@ async function look(browser, file) {
   found.clipped = await page.evaluate(findClipped);
   found.scrolls = await page.evaluate(scrolls);
   await page.close();
+  found.phone = await unfold(browser, file);
   return found;
 }
 

@@ -265,6 +265,11 @@ class Page(SystemTest):
         red, green, blue = (channel / 255 for channel in channels)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
+    def test_a_phone_shows_the_verdict_and_folds_the_rest(self):
+        phone = self.found["run"]["phone"]
+        self.assertGreater(phone["closed"], 8)
+        self.assertGreater(phone["unfolded"], 3 * phone["folded"])
+
     def test_nothing_is_wider_than_a_phone(self):
         for name, found in self.found.items():
             self.assertEqual(found["overflow"], {"1280": 0, "390": 0}, name)
