@@ -235,16 +235,16 @@ $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css
 $(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 $(B)/loadgen/class/class_text.o: $(wildcard loadgen/class/*.html loadgen/class/*.css loadgen/class/*.js) $(addprefix loadgen/page/,palette.css dom.js steps.css steps.js)
-# What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
+# --version has LK_VERSION and the revision; env.json has the revision: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.
 DESCRIBE = GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)
 	@revision=$${REVISION:-$$($(DESCRIBE))} || revision=unknown; \
 	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
-TOLD := $(addprefix $(B)/,order-svc/main.o inventory-svc/main.o loadgen/report/environment.o)
-$(TOLD): $(B)/revision
-$(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
+LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/include/lockkit.h)
+$(B)/uvkit/settings/version.o: $(B)/revision lockkit/include/lockkit.h
+$(B)/uvkit/settings/version.o: override CFLAGS += -DVERSION='"$(LK_VERSION)"' -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
 test_of = $(addprefix $(B)/test/lib/,fault.o failed.o) $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
@@ -261,7 +261,6 @@ $(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
 fuzzers: $(FUZZERS)
 
 # ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
-LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/include/lockkit.h)
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
 # What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
@@ -291,6 +290,17 @@ $(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
 	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' \
 	    -e 's|@CFLAGS@|$(LIBRARY_CFLAGS)|' $< >$@
 lib: $(LIBRARY) ## build lockkit as a library, static and shared
+
+# What the programs tell of themselves: man pages of all but lockctl, and completions of all.
+MANUALS := $(addprefix $(B)/man/,loadgen.1 lab.1 order-svc.8 inventory-svc.8)
+COMPLETIONS := $(patsubst $(B)/bin/%,$(B)/completions/bash/%,$(PROGRAMS)) $(B)/completions/zsh/_inventory-sale \
+    $(patsubst $(B)/bin/%,$(B)/completions/fish/%.fish,$(PROGRAMS))
+$(MANUALS): $$(B)/bin/$$(basename $$(@F)) ; @mkdir -p $(@D)
+	$(call run,MAN)$< --help-format man >$@
+$(COMPLETIONS): scripts/completion.$$(notdir $$(patsubst %/,%,$$(@D))) ; @mkdir -p $(@D)
+	$(call run,COPY)cp $< $@
+man: $(MANUALS) ## man pages of the programs, in $(B)/man
+completions: $(COMPLETIONS) ## what bash, zsh and fish complete, in $(B)/completions
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -408,5 +418,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
         .is_ready = main_is_ready,
         .about = "order-svc: takes orders, reserves a unit for each at an "
                  "inventory instance, records it",
-        .version = REVISION,
+        .also = ".Xr loadgen 1 ,\n.Xr inventory-svc 8\n",
         .variables = "ORDER_SVC",
         .metrics = "order",
         .table = table,

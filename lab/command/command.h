@@ -3,6 +3,8 @@
 #ifndef LAB_COMMAND_H
 #define LAB_COMMAND_H
 
+#include "reference.h"
+
 enum {
     EXIT_HOLDS = 0,
     EXIT_VIOLATED = 1,
@@ -11,6 +13,10 @@ enum {
     EXIT_INTERNAL = 70,
     EXIT_INTERRUPTED = 130
 };
+
+/* Its word, and what --help tells of it. */
+extern const struct reference_command reference_explore, reference_check, reference_grade,
+    reference_build, reference_strategies;
 
 int command_explore(int argc, char **argv);
 int command_check(int argc, char **argv);

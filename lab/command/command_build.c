@@ -18,7 +18,9 @@ static const struct setting table[] = {
 static const struct settings_program program = {
     .about = "lab build: a student's file as a shared object, for inventory-svc --lab --exercise",
     .prefix = "LAB",
+    .name = "lab build",
     .rest = "FILE.c"};
+const struct reference_command reference_build = {"build", &program, table};
 
 /* To a new file that takes the old one's place, as a running service may have that open. */
 static int command_build_copy(const char *from, const char *to) {

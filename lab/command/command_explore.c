@@ -53,7 +53,9 @@ static const struct settings_program program = {
     .about = "lab explore: every schedule of a strategy within a bound\n"
              "\nEnds with 0 when all are right, 1 when one is not, 2 when not all could be seen.",
     .prefix = "LAB",
+    .name = "lab explore",
     .rest = "SPEC"};
+const struct reference_command reference_explore = {"explore", &program, table};
 
 __attribute__((format(printf, 1, 2))) static int command_explore_refuse(const char *format, ...) {
     va_list args;

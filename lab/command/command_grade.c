@@ -39,7 +39,9 @@ static const struct settings_program check_program = {
     .about = "lab check: does a student's file do what its chapter asks?\n"
              "\nEnds with 0 when it has all points, 1 when it has not.",
     .prefix = "LAB",
+    .name = "lab check",
     .rest = "FILE.c"};
+const struct reference_command reference_check = {"check", &check_program, check_table};
 
 static const struct setting grade_table[] = {
     {"chapter", 0, SETTING_INT, &set.chapter, "0", "grade this one alone; 0: all", "0..99"},
@@ -53,7 +55,9 @@ static const struct settings_program grade_program = {
     .about = "lab grade: points for the files of a folder, 01.c to 12.c, the same each time\n"
              "\nEnds with 0 when all was graded, whatever the points.",
     .prefix = "LAB",
+    .name = "lab grade",
     .rest = "DIR"};
+const struct reference_command reference_grade = {"grade", &grade_program, grade_table};
 
 static volatile bool is_interrupted;
 

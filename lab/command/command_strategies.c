@@ -20,7 +20,9 @@ static const struct settings_program program = {
              "\nAs explored without options: three orders on two instances, a stock of 2, three\n"
              "preemptions. One that is wrong needs no fault.",
     .prefix = "LAB",
+    .name = "lab strategies",
     .rest = ""};
+const struct reference_command reference_strategies = {"strategies", &program, table};
 
 /* ---- as text */
 

@@ -3,6 +3,7 @@
 
 #include "complain.h"
 #include "inherited.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +29,29 @@ static int main_list(FILE *to) {
     return to == stdout ? 0 : EXIT_USAGE;
 }
 
+/* -1 or an exit code, as reference_asked(). */
+static int main_reference(int argc, char **argv) {
+    static const struct settings_program program = {
+        .about = "lab: the same strategies under every schedule", .prefix = "LAB"};
+    const struct reference_command rows[] = {{"", &program, NULL}, reference_explore,
+                                             reference_check,      reference_grade,
+                                             reference_strategies, reference_build};
+    const struct reference reference = {"lab", 1, ".Xr loadgen 1\n", rows,
+                                        sizeof rows / sizeof *rows};
+
+    return reference_asked(&reference, argc, argv);
+}
+
 int main(int argc, char **argv) {
+    const int told = main_reference(argc, argv);
+
+    if (told >= 0)
+        return told;
     inherited_mend();
     if (argc < 2)
         return main_list(stderr);
+    if (strcmp(argv[1], "--version") == 0)
+        return printf("lab %s\n", version_text()) > 0 && fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
         return main_list(stdout);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

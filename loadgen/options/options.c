@@ -3,6 +3,7 @@
 
 #include "complain.h"
 #include "number.h"
+#include "reference.h"
 #include "shell_word.h"
 #include "table.h"
 #include "utf8.h"
@@ -19,6 +20,7 @@
 #define REQUESTS_MAX    10000000
 #define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
 #define FILES_USUAL     1024
+#define FLAGS_MOST      64
 #define FILES_RESERVED  64 /* for the databases, the loop and the standard streams */
 
 static struct options set;
@@ -400,11 +402,35 @@ static char *quote_command(int argc, char **argv) {
     return fclose(to) == 0 ? line : NULL;
 }
 
-enum options_result options_read(struct options **options, const char *version, int argc,
-                                 char **argv) {
-    struct settings_program program = {.version = version, .prefix = "LOADGEN"};
+/* Each command with the flags that it shows. -1 or an exit code, as reference_asked(). */
+static int options_reference(int argc, char **argv) {
+    static struct setting tables[COMMANDS][FLAGS_MOST];
+    struct settings_program programs[COMMANDS];
+    struct reference_command rows[COMMANDS];
+    const struct reference reference = {
+        "loadgen", 1, ".Xr lab 1 ,\n.Xr inventory-svc 8 ,\n.Xr order-svc 8\n", rows, COMMANDS};
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        const struct setting *flags = flags_of((enum command)i);
+
+        for (size_t j = 0; flags[j].name != NULL; j++) {
+            assert(j + 1 < FLAGS_MOST);
+            tables[i][j] = flags[j];
+        }
+        programs[i] = (struct settings_program){
+            .about = commands[i].about, .prefix = "LOADGEN", .rest = commands[i].rest};
+        rows[i] = (struct reference_command){commands[i].word, &programs[i], tables[i]};
+    }
+    return reference_asked(&reference, argc, argv);
+}
+
+enum options_result options_read(struct options **options, int argc, char **argv) {
+    const int told = options_reference(argc, argv);
+    struct settings_program program = {.prefix = "LOADGEN"};
     enum command named = COMMAND_FIRE; /* --help is of this one: flags may stand before its word */
 
+    if (told >= 0)
+        return told == 0 ? OPTIONS_HELP : OPTIONS_BAD;
     for (int i = 1; i < argc && command_find(argv[i], &named) != 0; i++)
         ;
     program.about = commands[named].about;

@@ -107,8 +107,7 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 /* Fill `options` from the arguments and the environment. HELP has been printed on stdout, or
  * `version`; BAD has been told on stderr. The strings live until options_free(). */
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
-                                                                     const char *version, int argc,
-                                                                     char **argv);
+                                                                     int argc, char **argv);
 void options_free(void);
 
 /* Of the product to attack this has become known. 0; or -1, and `why` says what is wrong. */

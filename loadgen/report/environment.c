@@ -2,6 +2,7 @@
 #include "environment.h"
 
 #include "json_text.h"
+#include "version.h"
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
@@ -52,15 +53,11 @@ static json_t *versions(const struct summary *summary) {
         {"postgres", version_of(summary->postgres_version)});
 }
 
-const char *environment_revision(void) {
-    return REVISION; /* the Makefile's, from git */
-}
-
 static json_t *revision(void) {
-    size_t length = strcspn(REVISION, "-");
+    const char *git = version_revision();
+    size_t length = strcspn(git, "-");
 
-    return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty",
-                     REVISION[length] != '\0');
+    return json_pack("{s:s#, s:b}", "git", git, (int)length, "is_dirty", git[length] != '\0');
 }
 
 json_t *environment_json(const struct summary *summary) {

@@ -9,9 +9,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* What this program was built from: git's commit, with "-dirty" when the sources differ from it. */
-const char *environment_revision(void);
-
 /* A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *environment_json(const struct summary *summary);
 /* 0, or -1 when it could not be written, with errno. */

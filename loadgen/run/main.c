@@ -6,7 +6,6 @@
 #include "claims.h"
 #include "class.h"
 #include "core_file.h"
-#include "environment.h"
 #include "fiber.h"
 #include "file_error.h"
 #include "inherited.h"
@@ -357,7 +356,7 @@ int main(int argc, char **argv) {
     pg_variables_forget();
     core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
-    switch (options_read(&options, environment_revision(), argc, argv)) {
+    switch (options_read(&options, argc, argv)) {
     case OPTIONS_HELP:
         exit_code = 0;
         break;

@@ -4,6 +4,8 @@
 #include "lockctl.h"
 #include "loop.h"
 #include "pg_variables.h"
+#include "reference.h"
+#include "version.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -161,10 +163,8 @@ int session_open(struct session *session, const char *argument, const char *name
 
 /* Read the flags and the other arguments. -1, or the exit code to end with at once. */
 static int read_arguments(const struct command *command, int *argc, char **argv) {
-    const struct settings_program program = {.about = command->about,
-                                             .prefix = "LOCKCTL",
-                                             .rest = command->rest,
-                                             .version = lk_version()};
+    const struct settings_program program = {
+        .about = command->about, .prefix = "LOCKCTL", .rest = command->rest};
 
     switch (settings_read(command->settings, &program, argc, argv, NULL)) {
     case SETTINGS_OK:
@@ -201,11 +201,27 @@ static int command_main(const struct command *command, int argc, char **argv) {
     return code;
 }
 
-static int find_command(int argc, char **argv) {
-    static const struct command *const commands[] = {&command_run, &command_holders, &command_break,
-                                                     &command_watch, &command_bench};
+static const struct command *const commands[] = {&command_run, &command_holders, &command_break,
+                                                 &command_watch, &command_bench};
+#define COMMANDS (sizeof commands / sizeof *commands)
 
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+/* -1 or an exit code, as reference_asked(). */
+static int reference(int argc, char **argv) {
+    struct settings_program programs[COMMANDS + 1] = {{.about = help, .prefix = "LOCKCTL"}};
+    struct reference_command rows[COMMANDS + 1] = {{"", &programs[0], NULL}};
+    const struct reference all = {"lockctl", 1, NULL, rows, COMMANDS + 1};
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        programs[i + 1] = (struct settings_program){
+            .about = commands[i]->about, .prefix = "LOCKCTL", .rest = commands[i]->rest};
+        rows[i + 1] = (struct reference_command){commands[i]->name + strlen("lockctl "),
+                                                 &programs[i + 1], commands[i]->settings};
+    }
+    return reference_asked(&all, argc, argv);
+}
+
+static int find_command(int argc, char **argv) {
+    for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i]->name + strlen("lockctl ")) == 0)
             return command_main(commands[i], argc - 1, argv + 1);
     return fail(EX_USAGE, "there is no command \"%.80s\"; lockctl --help lists what there is",
@@ -213,16 +229,19 @@ static int find_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    int code = EX_OK;
+    int code = reference(argc, argv);
 
     inherited_mend();
     pg_variables_forget();
+    if (code >= 0)
+        return code;
+    code = EX_OK;
     if (argc < 2)
         return fail(EX_USAGE, "which command? lockctl --help lists what there is");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         (void)fputs(help, stdout);
     else if (strcmp(argv[1], "--version") == 0)
-        (void)printf("lockctl %s\n", lk_version());
+        (void)printf("lockctl %s\n", version_text());
     else
         code = find_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))

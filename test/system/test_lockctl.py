@@ -178,7 +178,7 @@ class Run(LockctlTest):
             done = self.lockctl(*words, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
-        self.assertRegex(self.lockctl("--version").stdout, r"\Alockctl \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(self.lockctl("--version").stdout, r"\Alockctl \d+\.\d+\.\d+ \(\S+\)\n\Z")
 
 
 class Modes(LockctlTest):

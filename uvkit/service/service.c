@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "metrics.h"
 #include "pg_variables.h"
+#include "reference.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -376,11 +377,14 @@ static int live(void) {
 
 int service_main(const struct service *service, int argc, char **argv) {
     const struct service_settings *set = service->set;
-    const struct settings_program program = {
-        .about = service->about, .prefix = service->variables, .version = service->version};
+    const struct settings_program program = {.about = service->about, .prefix = service->variables};
+    const struct reference_command command = {"", &program, service->table};
+    const struct reference reference = {service->name, 8, service->also, &command, 1};
     enum settings_result result;
-    int code;
+    int code = reference_asked(&reference, argc, argv);
 
+    if (code >= 0)
+        return code;
     inherited_mend();
     life.service = *service;
     pg_variables_forget();

@@ -60,7 +60,7 @@ struct service {
 
     /* For service_main() alone. */
     const char *about;     /* the first line of --help */
-    const char *version;   /* what --version prints */
+    const char *also;      /* the macros under SEE ALSO of its man page; or NULL */
     const char *variables; /* the prefix of its environment variables: "ORDER_SVC" */
     const char *metrics;   /* the prefix of its pool's metrics: "order" */
     const struct setting *table;

@@ -1,8 +1,9 @@
 /* Settings: defaults, then the environment, then the flags go into the table's values. */
-#include "settings.h"
+#include "settings_internal.h"
 
 #include "complain.h"
 #include "number.h"
+#include "version.h"
 #include "why.h"
 
 #include <assert.h>
@@ -15,7 +16,6 @@
 
 #define COLUMNS        80
 #define NAME_MAX_BYTES 64
-#define VARIABLE_BYTES 128
 
 /* True when the value is an owned char *. */
 static bool settings_is_text(const struct setting *setting) {
@@ -23,12 +23,11 @@ static bool settings_is_text(const struct setting *setting) {
            setting->type == SETTING_SECRET;
 }
 
-/* The environment variable of a setting: PREFIX_NAME. */
-static void settings_variable(const struct setting *setting, const char *prefix,
-                              char name[VARIABLE_BYTES]) {
-    const int length = snprintf(name, VARIABLE_BYTES, "%s_%s", prefix, setting->name);
+void settings_variable(const struct setting *setting, const char *prefix,
+                       char name[SETTINGS_VARIABLE_BYTES]) {
+    const int length = snprintf(name, SETTINGS_VARIABLE_BYTES, "%s_%s", prefix, setting->name);
 
-    assert(length > 0 && length < VARIABLE_BYTES);
+    assert(length > 0 && length < SETTINGS_VARIABLE_BYTES);
     (void)length;
     for (char *at = name; *at != '\0'; at++)
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
@@ -120,15 +119,24 @@ static int settings_set(const struct setting *setting, const char *text, struct 
 
 /* ---- --help: what the program is, how it is called, and what each setting does */
 
+const char *settings_placeholder(const struct setting *setting) {
+    static const char *const placeholders[] = {
+        [SETTING_TEXT] = " TEXT", [SETTING_LIST] = " TEXT",         [SETTING_SECRET] = "",
+        [SETTING_INT] = " N",     [SETTING_DURATION] = " DURATION", [SETTING_FLAG] = ""};
+
+    return placeholders[setting->type];
+}
+
+const char *settings_default(const struct setting *setting) {
+    if (setting->default_text != NULL && setting->default_text[0] != '\0')
+        return setting->default_text;
+    return setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
+}
+
 /* The first column: how the setting is given. A secret has no flag. */
 static int format_usage(const struct setting *setting, const char *prefix, char *text,
                         size_t size) {
-    static const char *const placeholders[] = {[SETTING_TEXT] = " TEXT",
-                                               [SETTING_LIST] = " TEXT",
-                                               [SETTING_INT] = " N",
-                                               [SETTING_DURATION] = " DURATION",
-                                               [SETTING_FLAG] = ""};
-    char variable[VARIABLE_BYTES];
+    char variable[SETTINGS_VARIABLE_BYTES];
     char letter[8] = "    ";
 
     if (setting->type == SETTING_SECRET) {
@@ -137,7 +145,7 @@ static int format_usage(const struct setting *setting, const char *prefix, char 
     }
     if (setting->letter != 0)
         (void)snprintf(letter, sizeof letter, "-%c, ", setting->letter);
-    return snprintf(text, size, "%s--%s%s", letter, setting->name, placeholders[setting->type]);
+    return snprintf(text, size, "%s--%s%s", letter, setting->name, settings_placeholder(setting));
 }
 
 static int widest_usage(const struct setting *table, const char *prefix) {
@@ -191,19 +199,18 @@ static void print_about(const char *text) {
 }
 
 static void print_setting(const struct setting *setting, const char *prefix, int width) {
-    const char *shown = setting->default_text, *range = setting->range;
-    char usage[256], variable[VARIABLE_BYTES], text[1024];
+    const char *range = setting->range;
+    char usage[256], variable[SETTINGS_VARIABLE_BYTES], text[1024];
     const size_t indent = (size_t)width + 4;
 
     (void)format_usage(setting, prefix, usage, sizeof usage);
     settings_variable(setting, prefix, variable);
-    if (shown == NULL || shown[0] == '\0')
-        shown = setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
     if (setting->type == SETTING_SECRET)
         (void)snprintf(text, sizeof text, "%s [only from the environment]", setting->help);
     else
-        (void)snprintf(text, sizeof text, "%s [default %s%s%s; %s]", setting->help, shown,
-                       range != NULL ? "; " : "", range != NULL ? range : "", variable);
+        (void)snprintf(text, sizeof text, "%s [default %s%s%s; %s]", setting->help,
+                       settings_default(setting), range != NULL ? "; " : "",
+                       range != NULL ? range : "", variable);
     (void)printf("  %-*s  ", width, usage);
     print_wrapped(text, strlen(text), indent, indent);
 }
@@ -220,7 +227,7 @@ static void settings_help(const struct setting *table, const char *name,
         if (table->help != NULL)
             print_setting(table, program->prefix, width);
     (void)printf("  %-*s  %s\n", width, "    --help", "print this and exit");
-    (void)printf("  %-*s  %s\n", width, "    --version", "print what it was built from, and exit");
+    (void)printf("  %-*s  %s\n", width, "    --version", "print the version and exit");
 }
 
 /* ---- The environment and the arguments */
@@ -320,7 +327,7 @@ static int set_or_add(struct reader *reader, const struct setting *setting, cons
 static enum settings_result set_by_flag(struct reader *reader, const struct setting *setting,
                                         const char *text) {
     const char *next = reader->at + 1 < reader->argc ? reader->argv[reader->at + 1] : NULL;
-    char variable[VARIABLE_BYTES];
+    char variable[SETTINGS_VARIABLE_BYTES];
 
     settings_variable(setting, reader->program->prefix, variable);
     if (setting->type == SETTING_SECRET)
@@ -402,7 +409,7 @@ static enum settings_result read_default(struct reader *reader, const struct set
 }
 
 static enum settings_result read_environment(struct reader *reader, const struct setting *setting) {
-    char variable[VARIABLE_BYTES];
+    char variable[SETTINGS_VARIABLE_BYTES];
     const char *text;
 
     settings_variable(setting, reader->program->prefix, variable);
@@ -438,7 +445,9 @@ enum settings_result settings_read(const struct setting *table,
     const char *path = *argc > 0 ? argv[0] : "";
     const char *slash = strrchr(path, '/');
     struct reader reader = {.table = table,
-                            .name = slash != NULL ? slash + 1 : path,
+                            .name = program->name != NULL ? program->name
+                                    : slash != NULL       ? slash + 1
+                                                          : path,
                             .program = program,
                             .argc = *argc,
                             .argv = argv,
@@ -450,7 +459,7 @@ enum settings_result settings_read(const struct setting *table,
         return SETTINGS_HELP;
     }
     if (is_wanted(&reader, "--version")) {
-        (void)printf("%s %s\n", reader.name, program->version);
+        (void)printf("%.*s %s\n", (int)strcspn(reader.name, " "), reader.name, version_text());
         return SETTINGS_HELP;
     }
     if (settings_read_all(&reader) != SETTINGS_OK) {

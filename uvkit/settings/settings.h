@@ -1,5 +1,5 @@
 /* Settings: one table per program, read from flags and the environment, printed by --help.
- * --version prints what the program was built from.
+ * --version prints the version and what the program was built from.
  *
  *     static struct { char *listen; int64_t port; bool is_lab; } set;
  *     static const struct setting table[] = {
@@ -44,10 +44,10 @@ enum settings_result {
 };
 
 struct settings_program {
-    const char *about;   /* the first line of --help */
-    const char *prefix;  /* of the environment's variables */
-    const char *rest;    /* arguments that are no flags, for the usage line; NULL: none allowed */
-    const char *version; /* what --version prints after the program's name */
+    const char *about;  /* the first line of --help */
+    const char *prefix; /* of the environment's variables */
+    const char *rest;   /* arguments that are no flags, for the usage line; NULL: none allowed */
+    const char *name;   /* in the usage line and in messages; NULL: that of argv[0] */
 };
 
 /* Which rows got a value, a bit for each by its place in the table, which has 64 at most. */

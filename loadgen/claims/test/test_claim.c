@@ -18,7 +18,7 @@ static enum options_result read_run(const char *run) {
     while ((word = strsep(&rest, " ")) != NULL && count < WORDS)
         if (word[0] != '\0')
             words[count++] = word;
-    result = options_read(&options, "0123abc", count, words);
+    result = options_read(&options, count, words);
     options_free();
     free(copy);
     return result;

@@ -34,7 +34,7 @@ static enum options_result read_flags(const char *const arguments[5]) {
         strcpy(copies[argc], arguments[argc - 1]);
         argv[argc] = copies[argc];
     }
-    return options_read(&options, "0123abc", argc, argv);
+    return options_read(&options, argc, argv);
 }
 
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
