@@ -1,10 +1,10 @@
-/* A judge of small simulated runs that knows nothing of the other one: it follows README's section
- * "The verdict" word by word, and tries all orders.
+/* A second judge, of small simulated runs. It shares no rule with the first one, follows
+ * docs/verdict.md word by word, and tries all orders.
  *
- * A run is valid when each reply is true, and each product can have been sold so by a correct shop:
- * there is a moment for each sale and each refusal, within its request's time, and for each unit
- * that a request without a key took and gave back, at which the stock was just as the ledger
- * says, up to the stock that is left at the end. */
+ * A run is valid when each reply is true, and a correct shop can have sold each product so: each
+ * sale and each refusal has a moment within its request's time, and so has each unit that a request
+ * without a key took and gave back; at these moments the stock was as the ledger says, up to the
+ * stock that is left at the end. */
 #ifndef JUDGE_TEST_REFEREE_H
 #define JUDGE_TEST_REFEREE_H
 
@@ -13,7 +13,7 @@
 #define REFEREE_UNITS 7  /* of a product, the most */
 #define REFEREE_OPS   10 /* sales and refusals of a product, the most; and as many others */
 
-/* Why the run in `sim` is no run of a correct shop, or NULL when it is. */
+/* Why no correct shop can have made the run in `sim`, or NULL. */
 const char *referee_objects(void);
 
 #endif
