@@ -76,14 +76,14 @@ static const struct command_words commands[] = {
          "results folder, such as results/latest.\n"
          "Exit codes: as of a run, and 2 when rounds are missing; 64 bad usage, 66 DIR is\n"
          "not there or cannot be read, 70 internal.",
-         "output-format output"},
+         "output-format output junit markdown"},
     [COMMAND_DIFF] =
         {"diff", 2, 2, "diff A B",
          "loadgen diff: put two runs side by side, and name the conditions that differ.\n"
          "A and B are results folders.\n"
          "Exit codes: 0; 1 a verdict became worse, or an anomaly appeared; 64 bad usage,\n"
          "66 a folder is not there or cannot be read, 70 internal.",
-         "output-format output"},
+         "output-format output markdown"},
     [COMMAND_REPORT] =
         {"report", 1, 16, "report DIR...",
          "loadgen report: write DIR/report.html again; or, with -o FILE, the page of one\n"
@@ -310,13 +310,29 @@ static void fit_connections(bool is_told) {
 static const struct {
     const char *strong, *weak;
 } pairs[] = {
-    {"requests", "duration"}, {"stages", "rate"},    {"stages", "duration"},
-    {"stages", "requests"},   {"no-judge", "drain"}, {"no-judge", "stock"},
-    {"no-judge", "items"},    {"no-judge", "skew"},  {"no-judge", "work"},
-    {"no-judge", "wait"},     {"no-judge", "ttl"},   {"no-results", "results"},
-    {"product", "strategy"},  {"product", "stock"},  {"product", "items"},
-    {"product", "skew"},      {"product", "repeat"}, {"product", "work"},
-    {"product", "wait"},      {"product", "ttl"},    {"keyless", "dup-rate"},
+    {"requests", "duration"},
+    {"stages", "rate"},
+    {"stages", "duration"},
+    {"stages", "requests"},
+    {"no-judge", "drain"},
+    {"no-judge", "stock"},
+    {"no-judge", "items"},
+    {"no-judge", "skew"},
+    {"no-judge", "work"},
+    {"no-judge", "wait"},
+    {"no-judge", "ttl"},
+    {"no-results", "results"},
+    {"product", "strategy"},
+    {"product", "stock"},
+    {"product", "items"},
+    {"product", "skew"},
+    {"product", "repeat"},
+    {"product", "work"},
+    {"product", "wait"},
+    {"product", "ttl"},
+    {"keyless", "dup-rate"},
+    {"list-strategies", "junit"},
+    {"list-strategies", "markdown"},
 };
 
 static bool is_in(uint64_t places, const char *name) {

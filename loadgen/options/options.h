@@ -70,6 +70,7 @@ struct options {
     bool no_results;
     char *output_format;
     char *output;
+    char *junit, *markdown; /* files for a pull request; "" for none */
     bool no_tui;
     bool no_progress;
     bool json_progress;

@@ -36,6 +36,9 @@
  * with a timeline; or that there is none, and what that proves. Reads the verdicts alone, no
  * records. */
 __attribute__((warn_unused_result)) int violations_write(const struct summary *summary, FILE *to);
+/* The same of one round, and of one of its counterexamples by its place in the verdict. */
+void violations_print_round(const struct round *round, FILE *to);
+void violations_print_counterexample(const struct round *round, size_t number, FILE *to);
 __attribute__((warn_unused_result)) int hlog_write(const struct summary *summary, FILE *to);
 __attribute__((warn_unused_result)) int rounds_csv_write(const struct summary *summary, FILE *to);
 

@@ -210,7 +210,7 @@ static void violations_print_anomalies(const struct verdict *verdict, FILE *to) 
     }
 }
 
-static void violations_print_counterexample(const struct round *round, size_t number, FILE *to) {
+void violations_print_counterexample(const struct round *round, size_t number, FILE *to) {
     const struct counterexample *example = &round->verdict.counterexample[number];
 
     assert(example->item < round->items && example->ops <= COUNTEREXAMPLE_OPS);
@@ -257,7 +257,7 @@ static void violations_print_firings(const struct firings *firings, FILE *to) {
     }
 }
 
-static void print_round(const struct round *round, FILE *to) {
+void violations_print_round(const struct round *round, FILE *to) {
     const struct verdict *verdict = &round->verdict;
 
     fprintf(to, "%s, round %zu: %s\n", round->item->given, round->repeat + 1,
@@ -280,6 +280,6 @@ static void print_round(const struct round *round, FILE *to) {
 int violations_write(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->count; i++)
         for (size_t r = 0; r < summary->results[i].count; r++)
-            print_round(summary->results[i].rounds[r], to);
+            violations_print_round(summary->results[i].rounds[r], to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

@@ -1,6 +1,7 @@
 /* Sends the rounds under their faults, judges them, and reports them. */
 #include "chart.h"
 #include "clock.h"
+#include "environment.h"
 #include "fiber.h"
 #include "file_error.h"
 #include "number.h"
@@ -441,6 +442,19 @@ static int run_round(struct run *run, struct round *round) {
 
 /* ---- reporting */
 
+/* With the exit code that the program has at last. */
+static int write_ci_files(struct run *run, const struct summary *summary, int exit_code) {
+    struct summary told = *summary;
+    json_t *environment = environment_json(summary);
+    struct why why;
+
+    told.exit_code = exit_code;
+    if (ci_files_write(run->ci_files, &told, environment, &why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why.text);
+    json_decref(environment);
+    return exit_code;
+}
+
 /* To the results folder first: what is printed names it. */
 static int write_report(struct run *run, const struct summary *summary) {
     int exit_code = summary->exit_code;
@@ -472,7 +486,7 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
         summary.ended_us = run->rounds[run->finished - 1].ended_us;
         summary.postgres_version = run->auditor.postgres_version;
         summary.folder = run->folder.path[0] != '\0' ? run->folder.path : NULL;
-        exit_code = write_report(run, &summary);
+        exit_code = write_ci_files(run, &summary, write_report(run, &summary));
     } else {
         exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     }

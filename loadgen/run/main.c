@@ -271,7 +271,7 @@ static void loadgen_on_signal(void *data, int number) {
     if (run->is_interrupted || !run->has_begun) {
         progress_stop(&run->progress);
         folder_close(&run->folder);
-        _exit(EXIT_INTERRUPTED);
+        _exit(ci_files_close(run->ci_files, EXIT_INTERRUPTED));
     }
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
@@ -288,8 +288,13 @@ static enum progress_mode progress_mode_of(const struct options *options) {
     return options->no_tui ? PROGRESS_PLAIN : PROGRESS_VIEW;
 }
 
-static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
-    struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
+static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to,
+                              struct ci_files *ci_files) {
+    struct run run = {.loop = loop,
+                      .options = options,
+                      .to = to,
+                      .ci_files = ci_files,
+                      .exit_code = EXIT_INTERNAL};
 
     assert(options->command == COMMAND_FIRE || options->command == COMMAND_CREATE);
     snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
@@ -306,12 +311,12 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     return run.exit_code;
 }
 
-static int obey(uv_loop_t *loop, struct options *options, FILE *to) {
+static int obey(uv_loop_t *loop, struct options *options, FILE *to, struct ci_files *ci_files) {
     switch (options->command) {
     case COMMAND_CHECK:
     case COMMAND_DIFF:
     case COMMAND_REPORT:
-        return past(options, to);
+        return past(options, to, ci_files);
     case COMMAND_SERVE:
         return options->class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);
     case COMMAND_CLAIMS:
@@ -320,7 +325,7 @@ static int obey(uv_loop_t *loop, struct options *options, FILE *to) {
     case COMMAND_CREATE:
         break;
     }
-    return run_against_target(loop, options, to);
+    return run_against_target(loop, options, to, ci_files);
 }
 
 /* ---- the program */
@@ -333,7 +338,7 @@ static FILE *open_output(const char *path) {
     return to;
 }
 
-static int run_to(struct options *options, FILE *to) {
+static int run_to(struct options *options, FILE *to, struct ci_files *ci_files) {
     uv_loop_t loop;
     int exit_code = loop_init(&loop);
 
@@ -341,10 +346,19 @@ static int run_to(struct options *options, FILE *to) {
         complain("loadgen", "no event loop can be made: %s", uv_strerror(exit_code));
         return EXIT_INTERNAL;
     }
-    exit_code = obey(&loop, options, to);
+    exit_code = obey(&loop, options, to, ci_files);
     fiber_cleanup();
     (void)uv_loop_close(&loop);
     return exit_code;
+}
+
+static int run_with_files(struct options *options, FILE *to) {
+    struct ci_files ci_files;
+    struct why why;
+
+    if (ci_files_open(&ci_files, options, &why) != 0)
+        return run_fail(EXIT_USAGE, why.text);
+    return ci_files_close(&ci_files, run_to(options, to, &ci_files));
 }
 
 int main(int argc, char **argv) {
@@ -366,7 +380,7 @@ int main(int argc, char **argv) {
         to = open_output(options->output);
         if (to == NULL)
             break;
-        exit_code = run_to(options, to);
+        exit_code = run_with_files(options, to);
         if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
             complain("loadgen", "--output %s: %s", options->output, file_error(errno));
             exit_code = EXIT_INTERNAL;

@@ -114,7 +114,22 @@ static bool is_short(const struct history *history) {
            !last->is_interrupted && !last->is_aborted && !last->is_left_down;
 }
 
-static int report_history(struct history *history, const char *folder, FILE *to) {
+/* The machine is that of the run. */
+static int check_ci_files(const struct summary *summary, const char *folder, int exit_code,
+                          struct ci_files *ci_files) {
+    struct summary told = *summary;
+    struct why why;
+    json_t *environment = summary_read_environment(folder, &why);
+
+    told.exit_code = exit_code;
+    if (ci_files_write(ci_files, &told, environment, &why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why.text);
+    json_decref(environment);
+    return exit_code;
+}
+
+static int report_history(struct history *history, const char *folder, FILE *to,
+                          struct ci_files *ci_files) {
     struct summary summary;
     int exit_code;
 
@@ -130,12 +145,14 @@ static int report_history(struct history *history, const char *folder, FILE *to)
     exit_code = summary.exit_code;
     if (report_print(&summary, to) != 0)
         exit_code = run_fail(EXIT_INTERNAL, "the report could not be written");
+    exit_code = check_ci_files(&summary, folder, exit_code, ci_files);
     past_compare(&summary, folder);
     summary_free(&summary);
     return exit_code;
 }
 
-static int check_history(struct history *history, const char *folder, FILE *to) {
+static int check_history(struct history *history, const char *folder, FILE *to,
+                         struct ci_files *ci_files) {
     if (history->is_cut)
         complain("loadgen", "%s/history.ndjson is cut: its last round is not judged", folder);
     if (history->count == 0)
@@ -143,10 +160,10 @@ static int check_history(struct history *history, const char *folder, FILE *to) 
     if (is_short(history))
         complain("loadgen", "%s/history.ndjson has %zu of %zu rounds", folder, history->count,
                  history->options.list.count * (size_t)history->options.repeat);
-    return report_history(history, folder, to);
+    return report_history(history, folder, to, ci_files);
 }
 
-static int past_check(const struct options *options, FILE *to) {
+static int past_check(const struct options *options, FILE *to, struct ci_files *ci_files) {
     const char *folder = options->arguments[0];
     struct history history;
     struct why why;
@@ -156,7 +173,7 @@ static int past_check(const struct options *options, FILE *to) {
         history.options.output_format = options->output_format;
         history.options.output = options->output;
         history.options.program = options->program;
-        exit_code = check_history(&history, folder, to);
+        exit_code = check_history(&history, folder, to, ci_files);
     } else {
         exit_code = run_fail(EXIT_NO_INPUT, why.text);
     }
@@ -235,12 +252,13 @@ static int compare_sides(const struct options *options, const struct side *a, co
     return exit_code;
 }
 
-static int past_diff(const struct options *options, FILE *to) {
+static int past_diff(const struct options *options, FILE *to, struct ci_files *ci_files) {
     struct side a = {NULL, NULL, NULL}, b = {NULL, NULL, NULL};
     int exit_code = open_side(&a, options->arguments[0]);
 
     if (exit_code == 0)
         exit_code = open_side(&b, options->arguments[1]);
+    (void)ci_files;
     if (exit_code == 0)
         exit_code = compare_sides(options, &a, &b, to);
     json_decref(a.summary);
@@ -343,8 +361,9 @@ static int past_report(const struct options *options, FILE *to) {
     return exit_code;
 }
 
-int past(const struct options *options, FILE *to) {
+int past(const struct options *options, FILE *to, struct ci_files *ci_files) {
     if (options->command == COMMAND_CHECK)
-        return past_check(options, to);
-    return options->command == COMMAND_DIFF ? past_diff(options, to) : past_report(options, to);
+        return past_check(options, to, ci_files);
+    return options->command == COMMAND_DIFF ? past_diff(options, to, ci_files)
+                                            : past_report(options, to);
 }

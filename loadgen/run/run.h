@@ -4,6 +4,7 @@
 #define LOADGEN_RUN_H
 
 #include "audit.h"
+#include "ci_files.h"
 #include "complain.h"
 #include "exit_code.h"
 #include "folder.h"
@@ -26,6 +27,7 @@ struct run {
     uv_loop_t *loop;
     struct options *options;
     FILE *to;
+    struct ci_files *ci_files;
     int exit_code;
     struct product attacked; /* of --product; zero without */
     struct target target;
@@ -78,6 +80,7 @@ void fire_stop(struct run *run);
  * the one in summary.json. Exit codes as of a run; 2, too, when rounds are missing.
  * diff: compare the strategies of two folders. 0; 1 when a verdict became worse.
  * report: write the page of one or several folders to --output, or DIR/report.html. */
-__attribute__((warn_unused_result)) int past(const struct options *options, FILE *to);
+__attribute__((warn_unused_result)) int past(const struct options *options, FILE *to,
+                                             struct ci_files *ci_files);
 
 #endif

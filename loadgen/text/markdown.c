@@ -39,7 +39,7 @@ static const char *put_character(const char *text, bool is_block, FILE *to) {
     return text + (length > 0 ? length : 1);
 }
 
-void markdown_code(const char *text, FILE *to) {
+static void put_span(const char *text, bool is_cell, FILE *to) {
     const size_t marks = longest_row(text) + 1;
 
     if (text[0] == '\0') {
@@ -50,11 +50,19 @@ void markdown_code(const char *text, FILE *to) {
     if (marks > 1 || text[0] == ' ') /* of a space on each side, the reader takes one away */
         putc(' ', to);
     for (const char *at = text; *at != '\0'; at = put_character(at, false, to))
-        if (*at == '|')
+        if (*at == '|' && is_cell)
             fputs(at > text && at[-1] == '\\' ? " \\" : "\\", to);
     if (marks > 1 || text[0] == ' ')
         putc(' ', to);
     put_marks(marks, to);
+}
+
+void markdown_code(const char *text, FILE *to) {
+    put_span(text, false, to);
+}
+
+void markdown_cell(const char *text, FILE *to) {
+    put_span(text, true, to);
 }
 
 void markdown_block(const char *text, FILE *to) {

@@ -31,10 +31,11 @@ static void test_backquotes_end_no_span(void **state) {
 }
 
 static void test_no_cell_ends_in_a_span(void **state) {
-    assert_prints(markdown_code, "a|b", "`a\\|b`");
-    assert_prints(markdown_code, "|", "`\\|`");
-    assert_prints(markdown_code, "a\\|b", "`a\\ \\|b`");
-    assert_prints(markdown_code, "a\nb\tc", "`a b c`");
+    assert_prints(markdown_cell, "a|b", "`a\\|b`");
+    assert_prints(markdown_cell, "|", "`\\|`");
+    assert_prints(markdown_cell, "a\\|b", "`a\\ \\|b`");
+    assert_prints(markdown_cell, "a\nb\tc", "`a b c`");
+    assert_prints(markdown_code, "a\\|b|", "`a\\|b|`");
 }
 
 static void test_control_characters_are_replaced(void **state) {
