@@ -1,5 +1,5 @@
-/* The commands of `lab`, a file each. Each takes argv from its own name on, and answers an exit
- * code. */
+/* The commands of `lab`, a file each. argv[0] is the command's own name. Each returns an exit code.
+ */
 #ifndef LAB_COMMAND_H
 #define LAB_COMMAND_H
 

@@ -1,4 +1,4 @@
-/* lab build: a student's file as a shared object, for `inventory-svc --exercise`. */
+/* lab build: builds a student's file as a shared object, for `inventory-svc --exercise`. */
 #include "command.h"
 
 #include "complain.h"
@@ -12,17 +12,18 @@
 static struct { char *output; } set;
 
 static const struct setting table[] = {
-    {"output", 'o', SETTING_TEXT, &set.output, "", "where to; default FILE.so", NULL},
+    {"output", 'o', SETTING_TEXT, &set.output, "", "the file to write; default: FILE.so", NULL},
     {.name = NULL}};
 
 static const struct settings_program program = {
-    .about = "lab build: a student's file as a shared object, for inventory-svc --lab --exercise",
+    .about = "lab build: build a student's file as a shared object, for inventory-svc --lab "
+             "--exercise",
     .prefix = "LAB",
     .name = "lab build",
     .rest = "FILE.c"};
 const struct reference_command reference_build = {"build", &program, table};
 
-/* To a new file that takes the old one's place, as a running service may have that open. */
+/* Copy to a new file and rename it over the old one, which a running service may have open. */
 static int command_build_copy(const char *from, const char *to) {
     char fresh[PATH_MAX], bytes[65536];
     FILE *in = fopen(from, "r"), *out = NULL;

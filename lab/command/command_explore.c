@@ -1,4 +1,4 @@
-/* lab explore: every schedule of a strategy within a bound. */
+/* lab explore: runs every schedule of a strategy within a bound. */
 #include "command.h"
 
 #include "clock.h"
@@ -27,31 +27,35 @@ static struct {
 } set;
 
 static const struct setting table[] = {
-    {"orders", 0, SETTING_INT, &set.orders, "3", "orders that come, at any time", "1..7"},
-    {"instances", 0, SETTING_INT, &set.instances, "2", "of inventory-svc, which take turns",
-     "1..4"},
-    {"stock", 0, SETTING_INT, &set.stock, "2", "units", "0..1000"},
+    {"orders", 0, SETTING_INT, &set.orders, "3", "number of orders; each may come at any time",
+     "1..7"},
+    {"instances", 0, SETTING_INT, &set.instances, "2",
+     "number of instances of inventory-svc; orders go to them in turn", "1..4"},
+    {"stock", 0, SETTING_INT, &set.stock, "2", "units of stock", "0..1000"},
     {"preemptions", 0, SETTING_INT, &set.preemptions, "3",
-     "how often an order that could go on is kept waiting by another", "0..20"},
+     "how often a schedule may switch away from an order that could go on", "0..20"},
     {"faults", 0, SETTING_TEXT, &set.faults, "none",
-     "none; survives, those that its table names; or a list of pause,crash,lost-reply,expiry,"
-     "failover, each once",
+     "none; survives (the faults that the strategy's table names); or a list of "
+     "pause,crash,lost-reply,expiry,failover; each strikes at most once",
      NULL},
-    {"options", 0, SETTING_TEXT, &set.options, "", "of the spec, as in work=2ms,shards=2", NULL},
-    {"replay", 0, SETTING_TEXT, &set.replay, "", "make the schedule of this id again, no other",
+    {"options", 0, SETTING_TEXT, &set.options, "", "options of the spec, such as work=2ms,shards=2",
      NULL},
+    {"replay", 0, SETTING_TEXT, &set.replay, "", "run only the schedule with this id", NULL},
     {"step", 0, SETTING_FLAG, &set.is_stepped, NULL,
-     "go through the schedule with Enter, b (back) and q", NULL},
-    {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print one object", NULL},
-    {"page", 0, SETTING_TEXT, &set.page, "", "write a page of one file here", NULL},
+     "show the schedule step by step: Enter goes on, b goes back, q ends", NULL},
+    {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print one JSON object", NULL},
+    {"page", 0, SETTING_TEXT, &set.page, "", "write the schedule as an HTML page to this file",
+     NULL},
     {"max-steps", 0, SETTING_INT, &set.max_steps, "0",
-     "fail when one order alone makes more steps than this; 0: any number", "0..400"},
-    {"no-table", 0, SETTING_FLAG, &set.is_naive, NULL, "run every schedule, to compare", NULL},
+     "fail if one order alone makes more steps than this; 0: no limit", "0..400"},
+    {"no-table", 0, SETTING_FLAG, &set.is_naive, NULL,
+     "do not skip known states, to compare: run every schedule", NULL},
     {.name = NULL}};
 
 static const struct settings_program program = {
-    .about = "lab explore: every schedule of a strategy within a bound\n"
-             "\nEnds with 0 when all are right, 1 when one is not, 2 when not all could be seen.",
+    .about = "lab explore: run every schedule of a strategy within a bound\n"
+             "\nExits with 0 if every schedule is right, with 1 if one is wrong, and with 2 if it\n"
+             "could not run them all.",
     .prefix = "LAB",
     .name = "lab explore",
     .rest = "SPEC"};
@@ -66,14 +70,14 @@ __attribute__((format(printf, 1, 2))) static int command_explore_refuse(const ch
     return EXIT_USAGE;
 }
 
-/* ---- what is explored: a strategy's spec, or a student's file */
+/* ---- the strategy: a spec, or a student's file */
 
 static int command_explore_fail(const char *message, int code) {
     fprintf(stderr, "lab explore: %s\n", message);
     return code;
 }
 
-/* NULL, and stderr has been told why. */
+/* NULL after it has printed the reason. */
 static const struct strategy *load_file(const char *path) {
     const struct strategy *strategy = NULL;
     struct student_file file;
@@ -83,7 +87,7 @@ static const struct strategy *load_file(const char *path) {
         (void)command_explore_fail(file.message, EXIT_USAGE);
     else if ((strategy = student_load(file.object, &why)) == NULL)
         (void)command_explore_fail(why.text, EXIT_USAGE);
-    student_remove(&file); /* it is loaded; and may end us where nobody removes anything */
+    student_remove(&file); /* it is loaded by now, and its code may end this process later */
     return strategy;
 }
 
@@ -108,13 +112,13 @@ static int command_explore_read_faults(const struct strategy *strategy, unsigned
     char names[MODEL_FAULTS_TEXT];
 
     if (strcmp(set.faults, "survives") == 0) {
-        *faults = strategy->survives; /* as its own table says */
+        *faults = strategy->survives;
         return 0;
     }
     if (model_faults_read(set.faults, faults) == 0)
         return 0;
     return command_explore_refuse(
-        "--faults: one of \"%.60s\" is no fault; there are none, survives, %s", set.faults,
+        "--faults: \"%.60s\" has an unknown fault; known are none, survives, %s", set.faults,
         model_faults_write(SURVIVES_ALL, ", ", names));
 }
 
@@ -127,22 +131,22 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
     if (spec->options.shards > MODEL_SHARDS)
-        return command_explore_refuse("the model has at most %d shards, and \"shards\" is %d",
+        return command_explore_refuse("the model has at most %d shards, but \"shards\" is %d",
                                       MODEL_SHARDS, spec->options.shards);
     if (spec->fail[0] != '\0')
         return command_explore_refuse(
-            "\"fail=%s\" is for live runs: here every order of steps is tried, and "
+            "\"fail=%s\" is for live runs; an exploration tries every order of steps, and "
             "--faults adds failures",
             spec->fail);
     return command_explore_read_faults(spec->strategy, &it->setup.faults);
 }
 
-/* ---- while it is explored */
+/* ---- during the exploration */
 
-#define PATIENCE_S 2 /* with a strategy that goes on after Ctrl-C */
+#define PATIENCE_S 2 /* after Ctrl-C, for a strategy that makes no step */
 static volatile sig_atomic_t is_interrupted;
 
-/* Whoever sells without a step is not asked whether to go on: then it ends here. */
+/* A strategy that loops without a step never reaches command_explore_is_stopped(). End here. */
 static void on_alarm(int number) {
     (void)number;
     _exit(EXIT_INTERRUPTED);
@@ -180,7 +184,7 @@ static bool command_explore_is_stopped(void *data, const struct exploration *so_
 static int explore_all(struct exploration *it, double *seconds) {
     int err;
 
-    assert(work.view != NULL && it->setup.strategy != NULL); /* set_up() came first */
+    assert(work.view != NULL && it->setup.strategy != NULL); /* by set_up() */
     it->judge = view_judge;
     it->data = work.view;
     it->is_stopped = command_explore_is_stopped;
@@ -193,7 +197,7 @@ static int explore_all(struct exploration *it, double *seconds) {
     return err;
 }
 
-/* ---- what came of it */
+/* ---- the result */
 
 static int command_explore_write_page(const struct tell *tell) {
     FILE *file = fopen(set.page, "w");
@@ -223,7 +227,7 @@ static int check_steps(const struct exploration *it) {
 
     if (steps <= set.max_steps)
         return 0;
-    fprintf(stderr, "lab explore: one order alone makes %d steps, and --max-steps is %" PRId64 "\n",
+    fprintf(stderr, "lab explore: one order alone makes %d steps, but --max-steps is %" PRId64 "\n",
             steps, set.max_steps);
     return EXIT_VIOLATED;
 }
@@ -249,8 +253,8 @@ static int command_explore_make_again(struct tell *tell) {
         return 0;
     case REPLAY_IMPOSSIBLE:
         return command_explore_refuse(
-            "--replay: move %zu of \"%.100s\" is not possible there; is it the id of "
-            "this strategy, with these options?",
+            "--replay: move %zu of \"%.100s\" is not possible; give the strategy and the "
+            "options with which that id was made",
             at + 1, tell->replay);
     case REPLAY_NO_MEMORY:
         break;
@@ -264,7 +268,8 @@ static int command_explore_run(struct tell *tell) {
 
     if (tell->replay[0] != '\0') {
         if (schedule_read(&it->shortest, tell->replay) != 0)
-            return command_explore_refuse("--replay: \"%.100s\" is no schedule's id", tell->replay);
+            return command_explore_refuse("--replay: \"%.100s\" is not a schedule's id",
+                                          tell->replay);
         it->schedules = it->runs = 1;
     } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
         return command_explore_fail("out of memory", EXIT_INTERNAL);
@@ -280,7 +285,7 @@ static int command_explore_run(struct tell *tell) {
     return said != 0 ? said : code;
 }
 
-/* The command without --replay and what is only about printing. NULL without memory. */
+/* The command without --replay and without the flags for output. NULL without memory. */
 static char *command_explore_write_command(int argc, char **argv) {
     char *text = NULL;
     size_t size;

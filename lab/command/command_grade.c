@@ -1,4 +1,4 @@
-/* lab check, lab grade: a student's files against the chapters' checks. */
+/* lab check, lab grade: run the chapters' checks on a student's files. */
 #include "command.h"
 
 #include "complain.h"
@@ -30,30 +30,32 @@ static struct {
 
 static const struct setting check_table[] = {
     {"chapter", 0, SETTING_INT, &set.chapter, "0",
-     "whose checks; 0: as the file's name begins, 03.c or 03-setnx.c", "0..99"},
+     "number of the chapter; 0: the number that the file's name begins with, such as 03.c",
+     "0..99"},
     CHAPTERS_SETTING,
-    {"brief", 0, SETTING_FLAG, &set.is_brief, NULL, "without the schedules that fail", NULL},
+    {"brief", 0, SETTING_FLAG, &set.is_brief, NULL, "do not print the failing schedules", NULL},
     {.name = NULL}};
 
 static const struct settings_program check_program = {
-    .about = "lab check: does a student's file do what its chapter asks?\n"
-             "\nEnds with 0 when it has all points, 1 when it has not.",
+    .about = "lab check: run a chapter's checks on a student's file\n"
+             "\nExits with 0 if the file gets all points, otherwise with 1.",
     .prefix = "LAB",
     .name = "lab check",
     .rest = "FILE.c"};
 const struct reference_command reference_check = {"check", &check_program, check_table};
 
 static const struct setting grade_table[] = {
-    {"chapter", 0, SETTING_INT, &set.chapter, "0", "grade this one alone; 0: all", "0..99"},
+    {"chapter", 0, SETTING_INT, &set.chapter, "0", "grade only this chapter; 0: all", "0..99"},
     CHAPTERS_SETTING,
     {"results", 0, SETTING_TEXT, &set.results, "", "write Gradescope's results.json here", NULL},
     {"live", 0, SETTING_FLAG, &set.is_live, NULL,
-     "sell live with each file, too, outside of the sandbox: shown, never scored", NULL},
+     "also sell with each file on real servers, outside the sandbox; this never changes the points",
+     NULL},
     {.name = NULL}};
 
 static const struct settings_program grade_program = {
-    .about = "lab grade: points for the files of a folder, 01.c to 12.c, the same each time\n"
-             "\nEnds with 0 when all was graded, whatever the points.",
+    .about = "lab grade: grade the files 01.c to 12.c of a folder; equal files get equal points\n"
+             "\nExits with 0 if it graded every file, also if a file got no points.",
     .prefix = "LAB",
     .name = "lab grade",
     .rest = "DIR"};
@@ -71,8 +73,8 @@ static int command_grade_refuse(const char *command, const char *why) {
     return EXIT_USAGE;
 }
 
-/* Where memory is laid at random, what a wrong pointer does differs from run to run. Where that
- * cannot be switched off it stays so. */
+/* With a random memory layout a wrong pointer does something else in each run. So start again
+ * without it. Where that is not allowed, go on with the random layout. */
 static void begin_again_without_chance(int argc, char **argv) {
     char *arguments[32];
     const int persona = personality(0xffffffff);
@@ -87,7 +89,7 @@ static void begin_again_without_chance(int argc, char **argv) {
     (void)execv("/proc/self/exe", arguments);
 }
 
-/* An ignored SIGHUP stays ignored: nohup(1) means it. */
+/* An ignored SIGHUP stays ignored, for nohup(1). */
 static void catch_interrupts(void) {
     const struct sigaction action = {.sa_handler = command_grade_on_interrupt};
     struct sigaction before;
@@ -99,7 +101,7 @@ static void catch_interrupts(void) {
         (void)sigaction(SIGHUP, &before, NULL);
 }
 
-/* An exit code, or 0 when there is a grade. */
+/* An exit code, or 0 if there is a grade. */
 static int command_grade_code_of(const struct grading *grading) {
     if (grading->file == GRADING_STOPPED)
         return EXIT_INTERRUPTED;
@@ -139,14 +141,13 @@ static int command_grade_check(const char *path) {
     return code;
 }
 
-/* ---- a student's file in a sale on real servers: shown beside the points, and never one of
- * them */
+/* ---- a sale on real servers with the student's file; it never changes the points */
 
 #define SCRIPT LAB_SOURCES "/scripts/lab"
 
-/* `scripts/lab run` with the file of chapter `number` in `folder`, to our own output. The student's
- * code runs in an inventory-svc of this user, not in the sandbox. False: it could not be run, or
- * was interrupted. */
+/* Run `scripts/lab run` with the file of chapter `number` in `folder`. Its output is ours. The
+ * student's code runs in an inventory-svc of this user, not in the sandbox. False: the script could
+ * not be run, or was interrupted. */
 static bool live_run(const char *folder, int number) {
     char path[PATH_MAX], chapter[16];
     char *arguments[] = {(char[]){"lab"}, (char[]){"run"}, chapter, NULL};
@@ -161,7 +162,7 @@ static bool live_run(const char *folder, int number) {
     err = posix_spawn(&child, SCRIPT, NULL, NULL, arguments, environ);
     if (err != 0)
         fprintf(stderr, "lab grade: --live: %s: %s\n", SCRIPT, strerror(err));
-    /* Ctrl-C goes to it, too, and it cleans up. */
+    /* Ctrl-C reaches the script, too, and the script cleans up. */
     return err == 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child &&
            WIFEXITED(status) && WEXITSTATUS(status) < 126;
 }
@@ -175,7 +176,8 @@ static int write_to(const char *path, const struct grading *gradings, size_t cou
     return to != NULL && fclose(to) != 0 ? -1 : err;
 }
 
-/* Whoever reads it finds the one before, or all of this one; but a pipe or a device stays. */
+/* A reader finds the old file or the whole new one, because it is renamed into place. A pipe or a
+ * device is written directly. */
 static int write_results(const struct grading *gradings, size_t count) {
     char half[PATH_MAX];
     struct stat is;
@@ -260,7 +262,7 @@ static int command_grade_run(int argc, char **argv, const struct setting *table,
     catch_interrupts();
     if (result == SETTINGS_OK)
         code = argc == 2 ? command(argv[1])
-                         : command_grade_refuse(name, "name one; --help tells more");
+                         : command_grade_refuse(name, "name one file or folder; see --help");
     fiber_cleanup();
     settings_free(table);
     return code;

@@ -1,4 +1,4 @@
-/* lab strategies: which faults each strategy survives, as its own table has it. */
+/* lab strategies: lists which faults each strategy survives, from the strategies' own tables. */
 #include "command.h"
 
 #include "complain.h"
@@ -16,9 +16,9 @@ static const struct setting table[] = {
     {.name = NULL}};
 
 static const struct settings_program program = {
-    .about = "lab strategies: each strategy, and which faults it survives and which break it\n"
-             "\nAs explored without options: three orders on two instances, a stock of 2, three\n"
-             "preemptions. One that is wrong needs no fault.",
+    .about = "lab strategies: list which faults each strategy survives and which break it\n"
+             "\nExplored without options: three orders on two instances, a stock of 2, three\n"
+             "preemptions. A strategy that is not right fails without any fault.",
     .prefix = "LAB",
     .name = "lab strategies",
     .rest = ""};
@@ -39,7 +39,7 @@ static int command_strategies_print_text(void) {
             printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "yes",
                    survives[0] != '\0' ? survives : "-", breaks[0] != '\0' ? breaks : "-");
         else
-            printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "no", "-", "needs no fault");
+            printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "no", "-", "fails without a fault");
     }
     return fflush(stdout);
 }
@@ -71,7 +71,7 @@ int command_strategies(int argc, char **argv) {
                 ? 0
                 : EXIT_INTERNAL;
     else if (result == SETTINGS_OK)
-        complain("lab strategies", "takes no argument, such as \"%.60s\"", argv[1]);
+        complain("lab strategies", "it takes no argument; remove \"%.60s\"", argv[1]);
     settings_free(table);
     return code;
 }

@@ -1,4 +1,4 @@
-/* lab: explores strategies, checks a student's, grades. */
+/* lab: explores strategies, and checks and grades a student's. */
 #include "command.h"
 
 #include "complain.h"
@@ -12,20 +12,20 @@ static const struct {
     const char *name, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"explore", "every schedule of a few orders: complete, or the shortest that fails",
+    {"explore", "run every schedule of a few orders; show the shortest that fails",
      command_explore},
-    {"check", "a student's file against its chapter's checks", command_check},
-    {"grade", "points for a folder of such files, and results.json", command_grade},
-    {"strategies", "which faults each survives", command_strategies},
-    {"build", "such a file as a shared object, for live runs", command_build},
+    {"check", "run a chapter's checks on a student's file", command_check},
+    {"grade", "grade a folder of such files; write results.json", command_grade},
+    {"strategies", "list which faults each strategy survives", command_strategies},
+    {"build", "build such a file as a shared object, for live runs", command_build},
 };
 
 static int main_list(FILE *to) {
     fprintf(to,
-            "lab: the same strategies under every schedule\n\nUsage: lab COMMAND [OPTION...]\n\n");
+            "lab: run the strategies under every schedule\n\nUsage: lab COMMAND [OPTION...]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].help);
-    fprintf(to, "\n`lab COMMAND --help` tells more.\n");
+    fprintf(to, "\n`lab COMMAND --help` lists the options.\n");
     return to == stdout ? 0 : EXIT_USAGE;
 }
 

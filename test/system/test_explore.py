@@ -143,7 +143,7 @@ class Explore(unittest.TestCase):
         self.assertEqual(lab("atomic", "--max-steps", "1").returncode, 0)
         done = lab("pg-version", "--max-steps", "1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("makes 2 steps, and --max-steps is 1", done.stderr)
+        self.assertIn("makes 2 steps, but --max-steps is 1", done.stderr)
 
     def test_a_strategy_names_the_faults_that_it_survives(self):
         done = subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, timeout=20)
@@ -159,8 +159,8 @@ class Explore(unittest.TestCase):
     def test_what_cannot_be_is_refused_with_what_can(self):
         for args, told in ((("nothing",), "strategies: none, mutex"), (("none,foo=1",), "its options: work, wait"),
                            ((), "name one SPEC"), (("none", "atomic"), "name one SPEC"), (("none", "--orders", "8"), "1..7"),
-                           (("none", "--faults", "fire"), "there are none, survives, pause, crash, lost-reply, expiry, failover"),
-                           (("none", "--replay", "AZ"), "no schedule's id"), (("none", "--replay", "AAA"), "move 3"),
+                           (("none", "--faults", "fire"), "known are none, survives, pause, crash, lost-reply, expiry, failover"),
+                           (("none", "--replay", "AZ"), "is not a schedule's id"), (("none", "--replay", "AAA"), "move 3"),
                            (("sharded,shards=17",), "at most 16 shards"), (("none,fail=after-read:crash",), "--faults"),
                            (("none", "--nothing"), "--nothing"), (("none", "--preemptions", "-1"), "0..20"),
                            (("nothing.c",), "nothing.c")):
