@@ -1,5 +1,5 @@
-/* A child makes the attempt, as the student's code runs in no other process. The process that asks
- * starts it, reads what it says, and tells how it ended. */
+/* A child process makes the attempt, so that the student's code runs in no other process. The
+ * parent starts the child, reads its result, and reports how it ended. */
 #include "attempt.h"
 
 #include "clock.h"
@@ -23,17 +23,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What ends an attempt depends on the file alone, not on how fast the machine is or how busy: a
- * number of runs; and a run that needs TICKS ticks of CPU, where one of the longest takes some
- * milliseconds. */
+/* The file alone decides when an attempt ends, not the speed or the load of the machine. It ends
+ * after RUNS runs, or if one run needs TICKS ticks of CPU. The longest runs of a strategy that ends
+ * take a few milliseconds. */
 #define RUNS        100000
 #define TICK_MS     125
 #define TICKS       8
-#define CPU_S       30 /* only a strategy that means to reaches it */
+#define CPU_S       30 /* reached only on purpose */
 #define MEMORY      ((size_t)600 << 20)
 #define LOOPS       3                  /* the child's exit code: a run did not end */
 #define TURNED_AWAY (1U << VIEW_COUNT) /* beside the anomalies */
-#define WALL_S      140                /* a machine that stands still: then there is no grade */
+#define WALL_S      140                /* the machine stands still: then there is no grade */
 
 /* ---- the child */
 
@@ -71,7 +71,7 @@ _Noreturn static void attempt_say(int to) {
     _exit(0);
 }
 
-/* In a signal's handler: has a run ended since the last ticks? */
+/* In a signal's handler: count the ticks since the last run ended. */
 static void attempt_on_tick(int number) {
     static uint64_t runs;
     static int ticks;
@@ -92,7 +92,7 @@ static int start_ticks(void) {
                : setitimer(ITIMER_PROF, &(struct itimerval){tick, tick}, NULL);
 }
 
-/* It may have secrets, and this process is a copy of the one that asks. */
+/* The environment may hold secrets, and this process has a copy of its parent's. */
 static void forget_environment(void) {
     extern char **environ;
 
@@ -112,8 +112,8 @@ _Noreturn static void attempt_refuse(int to, const char *why) {
     attempt_say(to);
 }
 
-/* Told of a failure, or to come again, when nothing went wrong but that another died: his lock
- * ends, and a check with a crash has a wait= that is longer. */
+/* A customer got a failure, or the answer to try again, although no fault but a crash happened. A
+ * dead holder's lock ends, and a check with a crash has a longer wait=, so each could be served. */
 static bool is_turned_away(const struct model_world *world) {
     for (int i = 0; i <= world->setup.orders; i++) {
         const struct model_order *order = &world->state.orders[i];
@@ -139,7 +139,7 @@ static bool is_enough(void *data, const struct exploration *so_far) {
     return so_far->runs >= RUNS;
 }
 
-/* The lines of the schedule, as many as there is room for. */
+/* Write the lines of the schedule, as many as fit. */
 static void tell_story(const struct tell *tell) {
     FILE *to = fmemopen(at.attempt.story, sizeof at.attempt.story - 1, "w");
 
@@ -165,13 +165,13 @@ static void attempt_tell_violation(void) {
     }
     if (at.exploration.end == EXPLORE_ENDLESS)
         conclude(&at.attempt, ATTEMPT_VIOLATED,
-                 "an order does not end: it asks the store again and again");
+                 "an order does not end: it calls the store again and again");
     else if (tell.anomalies != 0)
         conclude(&at.attempt, ATTEMPT_VIOLATED, "%s", tell.summary);
     else
         conclude(&at.attempt, ATTEMPT_VIOLATED, "A customer was turned away, though %s.",
                  at.world.state.faults_made == 0 ? "nothing had gone wrong"
-                                                 : "it was another who had died");
+                                                 : "only another order had died");
     tell_free(&tell);
 }
 
@@ -187,8 +187,8 @@ static void attempt_tell_end(void) {
                  "it has more schedules than could be explored: %" PRIu64 " so far", it->schedules);
     else if (at.check->max_steps > 0 && at.attempt.steps_alone > at.check->max_steps)
         conclude(&at.attempt, ATTEMPT_VIOLATED,
-                 "an order that is alone asks the store %d times; %d are enough",
-                 at.attempt.steps_alone, at.check->max_steps);
+                 "One undisturbed order made %d store calls; %d %s enough.", at.attempt.steps_alone,
+                 at.check->max_steps, at.check->max_steps == 1 ? "is" : "are");
 }
 
 static void attempt_set_up(const struct strategy *strategy, int to) {
@@ -211,7 +211,7 @@ static void attempt_set_up(const struct strategy *strategy, int to) {
     at.exploration.is_stopped = is_enough;
 }
 
-/* Shut this process in, explore, write the attempt to `to`, and end. */
+/* Seal this process, explore, write the attempt to `to`, and exit. */
 _Noreturn static void be_child(const char *path, const struct check *check, int to) {
     const struct seal_limits limits = {CPU_S, MEMORY};
     const struct strategy *strategy;
@@ -221,8 +221,8 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
     at.view = view_make();
     if (at.view == NULL)
         attempt_fail(to, "view", "out of memory");
-    tzset();                       /* which reads a file the first time that anybody asks */
-    (void)signal(SIGINT, SIG_IGN); /* the asking process ends us */
+    tzset();                       /* its first call reads a file */
+    (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
     (void)signal(SIGQUIT, SIG_IGN);
     forget_environment();
     if (start_ticks() != 0 || seal_for_loading(&limits, to) != 0)
@@ -240,9 +240,9 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
     attempt_say(to);
 }
 
-/* ---- the process that asks */
+/* ---- the parent */
 
-/* All of it, or less when it ends, time is over, or somebody interrupts. */
+/* Read `size` bytes, or fewer if the child ends, time is over, or the user interrupts. */
 static size_t attempt_read_all(int from, void *to, size_t size, const volatile bool *is_interrupted,
                                bool *is_late) {
     const int64_t due_ms = clock_now_ms() + WALL_S * 1000;
@@ -270,19 +270,19 @@ static void tell_death(struct attempt *attempt, int status) {
     memset(attempt, 0, sizeof *attempt);
     if (loops || with == SIGXCPU)
         conclude(attempt, ATTEMPT_ENDLESS,
-                 "it used up its time: a loop that asks nothing of the store does not end");
+                 "it used up its time: a loop without a store call does not end");
     else if (with == SIGKILL)
         conclude(attempt, ATTEMPT_BROKEN,
-                 "a check was killed: has this machine too little memory?");
+                 "a check was killed: does this machine have too little memory?");
     else if (with == 0)
-        conclude(attempt, ATTEMPT_DIED, "it ended by itself, in the middle of a sale");
+        conclude(attempt, ATTEMPT_DIED, "it ended its process in the middle of a sale");
     else if (with == SIGSYS)
         conclude(attempt, ATTEMPT_DIED,
-                 "it made a system call; a strategy acts through the store alone");
+                 "it made a system call; a strategy may act only through the store");
     else
         conclude(attempt, ATTEMPT_DIED,
-                 "it was ended by signal %d (%s): a wild pointer, an array's end?", with,
-                 strsignal(with));
+                 "signal %d (%s) ended it: look for a wild pointer or an index past an array's end",
+                 with, strsignal(with));
 }
 
 void attempt_make_plain(char *text) {
@@ -297,7 +297,7 @@ static void attempt_broken(struct attempt *attempt, const char *what) {
     conclude(attempt, ATTEMPT_BROKEN, "%s: %s", what, strerror(errno));
 }
 
-/* A child says bytes: now its texts end, and its numbers are in their ranges. */
+/* A child may have written any bytes. End its texts, and bring its numbers into their ranges. */
 static void make_sane(struct attempt *attempt) {
     attempt->id[sizeof attempt->id - 1] = '\0';
     attempt->summary[sizeof attempt->summary - 1] = '\0';
@@ -325,7 +325,7 @@ static void attempt_collect(pid_t child, int from, const volatile bool *is_inter
     else if (!is_reaped)
         attempt_broken(attempt, "waitpid");
     else if (is_late)
-        attempt_broken(attempt, "a check did not end, be this machine as busy as it may");
+        attempt_broken(attempt, "a check did not end");
     else if (have < sizeof *attempt)
         tell_death(attempt, status);
     make_sane(attempt);

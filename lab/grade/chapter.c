@@ -1,4 +1,4 @@
-/* Reading chapter.json. */
+/* Reads chapter.json. */
 #include "chapter.h"
 
 #include "json_read.h"
@@ -36,7 +36,7 @@ static int read_text(const struct reading *reading, const json_t *from, const ch
     const char *value = json_string_value(json_object_get(from, name));
 
     if (value == NULL || strlen(value) >= size)
-        return why_set(reading->why, "%s: \"%s\" is to be a text of at most %zu bytes",
+        return why_set(reading->why, "%s: \"%s\" must be a text of at most %zu bytes",
                        reading->path, name, size - 1);
     strcpy(text, value);
     return 0;
@@ -48,7 +48,7 @@ static int chapter_read_number(const struct reading *reading, const json_t *from
 
     if (!json_is_integer(value) || json_integer_value(value) < least ||
         json_integer_value(value) > most)
-        return why_set(reading->why, "%s: \"%s\" is to be a number from %d to %d", reading->path,
+        return why_set(reading->why, "%s: \"%s\" must be a number from %d to %d", reading->path,
                        name, least, most);
     *number = (int)json_integer_value(value);
     return 0;
@@ -69,8 +69,8 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
         chapter_read_number(reading, from, "preemptions", 0, 20, &check->preemptions) != 0)
         return -1;
     if (model_faults_read(faults, &check->faults) != 0)
-        return why_set(reading->why, "%s: \"faults\": \"%s\" has one that does not exist",
-                       reading->path, faults);
+        return why_set(reading->why, "%s: \"faults\": \"%s\" has an unknown fault", reading->path,
+                       faults);
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;
     return json_object_get(from, "max_steps") == NULL
@@ -87,7 +87,7 @@ static int chapter_read_all(const struct reading *reading, const json_t *from,
     if (read_text(reading, from, "title", chapter->title, sizeof chapter->title) != 0)
         return -1;
     if (json_array_size(checks) < 1 || json_array_size(checks) > CHAPTER_CHECKS)
-        return why_set(reading->why, "%s: \"checks\" is to have 1 to %d", reading->path,
+        return why_set(reading->why, "%s: \"checks\" must have 1 to %d entries", reading->path,
                        CHAPTER_CHECKS);
     json_array_foreach (checks, i, check) {
         if (read_check(reading, check, &chapter->checks[i]) != 0)

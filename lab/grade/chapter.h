@@ -1,4 +1,4 @@
-/* A chapter's checks, as its chapter.json has them. */
+/* A chapter's checks, read from its chapter.json. */
 #ifndef LAB_CHAPTER_H
 #define LAB_CHAPTER_H
 
@@ -11,16 +11,16 @@
 #define CHAPTERS       12
 #define CHAPTER_PATH   512
 
-/* One exploration that a student's file must stand. */
+/* One exploration that a student's file must pass. */
 struct check {
     char name[80];
     char options[80]; /* of the spec, such as "work=2s,ttl=1s"; "": none */
-    char advice[400]; /* what to look at when it fails */
+    char advice[400]; /* for a student whose file fails it */
     int points;
     int orders, instances, stock, preemptions;
     unsigned faults; /* bits of 1 << enum sale_fault */
-    int max_steps;   /* of an order that is alone; 0: any */
-    bool serves_all; /* nobody is turned away, unless by a fault that is no crash */
+    int max_steps;   /* of an order that is alone; 0: no limit */
+    bool serves_all; /* no customer is turned away, unless a fault other than a crash struck */
 };
 
 struct chapter {
@@ -31,7 +31,7 @@ struct chapter {
     size_t check_count;
 };
 
-/* Chapter `number` among the folders in `lab`: 0; or -1, and `why` says what is wrong with it. */
+/* Read chapter `number` among the folders in `lab`. 0, or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int chapter_read(struct chapter *chapter, const char *lab,
                                                      int number, struct why *why);
 

@@ -1,4 +1,4 @@
-/* A student's file, checked, and told. */
+/* Checks a student's file and prints the result. */
 #include "grading.h"
 
 #include "json_text.h"
@@ -37,7 +37,7 @@ static void grading_refuse(struct grading *grading, enum grading_file file, cons
     attempt_make_plain(grading->why);
 }
 
-/* A link is there, wherever it leads. */
+/* A link is not missing, even if its target is. */
 static bool is_missing(const char *path) {
     return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
            (errno == ENOENT || errno == ENOTDIR);
@@ -80,7 +80,7 @@ int grading_points(const struct grading *grading) {
     return points;
 }
 
-/* ---- told to people */
+/* ---- for people */
 
 static void print_bound(const struct check *check, FILE *to) {
     char faults[MODEL_FAULTS_TEXT];
@@ -111,7 +111,7 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
     fprintf(to, "      Next: %s\n", check->advice);
 }
 
-/* What it says of one check that was attempted. */
+/* Print one check that was attempted. */
 static void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
     const struct attempt *attempt = &grading->attempts[i];
     const struct check *check = &grading->chapter.checks[i];
@@ -142,10 +142,9 @@ void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
     fprintf(to, "  %d of 100 points\n", grading_points(grading));
 }
 
-/* ---- Gradescope's results.json, as its documentation has it (Autograder specifications, Output
- * format) */
+/* ---- Gradescope's results.json (its documentation: Autograder specifications, Output format) */
 
-/* What is told of one check, as a new string. */
+/* The text about one check, as a new string. */
 static json_t *output_of(const struct grading *grading, size_t i) {
     char *text = NULL;
     size_t size;

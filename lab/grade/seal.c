@@ -1,4 +1,4 @@
-/* Limits and filters of system calls. */
+/* Sets limits and filters of system calls. */
 #include "seal.h"
 
 #include <assert.h>
@@ -18,8 +18,8 @@
 #endif
 #endif
 
-/* What running needs: memory, for which the filter forbids to make more of it executable; the
- * clocks, where they are calls; the result; the end. */
+/* Running needs memory, the clocks where they are system calls, writing the result, and the exit.
+ * The filter forbids to make more memory executable. */
 static const int running[] = {
     SCMP_SYS(brk),           SCMP_SYS(munmap),         SCMP_SYS(mremap),
     SCMP_SYS(madvise),       SCMP_SYS(futex),          SCMP_SYS(write),
@@ -92,7 +92,7 @@ int seal_for_loading(const struct seal_limits *limits, int keep) {
     err = allow_all(filter, running, sizeof running / sizeof *running);
     if (err == 0)
         err = allow_all(filter, loading, sizeof loading / sizeof *loading);
-    if (err == 0) /* O_RDONLY is 0, so no bit that writes or makes may be there */
+    if (err == 0) /* for reading only: O_RDONLY is 0, so no bit that writes or creates is set */
         err = seccomp_rule_add(
             filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
             SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_TMPFILE, 0));

@@ -1,8 +1,8 @@
-/* Two gates. Of a source: its includes, and a few words that have no place in a strategy. Of an
- * object: its calls, its variables, and code that would run before anybody calls it.
+/* Two gates. The first checks a source: its includes, and a few words that a strategy may not use.
+ * The second checks an object: its calls, its variables, and code that would run when it is loaded.
  *
- * The object is what our own compiler wrote, for this machine; but each offset in it is looked at
- * before it is followed. */
+ * Our own compiler wrote the object, for this machine. Yet each offset in it is checked before it
+ * is used. */
 #include "gate.h"
 
 #include "strategy.h"
@@ -44,13 +44,13 @@ static const char *const callable[] = {
     "store_take_returned", "read_then_write", "lock_shard_then_write", "lock_then_write",
     "look_then_write", "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text",
     "lock_kind_name",
-    /* of the C library, what compiles to a call, and what looks at texts */
+    /* the C library: functions that compilers call by themselves, and functions for texts */
     "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strnlen", "strcmp", "strncmp",
     "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr", "strstr", "strspn", "strcspn",
     "snprintf", "sscanf", "__isoc99_sscanf", "__isoc23_sscanf", "__stack_chk_fail",
     "_GLOBAL_OFFSET_TABLE_"};
 
-/* STUDENT_REFUSED, and the message says where and why; line 0: somewhere. */
+/* Set the message to the place and the reason, and return STUDENT_REFUSED. Line 0: unknown. */
 __attribute__((format(printf, 3, 4))) static enum student_end gate_refuse(struct student_file *file,
                                                                           int line,
                                                                           const char *format, ...) {
@@ -67,7 +67,7 @@ __attribute__((format(printf, 3, 4))) static enum student_end gate_refuse(struct
     return STUDENT_REFUSED;
 }
 
-/* ---- the source: reading it */
+/* ---- the source: read it */
 
 static bool is_of_word(char c) {
     return isalnum((unsigned char)c) != 0 || c == '_' || c == '$';
@@ -105,8 +105,8 @@ static ssize_t read_whole(int fd, char *text, size_t size) {
     return got < 0 ? -1 : (ssize_t)have;
 }
 
-/* The code is what the compiler reads once it has joined the lines that a backslash splits. The
- * ends of these lines follow the joined one, so that the lines after it keep their numbers. */
+/* Join the lines that a backslash splits, as the compiler does. Write the line ends that this
+ * removes after the joined line, so that later lines keep their numbers. */
 static void join_lines(struct gate_source *source) {
     const char *text = source->text;
     char *code = source->code;
@@ -129,8 +129,8 @@ static void join_lines(struct gate_source *source) {
     assert((size_t)(code - source->code) <= source->size);
 }
 
-/* A comment, a text or a character begins at `at`: where it ends. A line's end ends all but a
- * comment in stars. */
+/* Return the end of the comment, text or character that begins at `at`. A line's end ends all of
+ * them, except a comment in stars. */
 static size_t gate_skip(const char *code, size_t at) {
     const char first = code[at];
     const bool is_block = first == '/' && code[at + 1] == '*';
@@ -163,7 +163,7 @@ static bool is_include(const char *code, size_t at) {
     return code[at] == '#' && strncmp(code + skip_blanks(code, at + 1), "include", 7) == 0;
 }
 
-/* R"(...)", which does not end where other texts do. */
+/* True for R"(...)", which ends by another rule than other texts. */
 static bool is_raw(const char *code, size_t at) {
     static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
     size_t from = at;
@@ -174,7 +174,7 @@ static bool is_raw(const char *code, size_t at) {
            is_listed(prefixes, sizeof prefixes / sizeof *prefixes, code + from, at - from);
 }
 
-/* False: where a text ends is not for us to say. */
+/* Blank comments and texts. False: there is a raw text, and its end is not known. */
 static bool blank(char *code) {
     size_t at = 0;
 
@@ -193,8 +193,8 @@ static bool blank(char *code) {
     return true;
 }
 
-/* Other characters may split lines and words as well, and we would not see them as the compiler
- * does. */
+/* False: it has other characters that split lines or words. The compiler may treat them in another
+ * way than this file. */
 static bool gate_is_plain(const char *text) {
     for (; *text != '\0'; text++)
         if ((*text == '\r' && text[1] != '\n') || *text == '\f' || *text == '\v')
@@ -202,7 +202,7 @@ static bool gate_is_plain(const char *text) {
     return true;
 }
 
-/* ---- the source: looking through it */
+/* ---- the source: check it */
 
 static size_t find_word(const char *code, const char *word) {
     const size_t length = strlen(word);
@@ -224,7 +224,7 @@ static int line_at(const struct gate_source *source, size_t at) {
     return line;
 }
 
-/* The line on which the code first says this word; 0: nowhere. */
+/* The first line of the code with this word; 0: none. */
 static int line_of_word(const struct gate_source *source, const char *word) {
     const size_t at = find_word(source->code, word);
 
@@ -239,8 +239,8 @@ static enum student_end check_include(const struct gate_source *source, size_t a
     if (is_listed(includes, sizeof includes / sizeof *includes, name, length))
         return STUDENT_OK;
     return gate_refuse(file, line_at(source, at),
-                       "#include %.*s: a strategy acts through "
-                       "the store alone; it may include " INCLUDES,
+                       "#include %.*s: a strategy may act only through "
+                       "the store; it may include " INCLUDES,
                        (int)(length < 60 ? length : 60), name);
 }
 
@@ -262,7 +262,7 @@ static enum student_end check_directive(const struct gate_source *source, size_t
                                                    : STUDENT_OK;
 }
 
-/* A directive may begin with %:, and ## make any word of two. */
+/* `%:` can begin a directive, and `##` can make any word of two, so both are refused. */
 static enum student_end check_directives(const struct gate_source *source,
                                          struct student_file *file) {
     const char *code = source->code;
@@ -272,7 +272,7 @@ static enum student_end check_directives(const struct gate_source *source,
         enum student_end checked = STUDENT_OK;
 
         if (code[at] == '%' && code[at + 1] == ':')
-            return gate_refuse(file, line_at(source, at), "write # for %%:");
+            return gate_refuse(file, line_at(source, at), "write # instead of %%:");
         if (code[at] == '#' && code[at + 1] == '#')
             return gate_refuse(file, line_at(source, at), "## has no place in a strategy");
         if (code[at] == '#' && is_first)
@@ -332,7 +332,7 @@ struct object {
     struct student_file *file;
 };
 
-/* ---- the object: its parts, or NULL */
+/* ---- the object: its parts; NULL if they are not inside it */
 
 static const void *part(const struct object *object, size_t offset, size_t size) {
     return offset <= object->size && size <= object->size - offset && offset % 8 == 0
@@ -353,7 +353,7 @@ static enum student_end strange(const struct object *object) {
     return gate_refuse(object->file, 0, "it compiles to an object that cannot be read");
 }
 
-/* A static variable of a function is n.0 to one compiler, sell.n to another. */
+/* One compiler names a function's static variable n.0, another names it sell.n. */
 static int line_of(const struct gate_source *source, const char *symbol) {
     char name[80];
     const char *dot = strchr(symbol, '.');
@@ -377,7 +377,7 @@ static bool starts(const char *name, const char *with) {
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Constant data that holds addresses is written once, when it is loaded. */
+/* `.data.rel.ro` is constant data with addresses: only the loader writes to it. */
 static bool is_shared_state(const Elf64_Shdr *section, const char *name) {
     return (section->sh_flags & SHF_WRITE) != 0 && section->sh_size > 0 &&
            !starts(name, ".data.rel.ro");
@@ -411,8 +411,7 @@ static enum student_end check_defined(const struct object *object, const Elf64_S
     const char *section;
 
     if (type == STT_GNU_IFUNC)
-        return refuse_symbol(object, name,
-                             "it would be chosen by code that runs when it is loaded");
+        return refuse_symbol(object, name, "code that runs when it is loaded would choose it");
     if (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0)
         return refuse_symbol(object, name, "it would run when it is loaded or unloaded");
     if (symbol->st_shndx == SHN_COMMON || type == STT_TLS || type == STT_COMMON)
@@ -438,7 +437,8 @@ static enum student_end check_symbol(const struct object *object, const Elf64_Sh
                        is_listed(callable, sizeof callable / sizeof *callable, name, strlen(name))
                    ? STUDENT_OK
                    : refuse_symbol(object, name,
-                                   "a strategy may not call this: it acts through the store alone");
+                                   "a strategy may not call this; it may act only through the "
+                                   "store");
     if (strcmp(name, "strategy_exercise") == 0 && symbol->st_size == sizeof(struct strategy) &&
         ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
         *has_strategy = true;
@@ -463,7 +463,7 @@ static enum student_end check_table(const struct object *object, const Elf64_Shd
     return STUDENT_OK;
 }
 
-/* A variable may have no symbol. */
+/* A variable may have no symbol, so check the sections, too. */
 static enum student_end check_nameless(const struct object *object, const Elf64_Shdr *names) {
     for (size_t i = 1; i < object->section_count; i++) {
         const char *name = text_in(object, names, object->sections[i].sh_name);

@@ -1,4 +1,4 @@
-/* Looks through a student's file: as a source, and as the object that was compiled from it. */
+/* Checks a student's file: its source, and the object that was compiled from it. */
 #ifndef LAB_GATE_H
 #define LAB_GATE_H
 
@@ -6,16 +6,16 @@
 
 #include <stddef.h>
 
-/* A source, and the same with the lines joined that a backslash splits, and comments and texts
- * blanked: all begins on the line on which it began. */
+/* A source, and its code: lines that a backslash splits are joined, and comments and texts are
+ * blank. Each word of the code stands on the same line as in the source. */
 struct gate_source {
     char text[STUDENT_SOURCE + 1], code[STUDENT_SOURCE + 1];
     size_t size;
 };
 
-/* Read the file at `path`, and look it through. */
+/* Read the file at `path`, and check the source. */
 enum student_end gate_read(struct gate_source *source, const char *path, struct student_file *file);
-/* The object at `path`, before it is linked. */
+/* Check the object at `path`, before it is linked. */
 enum student_end gate_check_object(const char *path, const struct gate_source *source,
                                    struct student_file *file);
 

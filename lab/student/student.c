@@ -1,4 +1,4 @@
-/* From a student's file to a strategy. */
+/* Builds a student's file and loads its strategy. */
 #include "student.h"
 
 #include "gate.h"
@@ -26,7 +26,7 @@
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
 #define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
 
-/* `end`, and the message says why. */
+/* Set the message, and return `end`. */
 __attribute__((format(printf, 3, 4))) static enum student_end student_tell(
     struct student_file *file, enum student_end end, const char *format, ...) {
     va_list args;
@@ -52,7 +52,7 @@ static void make_lines_printable(char *text) {
     utf8_make_printable(text);
 }
 
-/* A message is shown on terminals and in JSON, and quotes the source. */
+/* A message quotes the source, and goes to terminals and into JSON. */
 static void student_clean(struct student_file *file) {
     static char room[UTF8_ROOM(STUDENT_MESSAGE)];
     size_t length;
@@ -67,7 +67,7 @@ static void student_clean(struct student_file *file) {
     make_lines_printable(file->message);
 }
 
-/* The object file is built there and loaded from there. */
+/* An object cannot be loaded from a folder that is mounted noexec. */
 static bool is_noexec(const char *folder) {
     struct statvfs its;
 
@@ -90,7 +90,7 @@ static enum student_end student_make_folder(struct student_file *file) {
                         at);
 }
 
-/* Under its own name, so that the compiler's messages have that. */
+/* Write it under its own name, so that the compiler's messages show that name. */
 static enum student_end write_source(const struct gate_source *source, struct student_file *file) {
     char path[sizeof file->folder + sizeof file->name];
     FILE *to;
@@ -104,10 +104,10 @@ static enum student_end write_source(const struct gate_source *source, struct st
     return fclose(to) == 0 && is_written ? STUDENT_OK : student_broken(file, "a temporary file");
 }
 
-/* ---- the compiler: a child without a shell, with little of our environment, bounded in time and
+/* ---- the compiler: a child without a shell, with little of our environment, limited in time and
  * size */
 
-/* Without root a lower limit of the shell cannot be raised. */
+/* It ends the child if the shell's own limit is lower, because only root can raise that. */
 static void limit(__rlimit_resource_t what, rlim_t most) {
     if (setrlimit(what, &(struct rlimit){most, most}) != 0)
         _exit(LIMITED);
@@ -133,8 +133,8 @@ _Noreturn static void be_compiler(const char *const *arguments, const char *fold
     _exit(127);
 }
 
-/* The message is all that it said, up to its size. The rest is read and forgotten, so that the
- * compiler ends. */
+/* Keep the compiler's output up to the message's size. Read and drop the rest, so that the compiler
+ * does not block. */
 static void collect_message(int from, struct student_file *file) {
     char rest[4096];
     size_t have = 0;
@@ -156,26 +156,27 @@ static enum student_end student_tell_end(struct student_file *file, const char *
         return STUDENT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
         return student_tell(file, STUDENT_BROKEN,
-                            "%s: this shell allows it too little: see ulimit -a", compiler);
+                            "%s: this shell's limits are too low for it; see ulimit -a", compiler);
     if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
         return student_tell(file, STUDENT_BROKEN,
                             "%s: this compiler could not be run; install it, or set CC", compiler);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         return student_tell(file, STUDENT_BROKEN, "%s: stopped", compiler);
-    /* gcc tells it of the program that it runs, with a request to report a bug */
+    /* gcc writes this about a program that it started, with a request to report a bug. */
     if (WIFSIGNALED(status) || file->message[0] == '\0' ||
         strstr(file->message, "signal terminated program") != NULL)
         return student_tell(file, STUDENT_REFUSED,
-                            "%s: the compiler did not come to an end with it", file->name);
+                            "%s: the compiler could not finish it: it crashed, or reached a limit",
+                            file->name);
     return STUDENT_REFUSED;
 }
 
-/* Run the compiler in file->folder, for a few seconds at most; what it says becomes the message. */
+/* Run the compiler in file->folder, for CPU_S seconds at most. Its output becomes the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
     int ends[2], status;
     pid_t child;
 
-    assert(file->folder[0] == '/'); /* student_make_folder() came first */
+    assert(file->folder[0] == '/'); /* by student_make_folder() */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return student_broken(file, "pipe");
     child = fork();
@@ -252,8 +253,8 @@ enum student_end student_build(const char *path, struct student_file *file) {
     *file = (struct student_file){.message = ""};
     if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
         name[0] == '-' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
-        (void)student_tell(file, STUDENT_REFUSED, "%.200s: a strategy's file is named NAME.c",
-                           name);
+        (void)student_tell(file, STUDENT_REFUSED,
+                           "%.200s: the name of a strategy's file must end with .c", name);
         utf8_make_printable(file->message);
         return STUDENT_REFUSED;
     }
@@ -297,14 +298,15 @@ const struct strategy *student_load(const char *object, struct why *why) {
     }
     strategy = dlsym(library, "strategy_exercise");
     if (strategy == NULL || !is_whole(strategy) || strcmp(strategy->name, "exercise") != 0) {
-        (void)why_set(why, "strategy_exercise is to have all its texts and "
-                           ".sell, and .name = \"exercise\"");
+        (void)why_set(why, "strategy_exercise must have all its texts, .sell, and "
+                           ".name = \"exercise\"");
         return NULL;
     }
     if ((strategy->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || strategy->default_shards < 1 ||
         strategy->default_shards > 1000) {
         (void)why_set(why,
-                      "strategy_exercise: .takes is of TAKES_..., .default_shards from 1 to 1000");
+                      "strategy_exercise: .takes must consist of TAKES_..., and .default_shards "
+                      "must be from 1 to 1000");
         return NULL;
     }
     return strategy;

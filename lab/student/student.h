@@ -1,10 +1,11 @@
-/* A student's file: one strategy, named `exercise`, that acts through the seam alone.
+/* A student's file: one strategy, named `exercise`, that acts only through the seam.
  *
- * It is read, looked through, compiled, looked through again as an object, and linked: then it can
- * be loaded. What it may include and call is a short list; what it keeps for itself between calls
- * is refused, as sales would share it behind the seam's back. The object is the gate, not the
- * source: nothing in it runs when it is loaded, and it calls nothing but the list. Yet C can reach
- * anything in its process: run it where that does no harm (seal.h). */
+ * student_build() reads the source, checks it, compiles it, checks the object, and links it. Then
+ * student_load() can load it. A short list says which headers it may include and which functions it
+ * may call. It may keep no variable between calls, because sales would share it behind the seam.
+ * The check of the object decides, not that of the source: no code in it runs when it is loaded,
+ * and it calls only functions on the list. But C code can reach everything in its process, so run
+ * it where that does no harm (seal.h). */
 #ifndef LAB_STUDENT_H
 #define LAB_STUDENT_H
 
@@ -12,13 +13,14 @@
 #include "student_file.h"
 #include "why.h"
 
-/* Build the file at `path`. student_remove() in any case. */
+/* Build the file at `path`. Call student_remove() after it in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
                                                                    struct student_file *file);
-/* Remove what was made. */
+/* Remove all files that student_build() made. */
 void student_remove(struct student_file *file);
 
-/* The strategy of a shared object, which stays loaded; or NULL, and `why`. Runs nothing of it. */
+/* Load the strategy of a shared object, which stays loaded; or NULL, with the reason in `why`. This
+ * runs no code of the object. */
 const struct strategy *student_load(const char *object, struct why *why);
 
 #endif

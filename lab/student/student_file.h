@@ -1,4 +1,4 @@
-/* A student's file, and the end of its building. */
+/* A student's file, and the result of its build. */
 #ifndef LAB_STUDENT_FILE_H
 #define LAB_STUDENT_FILE_H
 
@@ -10,13 +10,13 @@
 enum student_end {
     STUDENT_OK,
     STUDENT_REFUSED, /* it goes beyond the seam, or does not compile: `message` says where */
-    STUDENT_BROKEN,  /* no compiler, no disk; or stopped: `message` */
+    STUDENT_BROKEN,  /* there is no compiler or no disk, or it was stopped: see `message` */
 };
 
 struct student_file {
-    char name[NAME_MAX + 1]; /* the file's own, as messages have it */
-    char folder[64];         /* a temporary one of ours, with all that is made */
-    char object[128];        /* the shared object in it, once it is OK */
+    char name[NAME_MAX + 1]; /* the file's own name, for messages */
+    char folder[64];         /* a temporary folder of ours, with all files of the build */
+    char object[128];        /* the shared object in that folder, if the build is OK */
     char message[STUDENT_MESSAGE];
 };
 

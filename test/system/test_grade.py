@@ -38,7 +38,7 @@ SELL = "return store_take_stock(sale, 0);"
 # What a file does -> points of 100, what is said of it.
 FILES = {
     "sells": (ANSWER, 100, "holds"),
-    "loops": (strategy(f"volatile int i = 1;\nwhile (i) ;\n{SELL}"), 0, "a loop that asks nothing of the store does not end"),
+    "loops": (strategy(f"volatile int i = 1;\nwhile (i) ;\n{SELL}"), 0, "a loop without a store call does not end"),
     "asks for ever": (strategy("struct stock_row row;\nwhile (store_read_stock(sale, 0, &row) == OUTCOME_OK) ;\nreturn OUTCOME_BUSY;"),
                       0, "an order does not end"),
     "writes anywhere": (strategy(f"*(volatile int *)8 = 1;\n{SELL}"), 0, "signal 11"),
