@@ -1,4 +1,4 @@
-/* A schedule, made again. */
+/* Runs one schedule again, and tells its steps. */
 #include "explore.h"
 
 #include "play.h"
@@ -11,9 +11,9 @@
 struct telling {
     const struct replay *replay;
     struct model_move move;
-    int64_t now_ms; /* that was told last */
-    bool has_said;  /* something of this move */
-    bool is_first;  /* move of its order */
+    int64_t now_ms; /* the last time that was told */
+    bool has_said;  /* the model has told something of this move */
+    bool is_first;  /* this is the first move of its order */
 };
 
 static void replay_tell(struct telling *telling, const struct model_world *world, int actor,
@@ -40,14 +40,14 @@ static void replay_on_say(struct model_world *world, int index, const char *text
     replay_tell(telling, world, index, text);
 }
 
-/* ---- what the model says nothing of */
+/* ---- events that the model does not tell */
 
-/* What goes wrong is told before what comes of it; behind the instance's name, or alone. */
+/* Tell a fault before its effect. Some texts begin with the instance's name. */
 static void tell_before(struct telling *telling, const struct model_world *world) {
     static const char *const of_instance[MOVE_RETURN + 1] = {
-        [MOVE_PAUSE] = "stands still, for longer than any lease",
+        [MOVE_PAUSE] = "stands still for longer than any lease",
         [MOVE_RESUME] = "goes on",
-        [MOVE_CRASH] = "is killed, and starts again"};
+        [MOVE_CRASH] = "is killed and starts again"};
     const int kind = telling->move.kind;
     char text[TEXT];
 
@@ -68,7 +68,7 @@ static void tell_silent(struct telling *telling, const struct model_world *world
     char text[TEXT];
 
     if (kind == MOVE_LAND) {
-        (void)snprintf(text, sizeof text, "what %c had sent takes effect now", 'A' + who);
+        (void)snprintf(text, sizeof text, "the request that %c sent takes effect now", 'A' + who);
         replay_tell(telling, world, REPLAY_FAULT, text);
     } else if (kind == MOVE_BRING) {
         (void)snprintf(text, sizeof text, "%s brings a sale to the ledger", world->instances[who]);
@@ -98,7 +98,7 @@ static void write_answer(const struct model_world *world, int index, char text[T
     else if (order->outcome < sizeof answers / sizeof *answers && answers[order->outcome] != NULL)
         (void)snprintf(text, TEXT, "is told: %s", answers[order->outcome]);
     else
-        (void)snprintf(text, TEXT, "is given an answer that is none: %d", order->outcome);
+        (void)snprintf(text, TEXT, "is told an answer that does not exist: %d", order->outcome);
 }
 
 static void tell_after(struct telling *telling, const struct model_world *world,
@@ -148,7 +148,7 @@ static int replay_make(struct model_world *world, struct telling *telling, struc
 
 enum replay_end explore_replay(struct model_world *world, struct schedule *schedule,
                                const struct replay *replay, size_t *at) {
-    static struct telling telling; /* as the world keeps its address */
+    static struct telling telling; /* static, because the world keeps its address */
     struct model_move moves[MODEL_MOVES];
     enum replay_end end = REPLAY_ENDED;
     size_t count;

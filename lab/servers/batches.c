@@ -207,7 +207,7 @@ static enum outcome batch_give_up(struct model_sale *sale) {
     for (int i = 0; i <= MODEL_ORDERS; i++)
         state->batches[i].waiting = without(state->batches[i].waiting, sale->index);
     (void)snprintf(sale->sale.message, MESSAGE_BYTES, "no batch took it in time");
-    model_say(sale, "gives up waiting for a statement to go with");
+    model_say(sale, "gives up waiting for a statement to join");
     return OUTCOME_BUSY;
 }
 
@@ -241,7 +241,7 @@ enum outcome model_take_in_batch(struct sale *base, int shard) {
         return model_answer(sale, batch_lead(sale), NULL, 0);
     outcome = order->outcome != OUTCOME_OK ? (enum outcome)order->outcome : batch_give_up(sale);
     if (order->outcome != OUTCOME_OK)
-        model_say(sale, "hears what became of it");
+        model_say(sale, "hears the result of its statement");
     order->outcome = OUTCOME_OK;
     return model_answer(sale, outcome, NULL, 0);
 }

@@ -320,7 +320,7 @@ enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most
     int64_t due_ms = begun_ms + (most_ms < DEADLOCK_MS ? most_ms : DEADLOCK_MS);
 
     while (model_is_held_by_other(world, sale->index, shard)) {
-        model_say(sale, "waits for the row, which another's transaction has");
+        model_say(sale, "waits for the row: another transaction holds it");
         order_of(sale)->wait_shard = (uint8_t)shard;
         model_wait(sale, WAITS_ROW, due_ms);
         if (!model_is_held_by_other(world, sale->index, shard))
@@ -525,7 +525,7 @@ static enum outcome write_row(struct model_sale *sale, const struct stock_row *s
                                 .fence = (int32_t)fence};
 
     model_say(sale, "writes %d, and sells unit %d%s", written.available, written.unit,
-              is_in_transaction(sale) ? ", once it is committed" : "");
+              is_in_transaction(sale) ? " once it commits" : "");
     if (!is_in_transaction(sale))
         return model_sell_unit(sale, seen->shard, &written);
     txn->wrote = written.wrote;

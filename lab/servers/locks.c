@@ -196,7 +196,7 @@ static enum outcome locks_take(struct model_sale *sale) {
         return locks_refuse(sale, OUTCOME_BUSY, "no room for one more");
     lock->fence = count_fence(world, lock);
     if (is_lost) {
-        model_say(sale, "takes the lock (%s), and is not told", locks_name_of(lock));
+        model_say(sale, "takes the lock (%s), but gets no answer", locks_name_of(lock));
         return locks_refuse(sale, OUTCOME_BUSY, "no answer");
     }
     if (lock->kind == LOCK_STAMPED)
@@ -273,7 +273,7 @@ static uint64_t stamp_of(struct model_sale *sale, int shard) {
 static enum outcome locks_look(struct model_sale *sale, struct lock_call *call) {
     model_step(sale, STEP_LOOKS);
     call->stamp = stamp_of(sale, call->shard);
-    model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
+    model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp: the lock is taken",
               (int)call->stamp);
     return model_answer(sale, OUTCOME_OK, &call->stamp, sizeof call->stamp);
 }
@@ -282,8 +282,8 @@ static enum outcome take_if_unchanged(struct model_sale *sale, uint64_t stamp) {
     model_step(sale, STEP_LOCKS);
     if (stamp == stamp_of(sale, order_of(sale)->lock.shard))
         return locks_take(sale);
-    model_say(sale, "does not take the lock: somebody had it since");
-    return locks_refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
+    model_say(sale, "does not take the lock: another sale had it since");
+    return locks_refuse(sale, OUTCOME_CONFLICT, "another sale had it since");
 }
 
 enum outcome model_lock(struct sale *base, struct lock_call *call) {
@@ -359,7 +359,7 @@ static void locks_release(struct model_sale *sale) {
     model_say(sale, "gives the lock back%s",
               grant != NULL || order_of(sale)->lock.kind == LOCK_PG_ADVISORY_RAW
                   ? ""
-                  : ", which was not its own any more");
+                  : ", but it no longer held it");
 }
 
 /* To abandon it is no step: others find it taken, as before. */

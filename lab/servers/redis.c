@@ -178,7 +178,7 @@ enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
         model_say(sale, "finds no unit in Redis");
     else
         model_say(sale, "takes unit %" PRId64 " in Redis%s", seen->first_unit + seen->available - 1,
-                  taken->is_again ? ", which it had taken" : "");
+                  taken->is_again ? " again" : "");
     return model_answer(sale, model_may_lose(sale, outcome),
                         (const int64_t[]){seen->shard, seen->first_unit, seen->available,
                                           taken->is_again, taken->is_half_sold},
@@ -213,7 +213,7 @@ enum outcome model_hand_out(struct sale *base, const struct data_set *set, struc
     row->unit = row->fence = 0;
     if (model_may_lose(sale, OUTCOME_OK) != OUTCOME_OK)
         return model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
-    model_say(sale, "is handed row %d to load: %" PRId64 " left", shard, row->available);
+    model_say(sale, "gets row %d to load: %" PRId64 " left", shard, row->available);
     return model_answer_row(sale, row);
 }
 
@@ -336,8 +336,8 @@ void model_bring(struct model_world *world, int instance) {
     memset(&world->state.queued[index], 0, sizeof unit);
     outcome = redis_bring(world, world->sales[index].ledger, unit);
     forget_note(world, index, outcome);
-    model_say(&world->sales[index], "has unit %d brought to the ledger by %s: %s", unit.unit,
-              world->instances[instance], outcome_text(outcome));
+    model_say(&world->sales[index], "waits while %s brings unit %d to the ledger: %s",
+              world->instances[instance], unit.unit, outcome_text(outcome));
 }
 
 void model_drop_queue(struct model_world *world, int instance) {

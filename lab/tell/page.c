@@ -1,5 +1,5 @@
-/* As JSON; and as a page of one file: the table of the steps, and their JSON for the script that
- * shows them. */
+/* Writes an exploration as JSON, and as a page of one file. The page has a table of the steps, and
+ * their JSON for its script. */
 #include "tell.h"
 
 #include "json_text.h"
@@ -107,7 +107,7 @@ static void put_html(const char *text, FILE *to) {
             putc(*text, to);
 }
 
-/* The parser of HTML looks for `</script` in data, too; JSON can spell `<` otherwise. */
+/* An HTML parser finds `</script` in data, too, so write `<` as an escape of JSON. */
 static int put_json(const char *text, size_t size, void *to) {
     for (size_t i = 0; i < size; i++)
         if (text[i] == '<' || text[i] == '>' || text[i] == '&')
@@ -151,7 +151,7 @@ static int put_table(const struct tell *tell, FILE *to) {
     fputs("</p>\n", to);
     if (tell->count == 0)
         return 0;
-    fputs("<table><thead><tr><th>step<th>clock<th>who<th>instance<th>what<th>stock<th>sold"
+    fputs("<table><thead><tr><th>step<th>clock<th>actor<th>instance<th>action<th>stock<th>sold"
           "<tbody>\n",
           to);
     for (size_t i = 0; i < tell->count; i++)
@@ -181,7 +181,7 @@ static int put_explored(const struct tell *tell, FILE *to) {
 }
 
 static const struct part {
-    const char *mark, *text; /* or NULL, and `put` writes it */
+    const char *mark, *text; /* text NULL: `put` writes the part */
     int (*put)(const struct tell *tell, FILE *to);
 } parts[] = {{"@title@", NULL, put_title},        {"@style@", tell_page_style, NULL},
              {"@title@", NULL, put_title},        {"@table@", NULL, put_table},

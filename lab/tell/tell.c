@@ -50,14 +50,14 @@ static void tell_on_say(void *data, const struct model_world *world, struct mode
     step->now_ms = world->state.now_ms;
     (void)snprintf(step->action, sizeof step->action, "%s", text);
     tell_take_stock(step, world);
-    /* A jump of the clock is told when what follows it may have happened already. */
+    /* A jump of the clock is told late: the state may already show the effect of the next step. */
     if (tell->count > 1 && actor == REPLAY_CLOCK) {
         memcpy(step->stock, step[-1].stock, sizeof step->stock);
         step->sold = step[-1].sold;
     }
 }
 
-/* A line may be told before its effect. */
+/* A line may be told before its effect, so take the stock again. */
 static void tell_on_made(void *data, const struct model_world *world) {
     struct tell *tell = data;
 
@@ -65,7 +65,7 @@ static void tell_on_made(void *data, const struct model_world *world) {
         tell_take_stock(&tell->steps[tell->count - 1], world);
 }
 
-/* Fewer than the moves that it would take. */
+/* The order would make more moves than a schedule can hold. */
 static void tell_endless(struct tell *tell, const struct model_world *world) {
     tell->anomalies = 1U << VIEW_ENDLESS;
     (void)snprintf(tell->summary, sizeof tell->summary, "After %d steps", EXPLORE_MOVES);

@@ -1,5 +1,5 @@
-/* What an exploration found, told: in prose and lanes, as JSON, as a page of one file, and step by
- * step. */
+/* Writes the result of an exploration: as prose and lanes, as JSON, as a page of one file, or step
+ * by step. */
 #ifndef LAB_TELL_H
 #define LAB_TELL_H
 
@@ -21,26 +21,26 @@ struct tell_step {
     int sold;                    /* rows of the ledger, after it */
 };
 
-/* What is told. It owns the steps. */
+/* The result to write. It owns the steps. */
 struct tell {
-    /* The caller's. Texts stay valid. */
+    /* Set by the caller. The texts stay valid. */
     const char *spec, *options; /* as given; options may be "" */
-    const char *replay;         /* "", or the id of the schedule that was made again, no other */
-    const char *command;        /* that explores the same again: "lab explore none --stock 3" */
+    const char *replay;         /* "", or the id of the only schedule that was run */
+    const char *command;        /* repeats the exploration: "lab explore none --stock 3" */
     struct exploration *explored;
     double seconds;
 
-    /* By tell_schedule(). */
+    /* Set by tell_schedule(). */
     char id[SCHEDULE_TEXT];
-    unsigned anomalies; /* bits, as of view_judge() */
+    unsigned anomalies; /* the bits of view_judge() */
     char summary[VIEW_TEXT];
     struct tell_step *steps;
     size_t count, room;
     bool has_failed;
 };
 
-/* Make explored->shortest again, and keep what happens. As of explore_replay(); the world's setup
- * is set by this. */
+/* Run explored->shortest again, and keep its steps. This sets the world's setup. Returns the end
+ * and `at` of explore_replay(). */
 __attribute__((warn_unused_result)) enum replay_end tell_schedule(struct tell *tell,
                                                                   struct model_world *world,
                                                                   struct view *view, size_t *at);
@@ -48,24 +48,24 @@ void tell_free(struct tell *tell);
 
 /* "OVERSELL TWIN" */
 void tell_names(unsigned anomalies, char text[VIEW_TEXT]);
-/* "a unit", "2 units"; and 1,234,567 */
+/* 1,234,567 */
 #define TELL_NUMBER 32
 void tell_number(uint64_t number, char text[TELL_NUMBER]);
 
-/* For people: what was explored and what came of it, and then the schedule, if there is one. */
+/* For people: the bound, the result, and the schedule if there is one. */
 void tell_text(const struct tell *tell, FILE *to);
-/* One line of it, and what it looks like above the first. */
+/* The head of a schedule's table, and one of its lines. */
 void tell_heads(const struct tell *tell, FILE *to, bool is_coloured);
 void tell_line(const struct tell *tell, size_t step, FILE *to, bool is_coloured);
 
-/* One object, to be printed or embedded. 0, or -1 without memory, or when it cannot be written. */
+/* Write one JSON object. 0, or -1 if there is no memory or it cannot be written. */
 __attribute__((warn_unused_result)) int tell_json(const struct tell *tell, FILE *to);
-/* The names of faults; NULL without memory. */
+/* The names of faults, as an array; NULL without memory. */
 json_t *tell_json_faults(unsigned faults);
-/* A page of one file that loads nothing. The same. */
+/* Write a page of one file that loads nothing. 0, or -1 as of tell_json(). */
 __attribute__((warn_unused_result)) int tell_page(const struct tell *tell, FILE *to);
 
-/* Step by step: a line on `from` goes on (Enter), back ("b") or ends it ("q"). */
+/* Show the steps one by one. A line on `from` goes on (Enter), goes back ("b") or ends ("q"). */
 void tell_steps(const struct tell *tell, FILE *from, FILE *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* For people: prose, and a schedule as lanes. */
+/* Writes an exploration for people: prose, and a schedule as lanes. */
 #include "tell.h"
 
 #include "utf8.h"
@@ -43,8 +43,8 @@ static bool tell_is_coloured(FILE *to) {
            strcmp(terminal, "dumb") != 0;
 }
 
-/* Words, wrapped, each line behind so many blanks; what follows the first of them begins at
- * `column`. */
+/* Write `text` wrapped at COLUMNS. The first line continues at `column`; the others begin behind
+ * `indent` blanks. */
 static void wrap(FILE *to, const char *text, int column, int indent) {
     bool is_first = true;
 
@@ -64,7 +64,7 @@ static void wrap(FILE *to, const char *text, int column, int indent) {
     fputc('\n', to);
 }
 
-/* ---- what was explored */
+/* ---- the bound and the counts */
 
 static const char *text_plural(int64_t number) {
     return number == 1 ? "" : "s";
@@ -115,7 +115,7 @@ static void text_tell_end(const struct tell *tell, FILE *to) {
         return;
     case EXPLORE_MEMORY_ENDED:
         fprintf(to,
-                "Not complete: the table of states has reached %zu MB. Take fewer orders, "
+                "Not complete: the table of states has reached %zu MB. Use fewer orders, "
                 "preemptions or faults.\n",
                 EXPLORE_MEMORY >> 20);
         return;
@@ -174,7 +174,7 @@ static void tell_lanes(const struct tell *tell, size_t at, FILE *to, bool is_col
     }
 }
 
-/* The instance is told where an order begins. */
+/* An order's first line names its instance, too. */
 static void write_subject(const struct tell *tell, size_t at, char text[40]) {
     const struct tell_step *step = &tell->steps[at];
 
@@ -203,7 +203,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
     fprintf(to, "%6d%6d  ", left, step->sold);
     write_subject(tell, at, subject);
     (void)snprintf(text, sizeof text, "%s%s", subject, step->action);
-    utf8_make_printable(text); /* it has keys and values of the strategy's */
+    utf8_make_printable(text); /* it quotes the strategy's keys and values */
     if (is_coloured)
         fputs(colour_of(step->actor), to);
     wrap(to, text, indent, indent);
@@ -211,7 +211,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
         fputs("\033[0m", to);
 }
 
-/* ---- all of it */
+/* ---- the whole text */
 
 static void text_tell_violation(const struct tell *tell, FILE *to) {
     char names[VIEW_TEXT];
@@ -251,7 +251,7 @@ void tell_text(const struct tell *tell, FILE *to) {
 
 /* ---- step by step */
 
-/* One step, and those before it above. */
+/* Show step `at` below the steps before it. */
 static void steps_show(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
     if (is_coloured)
         fputs("\033[H\033[J", to);

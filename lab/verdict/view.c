@@ -1,4 +1,4 @@
-/* The judge's view of a schedule's end: its records and its ledger, and the verdict. */
+/* Makes records and a ledger from a schedule's end, and asks the judge for a verdict. */
 #include "view.h"
 
 #include "servers.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All of an end that the judgement depends on; without padding, as it is compared. */
+/* The part of an end that decides the judgement. It has no padding, because it is compared whole.
+ */
 struct view_order {
     uint8_t state, outcome, instance, came_after;
     int32_t unit;
@@ -28,7 +29,7 @@ struct view_end {
     struct view_order orders[MODEL_ORDERS + 1];
 };
 
-#define VIEW_KNOWN 4096 /* ends; few differ, so they hardly get into each other's way */
+#define VIEW_KNOWN 4096 /* ends; few differ, so they rarely share a place */
 
 struct view_known {
     struct view_end end;
@@ -44,7 +45,7 @@ struct view {
     struct ledger_row rows[MODEL_SHARDS];
     struct ledger_returned returned[2 * MODEL_UNITS];
     struct verdict_case judged;
-    struct verdict verdict; /* of the last that was asked */
+    struct verdict verdict; /* the judge's last one */
     bool has_failed;
     struct view_known known[VIEW_KNOWN];
 };
@@ -67,9 +68,9 @@ const char *view_meaning(unsigned anomaly) {
                                    : names[anomaly - ANOMALY_COUNT][1];
 }
 
-/* ---- Times. Whoever has been answered stays so: each order's `came_after` is part of that of
- * those who came later. So the number of its bits is the level at which an order came, and it was
- * answered just before the lowest level of those that came after it. */
+/* ---- Times. An answered order stays answered, so the `came_after` of an order contains that of
+ * each earlier one. The number of its bits is the level at which the order came. The order was
+ * answered just before the lowest level of the orders that came after it. */
 
 #define LEVEL_NS INT64_C(10000000)
 
@@ -90,9 +91,9 @@ static int64_t answered_at(const struct model_world *world, int index) {
     return level_ns - LEVEL_NS / 2;
 }
 
-/* ---- what was told */
+/* ---- answers */
 
-/* Whoever gave a unit back was told busy in the end, as far as the judge can know of it. */
+/* An order that gave its unit back looks to the judge like one that was told busy. */
 static enum record_outcome told(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
 
@@ -121,7 +122,7 @@ static enum record_outcome told(const struct model_world *world, int index) {
     return RECORD_FAILED;
 }
 
-/* A repeat is told of the unit that the ledger has. */
+/* The answer to a repeat names the unit in the ledger. */
 static int64_t told_unit(const struct model_world *world, int index) {
     const struct model_sold *sold = &world->state.sold[index];
 
@@ -166,8 +167,8 @@ static void fill_records(struct view *view, const struct model_world *world) {
 
 /* ---- the ledger */
 
-/* order-svc records the order of a sale, or what became of one that it did not hear of; but a
- * customer who was told no has none. */
+/* order-svc records the order of a sale, also if it had to look for the outcome. It records none
+ * for a customer that was told no. */
 static void fill_order(struct view *view, const struct model_world *world,
                        const struct ledger_sale *sale, int index) {
     const enum record_outcome outcome = told(world, index);
@@ -241,7 +242,7 @@ static void view_fill(struct view *view, const struct model_world *world,
                       const struct view_end *end) {
     fill_records(view, world);
     fill_ledger(view, world, end);
-    /* No doubt is left: nobody was late, and all schedules together show every race. */
+    /* There is no doubt: no request was late, and all schedules together show every race. */
     view->judged = (struct verdict_case){.ledgers = &view->ledger,
                                          .items = 1,
                                          .recorder = view->recorder,
@@ -249,7 +250,7 @@ static void view_fill(struct view *view, const struct model_world *world,
                                          .stuck_ns = INT64_MAX / 4};
 }
 
-/* ---- what is known again: all that the judgement depends on */
+/* ---- the ends that are remembered */
 
 static struct view_end view_end_of(const struct model_world *world) {
     const struct model_state *state = &world->state;
@@ -319,7 +320,8 @@ static unsigned judge_answers(const struct model_world *world) {
 
         if (order->state == ORDER_RUNS)
             found |= 1U << VIEW_ENDLESS;
-        /* No strategy answers OK, or what is known before it is asked, whatever happened. */
+        /* OK, and the answers that order-svc gives without a strategy, are wrong even after a
+         * fault. */
         if (order->state == ORDER_ENDED && is_failure(outcome) &&
             (world->state.faults_made == 0 ||
              (outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED)))
@@ -330,7 +332,7 @@ static unsigned judge_answers(const struct model_world *world) {
     return found;
 }
 
-/* ---- all of it */
+/* ---- the judgement */
 
 static unsigned ask_judge(struct view *view, const struct model_world *world,
                           const struct view_end *end) {
@@ -383,9 +385,9 @@ void view_free(struct view *view) {
     free(view);
 }
 
-/* ---- what is wrong, in the judge's words, about the orders by their letters */
+/* ---- the reason, in the judge's words, with the orders' letters */
 
-/* The letter of the order with this id, as everywhere in the lab. */
+/* The letter that the lab gives the order with this id. */
 static char view_letter_of(const struct model_world *world, const char *order_id) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (strcmp(world->sales[i].order_id, order_id) == 0)
@@ -393,13 +395,13 @@ static char view_letter_of(const struct model_world *world, const char *order_id
     return '?';
 }
 
-/* Whether the judge names an operation at `at`; no sentence of it has "A" for an article. */
+/* True if the judge names an operation at `at`. None of its sentences has "A" as an article. */
 static bool is_name(const struct counterexample *example, const char *line, const char *at) {
     return *at >= 'A' && *at < 'A' + (int)example->ops && (at == line || !isalnum(at[-1])) &&
            !isalnum(at[1]);
 }
 
-/* The judge calls its operations A, B and C in each counterexample; here they have their letters.
+/* The judge calls its operations A, B and C in each counterexample. Write the orders' own letters.
  */
 static void say_line(FILE *to, const struct model_world *world,
                      const struct counterexample *example, const char *line) {
@@ -420,7 +422,7 @@ static void say_example(FILE *to, const struct model_world *world,
         const char *line = example->line[i];
 
         if (line[0] != '\0' && strncmp(line + 1, " = ", 3) == 0)
-            continue; /* "A = order …": its times are made up */
+            continue; /* skip "A = order …", because its times are made up */
         fputs(is_first ? "" : " ", to);
         say_line(to, world, example, line);
         is_first = false;
@@ -439,7 +441,7 @@ static void say_answers(FILE *to, const struct model_world *world) {
         if (order->state == ORDER_RUNS)
             fprintf(to, "%c does not end.", 'A' + i);
         else if (order->state == ORDER_ENDED && is_failure((enum outcome)order->outcome))
-            fprintf(to, "%c was answered %s%s%s, and nothing had failed.", 'A' + i,
+            fprintf(to, "%c was answered %s%s%s, but nothing had failed.", 'A' + i,
                     view_name_of(order->outcome),
                     world->sales[i].sale.message[0] != '\0' ? ": " : "",
                     world->sales[i].sale.message);
@@ -453,12 +455,12 @@ static void say_stuck(FILE *to, const struct model_world *world) {
     const struct model_order *last = &world->state.orders[world->setup.orders];
     const int64_t left = view_left(world);
 
-    fprintf(to, "%" PRId64 " unit%s left, and the last customer, %c, who came alone, ", left,
+    fprintf(to, "%" PRId64 " unit%s left, but the last customer, %c, came alone and ", left,
             left == 1 ? " is" : "s are", 'A' + world->setup.orders);
     if (last->state == ORDER_ENDED)
         fprintf(to, "was told %s.", view_name_of(last->outcome));
     else
-        fprintf(to, "was not answered.");
+        fprintf(to, "got no answer.");
 }
 
 unsigned view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]) {

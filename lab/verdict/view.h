@@ -1,21 +1,22 @@
-/* A schedule's end as loadgen's judge sees a round: records of what customers were told, the ledger
- * and the stock. So a schedule is VIOLATED by the very rules that judge live runs.
+/* Shows a schedule's end to loadgen's judge as if it were a round: records of the customers'
+ * answers, the ledger and the stock. So the rules that judge live runs also judge a schedule.
  *
- * Only the order of what happened is known of a schedule, so the times are made up: whoever came
- * after another had been answered is sent after that answer, and all others overlap. The last
- * customer, who comes alone when all has ended, shows what is left to be had.
+ * A schedule has an order of events, but no times, so this module makes the times up. If an order
+ * came after another order's answer, its request is sent after that answer. All other requests
+ * overlap. The last customer comes alone, after all others have ended, and shows whether the shop
+ * still sells.
  *
- * What the judge would need a crowd or a clock for is looked at here: STUCK is said when units are
- * left and the last customer was neither sold one nor told that there is none. */
+ * The judge's own rule for STUCK needs a crowd and a clock. Here a schedule is STUCK if units are
+ * left and the last customer heard neither "sold" nor "sold out". */
 #ifndef LAB_VIEW_H
 #define LAB_VIEW_H
 
 #include "anomaly.h"
 #include "model.h"
 
-/* Beside loadgen's anomalies: what no strategy may do. */
+/* Faults of a strategy that loadgen has no anomaly for. */
 #define VIEW_ANOMALIES(X)                                                                          \
-    X(NO_ANSWER, "NO-ANSWER", "a customer was told of a failure, and nothing had failed")          \
+    X(NO_ANSWER, "NO-ANSWER", "a customer was told of a failure, but nothing had failed")          \
     X(ENDLESS, "ENDLESS", "an order does not end")
 
 enum view_anomaly {
@@ -26,25 +27,25 @@ enum view_anomaly {
         VIEW_COUNT
 };
 
-/* Of enum anomaly or enum view_anomaly. */
+/* `anomaly` is of enum anomaly or enum view_anomaly. */
 const char *view_name(unsigned anomaly);
 const char *view_meaning(unsigned anomaly);
 
 #define VIEW_TEXT 1024
 
-/* Judges schedules of one setup; what it judged before it knows again. */
+/* Judges schedules of one setup. It remembers the ends that it has judged. */
 struct view;
 
 /* NULL without memory. */
 struct view *view_make(void);
 void view_free(struct view *view); /* or NULL */
-/* The anomalies of a schedule that has ended: bits of 1 << anomaly. For `judge` of an exploration,
- * whose data is the view. */
+/* The anomalies of a schedule that has ended: bits of 1 << anomaly. It fits `judge` of an
+ * exploration with the view as `data`. */
 unsigned view_judge(void *view, const struct model_world *world);
-/* There was no memory to judge with, and a 0 may be wrong. */
+/* True: memory ran out, so a result of 0 may be wrong. */
 bool view_has_failed(const struct view *view);
-/* The same, judged anew; and why, in a sentence or more, with the orders' letters, "" when nothing
- * is wrong. */
+/* Judge it anew, and write the reason to `text`: a sentence or more with the orders' letters, or ""
+ * if nothing is wrong. Returns the anomalies, as view_judge() does. */
 unsigned view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]);
 
 #endif

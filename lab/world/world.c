@@ -153,7 +153,7 @@ enum outcome model_lose_write(struct model_sale *sale, struct model_flight fligh
     flight.owner = (uint8_t)(sale->index + 1);
     flight.until_ms = state->now_ms + LANDS_MS;
     state->flight = flight;
-    model_say(sale, "sends its write, and gets no answer");
+    model_say(sale, "sends its write, but gets no answer");
     return model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
 }
 
@@ -161,7 +161,7 @@ bool model_arrives(struct model_sale *sale, enum order_step step) {
     model_step(sale, step);
     if (!sale->world->is_dropped)
         return true;
-    model_say(sale, "asks for a step, which never arrives");
+    model_say(sale, "asks for a step, but the request never arrives");
     (void)model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
     return false;
 }

@@ -118,7 +118,7 @@ static void test_a_batch_is_told_by_whoever_sends_it(void **state) {
         "    6       0  A | |       2     1  A is told: sold, unit 3 is yours\n"));
     assert_non_null(
         strstr(text, "  B sells to B and C with one statement: unit 2 to B, unit 1 to C\n"));
-    assert_non_null(strstr(text, "  C hears what became of it\n"));
+    assert_non_null(strstr(text, "  C hears the result of its statement\n"));
     assert_non_null(strstr(text, "  C is told: sold, unit 1 is yours\n"));
 }
 

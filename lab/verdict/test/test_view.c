@@ -115,7 +115,7 @@ static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(v
     end(1, OUTCOME_BUSY, 0);
     end(2, OUTCOME_BUSY, 3);
     assert_told(1U << ANOMALY_STUCK,
-                "1 unit is left, and the last customer, C, who came alone, was told BUSY.");
+                "1 unit is left, but the last customer, C, came alone and was told BUSY.");
     end(2, OUTCOME_CONFLICT, 3);
     assert_int_equal(view_judge(view, &world), 1U << ANOMALY_STUCK);
     world.state.rows[0].available = 0; /* then there is nothing to be had */
@@ -161,7 +161,7 @@ static void test_a_failure_needs_a_fault(void **state) {
     sold(0, 2, 0);
     end(1, OUTCOME_FAILED, 0);
     sold(2, 1, 3);
-    assert_told(1U << VIEW_NO_ANSWER, "B was answered FAILED, and nothing had failed.");
+    assert_told(1U << VIEW_NO_ANSWER, "B was answered FAILED, but nothing had failed.");
     world.state.faults_made = 1U << FAULT_LOST_REPLY;
     assert_told(0, "");
     world.state.orders[1].outcome = OUTCOME_OK;
