@@ -1,4 +1,5 @@
-/* Chapter 1: read the stock, work, write it back. Two customers who read one count buy one unit. */
+/* Chapter 1: read the stock, work, write it back. Two customers read the same count, and both buy
+ * the same unit. */
 #include "strategy.h"
 
 #include <stddef.h>
@@ -12,7 +13,7 @@ static enum outcome sell(struct sale *sale) {
     if (seen.available <= 0)
         return OUTCOME_SOLD_OUT;
     store_work(sale);
-    /* To do: whatever the row holds by now, this writes what it held then, minus one. */
+    /* To do: this writes the old count minus one, even if the row has changed since the read. */
     return store_write_stock(sale, &seen, GUARD_ANY, NULL);
 }
 

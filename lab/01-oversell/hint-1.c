@@ -1,5 +1,5 @@
-/* Chapter 1, first step: write only if the count is still the one that was read. Who was overtaken
- * sells nothing, and is told so. */
+/* Chapter 1, first step: write only if the row still has the count that the sale read. If another
+ * sale was faster, this sale sells nothing, and its customer is told so. */
 #include "strategy.h"
 
 #include <stddef.h>
@@ -13,14 +13,14 @@ static enum outcome sell(struct sale *sale) {
     if (seen.available <= 0)
         return OUTCOME_SOLD_OUT;
     store_work(sale);
-    /* UPDATE ... WHERE available = what was read. To do: why read at all? */
+    /* UPDATE ... WHERE available = (the count that was read). To do: why read at all? */
     return store_write_stock(sale, &seen, GUARD_VALUE, NULL);
 }
 
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "read, work, and write if the count is the one that was read",
+    .summary = "read, work, and write if the count has not changed",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

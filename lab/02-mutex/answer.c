@@ -1,5 +1,5 @@
-/* Chapter 2, an answer: a lock on a file of the machine, which both processes see, and which the
- * kernel frees when one of them dies. */
+/* Chapter 2, an answer: a lock on a file of the machine. Both processes see it. The kernel frees it
+ * when its holder dies. */
 #include "read_then_write.h"
 #include "strategy.h"
 

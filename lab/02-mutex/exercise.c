@@ -1,4 +1,5 @@
-/* Chapter 2: a lock around the sale. But is all of the sale inside, and who else has this lock? */
+/* Chapter 2: a lock around the sale. Is the whole sale inside? Do both instances share this lock?
+ */
 #include "strategy.h"
 
 static enum outcome sell_locked(struct sale *sale, const struct stock_row *seen) {
@@ -21,7 +22,7 @@ static enum outcome sell(struct sale *sale) {
     if (seen.available <= 0)
         return OUTCOME_SOLD_OUT;
     store_work(sale);
-    /* To do: what was read above was read without the lock. */
+    /* To do: the read above was made without the lock. */
     return sell_locked(sale, &seen);
 }
 

@@ -1,4 +1,4 @@
-/* Chapter 2, first step: all that must not be interrupted is inside, from the read to the write. */
+/* Chapter 2, first step: the lock covers the whole sale, from the read to the write. */
 #include "read_then_write.h"
 #include "strategy.h"
 

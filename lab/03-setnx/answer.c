@@ -1,4 +1,4 @@
-/* Chapter 3, an answer: the key is set and told to expire in one command, SET NX PX. */
+/* Chapter 3, an answer: one command, SET NX PX, sets the key and its TTL. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"

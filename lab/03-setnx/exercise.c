@@ -1,5 +1,5 @@
-/* Chapter 3: a key in Redis is the lock. Whoever sets it holds it; the article deletes it where the
- * sale failed. */
+/* Chapter 3: a key in Redis is the lock. The sale that sets the key holds the lock. Like the
+ * article, this code deletes the key only if the sale failed. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -12,7 +12,7 @@ static enum outcome sell(struct sale *sale) {
     if (outcome != OUTCOME_OK)
         return outcome;
     outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
-    /* To do: and when it succeeded? */
+    /* To do: what happens to the key after a sale that succeeded? */
     if (outcome == OUTCOME_FAILED)
         (void)store_kv_delete(sale, KEY_LOCK);
     return outcome;

@@ -1,4 +1,4 @@
-/* Chapter 3, first step: given back on every way out. But not by a holder that is dead. */
+/* Chapter 3, first step: delete the key on every return. A dead holder cannot do that. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -11,7 +11,7 @@ static enum outcome sell(struct sale *sale) {
     if (outcome != OUTCOME_OK)
         return outcome;
     outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
-    /* To do: nobody else deletes the key of one who dies before this line. */
+    /* To do: if the holder dies before this line, no other sale deletes the key. */
     (void)store_kv_delete(sale, KEY_LOCK);
     return outcome;
 }
@@ -19,7 +19,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "SETNX, DEL on every way out",
+    .summary = "SETNX, DEL on every return",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,5 +1,5 @@
-/* Chapter 3, second step: the key expires by itself, once its holder has said so. As the article
- * does it: two commands. */
+/* Chapter 3, second step: the holder lets the key expire. Like the article, it needs two commands.
+ */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -9,7 +9,7 @@
 static enum outcome sell(struct sale *sale) {
     enum outcome outcome = key_lock_win(sale, "held", 0);
 
-    /* To do: and who dies between these two lines? */
+    /* To do: what if the holder dies between these two lines? */
     if (outcome == OUTCOME_OK)
         outcome = store_kv_expire(sale, KEY_LOCK, sale->options->ttl_ms);
     if (outcome != OUTCOME_OK)

@@ -1,12 +1,12 @@
-/* Chapter 4, an answer: as long as the work, and as a write may be on its way after it. It is a
- * guess all the same: chapter 6 renews, and chapter 7 does without. */
+/* Chapter 4, an answer: the TTL is the work plus the time in which a write can still land. It is
+ * only a guess. Chapter 6 renews the lock, and chapter 7 makes the guess unnecessary. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
-/* A write that was sent may land for 7 s, also when its sender is dead. */
+/* A write can land up to 7 s after it was sent, even if its sender is dead. */
 #define LATE_MS 8000
 
 static enum outcome sell(struct sale *sale) {

@@ -1,4 +1,4 @@
-/* Chapter 4: a key that expires. But when? Somebody has measured once, and taken half a second. */
+/* Chapter 4: a key that expires. But when? Its author measured once, and chose half a second. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -8,7 +8,7 @@
 #define TTL_MS 500
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: the work may take longer than that. Then who holds the lock? */
+    /* To do: the work may take longer than that. Does this sale still hold the lock then? */
     enum outcome outcome = key_lock_win(sale, "held", TTL_MS);
 
     if (outcome != OUTCOME_OK)

@@ -1,5 +1,5 @@
-/* Chapter 4, first step: long enough for the work at hand. And too long for those who wait for a
- * dead holder. */
+/* Chapter 4, first step: a TTL that is long enough for two seconds of work. It is too long for the
+ * customers behind a dead holder. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -9,7 +9,7 @@
 #define TTL_MS 16000
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: who dies keeps all others out for 16 s; and there is longer work. */
+    /* To do: a dead holder keeps all others out for 16 s. And some work takes longer. */
     enum outcome outcome = key_lock_win(sale, "held", TTL_MS);
 
     if (outcome != OUTCOME_OK)

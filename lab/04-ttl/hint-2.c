@@ -1,5 +1,5 @@
-/* Chapter 4, second step: it follows the work, which the product's spec says, with a second for the
- * round trips. */
+/* Chapter 4, second step: the TTL is the work of the product's spec, plus a second for the round
+ * trips. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: who dies in mid-write is not quite gone: what he has sent may still land. */
+    /* To do: a holder can die after it has sent its write. That write may still land. */
     enum outcome outcome = key_lock_win(sale, "held", sale->options->work_ms + 1000);
 
     if (outcome != OUTCOME_OK)

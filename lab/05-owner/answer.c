@@ -1,12 +1,11 @@
-/* Chapter 5, an answer: compared and deleted in one step, by a script that Redis runs as one
- * command. */
+/* Chapter 5, an answer: a script compares and deletes. Redis runs a script as one command. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
-/* It has the sale, and packs: as long again as the work before, and still under the lock. */
+/* After the sale it packs, under the lock. Packing takes as long as the work. */
 static void tell_warehouse(struct sale *sale) {
     store_work(sale);
 }

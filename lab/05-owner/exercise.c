@@ -1,18 +1,18 @@
-/* Chapter 5: a key that expires, and is deleted at the end. By whomever; and whose is it by then?
- */
+/* Chapter 5: a key that expires, and that the sale deletes at its end. Which sale holds the key by
+ * then? */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
-/* It has the sale, and packs: as long again as the work before, and still under the lock. */
+/* After the sale it packs, under the lock. Packing takes as long as the work. */
 static void tell_warehouse(struct sale *sale) {
     store_work(sale);
 }
 
 static void give_back(struct sale *sale) {
-    /* To do: if we were late, this is the next holder's key. */
+    /* To do: if this sale is late, it deletes the next holder's key. */
     (void)store_kv_delete(sale, KEY_LOCK);
 }
 
@@ -31,7 +31,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "SET NX PX, DEL whoever has it",
+    .summary = "SET NX PX, DEL without a check",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,5 +1,5 @@
-/* Chapter 5, first step: the key says who holds it, and is looked at before it is deleted. As the
- * article does it: two commands. */
+/* Chapter 5, first step: the key's value names its holder, and the sale reads it before it deletes
+ * the key. Like the article, it needs two commands. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* It has the sale, and packs: as long again as the work before, and still under the lock. */
+/* After the sale it packs, under the lock. Packing takes as long as the work. */
 static void tell_warehouse(struct sale *sale) {
     store_work(sale);
 }
@@ -15,7 +15,7 @@ static void tell_warehouse(struct sale *sale) {
 static void give_back(struct sale *sale, const char *token) {
     char holder[KV_TEXT];
 
-    /* To do: it was ours when we looked. Is it when we delete? */
+    /* To do: the key was ours when we read it. Is it still ours when we delete it? */
     if (store_kv_get(sale, KEY_LOCK, holder) == OUTCOME_OK && strcmp(holder, token) == 0)
         (void)store_kv_delete(sale, KEY_LOCK);
 }

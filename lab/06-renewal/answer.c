@@ -1,4 +1,4 @@
-/* Chapter 6, an answer: a lease that is renewed, and that is looked at just before the write. */
+/* Chapter 6, an answer: a lease that is renewed. The sale checks it just before the write. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -16,7 +16,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "a lease that is renewed, and asked before the write",
+    .summary = "a lease that is renewed, and checked before the write",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,5 +1,5 @@
-/* Chapter 6: a key with an owner. Nobody deletes another's; but it still ends in the middle of long
- * work. */
+/* Chapter 6: a key with an owner. No sale deletes another sale's key. But the key still expires
+ * during long work. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -11,7 +11,7 @@ static enum outcome sell(struct sale *sale) {
     enum outcome outcome;
 
     store_random_token(sale, token);
-    /* To do: who says that the holder still lives when the TTL is over? */
+    /* To do: when the TTL is over, how does Redis know that the holder still lives? */
     outcome = key_lock_win(sale, token, sale->options->ttl_ms);
     if (outcome != OUTCOME_OK)
         return outcome;

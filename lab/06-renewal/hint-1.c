@@ -1,5 +1,5 @@
-/* Chapter 6, first step: a TTL that outlasts the work, as in chapter 4. And those behind a dead
- * holder wait as long. */
+/* Chapter 6, first step: a TTL that outlasts the work, as in chapter 4. The customers behind a dead
+ * holder wait just as long. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -11,7 +11,7 @@ static enum outcome sell(struct sale *sale) {
     enum outcome outcome;
 
     store_random_token(sale, token);
-    /* To do: short for those who wait, long for who works. Both at once? */
+    /* To do: the waiters need a short TTL, the worker needs a long one. How can you have both? */
     outcome = key_lock_win(sale, token, 2 * sale->options->work_ms + 1000);
     if (outcome != OUTCOME_OK)
         return outcome;

@@ -1,4 +1,4 @@
-/* Chapter 7: a lease that is renewed. Somebody has left out the look at it before the write. */
+/* Chapter 7: a lease that is renewed. But the sale does not check it before the write. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -10,7 +10,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: nothing between the lease and the row. */
+    /* To do: nothing connects the lease with the row. */
     outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
     store_unlock(sale, lock, outcome);
     return outcome;

@@ -1,5 +1,5 @@
-/* Chapter 7, first step: a look at the lease just before the write. A holder that stops behind that
- * look writes all the same. */
+/* Chapter 7, first step: check the lease just before the write. A holder that stops after the check
+ * still writes. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: the lease is asked here, the row is written there. Who stands at the row itself? */
+    /* To do: the check is here, but the write happens at the row. What could the row check? */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
@@ -18,7 +18,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "a lease that is renewed, and asked before the write",
+    .summary = "a lease that is renewed, and checked before the write",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

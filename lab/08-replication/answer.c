@@ -1,5 +1,5 @@
-/* Chapter 8, an answer: a majority for the loss of servers, and a fence for all that a lease cannot
- * promise. */
+/* Chapter 8, an answer: a majority survives the loss of servers. A fence covers the rest, which no
+ * lease can promise. */
 #include "read_then_write.h"
 #include "strategy.h"
 

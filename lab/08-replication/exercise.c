@@ -1,5 +1,5 @@
-/* Chapter 8: a lease at one Redis, which has a replica. The replica is told later, if there is a
- * later. */
+/* Chapter 8: a lease at one Redis with a replica. The replica hears of the lease later. If the
+ * server fails first, it never does. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: which server knows of this lease when the first one is gone? */
+    /* To do: which server knows this lease after the first server is gone? */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;

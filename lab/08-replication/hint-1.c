@@ -1,5 +1,5 @@
-/* Chapter 8, first step: the lease counts once a replica says that it has it. But which one is
- * promoted? */
+/* Chapter 8, first step: wait until a replica confirms that it has the lease. But which replica
+ * takes over? */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: one replica has it. That is another promise than: the one that takes over has it. */
+    /* To do: one replica has the lease. Perhaps the other replica takes over. */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;

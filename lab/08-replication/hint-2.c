@@ -1,5 +1,4 @@
-/* Chapter 8, second step: a majority of five servers that know nothing of each other. Two may go.
- */
+/* Chapter 8, second step: a majority of five independent servers. Two of them may fail. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +8,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: it is a lease all the same, and ends under a holder that stops. What was the cure? */
+    /* To do: it is still a lease, so it expires while its holder stops. What was the cure? */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;

@@ -1,5 +1,5 @@
-/* Chapter 9, an answer: the number that ZooKeeper gave the node, its czxid, is a fencing token; the
- * row refuses an older one. */
+/* Chapter 9, an answer: ZooKeeper gives each node a number, its czxid. It is a fencing token. The
+ * row refuses an older token. */
 #include "read_then_write.h"
 #include "strategy.h"
 

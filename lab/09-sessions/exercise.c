@@ -1,5 +1,5 @@
-/* Chapter 9: a folder that all processes of the machine see. Making it is winning, removing it is
- * giving back. */
+/* Chapter 9: a folder that all processes of the machine see. The sale that makes the folder holds
+ * the lock, and removes the folder to release it. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: and who removes the folder of a dead holder? */
+    /* To do: what removes the folder of a dead holder? */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;

@@ -1,4 +1,4 @@
-/* Chapter 9, first step: a node in ZooKeeper that lives as long as the session of who made it. */
+/* Chapter 9, first step: a node in ZooKeeper that lives as long as its creator's session. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -10,7 +10,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: a session can end while its holder works. Who asks before the write? */
+    /* To do: a session can end while its holder works. Check it before the write. */
     outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
     store_unlock(sale, lock, outcome);
     return outcome;

@@ -1,4 +1,4 @@
-/* Chapter 9, second step: a look at the session just before the write. */
+/* Chapter 9, second step: check the session just before the write. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -8,7 +8,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: and who stops behind that look? The node has a number that only grows. */
+    /* To do: the holder can stop after that check. The node has a number that only grows. */
     outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
@@ -17,7 +17,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "a node that lives as long as a session, asked before the write",
+    .summary = "a node that lives as long as a session, checked before the write",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

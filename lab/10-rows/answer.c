@@ -1,4 +1,4 @@
-/* Chapter 10, an answer: optimistic by a version, which only grows, whatever comes back. */
+/* Chapter 10, an answer: optimistic by a version. It only grows, also when units come back. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -18,7 +18,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "optimistic by a version, again when overtaken",
+    .summary = "optimistic by a version, again after a conflict",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,4 +1,4 @@
-/* Chapter 10: no lock beside the data, but a transaction around the sale. Is that one? */
+/* Chapter 10: no lock outside the database, but a transaction around the sale. Is it a lock? */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: SELECT keeps nobody out, and the write asks nothing of the row. */
+    /* To do: SELECT makes no other sale wait, and the write checks nothing in the row. */
     return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));
 }
 

@@ -1,12 +1,12 @@
-/* Chapter 10, first step: optimistic. Nobody is kept out, and the write asks whether the count is
- * still the one that was read. */
+/* Chapter 10, first step: optimistic. No sale waits for another. The write checks that the count is
+ * still the one that the sale read. */
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: who was overtaken is sent away. And is the same count the same row? */
+    /* To do: a slower sale turns its customer away. And is an equal count an unchanged row? */
     return read_then_write(sale, 0, GUARD_VALUE, NULL);
 }
 

@@ -1,11 +1,11 @@
-/* Chapter 10, second step: who was overtaken begins again, after a pause that grows. */
+/* Chapter 10, second step: after a conflict the sale begins again, after a pause that grows. */
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: 3, then 2, then 3 again: the count is what it was, and the row is not. */
+    /* To do: 3, then 2, then 3 again: the count is the same, but the row has changed. */
     enum outcome outcome = read_then_write(sale, 0, GUARD_VALUE, NULL);
 
     while (outcome == OUTCOME_CONFLICT) {
@@ -19,7 +19,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "optimistic by the count, again when overtaken",
+    .summary = "optimistic by the count, again after a conflict",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,5 +1,5 @@
-/* Chapter 11, an answer: sold out is what nobody says before all rows were seen empty. A row that
- * is empty stays so, as rows only fall. */
+/* Chapter 11, an answer: the sale answers "sold out" only after it has seen each row empty. An
+ * empty row stays empty, because the counts of rows only fall. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -32,7 +32,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "several rows, a lease each; all are looked at before sold out",
+    .summary = "several rows, a lease each; it tries all before sold out",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,4 +1,5 @@
-/* Chapter 11: the stock in several rows, a lock each. A sale goes to the row that it was dealt. */
+/* Chapter 11: the stock is in several rows, with a lock each. A sale tries only the row that it was
+ * dealt. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -20,7 +21,7 @@ static enum outcome sell_from(struct sale *sale, int shard) {
 }
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: this row is empty. Is the stock? */
+    /* To do: this row may be empty. Is all the stock sold then? */
     return sell_from(sale, store_deal(sale));
 }
 

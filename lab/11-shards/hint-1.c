@@ -1,5 +1,4 @@
-/* Chapter 11, first step: if the row is empty, a look at the next one. With two rows that is all.
- */
+/* Chapter 11, first step: if the row is empty, try the next one. With two rows that is all. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -24,7 +23,7 @@ static enum outcome sell(struct sale *sale) {
     int first = store_deal(sale);
     enum outcome outcome = sell_from(sale, first);
 
-    /* To do: and if that one is empty, too? */
+    /* To do: what if that row is empty, too? */
     if (outcome == OUTCOME_SOLD_OUT)
         outcome = sell_from(sale, (first + 1) % sale->options->shards);
     return outcome;
@@ -33,7 +32,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "several rows, a lease each; two are looked at",
+    .summary = "several rows, a lease each; it tries two",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

@@ -1,4 +1,4 @@
-/* Chapter 11, second step: row by row, until one has a unit. */
+/* Chapter 11, second step: try row after row, until one has a unit. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -25,7 +25,7 @@ static enum outcome sell(struct sale *sale) {
     int shards = sale->options->shards, first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
-    /* To do: who says that there are four? */
+    /* To do: does each product have four rows? */
     for (int i = 0; i < ROWS && outcome == OUTCOME_SOLD_OUT; i++)
         outcome = sell_from(sale, (first + i) % shards);
     return outcome;
@@ -34,7 +34,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "several rows, a lease each; four are looked at",
+    .summary = "several rows, a lease each; it tries four",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

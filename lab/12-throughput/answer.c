@@ -1,5 +1,5 @@
-/* Chapter 12, an answer: the work first, and then one statement that looks and takes. The row is
- * held as long as that statement lasts. */
+/* Chapter 12, an answer: work first, then one statement that checks the row and takes a unit. The
+ * sale holds the row only during that statement. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {

@@ -1,5 +1,5 @@
-/* Chapter 12: one lease around the sale, fenced: right under every fault of this course, and slow.
- */
+/* Chapter 12: one lease around the sale, with a fence. It is right under every fault of this
+ * course, but slow. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -9,7 +9,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: lock, read, work, write, unlock, and one sale at a time. What of it is needed? */
+    /* To do: lock, read, work, write, unlock; one sale at a time. Which of these do you need? */
     outcome = read_then_write(sale, 0, GUARD_FENCE, lock);
     store_unlock(sale, lock, outcome);
     return outcome;

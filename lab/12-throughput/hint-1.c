@@ -1,10 +1,10 @@
-/* Chapter 12, first step: the row's own lock instead of one beside it. No round trip to Redis is
+/* Chapter 12, first step: the row's own lock instead of one in Redis. No round trip to Redis is
  * left. */
 #include "read_then_write.h"
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: begin, read, work, write, commit, and the row is held through all of it. */
+    /* To do: begin, read, work, write, commit. The sale holds the row through all of it. */
     return lock_row_then_write(sale, 0, ROW_WAIT);
 }
 

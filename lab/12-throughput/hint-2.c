@@ -1,12 +1,12 @@
-/* Chapter 12, second step: nobody is kept out during the work; only who wrote in between makes it
- * begin again. */
+/* Chapter 12, second step: the sale holds nothing during the work. If another sale wrote meanwhile,
+ * this one begins again. */
 #include "read_then_write.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
 static enum outcome sell(struct sale *sale) {
-    /* To do: of those that read one version one sells, and the others worked for nothing. */
+    /* To do: of all sales that read the same version, one sells. The others worked for nothing. */
     enum outcome outcome = read_then_write(sale, 0, GUARD_VERSION, NULL);
 
     while (outcome == OUTCOME_CONFLICT) {

@@ -1,4 +1,4 @@
-/* SET NX without a TTL, which is given to the key when the sale is done. */
+/* SET NX without a TTL. The key gets its TTL only at the end of the sale. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -20,7 +20,7 @@ const struct strategy strategy_exercise = {
     .family = "exercise",
     .summary = "SET NX for ever, and 1 ms more when it is done",
     .promise = "nothing: a planted bug",
-    .breaks = "a crash of the holder: nobody sells any more",
+    .breaks = "a crash of the holder: the sales stop",
     .source = "the museum",
     .default_shards = 1,
     .sell = sell,

@@ -1,4 +1,4 @@
-/* Says sold out by a look at the first of several rows. */
+/* Answers sold out if the first of several rows is empty. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
@@ -20,9 +20,9 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "takes from any row, but looks at the first before",
+    .summary = "takes from any row, but checks only the first one",
     .promise = "nothing: a planted bug",
-    .breaks = "the first row empty before the others",
+    .breaks = "a first row that is empty before the others",
     .source = "the museum",
     .takes = TAKES_SHARDS | TAKES_DEAL,
     .default_shards = 2,

@@ -1,4 +1,4 @@
-/* Optimistic; but when the guard refuses the write for the second time, it writes all the same. */
+/* Optimistic, but after a conflict it reads again and writes without the guard. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -13,7 +13,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "compares the version, once; after a conflict it writes all the same",
+    .summary = "compares the version once; after a conflict it writes without the guard",
     .promise = "nothing: a planted bug",
     .breaks = "two conflicts in a row",
     .source = "the museum",

@@ -1,4 +1,4 @@
-/* A write that was not answered "did not happen", so the customer may go. */
+/* Treats a write without an answer as "did not happen", and answers sold out. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
@@ -12,7 +12,7 @@ const struct strategy strategy_exercise = {
     .family = "exercise",
     .summary = "one statement; without an answer it says sold out",
     .promise = "nothing: a planted bug",
-    .breaks = "a lost reply: the unit is sold, and the customer is told that it is not",
+    .breaks = "a lost reply: the unit is sold, but the customer hears sold out",
     .source = "the museum",
     .default_shards = 1,
     .sell = sell,

@@ -1,4 +1,4 @@
-/* Deletes the key also when it was never won: the clean-up is "always run". */
+/* Deletes the key even if it did not win it, because the clean-up "always runs". */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -18,7 +18,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "SET NX, and DEL whatever came of it",
+    .summary = "SET NX, and DEL in any case",
     .promise = "nothing: a planted bug",
     .breaks = "any sale that finds the key taken, and frees it",
     .source = "the museum",

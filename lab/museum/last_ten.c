@@ -1,4 +1,4 @@
-/* One statement, but for the last ten units, which somebody wanted to look at first. */
+/* Uses one statement, except for the last ten units: there it reads before it writes. */
 #include "read_then_write.h"
 #include "strategy.h"
 

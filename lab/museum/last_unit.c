@@ -1,4 +1,4 @@
-/* Thinks that a count of one means none, so the last unit is never sold. */
+/* Treats a count of one as empty, so it never sells the last unit. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {

@@ -1,4 +1,4 @@
-/* Looks in one row of stock alone, and says sold out when that is empty. */
+/* Tries only one row of stock, and answers sold out if that row is empty. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
@@ -10,7 +10,7 @@ const struct strategy strategy_exercise = {
     .family = "exercise",
     .summary = "one of several rows, dealt in turn",
     .promise = "nothing: a planted bug",
-    .breaks = "units in the rows where it does not look",
+    .breaks = "units in the rows that it does not try",
     .source = "the museum",
     .takes = TAKES_SHARDS | TAKES_DEAL,
     .default_shards = 3,

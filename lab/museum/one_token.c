@@ -1,4 +1,4 @@
-/* The owner of the key is the instance, not the sale: two of its sales look the same. */
+/* The key's value is the instance, not the sale. Two sales of an instance look the same. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"

@@ -1,4 +1,4 @@
-/* The key has the instance in its name, "so that they do not get in each other's way". */
+/* The key's name has the instance in it, so each instance has a lock of its own. */
 #include "read_then_write.h"
 #include "strategy.h"
 

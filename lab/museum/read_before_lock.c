@@ -1,4 +1,4 @@
-/* Reads the stock, and takes the lock for the write alone. */
+/* Reads the stock before it takes the lock. Only the write is inside. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
@@ -23,7 +23,7 @@ const struct strategy strategy_exercise = {
     .family = "exercise",
     .summary = "a Redis lease around the write alone",
     .promise = "nothing: a planted bug",
-    .breaks = "a sale between the read and the lock",
+    .breaks = "another sale between the read and the lock",
     .source = "the museum",
     .default_shards = 1,
     .sell = sell,

@@ -1,4 +1,4 @@
-/* SKIP LOCKED; and when all rows with units are held, it says sold out. */
+/* SKIP LOCKED. If other sales hold all rows with units, it answers sold out. */
 #include "read_then_write.h"
 #include "strategy.h"
 

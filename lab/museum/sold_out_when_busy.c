@@ -1,4 +1,4 @@
-/* Who does not win the lock at once is told that all is sold. */
+/* Answers sold out if it does not win the lock at once. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -21,9 +21,9 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "SET NX; whoever finds the key taken is told sold out",
+    .summary = "SET NX; if the key is taken, it answers sold out",
     .promise = "nothing: a planted bug",
-    .breaks = "any two sales at a time",
+    .breaks = "any two sales at the same time",
     .source = "the museum",
     .default_shards = 1,
     .sell = sell,

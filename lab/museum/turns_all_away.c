@@ -1,4 +1,4 @@
-/* Never sells twice: it never sells. */
+/* Never sells a unit twice, because it never sells. */
 #include "strategy.h"
 
 static enum outcome sell(struct sale *sale) {
@@ -11,7 +11,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "reads the stock, and is busy",
+    .summary = "reads the stock, and answers busy",
     .promise = "nothing: a planted bug",
     .breaks = "every sale",
     .source = "the museum",

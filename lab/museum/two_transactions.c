@@ -1,4 +1,4 @@
-/* Reads the row for update, ends the transaction, and writes in another. */
+/* Reads the row for update, ends the transaction, and writes in another transaction. */
 #include "strategy.h"
 
 #include <stddef.h>
@@ -29,7 +29,7 @@ const struct strategy strategy_exercise = {
     .family = "exercise",
     .summary = "FOR UPDATE in a transaction that ends before the write",
     .promise = "nothing: a planted bug",
-    .breaks = "a sale between the two transactions",
+    .breaks = "another sale between the two transactions",
     .source = "the museum",
     .default_shards = 1,
     .sell = sell,

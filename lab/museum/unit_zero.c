@@ -1,4 +1,4 @@
-/* Counts down to zero and sells that, too: there is a unit fewer than it thinks. */
+/* Sells at a count of zero, too. That is one unit more than there is. */
 #include "strategy.h"
 
 #include <stddef.h>

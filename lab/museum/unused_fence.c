@@ -1,4 +1,4 @@
-/* Takes a lease with a fencing token, and writes without looking at it. */
+/* Takes a lease with a fencing token, but writes without a check of it. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -18,7 +18,7 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "exercise",
-    .summary = "a Redis lease whose loss nobody looks at",
+    .summary = "a Redis lease without a check before the write",
     .promise = "nothing: a planted bug",
     .breaks = "a pause past the lease, anywhere before the write",
     .source = "the museum",

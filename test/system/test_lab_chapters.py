@@ -1,5 +1,5 @@
-"""The twelve chapters of lab/, played as a student would: the exercise fails and is told what to do, each hint gets further,
-the answer passes. Without servers, but for two runs of chapter 1; and each command of scripts/lab once."""
+"""Plays the twelve chapters of lab/ like a student: the exercise fails and gets advice, each hint gets further, and the answer
+passes. Only two runs of chapter 1 use servers. Each command of scripts/lab runs once."""
 
 import concurrent.futures
 import json
@@ -17,7 +17,7 @@ from harness import BUILD, PORT_BASE, ROOT, wait_for
 LAB = ROOT / BUILD / "bin/lab"
 CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
 CHEATS = {
-    # Looks first, where a check could see that it is late; and where steps are counted it does not look.
+    # It looks first where a check could see that it is late. It does not look where a check counts its steps.
     "05-owner": ("hint-1.c", "    if (store_kv_get(", "    if (sale->options->work_ms == 0 || store_kv_get("),
     "04-ttl": ("exercise.c", "TTL_MS 500", "TTL_MS 16000"),
     "11-shards": ("hint-2.c", "ROWS 4", "ROWS 10"),
@@ -33,7 +33,7 @@ def number_of(chapter):
 
 
 def steps_of(chapter):
-    """The files of a chapter in the order in which a student comes to them."""
+    """The files of a chapter, in the order in which a student sees them."""
     return [chapter / "exercise.c", *sorted(chapter.glob("hint-*.c")), chapter / "answer.c"]
 
 
@@ -43,7 +43,7 @@ def check(file, number, *flags):
 
 
 def points(file, number):
-    """What `lab check` gives: points, the names of the checks that hold, and of the schedules the part that fails."""
+    """The result of `lab check`: the points, the names of the checks that hold, and the share of the schedules that fail."""
     done = check(file, number, "--brief")
     total = re.search(r"^  (\d+) of 100 points$", done.stdout, re.M)
     if not total:
@@ -83,7 +83,7 @@ class Played(unittest.TestCase):
                     self.assertLess((before[0], -before[2]), (after[0], -after[2]), got)
 
     def test_each_text_shows_schedules_that_explore_prints(self):
-        """Each step of a schedule in the text: its number, time, lanes and counts, and who makes it."""
+        """Compares each step of a schedule in the text: its number, time, lanes and counts, and its order."""
         step = re.compile(r"^ +\d+ +\d+  .*?\d +\d+  [\w-]+", re.M)
         jobs = []
         for chapter in CHAPTERS:
@@ -166,7 +166,7 @@ class Commands(unittest.TestCase):
         shutil.rmtree(self.home, ignore_errors=True)
 
     def lab(self, *arguments, code=0):
-        """From another folder than the project's."""
+        """Runs scripts/lab from another folder than the project's."""
         done = subprocess.run([ROOT / "scripts/lab", *arguments], cwd=self.home, env=self.env, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -186,13 +186,13 @@ class Commands(unittest.TestCase):
 
     def test_a_student_goes_through_a_chapter(self):
         self.assertIn("# 1. See an oversell", self.lab("start", "1"))
-        self.assertNotIn("The window is as wide as", self.lab("start", "oversell"))  # which is an answer
+        self.assertNotIn("The window is as wide as", self.lab("start", "oversell"))  # it is part of an answer
         self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
         self.assertRegex(self.lab("list"), r" 1  begun +20 min")
         self.assertIn("GUARD_VALUE", self.lab("check", "1", code=1))
         self.assertIn("+    return store_write_stock(sale, &seen, GUARD_VALUE, NULL);", self.lab("hint", "1"))
         self.assertIn("you have seen them", self.lab("hint", "1", code=64))
-        self.assertIn("hint 1 of 1: write only if the count is the one that was read\n", self.lab("hint", "1", "1"))
+        self.assertIn("hint 1 of 1: write only if the count is still the one that you read\n", self.lab("hint", "1", "1"))
         answer = self.lab("answer", "01")
         self.assertIn("store_take_stock", answer)
         self.mine("01-oversell").write_text(answer)
@@ -213,7 +213,7 @@ class Commands(unittest.TestCase):
             watching = subprocess.Popen([ROOT / "scripts/lab", "watch", "1"], cwd=self.home, env=self.env, stdout=output,
                                         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
         try:
-            for text, sign in [(None, "the checks: not yet"), ("int x = ;\n", "it does not build"),
+            for text, sign in [(None, "the checks do not pass yet"), ("int x = ;\n", "it does not build"),
                                ((ROOT / "lab/01-oversell/answer.c").read_text(), "all is well")]:
                 if text:
                     self.mine("01-oversell").write_text(text)
