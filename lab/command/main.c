@@ -32,7 +32,7 @@ static int main_list(FILE *to) {
 /* -1 or an exit code, as reference_asked(). */
 static int main_reference(int argc, char **argv) {
     static const struct settings_program program = {
-        .about = "lab: the same strategies under every schedule", .prefix = "LAB"};
+        .about = "lab: run the strategies under every schedule", .prefix = "LAB"};
     const struct reference_command rows[] = {{"", &program, NULL}, reference_explore,
                                              reference_check,      reference_grade,
                                              reference_strategies, reference_build};
