@@ -1,4 +1,4 @@
-/* The table of settings, and what is told of them in JSON. */
+/* The table of settings, and their form in the JSON of a history and of a summary. */
 #include "options.h"
 
 #include "json_text.h"
@@ -10,22 +10,22 @@
 #include <string.h>
 
 #define KEY_SIZE   32
-#define AMOUNT_MAX INT64_C(1000000000000000) /* far above all that a run has */
+#define AMOUNT_MAX INT64_C(1000000000000000) /* far above any amount of a run */
 
-/* Where a setting is told: in each place are those of the places below it, too. */
+/* The files that contain a setting. A later one implies those before it. */
 enum reach {
-    NOWHERE, /* it is secret, or says where a report goes and how it looks */
+    NOWHERE, /* a secret, or the place or the form of a report */
     HISTORY,
     SUMMARY,
-    COMPARED, /* and two runs that differ in it are hard to compare */
+    COMPARED, /* in the summary; `diff` names it when two runs differ in it */
 };
 
 struct option {
-    struct setting flag; /* its `value` is empty: what was read goes to */
-    size_t place;        /* in struct options */
+    struct setting flag; /* its `value` is NULL: option_flags() sets it to */
+    size_t place;        /* this offset in struct options */
     enum reach reach;
-    /* In the summary, where that is not the value under the flag's name: its key, and what makes
-     * what stands there. NULL for the others. */
+    /* A key of its own in the summary, and the function that makes its value. NULL: the summary
+     * has the plain value under the flag's name. */
     const char *key;
     json_t *(*make)(const struct options *options);
 };
@@ -71,72 +71,73 @@ static json_t *make_is_judged(const struct options *options) {
 #define ROW(...) ROW_AS(NULL, NULL, __VA_ARGS__)
 static const struct option table[] = {
     ROW("strategy", 0, TEXT, strategy, "none", NULL, HISTORY,
-        "what guards the stock, in turn: none,redis,ttl=2s,atomic"),
+        "strategies to run in turn: none,redis,ttl=2s,atomic"),
     ROW("rate", 'R', INT, rate, "800", "1..1000000", COMPARED, "requests per second"),
-    ROW("duration", 'd', DURATION, duration_ns, "1s", "1ms..1h", HISTORY, "of sending"),
+    ROW("duration", 'd', DURATION, duration_ns, "1s", "1ms..1h", HISTORY, "how long to send"),
     ROW("requests", 0, INT, requests, "0", "0..10000000", COMPARED,
-        "how many to send, instead of a duration"),
+        "number of requests to send, instead of --duration"),
     ROW_AS("stages", make_stages, "stages", 0, TEXT, stages, NULL, NULL, COMPARED,
-           "rates that change, instead of --rate and --duration: 5s:0..800,20s:800"),
-    ROW("arrival", 0, TEXT, arrival, "poisson", NULL, COMPARED, "poisson or constant"),
-    ROW("seed", 0, INT, seed, "1", NULL, COMPARED, "of the arrivals: the same for every strategy"),
+           "changing rates, instead of --rate and --duration: 5s:0..800,20s:800"),
+    ROW("arrival", 0, TEXT, arrival, "poisson", NULL, COMPARED,
+        "spacing of the requests: poisson or constant"),
+    ROW("seed", 0, INT, seed, "1", NULL, COMPARED,
+        "seed of the arrivals, which are the same for every strategy"),
     ROW("repeat", 0, INT, repeat, "1", "1..20", COMPARED,
-        "rounds of each strategy, their order rotated; medians are compared"),
+        "rounds of each strategy; their order rotates, and medians are compared"),
     ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
-           "part of the requests to send once more with the same key: 5%"),
+           "share of the requests to send twice with the same key: 5%"),
     ROW("keyless", 0, FLAG, keyless, NULL, NULL, COMPARED,
-        "send no Idempotency-Key: which order is whose is learned from the answers"),
-    ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
-    ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
+        "send no Idempotency-Key; loadgen learns each order's id from its answer"),
+    ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "timeout of each request"),
+    ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED,
+        "most connections to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
-        "requests unanswered at a time; more are launched late, and counted; 0: no limit"),
+        "most unanswered requests at a time; further ones are sent late and counted; 0: no limit"),
     ROW("workers", 0, INT, workers, "1", "1..64", COMPARED,
-        "processes that send, each its part of the same plan, for a rate that one cannot keep"),
-    ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY,
-        "where order-svc listens"),
-    ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "of the POST requests"),
+        "sending processes that share one plan, for a rate that one cannot keep"),
+    ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY, "URL of order-svc"),
+    ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "path of the POST requests"),
     ROW("no-realtime", 0, FLAG, no_realtime, NULL, NULL, HISTORY,
-        "send without real-time priority (else taken where permitted, until 200 ms without a pause "
-        "or 400 ms behind on a full core; and with fewer --workers than cores)"),
+        "send without real-time priority. By default loadgen takes it where it may and --workers is "
+        "below the number of cores; it gives it back after 200 ms without a pause, or 400 ms "
+        "behind on a full core"),
     ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
-        "id of one to attack that was never sold from, instead of new ones"),
-    ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
-        "units for sale, of each product"),
+        "id of a product to attack, instead of new ones; it must be unsold so far"),
+    ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED, "units for sale of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
     ROW("skew", 0, TEXT, skew, "uniform", NULL, COMPARED,
-        "how requests fall on the products: uniform, zipf:1.1"),
+        "how requests spread over the products: uniform, zipf:1.1"),
     ROW("work", 0, TEXT, work, "2ms", NULL, COMPARED,
-        "business time between reading and writing the stock, for strategies without a work="),
+        "business time between reading and writing the stock, for strategies without work="),
     ROW("wait", 0, TEXT, wait, NULL, NULL, COMPARED,
-        "how long a sale waits for a lock, for those without"),
-    ROW("ttl", 0, TEXT, ttl, NULL, NULL, COMPARED, "TTL of a lease, for strategies without a ttl="),
+        "how long a sale waits for a lock, for strategies without wait="),
+    ROW("ttl", 0, TEXT, ttl, NULL, NULL, COMPARED, "TTL of a lease, for strategies without ttl="),
     ROW("expect", 0, TEXT, expect, NULL, NULL, HISTORY,
-        "verdicts that are right, VALID without one: none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED; any "
-        "other anomaly is unexpected, and one with a ? may be missing"),
+        "expected verdicts, VALID if none is named: none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED; any "
+        "other anomaly is unexpected; an anomaly with a ? may be missing"),
     ROW("threshold", 0, LIST, threshold, NULL, NULL, HISTORY,
-        "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
+        "limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be repeated"),
     ROW("abort-on-fail", 0, FLAG, abort_on_fail, NULL, NULL, HISTORY,
         "stop as soon as a threshold is missed"),
     ROW_AS(
         "faults", make_faults, "fault", 0, LIST, fault, NULL, NULL, COMPARED,
-        "what is to fail in each round: redis:kill@2s, inventory-1:pause=2s@1s (at that moment), "
-        "or a failpoint, after-read:pause=4s@100; may be given again"),
+        "fault of each round: of a server at a moment, redis:kill@2s, inventory-1:pause=2s@1s; or "
+        "at a failpoint, after-read:pause=4s@100; may be repeated"),
     ROW("stack", 0, TEXT, stack, NULL, NULL, NOWHERE,
-        "the script that a --fault of a server and `claims` call; scripts/loadgen names it"),
+        "path of scripts/stack, for a --fault of a server and for `claims`; scripts/loadgen sets it"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
-        "how long to wait for the ledger to settle after the last "
-        "answer, and for servers to come up"),
+        "how long to wait after the last answer until the ledger settles and servers are up "
+        "again"),
     ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
-        "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
+        "a request sent later than this is late; with more than 5 % late the run proves nothing"),
     ROW("stuck-after", 0, DURATION, stuck_after_ns, "300ms", "1ms..1h", COMPARED,
-        "a product is STUCK when nothing was sold in so much of the "
-        "end of its demand, which lasted "
-        "twice as long, and units are left"),
-    ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, no_judge, NULL, NULL, COMPARED,
-           "measure latency and schedule only, against any endpoint, without databases"),
-    ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,
-        "a label for the report and the results folder"),
-    ROW("results", 0, TEXT, results, "results", NULL, NOWHERE, "where the results folders are"),
+        "a product is STUCK if it sold nothing for this long at the end of its demand and units "
+        "are left; demand shorter than twice this is not judged"),
+    ROW_AS(
+        "is_judged", make_is_judged, "no-judge", 0, FLAG, no_judge, NULL, NULL, COMPARED,
+        "measure only latency and schedule; needs any endpoint that takes POST, and no database"),
+    ROW("name", 0, TEXT, name, NULL, NULL, HISTORY, "label for the report and the results folder"),
+    ROW("results", 0, TEXT, results, "results", NULL, NOWHERE, "folder of all results folders"),
     ROW("no-results", 0, FLAG, no_results, NULL, NULL, NOWHERE, "write no results folder"),
     ROW("output-format", 0, TEXT, output_format, "text", NULL, NOWHERE, "text or json"),
     ROW("output", 'o', TEXT, output, NULL, NULL, NOWHERE, "file for the report, instead of stdout"),
@@ -145,27 +146,27 @@ static const struct option table[] = {
     ROW("markdown", 0, TEXT, markdown, NULL, NULL, NOWHERE,
         "file for a summary in Markdown, for a pull request"),
     ROW("no-tui", 0, FLAG, no_tui, NULL, NULL, NOWHERE,
-        "a plain line a second instead of the live view on a terminal"),
+        "print a plain line a second instead of the live view on a terminal"),
     ROW("json-progress", 0, FLAG, json_progress, NULL, NULL, NOWHERE,
-        "a line of JSON four times a second instead of it, for programs"),
-    ROW("no-progress", 0, FLAG, no_progress, NULL, NULL, NOWHERE, "neither of them"),
+        "print a line of JSON four times a second instead of the live view, for programs"),
+    ROW("no-progress", 0, FLAG, no_progress, NULL, NULL, NOWHERE, "print no progress"),
     ROW("listen", 0, TEXT, listen, "127.0.0.1", NULL, NOWHERE, "address that `serve` listens on"),
     ROW("class", 0, FLAG, class, NULL, NULL, NOWHERE,
-        "a page that runs strategies in front of a class, too"),
+        "also serve a page that runs strategies in front of a class"),
     ROW("port", 0, INT, port, "8080", "1..65535", NOWHERE, "port that `serve` listens on"),
     ROW("port-base", 0, INT, port_base, "8200", "1..65443", NOWHERE,
-        "where the stack of `claims` listens"),
+        "first port of the stack of `claims`"),
     ROW("run-dir", 0, TEXT, run_dir, NULL, NULL, NOWHERE,
-        "folder of that stack, in place of .run/claims"),
+        "folder of the stack of `claims`, instead of .run/claims"),
     ROW("keep", 0, FLAG, keep, NULL, NULL, NOWHERE,
-        "leave the stack of `claims` running, and a results folder of each run"),
+        "leave the stack of `claims` running, and keep the results folder of each run"),
     ROW("list-strategies", 0, FLAG, list_strategies, NULL, NULL, NOWHERE,
-        "print what the target knows, and exit"),
+        "print the strategies that the target knows, and exit"),
     ROW("inventory-db", 0, SECRET, inventory_db, NULL, NULL, NOWHERE,
         "connection string of the database inventory"),
     ROW("orders-db", 0, SECRET, orders_db, NULL, NULL, NOWHERE,
         "connection string of the database orders"),
-    /* The last is no flag: it is made of all of them. */
+    /* The last row is no flag: quote_command() makes its value. */
     ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
 #define ROWS (sizeof table / sizeof table[0])
 
@@ -181,7 +182,7 @@ struct setting *option_flags(struct options *options) {
 
 /* ---- JSON */
 
-/* "dup-rate" is dup_rate; of a duration, the unit is told: timeout_ns. */
+/* "dup-rate" becomes dup_rate; a duration gets its unit: timeout_ns. */
 static const char *option_table_key_of(const struct option *option, const char *unit,
                                        char key[KEY_SIZE]) {
     int length = snprintf(key, KEY_SIZE, "%s%s", option->flag.name,
@@ -258,9 +259,9 @@ bool option_is_compared(const char *key) {
     return false;
 }
 
-/* ---- back from a history, which may be of a program with other bounds */
+/* ---- back from a history; another version may have written it, with other bounds */
 
-/* Of a list each element by itself: a line break stands between them. */
+/* A list has a line break between its elements: each is made printable by itself. */
 static void option_table_make_printable(char *text, enum setting_type type) {
     char *end = type == SETTING_LIST ? strchr(text, '\n') : NULL;
 

@@ -1,4 +1,4 @@
-/* The commands, what has to fit together in the settings, and what follows from them. */
+/* The commands, the checks of settings against each other, and the values made from settings. */
 #include "options.h"
 
 #include "complain.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define REQUESTS_MAX    10000000
-#define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
+#define NAME_CHARACTERS 200 /* limit of the table product, which stores the name */
 #define FILES_USUAL     1024
 #define FLAGS_MOST      64
 #define FILES_RESERVED  64 /* for the databases, the loop and the standard streams */
@@ -33,86 +33,86 @@ struct command_words {
     const char *word;     /* "" for FIRE */
     int least, most;      /* arguments after it */
     const char *rest;     /* the end of its usage line */
-    const char *about;    /* what --help says above its settings */
-    const char *settings; /* the names of its own; of FIRE, those that it has not */
+    const char *about;    /* the text of --help above the settings */
+    const char *settings; /* names of the settings it has; for FIRE, of those it lacks */
 };
 
 static const char about_fire[] =
-    "loadgen: fire a flash sale at the order service, on time whatever the answers,\n"
-    "and judge the ledger.\n"
+    "loadgen: run a flash sale against the order service, and judge the ledger.\n"
+    "Each request is sent at its planned time, however slow the answers are.\n"
     "\n"
     "  loadgen                  run the strategies and judge them\n"
     "  loadgen create           make one product and print its id\n"
     "  loadgen check DIR        judge the history of an earlier run again\n"
     "  loadgen diff A B         compare two runs\n"
-    "  loadgen report DIR...    write the page of one run, or of several on one page\n"
-    "  loadgen serve [DIR]      show the results folder in a browser, on loopback\n"
-    "  loadgen claims [ID...]   show that locks fail as the articles say, and the cures\n"
-    "  loadgen COMMAND --help   the settings and exit codes of a command\n"
+    "  loadgen report DIR...    write the page of one run or of several runs\n"
+    "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
+    "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
+    "  loadgen COMMAND --help   print the settings and exit codes of a command\n"
     "\n"
-    "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
+    "A run proves nothing, is INCONCLUSIVE, and ends with 2 if\n"
     "  more than 5 % of the requests were sent later than --late, or any not at all;\n"
     "  fewer than 30 pairs of attempts overlapped in which one got a unit (a race\n"
-    "  that strikes one pair in ten hides in 30 with a chance of 4 %);\n"
-    "  requests were not answered, and the ledger did not settle within --drain.\n"
-    "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad usage,\n"
-    "69 target or database not reached, 70 internal, 99 only a --threshold missed,\n"
-    "130 interrupted.";
+    "  that strikes one pair in ten stays hidden in 30 with a chance of 4 %);\n"
+    "  a request got no answer, and the ledger did not settle within --drain.\n"
+    "Exit codes: 0 each verdict as expected, 1 a verdict not as expected,\n"
+    "2 inconclusive, 64 bad usage, 69 target or database not reached, 70 internal\n"
+    "error, 99 only a --threshold missed, 130 interrupted.";
 
 static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
                       "listen port class port-base run-dir keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
-         "loadgen create: make one product under --strategy, and print its id, for\n"
-         "loadgen --product ID.\n"
-         "Exit codes: 0 made, 64 bad usage or a strategy that the target does not take,\n"
-         "69 target or database not reached, 70 internal.",
+         "loadgen create: make one product under --strategy, and print its id. Attack it\n"
+         "with loadgen --product ID.\n"
+         "Exit codes: 0 made, 64 bad usage or a strategy that the target does not accept,\n"
+         "69 target or database not reached, 70 internal error.",
          "strategy stock items work wait ttl name target output inventory-db"},
     [COMMAND_CHECK] =
         {"check", 1, 1, "check DIR",
          "loadgen check: judge the history of an earlier run again, without any server,\n"
-         "and say where the verdict differs from the one in its summary.json. DIR is a\n"
-         "results folder, such as results/latest.\n"
-         "Exit codes: as of a run, and 2 when rounds are missing; 64 bad usage, 66 DIR is\n"
-         "not there or cannot be read, 70 internal.",
+         "and print each difference from its summary.json. DIR is a results folder, such\n"
+         "as results/latest.\n"
+         "Exit codes: those of a run, and 2 if rounds are missing; 64 bad usage, 66 DIR\n"
+         "does not exist or cannot be read, 70 internal error.",
          "output-format output junit markdown"},
-    [COMMAND_DIFF] =
-        {"diff", 2, 2, "diff A B",
-         "loadgen diff: put two runs side by side, and name the conditions that differ.\n"
-         "A and B are results folders.\n"
-         "Exit codes: 0; 1 a verdict became worse, or an anomaly appeared; 64 bad usage,\n"
-         "66 a folder is not there or cannot be read, 70 internal.",
-         "output-format output markdown"},
+    [COMMAND_DIFF] = {"diff", 2, 2, "diff A B",
+                      "loadgen diff: print two runs side by side, and the conditions that differ.\n"
+                      "A and B are results folders.\n"
+                      "Exit codes: 0 nothing became worse, 1 a verdict became worse or an anomaly\n"
+                      "appeared, 64 bad usage, 66 a folder does not exist or cannot be read,\n"
+                      "70 internal error.",
+                      "output-format output markdown"},
     [COMMAND_REPORT] =
         {"report", 1, 16, "report DIR...",
-         "loadgen report: write DIR/report.html again; or, with -o FILE, the page of one\n"
-         "run or of up to 16 on one page.\n"
-         "Exit codes: 0 written, 64 bad usage, 66 a folder is not there or cannot be\n"
-         "read, 70 internal.",
+         "loadgen report: write DIR/report.html again; or, with -o FILE, one page of up\n"
+         "to 16 runs.\n"
+         "Exit codes: 0 written, 64 bad usage, 66 a folder does not exist or cannot be\n"
+         "read, 70 internal error.",
          "output"},
     [COMMAND_SERVE] =
         {"serve", 0, 1, "serve [DIR]",
          "loadgen serve: show the results folders of DIR, or of --results, in a browser,\n"
-         "until Ctrl-C. It reads only; with --class it also has a page that runs loadgen and\n"
-         "lab, one at a time, for whoever has the address that is printed.\n"
-         "Exit codes: 0 ended, 64 bad usage, 66 DIR is not there or no folder of results,\n"
-         "69 the port cannot be listened on.",
+         "until Ctrl-C. It only reads. With --class it also serves a page that runs\n"
+         "loadgen and lab, one at a time; only the printed address opens that page.\n"
+         "Exit codes: 0 ended, 64 bad usage, 66 DIR does not exist or is no folder of\n"
+         "results, 69 cannot listen on the port.",
          "class results listen port target"},
     [COMMAND_CLAIMS] =
         {"claims", 0, 64, "claims [ID...|all]",
-         "loadgen claims: list what the articles claim of locks; or show the claims that\n"
-         "are named, each by a run that fails and one that is cured, on a stack of its own\n"
-         "that is stopped at the end. --output-format, text, json or markdown, is for the\n"
-         "list alone.\n"
-         "Exit codes: 0 each failure appeared and each cure held, 1 not so, 64 bad usage,\n"
-         "69 the stack does not start, 70 internal, 130 interrupted.",
+         "loadgen claims: without an ID, list the claims of the articles about locks.\n"
+         "With IDs, show each claim by two runs, its failure and its cure, on a stack of\n"
+         "their own that is stopped at the end. --output-format (text, json or markdown)\n"
+         "is only for the list.\n"
+         "Exit codes: 0 each failure appeared and each cure held, 1 one did not, 64 bad\n"
+         "usage, 69 the stack does not start, 70 internal error, 130 interrupted.",
          "results output-format output port-base run-dir stack keep"},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
-/* By its word: 0, or -1 when there is none. */
+/* Returns 0, or -1 if no command has this word. */
 static int command_find(const char *word, enum command *command) {
     for (size_t i = COMMAND_FIRE + 1; i < COMMANDS; i++)
         if (strcmp(word, commands[i].word) == 0) {
@@ -135,12 +135,12 @@ static bool command_is_among(const char *words, const char *word) {
     return false;
 }
 
-/* Whether a setting of this name does anything there. */
+/* Whether the command uses the setting. */
 static bool command_has(enum command command, const char *setting) {
     return command_is_among(commands[command].settings, setting) == (command != COMMAND_FIRE);
 }
 
-/* The flags, of which --help of the command has its own. */
+/* All flags; --help prints only those that the command uses. */
 static const struct setting *flags_of(enum command command) {
     struct setting *flags = option_flags(&set);
 
@@ -151,7 +151,7 @@ static const struct setting *flags_of(enum command command) {
     return flags;
 }
 
-/* ---- what has to fit together */
+/* ---- settings that must fit together */
 
 static int check_thresholds(void) {
     if (threshold_parse(set.threshold, &set.threshold_list, &refusal) != 0)
@@ -168,20 +168,19 @@ static int check_thresholds(void) {
     return 0;
 }
 
-/* They reach files of lines and terminals, and --name a path. */
+/* These texts reach terminals and files of lines; --name is also part of a path. */
 static int check_texts(void) {
     if (!utf8_is_printable(set.name))
-        return why_set(
-            &refusal, "--name is printable text in UTF-8, without control characters or marks that "
-                      "turn the direction of writing");
+        return why_set(&refusal,
+                       "--name must be printable UTF-8, without control characters or marks that "
+                       "turn the direction of writing");
     if (table_width(set.name) > NAME_CHARACTERS)
         return why_set(&refusal, "--name has more than 200 characters");
     if (!utf8_is_printable(set.strategy))
-        return why_set(&refusal,
-                       "--strategy is printable text in UTF-8 without control characters");
+        return why_set(&refusal, "--strategy must be printable UTF-8 without control characters");
     if (set.path[0] != '/' || !utf8_is_printable(set.path) || strchr(set.path, ' ') != NULL)
         return why_set(&refusal,
-                       "--path starts with a / and has neither spaces nor control characters");
+                       "--path must start with / and have neither spaces nor control characters");
     return 0;
 }
 
@@ -196,24 +195,26 @@ static bool is_format(const char *name) {
 
 static int check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
-        return why_set(&refusal, "--arrival is poisson or constant");
+        return why_set(&refusal, "--arrival must be poisson or constant");
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
-        return why_set(&refusal, "--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
+        return why_set(&refusal,
+                       "--skew must be uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
-        return why_set(&refusal, "--dup-rate is a part of the requests, such as 5%% or 0.05");
-    if (set.keyless) { /* there is no key to send again */
+        return why_set(&refusal, "--dup-rate must be a share of the requests, such as 5%% or 0.05");
+    if (set.keyless) { /* without keys, no request can be repeated */
         set.shape.dup_rate = 0;
         strcpy(set.dup_rate, "0");
     }
     if (!is_format(set.output_format))
-        return why_set(&refusal, "--output-format is text or json%s",
-                       set.command == COMMAND_CLAIMS ? ", or markdown" : "");
+        return why_set(&refusal, "--output-format must be text%s",
+                       set.command == COMMAND_CLAIMS ? ", json or markdown" : " or json");
     if (set.no_judge && set.expect[0] != '\0')
         return why_set(&refusal, "--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {
         set.items = set.repeat = 1;
         if (uuid_parse(set.product, set.product) != 0)
-            return why_set(&refusal, "--product is an id such as loadgen create prints");
+            return why_set(&refusal,
+                           "--product must be the id of a product, which loadgen create prints");
     }
     return check_texts() == 0 ? check_thresholds() : -1;
 }
@@ -238,25 +239,25 @@ static int shape_load(void) {
     planned = set.requests > 0 ? (double)set.requests : plan_expected(shape) + 0.5;
     if (planned < 1 || planned > REQUESTS_MAX)
         return why_set(&refusal,
-                       "--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
+                       "--rate times --duration, or --stages, must give 1 to 10,000,000 requests");
     set.requests = (int64_t)planned;
     shape->count = (size_t)set.requests;
     return 0;
 }
 
-/* What is to fail: servers by the script, failpoints by the products that a round makes. */
+/* Faults of servers go through the script; failpoints are part of the products of a round. */
 static int check_faults(void) {
     const struct fault_list *faults = &set.fault_list;
 
     if (fault_list_parse(set.fault, plan_span_ns(&set.shape), &set.fault_list, &refusal) != 0)
         return -1;
     if (faults->failpoint_count > 0 && (is_attack() || set.no_judge))
-        return why_set(&refusal, "--fault %s has no effect with --%s, for no product is made",
+        return why_set(&refusal, "--fault %s has no effect with --%s: no product is made",
                        faults->failpoints[0], set.no_judge ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
         return why_set(&refusal,
                        "--fault %s needs scripts/stack: call scripts/loadgen, "
-                       "or name the script with --stack",
+                       "or give the script's path with --stack",
                        faults->items[0].text);
     if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
         return why_set(&refusal, "--stack %.300s: %s", set.stack, strerror(errno));
@@ -272,10 +273,10 @@ static int make_list(void) {
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
     for (const struct strategy_option *option = common; option < common + 3; option++)
         if (option->value[0] != '\0' && number_read_duration(option->value, &ns) != 0)
-            return why_set(&refusal, "--%s %.40s is no duration; write it like 2ms or 1.5s",
+            return why_set(&refusal, "--%s %.40s is no duration; write for example 2ms or 1.5s",
                            option->name, option->value);
     if (is_attack() && !set.no_judge)
-        return 0; /* until options_attack() */
+        return 0; /* options_attack() does it */
     if (strategy_list_parse(set.strategy, common, &set.list, &refusal) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, &refusal) != 0)
         return -1;
@@ -284,7 +285,7 @@ static int make_list(void) {
     return 0;
 }
 
-/* Each connection is a file; the soft limit is often 1,024, and the hard one is ours to use. */
+/* Each connection is a file. The soft limit is often 1,024; we may raise it to the hard one. */
 static void fit_connections(bool is_told) {
     struct rlimit files;
     int64_t most;
@@ -301,12 +302,12 @@ static void fit_connections(bool is_told) {
     set.connections = most > 1 ? most : 1;
     if (is_told && files.rlim_max < FILES_USUAL)
         fprintf(stderr,
-                "loadgen: this shell allows %lld open files (ulimit -n), which is enough for "
-                "%lld connections\n",
+                "loadgen: this shell allows %lld open files (ulimit -n), enough for %lld "
+                "connections\n",
                 (long long)files.rlim_max, (long long)set.connections);
 }
 
-/* Settings that leave others without effect. */
+/* The weak setting has no effect beside the strong one. */
 static const struct {
     const char *strong, *weak;
 } pairs[] = {
@@ -345,7 +346,7 @@ static bool is_in(uint64_t places, const char *name) {
            (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
 }
 
-/* As a flag goes before the environment, only a flag can contradict. */
+/* A flag wins over the environment, so only a flag can contradict. */
 static int check_pairs(void) {
     const uint64_t any = given.by_flag | given.by_environment;
 
@@ -364,14 +365,14 @@ static int check_pairs(void) {
                        "--workers %lld need a connection each, and --connections is %lld here",
                        (long long)set.workers, (long long)set.connections);
     if (set.max_in_flight > 0 && set.workers > set.max_in_flight)
-        return why_set(&refusal, "--workers %lld are to share --max-in-flight, which is %lld here",
+        return why_set(&refusal, "--workers %lld must share --max-in-flight, which is %lld here",
                        (long long)set.workers, (long long)set.max_in_flight);
     if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
         return why_set(&refusal, "--results has no effect when serve is given a folder");
     return 0;
 }
 
-/* A flag that does nothing is a mistake; the environment is for all commands. */
+/* A flag without effect is a mistake. The environment serves all commands. */
 static int check_flags(void) {
     const struct setting *flags = flags_of(set.command);
     const char *word = commands[set.command].word;
@@ -402,7 +403,7 @@ static int check_command(int argc, char **argv) {
     return check_flags() == 0 ? check_pairs() : -1;
 }
 
-/* The command as one would type it again. */
+/* The command line, quoted so that a shell takes it again. */
 static char *quote_command(int argc, char **argv) {
     char *line = NULL;
     size_t size;
@@ -418,7 +419,8 @@ static char *quote_command(int argc, char **argv) {
     return fclose(to) == 0 ? line : NULL;
 }
 
-/* Each command with the flags that it shows. -1 or an exit code, as reference_asked(). */
+/* Each command, with the flags that it shows. Returns what reference_asked() returns: -1 or an exit
+ * code. */
 static int options_reference(int argc, char **argv) {
     static struct setting tables[COMMANDS][FLAGS_MOST];
     struct settings_program programs[COMMANDS];
@@ -443,7 +445,7 @@ static int options_reference(int argc, char **argv) {
 enum options_result options_read(struct options **options, int argc, char **argv) {
     const int told = options_reference(argc, argv);
     struct settings_program program = {.prefix = "LOADGEN"};
-    enum command named = COMMAND_FIRE; /* --help is of this one: flags may stand before its word */
+    enum command named = COMMAND_FIRE; /* the command of --help; flags may precede its word */
 
     if (told >= 0)
         return told == 0 ? OPTIONS_HELP : OPTIONS_BAD;
@@ -483,7 +485,7 @@ int options_attack(struct options *options, const char *spec, int64_t stock, str
     free(options->strategy);
     options->strategy = strategies;
     options->stock = stock;
-    options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* what holds is in the spec */
+    options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* the spec already has them */
     if (strategy_list_parse(spec, as_it_is, &options->list, why) != 0)
         return -1;
     return expect_parse(options->expect, &options->list, options->expectations, why);

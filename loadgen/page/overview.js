@@ -104,7 +104,7 @@ function runBanner(run, index) {
     summary.is_interrupted ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run was interrupted.'),
       ' Strategies that had no finished round are not shown.') : null,
     summary.is_left_down ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run ended early.'),
-      ' A fault put servers down, they did not come up again, and the next round could sell nothing.') : null,
+      ' Servers that a fault stopped did not come up again, so the next round could sell nothing.') : null,
     command ? el('div', { class: 'command' }, el('span', { class: 'label' }, 'Reproduce'), el('code', {}, tokens(command)), copyButton(command)) : null,
     fold(el('strong', {}, 'Conditions'), facts(run)));
 }
@@ -125,8 +125,8 @@ function caveatNotes(entry) {
   const { strategy, chart } = entry, notes = [];
   const schedule = strategy.schedule || {};
   if (isNumber(strategy.rate_bound))
-    notes.push(`no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts means, with 95 % confidence, a rate under this load below ` +
-      `${significant(strategy.rate_bound, 2)} (about 3/n); it does not mean zero.`);
+    notes.push(`no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts: with 95 % confidence the true rate under this load is below ` +
+      `${significant(strategy.rate_bound, 2)} (3/n). It may be above zero.`);
   for (const reason of strategy.inconclusive_because || []) notes.push(`inconclusive because ${reason}.`);
   if (isNumber(schedule.within_1ms_percent))
     notes.push(`${significant(schedule.within_1ms_percent, 4)} % of the requests were sent within 1 ms of plan, ` +

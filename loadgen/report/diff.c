@@ -34,7 +34,7 @@ static bool differs(const json_t *a, const json_t *b, const char *name) {
     return of_a != NULL && of_b != NULL && !json_equal(of_a, of_b);
 }
 
-/* The length of a load of one rate; -1 of one in stages. */
+/* The duration of a load at one rate; -1 for a load in stages. */
 static double steady_ms(const json_t *set) {
     const json_t *stages = json_object_get(set, "stages"), *first = json_array_get(stages, 0);
     double from = json_number_value(json_object_get(first, "from_rate"));
@@ -45,8 +45,8 @@ static double steady_ms(const json_t *set) {
     return json_number_value(json_object_get(first, "duration_ms"));
 }
 
-/* Rate, length and number of requests hang together: of what was changed by one flag, one is told.
- */
+/* Rate, duration and number of requests depend on each other. If one flag changed several of them,
+ * only one is told. */
 static bool diff_is_told(const json_t *a, const json_t *b, const char *name) {
     double ms_a = steady_ms(a), ms_b = steady_ms(b);
     bool is_steady = ms_a >= 0 && ms_b >= 0;
@@ -79,8 +79,7 @@ static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t
 
 /* ---- values */
 
-/* What `path`, such as "spread.p50_ms.median", leads to: a new reference; null when it is nothing.
- */
+/* The value at a path such as "spread.p50_ms.median", or null: a new reference. */
 static json_t *diff_find(const json_t *from, const char *path) {
     char key[32];
 
@@ -95,8 +94,8 @@ static json_t *diff_find(const json_t *from, const char *path) {
     return from != NULL ? json_incref((json_t *)(uintptr_t)from) : json_null();
 }
 
-/* The number at `path`, or else at `otherwise`: medians of the rounds, or what there was before
- * them. */
+/* The number at `path`, or else at `otherwise`: the median of the rounds, or the key of summaries
+ * that have no rounds. */
 static json_t *find_number(const json_t *strategy, const char *path, const char *otherwise) {
     json_t *value = diff_find(strategy, path);
 
@@ -131,7 +130,7 @@ static json_int_t count_all(const json_t *strategy) {
     return sum;
 }
 
-/* Those of `from`, but not those that are in `known` when that is not NULL. */
+/* Adds the anomalies of `from`, except those in `known`, which may be NULL. */
 static void diff_add_counts(json_t **counts, const json_t *from, const json_t *known,
                             const json_t *a, const json_t *b) {
     const json_t *anomalies = json_object_get(from, "anomalies");
@@ -148,7 +147,7 @@ static void diff_add_counts(json_t **counts, const json_t *from, const json_t *k
 
 /* ---- strategies */
 
-/* How bad a verdict is; -1 for one that says nothing. */
+/* The rank of a verdict; -1 if it is none of these. */
 static int badness(const char *verdict) {
     static const char *const kinds[] = {"VALID", "INCONCLUSIVE", "VIOLATED"};
 
@@ -192,8 +191,8 @@ static json_t *compare_strategies(const char *name, const json_t *a, const json_
         {"anomaly_counts", counts});
 }
 
-/* Of the `i`th strategy of one summary that of the other, or NULL. The same strategy may be listed
- * twice: the second of A is held against the second of B. */
+/* The entry of the other summary for the `i`th strategy, or NULL. If a strategy is listed twice,
+ * the second of A is compared with the second of B. */
 static const json_t *find_partner(const json_t *of, size_t i, const json_t *among) {
     const char *name = summary_given(of, i);
     size_t skip = 0;
@@ -215,7 +214,7 @@ static json_t *without_partner(const json_t *of, const json_t *among) {
     return names;
 }
 
-/* Returns whether any became worse. */
+/* Returns whether any strategy became worse. */
 static bool compare_all(const json_t *a, const json_t *b, json_t **compared) {
     bool worse = false;
 
@@ -247,7 +246,7 @@ json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const j
                             {"only_b", without_partner(b, a)}, {"is_worse", json_boolean(worse)});
 }
 
-/* ---- for people: what was compared */
+/* ---- for people: the two runs and their conditions */
 
 static const char *diff_word(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
@@ -266,7 +265,7 @@ static void print_origin(const json_t *diff, const char *side, const char *title
               name[0] != '\0' ? ", " : "", quote, name, quote);
 }
 
-/* "5 s from 0 to 800/s, 20 s at 800/s" would be long: as --stages takes them, "5s:0..800". */
+/* Writes stages in the short form of --stages: "5s:0..800,20s:800". */
 static void show_stages(const json_t *stages, char *text, size_t size) {
     size_t used = 0;
 
@@ -302,7 +301,7 @@ static void print_unequal(const json_t *diff, FILE *to) {
 
     if (json_array_size(unequal) == 0)
         return;
-    fprintf(to, "not the same conditions, so that the figures below differ for this, too:\n");
+    fprintf(to, "the conditions differ, so the figures below differ for that reason, too:\n");
     for (size_t i = 0; i < json_array_size(unequal); i++) {
         const json_t *one = json_array_get(unequal, i);
 
@@ -314,7 +313,7 @@ static void print_unequal(const json_t *diff, FILE *to) {
 
 /* ---- the table */
 
-/* The columns behind the verdict: of A and B, and of B / A where there is a ratio. */
+/* The columns after the verdict. Those with a ratio have a third value, B / A. */
 static const struct {
     const char *key;
     bool is_time;
@@ -389,12 +388,12 @@ static void print_table(const json_t *strategies, FILE *to) {
     free(rows);
     fputc('\n', to);
     table_say(to, 0,
-              "p50, p99: from the planned time of a request to its answer; rate: answers "
-              "per second; of several rounds the median. Postgres, Redis: round trips "
-              "for each answer. B/A: how many times as much.");
+              "p50, p99: time from the planned moment of a request to its answer; rate: answers "
+              "per second; each is the median of the rounds. Postgres, Redis: round trips per "
+              "answer. B/A: B divided by A.");
 }
 
-/* ---- what became of the anomalies */
+/* ---- the change of each anomaly */
 
 static void print_counts(const json_t *one, FILE *to) {
     const json_t *counts = json_object_get(one, "anomaly_counts");

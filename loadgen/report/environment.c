@@ -1,4 +1,4 @@
-/* Asks the machine and the libraries what they are. */
+/* Asks the system and the libraries for their names and versions. */
 #include "environment.h"
 
 #include "json_text.h"

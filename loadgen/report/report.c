@@ -1,5 +1,5 @@
-/* The report for people: what was asked, tables with a row for each strategy, why each has its
- * verdict, and how it ended. */
+/* The report for people: the load, tables with a row for each strategy, the reasons of each
+ * verdict, and the exit code. */
 #include "report.h"
 
 #include "capacity.h"
@@ -22,9 +22,9 @@
 #define PUNCTUAL_NS   2000000
 #define EXIT_TEXT     1024
 
-/* ---- what was asked */
+/* ---- the load */
 
-/* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
+/* "demo: 5 strategies in turn, 3 rounds of each in rotating order, " */
 static void say_what(const struct options *options, FILE *text) {
     bool is_one = options->list.count == 1;
 
@@ -34,14 +34,14 @@ static void say_what(const struct options *options, FILE *text) {
         fprintf(text, "%zu strategies in turn, ", options->list.count);
     if (options->repeat > 1)
         fprintf(text, "%" PRId64 " rounds%s, ", options->repeat,
-                is_one ? "" : " of each, their order rotated");
+                is_one ? "" : " of each in rotating order");
     if (!is_one || options->repeat > 1)
         fputs("each under the same ", text);
 }
 
-/* ", failing on purpose: redis:kill@2s, after-read:error@9" */
+/* ", with faults: redis:kill@2s, after-read:error@9" */
 static void say_faults(const char *faults, FILE *text) {
-    const char *before = ", failing on purpose: ";
+    const char *before = ", with faults: ";
 
     for (size_t length; *faults != '\0'; faults += length, faults += *faults != '\0') {
         length = strcspn(faults, ",\n");
@@ -120,11 +120,12 @@ static void print_schedule(const struct summary *summary, FILE *to) {
                   100 * punctual, duration_text(late, late_ns),
                   is_realtime ? ", with real-time priority" : "",
                   summary->round_count > 1 ? " (the worst round)" : "");
-    if (kept < VERDICT_PUNCTUAL) /* whatever --late lets pass as a verdict */
-        table_say(to, 2,
-                  "it was not kept: %.1f %% were sent more than 10 ms late, and the response times "
-                  "have this delay of loadgen's own in them",
-                  100 * (1 - kept));
+    if (kept < VERDICT_PUNCTUAL) /* even if a larger --late gives a verdict */
+        table_say(
+            to, 2,
+            "the schedule was missed: %.1f %% were sent more than 10 ms late, and the response "
+            "times include this delay of loadgen",
+            100 * (1 - kept));
 }
 
 /* ---- thresholds */
@@ -161,7 +162,7 @@ static int print_thresholds(const struct summary *summary, FILE *to) {
     return 0;
 }
 
-/* The round in which it ended before its time. */
+/* The round in which the run ended early. */
 static void print_stopped(const struct summary *summary, FILE *to) {
     const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
@@ -177,9 +178,9 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     if (summary->is_left_down && !summary->is_interrupted)
         table_say(
             to, 0,
-            "ended after round %zu of %zu, %s: a fault put servers down, they did not come up "
-            "again, and the next round could sell nothing. Start them, or name with --stack "
-            "the script that does, such as scripts/stack",
+            "ended after round %zu of %zu, %s: servers that a fault stopped did not come up "
+            "again, so the next round could sell nothing. Start them, or give --stack the path of "
+            "a script that starts them, such as scripts/stack",
             summary->round_count, planned, last->item->given);
     else
         table_say(to, 0, "stopped by %s in round %zu of %zu, %s",
@@ -189,16 +190,16 @@ static void print_stopped(const struct summary *summary, FILE *to) {
 
 /* ---- the tables */
 
-/* One of the tables. Where a line is narrow, columns go in the order of `drop`. */
+/* One of the tables. On a narrow terminal it loses columns in the order of `drop`. */
 struct part {
     struct table_row head;
     const char *meanings[TABLE_COLUMNS];
     const unsigned char *drop; /* 0 ends it */
-    unsigned quiet;            /* columns, as bits, in which 0 says nothing */
+    unsigned quiet;            /* bits of columns that are hidden if every value is 0 */
     size_t left;
-    /* What is known; in the other columns stays a "-". */
+    /* Fills the columns with a known value; the others keep their "-". */
     void (*fill)(const struct summary *summary, const struct result *result, struct table_row *row);
-    /* The line below, of several rounds; NULL: none. */
+    /* Fills a second line with the spread of several rounds; NULL: no such line. */
     void (*spread)(const struct result *result, struct table_row *row);
 };
 
@@ -221,8 +222,8 @@ static int print_part(const struct summary *summary, const struct part *part, FI
         if (result->count < 2 || part->spread == NULL)
             continue;
         part->spread(result, &rows[count++]);
-        repeats = "counts are those of all rounds together; p50, p99 and rate are the median of "
-                  "the rounds, and below it, in the same unit, the lowest and the highest";
+        repeats = "counts add up all rounds; p50, p99 and rate are the median of the rounds; below "
+                  "it stand the lowest and the highest, in the same unit";
     }
     assert(count <= 2 * summary->count + 1);
     for (size_t column = 1; column < TABLE_COLUMNS; column++)
@@ -291,18 +292,18 @@ static const struct part verdicts = {
                       "expected"}},
     .meanings = {[OVERSOLD] = "oversold: units sold beyond the stock",
                  [TWINS] = "twins: sold although another order has the unit",
-                 [LEFT] = "left: not sold",
+                 [LEFT] = "left: units not sold",
                  [EARLY] = "early: told sold out before a later customer got a unit"},
     .drop = (const unsigned char[]){EARLY, LEFT, TWINS, OVERSOLD, EXPECTED, SOLD, 0},
     .quiet = 1U << EARLY,
     .left = 2,
     .fill = fill_verdict};
 
-/* ---- what customers were told, and when */
+/* ---- the answers, and their times */
 
 enum { ANSWERS, OFFERED, SOLD_OUT, BUSY, UNKNOWN, P50, P99, RATE };
 
-/* Where nothing is sold, only that a server is busy means something. */
+/* An endpoint that sells nothing is never sold out, but it may be busy. */
 static void fill_answers(const struct summary *summary, const struct result *result,
                          struct table_row *row) {
     const struct recorder *total = result->total;
@@ -334,11 +335,12 @@ static void fill_spread(const struct result *result, struct table_row *row) {
 static const struct part answers = {
     .head = {.cell = {"answers", "offered", "sold out", "busy", "unknown", "p50", "p99", "rate"}},
     .meanings =
-        {[OFFERED] = "offered: requests that were due, those that ask once more among them",
+        {[OFFERED] = "offered: requests that were due, with repeats",
          [SOLD_OUT] =
-             "sold out, busy: told that nothing was sold, as nothing is left or too many ask",
-         [UNKNOWN] = "unknown: not told",
-         [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
+             "sold out, busy: sold nothing, because nothing was left or too many asked at once",
+         [UNKNOWN] = "unknown: got neither a yes nor a no",
+         [P99] =
+             "p50, p99: 50 % and 99 % were answered within this time after their planned moment",
          [RATE] = "rate: answers per second"},
     .drop = (const unsigned char[]){OFFERED, RATE, P50, UNKNOWN, BUSY, SOLD_OUT, P99, 0},
     .quiet = 1U << UNKNOWN,
@@ -346,7 +348,7 @@ static const struct part answers = {
     .fill = fill_answers,
     .spread = fill_spread};
 
-/* ---- what an order cost, so that a comparison is not of unequal work */
+/* ---- the cost of an order: two strategies may differ in their work */
 
 static void fill_percentile(char cell[TABLE_CELL], const struct histogram *histogram,
                             double percent) {
@@ -385,22 +387,22 @@ static void fill_cost(const struct summary *summary, const struct result *result
 static const struct part costs = {
     .head = {.cell = {"cost", "wait p50", "wait p99", "hold p50", "commit p50", "PG", "Redis",
                       "retries", "ceiling", "reached"}},
-    .meanings = {[WAIT_P50] = "wait: for the lock",
-                 [HOLD] = "hold: of the lock by those that sold, from winning it to giving it back",
-                 [COMMIT] = "commit: of the statement that sold",
-                 [POSTGRES] = "PG, Redis: round trips to Postgres and Redis for each answer",
-                 [RETRIES] = "retries: further attempts for each sale",
-                 [CEILING] = "ceiling: sales a second that can take turns at locks held so long",
-                 [REACHED] = "reached: those that did"},
+    .meanings = {[WAIT_P50] = "wait: time until a sale got the lock",
+                 [HOLD] = "hold: time that a sale held the lock",
+                 [COMMIT] = "commit: time of the statement that sold",
+                 [POSTGRES] = "PG, Redis: round trips to Postgres and Redis per answer",
+                 [RETRIES] = "retries: further attempts per sale",
+                 [CEILING] = "ceiling: most sales a second that such holds allow",
+                 [REACHED] = "reached: measured sales a second"},
     .drop = (const unsigned char[]){COMMIT, RETRIES, POSTGRES, REDIS, WAIT_P50, HOLD, REACHED,
                                     CEILING, WAIT_P99, 0},
     .left = 1,
     .fill = fill_cost};
 
-/* ---- why a strategy has its verdict and its rate: sentences */
+/* ---- the reasons of a verdict and of a rate, in sentences */
 
-/* The counterexample that is printed: the first of all, and one that tells how two came to hold a
- * lock; or NULL. */
+/* The counterexample to print, or NULL: the first of all counterexamples, or one with the chain of
+ * events by which two held a lock. */
 static const struct counterexample *proof_of(const struct verdict *verdict, enum anomaly anomaly) {
     for (size_t i = 0; i < verdict->counterexamples; i++) {
         const struct counterexample *proof = &verdict->counterexample[i];
@@ -411,7 +413,7 @@ static const struct counterexample *proof_of(const struct verdict *verdict, enum
     return NULL;
 }
 
-/* With the smallest counterexample, or an example where there is none. */
+/* With its counterexample, or else with an example. */
 static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
     const struct anomaly_found *found = &verdict->found[anomaly];
     const struct counterexample *proof = proof_of(verdict, anomaly);
@@ -426,8 +428,7 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
         table_say(to, 4, "%s", found->example[0]);
 }
 
-/* The product that the printed evidence is of: that of the first counterexample, if there is any.
- */
+/* The product of the printed evidence: the first counterexample's, if there is one. */
 static const char *violated_product(const struct result *result) {
     for (size_t i = 0; i < result->count; i++) {
         const struct round *round = result->rounds[i];
@@ -441,8 +442,8 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-/* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
- * which compose.yaml knows them. Else they are in the environment. */
+/* How to print the whole ledger of the product. Three places know the databases: scripts/audit of a
+ * checkout; compose.yaml for the image, the only place with loadgen on the PATH; the environment. */
 static void print_audit(const char *program, const char *product, FILE *to) {
     static const char wrapper[] = "scripts/loadgen";
     const size_t length = strlen(program), folder = length - strlen("loadgen");
@@ -474,7 +475,7 @@ static void report_print_anomalies(const struct result *result, const struct opt
         print_audit(options->program, product, to);
 }
 
-/* What was armed, and whether it fired in time. */
+/* Each failpoint that was armed, and whether it fired in time. */
 static void report_print_firings(const struct firings *firings, FILE *to) {
     for (size_t i = 0; i < firings->count; i++) {
         const struct firing *firing = &firings->items[i];
@@ -499,17 +500,17 @@ static void report_tell_bound(const struct verdict *verdict, char *text, size_t 
     assert(verdict->kind == VERDICT_VALID);
     if (bound < 0)
         snprintf(text, size,
-                 ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
-                 "races%s",
+                 ": no anomaly, but only %" PRId64 " attempts overlapped, too few to say anything "
+                 "about races%s",
                  verdict->overlapping, end);
     else
         snprintf(text, size,
-                 ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
-                 "about %.2g %% (3/n)%s",
+                 ": no anomaly in %" PRId64 " overlapping attempts, so with 95 %% confidence the "
+                 "true rate is below %.2g %%%s",
                  verdict->overlapping, 100 * bound, end);
 }
 
-/* What has no column of its own. */
+/* Counts that have no column. */
 static void report_print_others(const struct result *result, const struct options *options,
                                 FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
@@ -522,14 +523,14 @@ static void report_print_others(const struct result *result, const struct option
         if (count > 0)
             table_say(to, 2, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
-    /* A status that no order service should give names what is wrong, such as the --path. */
+    /* An unusual status shows the mistake, such as a wrong --path. */
     for (int status = 300; status < RECORD_STATUSES; status++)
         if (by_status[status] > 0 && status != 409 && status != 503 && status != 504)
             table_say(to, 2, "POST %s answered %d, %zu time%s", options->path, status,
                       by_status[status], by_status[status] == 1 ? "" : "s");
     if (result->total->late_launches > 0)
         table_say(to, 2,
-                  "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
+                  "%zu requests were sent late: %" PRId64 " were in flight, the limit of "
                   "--max-in-flight",
                   result->total->late_launches, options->max_in_flight);
 }
@@ -573,7 +574,7 @@ static void print_result(const struct result *result, const struct options *opti
     report_print_others(result, options, to);
 }
 
-/* ---- how it ended */
+/* ---- the exit code */
 
 static bool is_named(const struct summary *summary, const struct result *result) {
     enum expect_result expected = expect_hold(result->expectation, &result->verdict);
@@ -583,7 +584,7 @@ static bool is_named(const struct summary *summary, const struct result *result)
             (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN));
 }
 
-/* Where `serve` finds it, when that is not where it looks anyway. */
+/* The argument of `serve`: none if the run is in its default folder. */
 static void print_root(const char *folder, FILE *to) {
     size_t length = strlen(folder);
 
@@ -594,7 +595,7 @@ static void print_root(const char *folder, FILE *to) {
     if (length == 0) {
         fputs(" .", to);
     } else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0) {
-        fputs(folder[0] == '-' ? " ./" : " ", to); /* it is no flag */
+        fputs(folder[0] == '-' ? " ./" : " ", to); /* or it would be a flag */
         shell_word_print(folder, length, to);
     }
 }
@@ -621,7 +622,7 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
     fputc('\n', to);
 }
 
-/* With the strategies that the exit code is about. */
+/* With the strategies that cause the exit code. */
 static void print_exit(const struct summary *summary, FILE *to) {
     char text[EXIT_TEXT];
     int used = snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code,
@@ -644,7 +645,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
 int report_print(const struct summary *summary, FILE *to) {
     char sentence[SENTENCE_TEXT];
     struct recommendation made;
-    size_t costed = 0; /* replies that told their cost */
+    size_t costed = 0; /* replies with a cost */
 
     if (strcmp(summary->options->output_format, "json") == 0)
         return summary_json_write(summary, to);

@@ -1,4 +1,4 @@
-/* The report of a run, as --output-format says. */
+/* The report of a run, in the form that --output-format names. */
 #ifndef LOADGEN_REPORT_H
 #define LOADGEN_REPORT_H
 
@@ -7,15 +7,15 @@
 
 #include <stdio.h>
 
-/* "VIOLATED OVERSELL TWIN +1": the state, and as many anomalies as fit, the others as a number;
- * returns `text`. */
+/* "VIOLATED OVERSELL TWIN +1": the verdict, as many anomalies as fit, and the number of the others.
+ * Returns `text`. */
 const char *report_verdict(const struct verdict *verdict, char text[TABLE_CELL]);
 
-/* What was asked for, in a line: "5 strategies in turn, each under the same 800 requests at 800/s,
- * ..."; free() it. NULL without memory. */
+/* The load in a line: "5 strategies in turn, each under the same 800 requests at 800/s, ...". The
+ * caller frees it. NULL without memory. */
 __attribute__((warn_unused_result)) char *report_what(const struct options *options);
 
-/* 0, or -1 when it could not be written. */
+/* Returns 0, or -1 if it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
 
 #endif

@@ -1,5 +1,5 @@
-/* Puts the sentence together from clauses: what was sold, and then what was wrong with it or, when
- * nothing was, what the others were told. */
+/* Builds the sentence from clauses: the sales, then the anomalies or, without any, the other
+ * answers. */
 #include "sentence.h"
 
 #include <assert.h>
@@ -26,9 +26,9 @@ __attribute__((format(printf, 2, 3))) static void sentence_add(struct clauses *c
     va_end(arguments);
 }
 
-/* ---- what was sold */
+/* ---- the sales */
 
-/* Of the rounds whose ledger was read: of one that was not, nothing is known. */
+/* Counts only rounds with a ledger: of the others the sales are unknown. */
 static int64_t count_units(const struct result *result, const struct options *options,
                            size_t *rounds) {
     *rounds = 0;
@@ -52,10 +52,10 @@ static void add_sold(struct clauses *clauses, const struct verdict *verdict, int
                      units == 1 ? "" : "s", is_valid ? " once each" : "");
 }
 
-/* ---- what was wrong */
+/* ---- the anomalies */
 
-/* What follows from another anomaly that is told is left out: twins lower the count too little, and
- * saw an old one. */
+/* Leaves out LEAK and STALE if they follow from another anomaly of the sentence: twins saw an old
+ * count, and lower the count too little. */
 static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
                         const struct verdict *verdict, bool is_count_told) {
     static const struct {
@@ -65,13 +65,13 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
         [ANOMALY_TWIN] = {"order is", "orders are", "for a unit that was sold already"},
         [ANOMALY_EARLY_SOLD_OUT] = {"request was", "requests were",
                                     "told sold out before a later customer got a unit"},
-        [ANOMALY_GHOST] = {"promise is", "promises are", "not what the ledger says"},
-        [ANOMALY_ORPHAN] = {"sale was", "sales were", "told to nobody"},
+        [ANOMALY_GHOST] = {"promise is", "promises are", "contradicted by the ledger"},
+        [ANOMALY_ORPHAN] = {"sale was", "sales were", "confirmed to no customer"},
         [ANOMALY_DUPLICATE] = {"key", "keys", "bought more than one unit"},
         [ANOMALY_LEAK] = {"unit is", "units are", "missing from the count, or in it twice"},
         [ANOMALY_STALE] = {"sale", "sales", "saw a count that was out of date"},
         [ANOMALY_STUCK] = {"customer", "customers",
-                           "at the end got nothing while units were left"}};
+                           "got nothing at the end while units were left"}};
     const int64_t count = verdict->found[anomaly].count;
     const bool is_told = is_count_told || verdict->found[ANOMALY_OVERSELL].count > 0 ||
                          verdict->found[ANOMALY_TWIN].count > 0;
@@ -85,7 +85,7 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
                      count == 1 ? told[anomaly].one : told[anomaly].many, told[anomaly].rest);
 }
 
-/* Where fewer were sold than there were, what is left is how the shop would notice. */
+/* A wrong number of units left comes first: the shop itself would notice it. */
 static void add_anomalies(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
     const int64_t right = units - verdict->sold;
     bool is_count_told = right >= 0 && verdict->left != right;
@@ -98,9 +98,9 @@ static void add_anomalies(struct clauses *clauses, const struct verdict *verdict
             add_anomaly(clauses, (enum anomaly)i, verdict, is_count_told);
 }
 
-/* ---- what the others were told */
+/* ---- the other answers */
 
-/* When everybody was told yes or no, who was not sold to was refused, however often he asked. */
+/* If every answer was a yes or a no, each customer without a unit was refused, and counts once. */
 static void add_refusals(struct clauses *clauses, const struct result *result) {
     const struct recorder *total = result->total;
     const size_t *outcomes = total->by_outcome;
@@ -118,7 +118,7 @@ static void add_outcomes(struct clauses *clauses, const struct result *result) {
         const char *before, *after;
     } told[RECORD_OUTCOME_COUNT] = {[RECORD_BUSY] = {"turned", "away as too busy"},
                                     [RECORD_UNKNOWN] = {"left", "without a yes or a no"},
-                                    [RECORD_REFUSED] = {"called", "bad requests"},
+                                    [RECORD_REFUSED] = {"rejected", "as bad requests"},
                                     [RECORD_FAILED] = {"answered", "with an error"},
                                     [RECORD_UNREACHED] = {"never got", "that could not be sent"},
                                     [RECORD_UNSENT] = {"never got", "that could not be sent"}};
@@ -143,8 +143,8 @@ __attribute__((format(printf, 2, 3))) static void sentence_append(char text[SENT
     va_end(arguments);
 }
 
-/* "sold 3 and refused 2"; "sold 3, refused 2, and turned 1 away"; where each clause has a subject
- * of its own, a comma stands before every "and". */
+/* "sold 3 and refused 2"; "sold 3, refused 2, and turned 1 away". Clauses with subjects of their
+ * own always get a comma before "and". */
 static void sentence_join(const struct clauses *clauses, bool has_subjects,
                           char text[SENTENCE_TEXT]) {
     for (size_t i = 0; i < clauses->count; i++) {
@@ -164,7 +164,7 @@ static void tell_sales(const struct result *result, const struct options *option
     int64_t units = count_units(result, options, &rounds);
 
     if (rounds == 0 && !is_violated) {
-        sentence_append(text, "nothing is known of its sales, as the ledger was not read");
+        sentence_append(text, "its sales are unknown, because the ledger was not read");
         return;
     }
     if (rounds > 1)

@@ -1,4 +1,4 @@
-/* What a strategy did, in one sentence for somebody who has read no legend. */
+/* The result of a strategy in one sentence, readable without any legend. */
 #ifndef LOADGEN_SENTENCE_H
 #define LOADGEN_SENTENCE_H
 
@@ -7,8 +7,8 @@
 
 #define SENTENCE_TEXT 1024
 
-/* "none: sold 800 of 500 units, 300 customers hold an order for nothing, and 577 orders are for a
- * unit that was sold already", without a full stop, into `text`, which it returns. */
+/* Writes for example "none: sold 800 of 500 units, 300 customers hold an order for nothing, and 577
+ * orders are for a unit that was sold already" to `text`, without a full stop. Returns `text`. */
 const char *sentence_make(const struct result *result, const struct options *options,
                           char text[SENTENCE_TEXT]);
 

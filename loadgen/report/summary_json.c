@@ -1,4 +1,4 @@
-/* The report for programs: everything that was measured, with the settings. */
+/* The report for programs: all measurements, with the settings. */
 #include "summary_json.h"
 
 #include "capacity.h"
@@ -14,7 +14,7 @@ static json_t *count_json(size_t count) {
     return json_integer((json_int_t)count);
 }
 
-/* ---- what was measured */
+/* ---- measurements */
 
 static json_t *percentile_ms(const struct histogram *histogram, double percent) {
     return json_ms((double)histogram_percentile(histogram, percent));
@@ -42,7 +42,7 @@ static json_t *summary_json_outcomes(const struct recorder *recorder) {
     return json;
 }
 
-/* Of all rounds; the priority is that of the first. */
+/* The figures are of all rounds, the priority is of the first. */
 static json_t *schedule(const struct round *round, const struct recorder *total) {
     return JSON_TEXT_OBJECT(
         {"realtime_priority", json_boolean(round->is_realtime)},
@@ -142,7 +142,7 @@ static json_t *spread_json(const struct spread *spread) {
                      spread->max);
 }
 
-/* ---- what an order cost */
+/* ---- the cost of an order */
 
 static json_t *ratio(uint64_t sum, size_t count) {
     return count > 0 ? json_real((double)sum / (double)count) : json_null();
@@ -196,7 +196,7 @@ static json_t *capacity_json(const struct summary *summary, const struct result 
                             {"sentence", json_text(capacity.sentence)});
 }
 
-/* ---- what was armed to fail, and counterexamples */
+/* ---- armed failpoints, and counterexamples */
 
 static json_t *first_firing(const struct firing *firing) {
     const struct event *first = &firing->first;
@@ -263,10 +263,10 @@ static json_t *counterexamples(const struct verdict *verdict) {
     return json;
 }
 
-#define STEPS_PER_HALF 5 /* points for each halving of what is left up to 100 % */
+#define STEPS_PER_HALF 5 /* points for each halving of the distance to 100 % */
 #define LAST_PERCENT   99.99
 
-/* More points where the tail is: the same number from 0 to 50 %, from there to 75 %, and so on. */
+/* More points in the tail: from 0 to 50 % as many as from 50 to 75 %, and so on. */
 static json_t *ladder(const struct histogram *histogram) {
     json_t *json = json_array();
 
@@ -287,7 +287,7 @@ static json_t *percentiles(const struct recorder *total) {
                      ladder(&total->service));
 }
 
-/* ---- all of a strategy */
+/* ---- a whole strategy */
 
 static json_t *strategy_json(const struct summary *summary, const struct result *result) {
     const struct round *first = result->rounds[0];
@@ -331,7 +331,7 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"percentiles", percentiles(total)});
 }
 
-/* ---- all of the run */
+/* ---- the whole run */
 
 static json_t *thresholds(const struct summary *summary) {
     json_t *json = json_array();

@@ -1,4 +1,4 @@
-/* summary.json: the report for programs, which summary.schema.json describes. */
+/* summary.json: the report for programs. summary.schema.json describes it. */
 #ifndef LOADGEN_SUMMARY_JSON_H
 #define LOADGEN_SUMMARY_JSON_H
 
@@ -11,7 +11,7 @@
 
 /* A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *summary_json(const struct summary *summary);
-/* 0, or -1 when it could not be written. */
+/* Returns 0, or -1 if it could not be written. */
 __attribute__((warn_unused_result)) int summary_json_write(const struct summary *summary, FILE *to);
 
 #endif

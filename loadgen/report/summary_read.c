@@ -1,4 +1,4 @@
-/* Reads what may be no summary at all. */
+/* Reads a file that may be anything but a summary. */
 #include "summary_read.h"
 
 #include "json_read.h"
@@ -29,7 +29,7 @@ json_t *summary_parse(const char *text, size_t length, struct why *why) {
     return NULL;
 }
 
-/* NULL without a `why` when there is none. */
+/* Returns NULL with an empty `why` if the file does not exist. */
 static json_t *summary_read_file(const char *folder, const char *name, struct why *why) {
     char path[PATH_SIZE];
     json_error_t error;
@@ -41,7 +41,7 @@ static json_t *summary_read_file(const char *folder, const char *name, struct wh
         return NULL;
     json = json_read_file(path, &error);
     if (json == NULL)
-        why_set(why, "%s is not JSON that can be read: line %d: %s", path, error.line, error.text);
+        why_set(why, "%s is not readable JSON: line %d: %s", path, error.line, error.text);
     return json;
 }
 
@@ -65,7 +65,7 @@ json_t *summary_read_environment(const char *folder, struct why *why) {
     return summary_read_file(folder, "env.json", why);
 }
 
-/* ---- what it says */
+/* ---- its members */
 
 const char *summary_text(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));

@@ -1,6 +1,5 @@
-/* summary.json of an earlier run, read back: the one place that knows what may be wrong with it. It
- * may have been cut, edited, or written by another program, so it is bounded before it is parsed.
- */
+/* Reads summary.json of an earlier run. All checks of it are here: the file may be cut, edited, or
+ * written by another program, so its size is bounded before it is parsed. */
 #ifndef LOADGEN_SUMMARY_READ_H
 #define LOADGEN_SUMMARY_READ_H
 
@@ -9,27 +8,27 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define SUMMARY_MAX                                                                                \
-    (8 * 1024 * 1024) /* bytes, of one that others may write; a strategy takes 20,000 */
+#define SUMMARY_MAX (8 * 1024 * 1024) /* bytes; a strategy takes 20,000 */
 
-/* Each is an object with an array `strategies`, a new reference; or NULL, and `why` says why. */
+/* Each returns a new reference to an object with an array `strategies`; or NULL, with the reason in
+ * `why`. */
 
-/* Of DIR/summary.json. */
+/* Reads FOLDER/summary.json. */
 __attribute__((warn_unused_result)) json_t *summary_read(const char *folder, struct why *why);
-/* Of a NUL-terminated text of `length` bytes, whoever wrote it, on a small stack; `why` lacks its
- * subject: "is not JSON: ...". */
+/* Parses a NUL-terminated text of `length` bytes that anyone may have written; a small stack is
+ * enough. `why` lacks its subject: "is not JSON: ...". */
 __attribute__((warn_unused_result)) json_t *summary_parse(const char *text, size_t length,
                                                           struct why *why);
-/* DIR/env.json, whatever it is; `why` is "" when there is none. */
+/* Reads FOLDER/env.json: any JSON. Returns NULL with an empty `why` if there is no such file. */
 __attribute__((warn_unused_result)) json_t *summary_read_environment(const char *folder,
                                                                      struct why *why);
 
-/* A member that is a text, else "". */
+/* The text of a member, or "" if it is no text. */
 const char *summary_text(const json_t *object, const char *key);
-/* The `i`th strategy, and its name as it was given; NULL and "" beyond the last. */
+/* The `i`th strategy, and its name as the user gave it; NULL and "" beyond the last. */
 const json_t *summary_strategy(const json_t *summary, size_t i);
 const char *summary_given(const json_t *summary, size_t i);
-/* How often the anomaly of this name was found under the strategy, which may be NULL. */
+/* The count of the anomaly of this name under the strategy, which may be NULL. */
 json_int_t summary_anomaly_count(const json_t *strategy, const char *name);
 
 #endif

@@ -231,13 +231,14 @@ static void violations_print_bound(const struct verdict *verdict, FILE *to) {
 
     if (bound < 0)
         fprintf(to,
-                "  no violation, and only %" PRId64 " attempts overlapped: "
-                "this says nothing about races\n",
+                "  no violation, but only %" PRId64 " attempts overlapped: too few to say anything "
+                "about races\n",
                 verdict->overlapping);
     else
         fprintf(to,
-                "  no violation in %" PRId64 " overlapping attempts: their true rate is at most "
-                "about %.2g %% (3/n)\n",
+                "  no violation in %" PRId64
+                " overlapping attempts: with 95 %% confidence the true "
+                "rate is below %.2g %%\n",
                 verdict->overlapping, 100 * bound);
     if (!verdict->has_ended)
         fputs("  " VERDICT_NO_END "\n", to);

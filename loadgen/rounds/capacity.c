@@ -1,10 +1,10 @@
-/* Works out the ceiling of a lock, and the queue that an offer above it leaves.
+/* Computes the ceiling of a lock, and the queue that an offer above it leaves.
  *
- * A deterministic fluid queue: what arrives in a moment and finds the busiest lane taken adds to
- * its backlog, which falls while fewer arrive than it lets through. Who finds nothing left to buy
- * holds the lock for a shorter time. Good enough for an offer well above or below the ceiling; near
- * it, chance makes queues that this does not show. Each figure that is told is held against what
- * was measured. */
+ * The model is a deterministic fluid queue. Orders that find the busiest lane taken add to its
+ * backlog; the backlog falls while fewer orders arrive than the lane serves. Orders that find
+ * nothing left hold the lock for a shorter time. The model is good for an offer well above or
+ * below the ceiling; near the ceiling, chance makes queues that it does not show. Each printed
+ * prediction is compared with the measurement. */
 #include "capacity.h"
 
 #include "duration.h"
@@ -14,22 +14,22 @@
 #include <stdio.h>
 
 #define STEPS     1000 /* of each stage */
-#define SLOW      0.9  /* of the ceiling: below it, the handover costs more than is left to say */
-#define OUTLASTS  1.1  /* sales that take so much longer than the schedule waited in a queue */
-#define OVERLAPS  1.05 /* of what holds allow: above it, some held it at the same time */
-#define LONG      10   /* holds: who waits longer stood in a queue, and ... */
-#define LONG_MS   20   /* ... somebody notices */
-#define EVEN      1.01 /* lanes x part of the busiest: up to here they all have the same to do */
+#define SLOW      0.9  /* part of the ceiling: below it, the handover is slow */
+#define OUTLASTS  1.1  /* sales that last so many times the schedule waited in a queue */
+#define OVERLAPS  1.05 /* part of the rate that holds allow: above it, two held it at once */
+#define LONG      10   /* holds: a longer wait is a wait in a queue, and ... */
+#define LONG_MS   20   /* ... a customer notices it */
+#define EVEN      1.01 /* lanes x part of the busiest: up to here the lanes share evenly */
 #define NS_PER_MS 1e6
 #define NS_PER_S  1e9
-#define BUSY      0.7 /* of the ceiling: from here on, chance alone makes queues */
+#define BUSY      0.7 /* part of the ceiling: from here on, chance alone makes queues */
 #define MAX_LANES 1000000U
 
 static double ms(int64_t ns) {
     return (double)ns / NS_PER_MS;
 }
 
-/* ---- what it follows from */
+/* ---- the input */
 
 static enum record_lock capacity_lock_of(const struct recorder *total) {
     enum record_lock most = RECORD_LOCK_UNTOLD;
@@ -56,7 +56,7 @@ static void count_lanes(const struct result *result, const struct options *optio
     capacity->busiest = plan_busiest(items, options->shape.zipf) / (double)each;
 }
 
-/* Rates are those until the last sale: what comes after is refused without a sale's work. */
+/* Rates are until the last sale: later orders are refused without the work of a sale. */
 static void note_measured(const struct recorder *total, struct capacity *capacity) {
     double selling_s = (double)total->sold_ns / NS_PER_S;
 
@@ -73,20 +73,20 @@ static void note_measured(const struct recorder *total, struct capacity *capacit
     capacity->sold = (double)(total->by_outcome[RECORD_SOLD] - total->sold_again) / selling_s;
 }
 
-/* ---- what it predicts */
+/* ---- the prediction */
 
-/* Customers in line at the busiest lane; the first of all to come buy, while there is stock. */
+/* The queue of the busiest lane, in customers. The first to come buy while there is stock. */
 struct line {
     double waiting, served;
-    double buyers;             /* of all that come */
-    double buying_s, asking_s; /* how long each of them, and of the others, holds the lock */
+    double buyers;             /* among all customers */
+    double buying_s, asking_s; /* how long a buyer, and another customer, holds the lock */
 };
 
 static double buyers_in(const struct line *line) {
     return fmin(line->waiting, fmax(0, line->buyers - line->served));
 }
 
-/* How long whoever comes now has to wait. */
+/* The wait of a customer that comes now. */
 static double wait_in(const struct line *line) {
     double buyers = buyers_in(line);
 
@@ -107,7 +107,7 @@ static void capacity_serve(struct line *line, double seconds) {
         serve_one_kind(line, line->waiting, line->asking_s, &seconds);
 }
 
-/* The most that wait at a time, when that is, and how long the last of them waits. */
+/* The longest queue, its moment, and the longest wait. */
 static void predict_backlog(const struct options *options, struct line *line,
                             struct capacity *capacity) {
     const struct plan_shape *shape = &options->shape;
@@ -161,14 +161,14 @@ static void predict(const struct result *result, const struct options *options,
         capacity->backlog *= capacity->lanes;
 }
 
-/* ---- held against what was measured */
+/* ---- the prediction beside the measurement */
 
 static bool is_wait_long(const struct capacity *capacity) {
     return capacity->wait_p99_ms > fmax(LONG * capacity->hold_ms, LONG_MS);
 }
 
-/* Was there a queue that the holds alone do not explain? Of lanes that have not all the same to do,
- * some are free. */
+/* Whether there was a queue that the holds alone do not explain. Uneven lanes do not count: some of
+ * them are free. */
 static bool is_handover_slow(const struct recorder *total, const struct result *result,
                              const struct capacity *capacity) {
     double selling_s = (double)total->sold_ns / NS_PER_S / (double)at_least_one(result->count);
@@ -185,16 +185,16 @@ static void tell_queue(char *text, size_t size, const struct capacity *capacity)
     char wait[DURATION_TEXT], after[DURATION_TEXT];
 
     if (capacity->backlog >= 1)
-        (void)snprintf(text, size, "a queue of about %.0f after %s%s, the last would wait %s",
-                       capacity->backlog, duration_ms(after, 1000 * capacity->backlog_s),
-                       is_even(capacity) ? "" : " at the busiest",
+        (void)snprintf(text, size, "about %.0f would queue%s after %s, and the last would wait %s",
+                       capacity->backlog, is_even(capacity) ? "" : " at the busiest",
+                       duration_ms(after, 1000 * capacity->backlog_s),
                        duration_ms(wait, 1000 * capacity->longest_wait));
     else if (is_wait_long(capacity))
-        (void)snprintf(text, size, "nobody would wait long for that alone, but some did");
+        (void)snprintf(text, size, "that alone makes no long wait, but some waited long");
     else if (capacity->utilization < BUSY)
-        (void)snprintf(text, size, "no queue that lasts");
+        (void)snprintf(text, size, "no lasting queue");
     else
-        (void)snprintf(text, size, "no queue that lasts, but %.0f %% busy, so bursts wait",
+        (void)snprintf(text, size, "no lasting queue, but %.0f %% busy, so bursts wait",
                        100 * capacity->utilization);
 }
 
@@ -209,17 +209,17 @@ static void tell_lock(struct capacity *capacity, const char *name, enum record_l
     if (capacity->is_overlapping)
         (void)snprintf(
             limit, sizeof limit,
-            ", but these holds overlapped, as of an expired lease or a lock of each machine");
+            ", but these holds overlapped: a lease expired, or each machine has its own lock");
     else
-        (void)snprintf(limit, sizeof limit, " -> at most %.0f sales/s", capacity->ceiling);
+        (void)snprintf(limit, sizeof limit, ", so at most %.0f sales/s", capacity->ceiling);
     tell_queue(queue, sizeof queue, capacity);
     if (capacity->is_handover_slow)
         (void)snprintf(slow, sizeof slow,
                        "; that is %.0f %% of the ceiling, as if each handover to the next holder "
-                       "took about %s more",
+                       "took %s more",
                        100 * capacity->reached, duration_ms(handover, capacity->handover_ms));
     (void)snprintf(capacity->sentence, sizeof capacity->sentence,
-                   "%s holds %s %s for a sale%s; you offered %.0f/s: %s; measured %.0f/s while it "
+                   "%s holds %s %s per sale%s; you offered %.0f/s: %s; measured %.0f/s while it "
                    "sold, p99 wait %s%s",
                    name, lanes, duration_ms(hold, capacity->hold_ms), limit, capacity->offered,
                    queue, capacity->turns, duration_ms(wait, capacity->wait_p99_ms), slow);
@@ -230,11 +230,11 @@ static void tell_row(struct capacity *capacity, const char *name, bool is_in_red
 
     (void)snprintf(
         capacity->sentence, sizeof capacity->sentence,
-        "%s takes no lock: orders meet %s took %s (p50), %s (p99)%s; sold %.0f/s while "
+        "%s takes no lock: orders compete %s took %s (p50), %s (p99)%s; sold %.0f/s while "
         "there was stock",
-        name, is_in_redis ? "in Redis; what sold one" : "at the stock row; the statement that sold",
+        name, is_in_redis ? "in Redis; a sale there" : "for the stock row; the statement that sold",
         duration_ms(usual, capacity->commit_p50_ms), duration_ms(worst, capacity->commit_p99_ms),
-        is_in_redis ? "" : ", with its wait for a connection and for the row", capacity->sold);
+        is_in_redis ? "" : ", including its wait for a connection and for the row", capacity->sold);
 }
 
 void capacity_make(const struct result *result, const struct options *options,

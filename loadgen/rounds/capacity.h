@@ -1,9 +1,8 @@
-/* What a lock allows, beside what was offered and what was measured.
+/* The rate that a lock allows, beside the offered rate and the measured rate.
  *
- * A lock that is held for `hold` lets through at most 1 / hold orders a second, whatever the
- * machine does meanwhile; what is offered beyond that waits in a queue that grows for as long as
- * the offer lasts. All of this follows from the measured hold time; so a slow strategy can be told
- * from a slow machine. */
+ * A lock that is held for `hold` serves at most 1 / hold orders a second, on any machine. Further
+ * orders wait in a queue that grows as long as the offer lasts. All of this follows from the measured
+ * hold time, so it tells a slow strategy from a slow machine. */
 #ifndef LOADGEN_CAPACITY_H
 #define LOADGEN_CAPACITY_H
 
@@ -13,9 +12,9 @@
 #include <stdbool.h>
 
 enum capacity_bound {
-    CAPACITY_UNTOLD, /* the replies told nothing of their cost: there is nothing to say */
+    CAPACITY_UNTOLD, /* the replies had no cost, so nothing is known */
     CAPACITY_LOCK,   /* orders take turns at a lock: all numbers below are set */
-    CAPACITY_ROW     /* no lock: orders meet at the row itself; only the commit times are set */
+    CAPACITY_ROW     /* no lock: orders compete for the row; only the commit times are set */
 };
 
 #define CAPACITY_TEXT 500
@@ -23,42 +22,41 @@ enum capacity_bound {
 struct capacity {
     enum capacity_bound bound;
 
-    /* What it follows from. */
-    double hold_ms;        /* mean time from winning the lock to giving it back, of sales */
-    double unsold_hold_ms; /* of those that sold nothing; 0: none held it */
-    unsigned lanes;    /* locks that can be held at a time: products x shards, x instances when the
-                          lock is one process's own */
-    double busiest;    /* the part of the orders that fall on the busiest lane: 1 / lanes when they
-                          are spread evenly */
+    /* The input. */
+    double hold_ms;        /* mean time from acquire to release of the lock, of sales */
+    double unsold_hold_ms; /* the same of orders that sold nothing; 0: none held it */
+    unsigned lanes;    /* locks that can be held at a time: products x shards, x instances if each
+                          process has its own lock */
+    double busiest;    /* part of the orders at the busiest lane: 1 / lanes if they spread evenly */
     double offered;    /* orders a second, the mean over the schedule */
     double duration_s; /* of the schedule */
 
-    /* What it predicts; never less than what was measured. */
+    /* The prediction; its ceiling is never below the measurement. */
     double ceiling;      /* sales a second at which no lane is ever free */
-    bool is_overlapping; /* more was measured than holds allow that come one after the other: the
-                            ceiling is what was measured */
+    bool is_overlapping; /* the measured rate is above the rate of holds in sequence; the
+                            ceiling is then the measured rate */
     double utilization;  /* of the busiest lane: at 1 and above its queue grows */
-    double backlog;      /* the most orders that wait at a time, at the busiest lane alone when they
-                            are not spread evenly */
-    double backlog_s;    /* when that is */
+    double backlog;      /* most orders that wait at a time; if the lanes are uneven, only those of
+                            the busiest */
+    double backlog_s;    /* the moment of that */
     double longest_wait; /* seconds, if nobody gives up */
 
-    /* What was measured. */
+    /* The measurement. */
     double turns;                    /* sales under a lock a second, until the last */
-    double sold;                     /* orders sold a second, likewise */
+    double sold;                     /* orders sold a second, until the last */
     double reached;                  /* turns / ceiling */
     double wait_p50_ms, wait_p99_ms; /* for the lock */
-    double commit_p50_ms;  /* of the statement that sold, with its wait for a connection */
-    double commit_p99_ms;  /* and for the row */
-    double handover_ms;    /* from a turn's end to the next one's start on the busiest lane, if it
-                              always had waiters: what is left of 1 / turns behind the hold */
-    bool is_handover_slow; /* a queue, and yet `reached` below 0.9: the rest of the time
-                              nobody held the lock, or not yet the next one */
+    double commit_p50_ms;            /* of the statement that sold, including its wait for a */
+    double commit_p99_ms;            /* connection and for the row */
+    double handover_ms;    /* from a turn's end to the next turn's start on the busiest lane, if it
+                              always has waiters: 1 / turns less the hold */
+    bool is_handover_slow; /* `reached` is below 0.9 in spite of a queue: the rest of the time no
+                              order held the lock */
 
-    char sentence[CAPACITY_TEXT]; /* for people; "" when UNTOLD */
+    char sentence[CAPACITY_TEXT]; /* for people; "" if UNTOLD */
 };
 
-/* From the rounds of `result`. */
+/* Computes it from the rounds of `result`. */
 void capacity_make(const struct result *result, const struct options *options,
                    struct capacity *capacity);
 

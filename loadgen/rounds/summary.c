@@ -330,25 +330,25 @@ const char *summary_meaning(const struct summary *summary) {
     switch (summary->exit_code) {
     case EXIT_AS_EXPECTED:
         if (summary->options->no_judge)
-            return "nothing was judged, as --no-judge asks";
-        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
-                                          : "each verdict as expected";
+            return "nothing was judged, because of --no-judge";
+        return summary->outcome_count > 0 ? "each verdict is as expected, and every threshold kept"
+                                          : "each verdict is as expected";
     case EXIT_UNEXPECTED:
-        return "a verdict is not the one expected";
+        return "a verdict is not as expected";
     case EXIT_INCONCLUSIVE:
-        return summary->is_left_down ? "a verdict is open or missing, for the run ended early"
-                                     : "a verdict is open, for the run proves nothing";
+        return summary->is_left_down ? "a verdict is open or missing, because the run ended early"
+                                     : "a verdict is open, because the run proves nothing";
     case EXIT_THRESHOLD:
-        return "a threshold was missed; each verdict as expected";
+        return "a threshold was missed; each verdict is as expected";
     case EXIT_INTERRUPTED:
-        return summary->round_count > 0 ? "interrupted; this is what there was until then"
+        return summary->round_count > 0 ? "interrupted; the report covers the time until then"
                                         : "interrupted";
     case EXIT_UNREACHABLE:
         return "the target or a database was not reached";
     case EXIT_USAGE:
         return "bad usage";
     case EXIT_NO_INPUT:
-        return "a results folder is not there or cannot be read";
+        return "a results folder does not exist or cannot be read";
     default:
         return "an internal error";
     }

@@ -65,7 +65,7 @@ void summary_free(struct summary *summary);
 /* Whether the threshold is neither kept nor missed: it holds, but the run proves nothing. */
 bool threshold_outcome_is_open(const struct threshold_outcome *outcome);
 
-/* The meaning of the exit code for this run: "each verdict as expected". */
+/* The meaning of the exit code for this run: "each verdict is as expected". */
 const char *summary_meaning(const struct summary *summary);
 
 #endif

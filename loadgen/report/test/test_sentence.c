@@ -39,15 +39,15 @@ static const struct scene scenes[] = {
                  "left, and 3 requests were told sold out before a later customer got a unit"},
     {"test_promises_and_sales_that_differ_are_told", 500, 500, 500, 0, VERDICT_VIOLATED,
      .found = {[ANOMALY_GHOST] = 1, [ANOMALY_ORPHAN] = 2, [ANOMALY_DUPLICATE] = 1},
-     .sentence = "none: sold 500 of 500 units, 1 promise is not what the ledger says, 2 sales "
-                 "were told to nobody, and 1 key bought more than one unit"},
+     .sentence = "none: sold 500 of 500 units, 1 promise is contradicted by the ledger, 2 "
+                 "sales were confirmed to no customer, and 1 key bought more than one unit"},
     {"test_counts_that_are_off_are_told", 500, 400, 400, 100, VERDICT_VIOLATED,
      .found = {[ANOMALY_LEAK] = 2, [ANOMALY_STALE] = 1},
      .sentence = "none: sold 400 of 500 units, 2 units are missing from the count, or in it twice, "
                  "and 1 sale saw a count that was out of date"},
     {"test_customers_that_got_stuck_are_told", 500, 60, 60, 440, VERDICT_VIOLATED,
      .found[ANOMALY_STUCK] = 240,
-     .sentence = "none: sold 60 of 500 units, and 240 customers at the end got nothing while "
+     .sentence = "none: sold 60 of 500 units, and 240 customers got nothing at the end while "
                  "units were left"},
     /* Eight customers asked twice. */
     {"test_a_right_strategy_sold_once_each_and_refused_the_others", 500, 500, 500, 0, VERDICT_VALID,
@@ -66,7 +66,7 @@ static const struct scene scenes[] = {
      .repeats = 8, .outcomes[RECORD_SOLD] = 505, .sentence = "none: sold the one unit once"},
     {"test_every_outcome_is_told", 1000, 800, 800, 200, VERDICT_VALID,
      .outcomes = {[RECORD_REFUSED] = 2, [RECORD_FAILED] = 3, [RECORD_UNSENT] = 4},
-     .sentence = "none: sold 800 of 1000 units once each, called 2 bad requests, answered 3 "
+     .sentence = "none: sold 800 of 1000 units once each, rejected 2 as bad requests, answered 3 "
                  "with an error, and never got 4 that could not be sent"},
     {"test_an_open_verdict_claims_nothing", 500, 500, 500, 0, VERDICT_INCONCLUSIVE,
      .outcomes = {[RECORD_SOLD_OUT] = 300},
@@ -74,7 +74,7 @@ static const struct scene scenes[] = {
                  "out; but this run proves nothing"},
     {"test_a_ledger_that_was_not_read_tells_nothing", 500, 0, 0, 0, VERDICT_INCONCLUSIVE,
      .outcomes = {[RECORD_SOLD_OUT] = 300},
-     .sentence = "none: nothing is known of its sales, as the ledger was not read"},
+     .sentence = "none: its sales are unknown, because the ledger was not read"},
     {"test_what_is_not_judged_was_answered", 500, 0, 0, 0, VERDICT_UNJUDGED,
      .outcomes = {[RECORD_SOLD_OUT] = 300}, .sentence = "none: answered 800 of 800 requests"},
     {"test_rounds_are_counted_with_their_stock", 500, 1000, 1000, 0, VERDICT_VALID, .rounds = 2,

@@ -79,7 +79,7 @@ static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {
     assert_non_null(strstr(why.text, "/summary.json is not the summary of a run"));
     write_file("summary.json", "{\n\n\"");
     assert_null(summary_read(folder, &why));
-    assert_non_null(strstr(why.text, "/summary.json is not JSON that can be read: line 3: "));
+    assert_non_null(strstr(why.text, "/summary.json is not readable JSON: line 3: "));
     write_file("summary.json", "{\"strategies\": []}");
     json = summary_read(folder, &why);
     assert_non_null(json);
@@ -91,7 +91,7 @@ static void test_an_environment_may_be_missing_but_not_broken(void **state) {
     assert_string_equal(why.text, "");
     write_file("env.json", "{");
     assert_null(summary_read_environment(folder, &why));
-    assert_non_null(strstr(why.text, "/env.json is not JSON"));
+    assert_non_null(strstr(why.text, "/env.json is not readable JSON: line 1: "));
 }
 
 static void test_what_it_says_is_found_and_what_it_does_not_is_empty(void **state) {

@@ -75,8 +75,8 @@ static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
     assert_true(is_near(capacity.reached, 0.923, 0.001));
     assert_false(capacity.is_handover_slow);
     assert_string_equal(capacity.sentence,
-                        "redis holds its key 3.0 ms for a sale -> at most 333 sales/s; you offered "
-                        "800/s: a queue of about 467 after 1.0 s, the last would wait 1.4 s; "
+                        "redis holds its key 3.0 ms per sale, so at most 333 sales/s; you offered "
+                        "800/s: about 467 would queue after 1.0 s, and the last would wait 1.4 s; "
                         "measured 308/s while it sold, p99 wait 800 ms");
 }
 
@@ -88,7 +88,7 @@ static void test_a_slow_handover_is_told(void **state) {
     assert_non_null(strstr(capacity.sentence,
                            "; measured 200/s while it sold, p99 wait 800 ms; that "
                            "is 60 % of the ceiling, as if each handover to the "
-                           "next holder took about 2.0 ms more"));
+                           "next holder took 2.0 ms more"));
 }
 
 /* The holds alone would let all through, and yet there was a queue. */
@@ -108,13 +108,13 @@ static void test_an_offer_below_the_ceiling_leaves_none(void **state) {
     assert_true(is_near(capacity.ceiling, 3333, 1));
     assert_false(capacity.is_handover_slow);
     assert_non_null(strstr(capacity.sentence, "each of its 10 keys 3.0 ms"));
-    assert_non_null(strstr(capacity.sentence, "no queue that lasts"));
+    assert_non_null(strstr(capacity.sentence, "no lasting queue"));
 }
 
 static void test_an_offer_just_below_the_ceiling_is_told_to_wait_in_bursts(void **state) {
     fill(RECORD_LOCK_REDIS, 1, 0.5, 1005);
     assert_false(capacity.is_handover_slow);
-    assert_non_null(strstr(capacity.sentence, "no queue that lasts, but 80 % busy"));
+    assert_non_null(strstr(capacity.sentence, "no lasting queue, but 80 % busy"));
 }
 
 static void test_a_process_lock_has_a_lane_in_each_instance(void **state) {
@@ -136,7 +136,7 @@ static void test_products_have_locks_of_their_own(void **state) {
     assert_true(is_near(capacity.busiest, 0.48, 1e-6));
     assert_true(is_near(capacity.ceiling, 4 * 333.3, 1)); /* the others go on */
     assert_true(is_near(capacity.utilization, 1500 * 0.48 * 0.003, 0.001));
-    assert_non_null(strstr(capacity.sentence, " at the busiest, the last would wait "));
+    assert_non_null(strstr(capacity.sentence, " would queue at the busiest after "));
 }
 
 static void test_a_ramp_queues_only_where_it_is_above_the_ceiling(void **state) {
@@ -161,11 +161,11 @@ static void test_without_a_lock_only_the_row_is_told(void **state) {
     assert_true(is_near(capacity.sold, 800, 1e-6));
     assert_true(is_near(capacity.ceiling, 0, 1e-9));
     assert_non_null(strstr(capacity.sentence, "atomic takes no lock"));
-    assert_non_null(strstr(capacity.sentence, "orders meet at the stock row"));
+    assert_non_null(strstr(capacity.sentence, "orders compete for the stock row"));
     assert_non_null(strstr(capacity.sentence, "1.0 ms (p50)"));
     total->redis = 800;
     make();
-    assert_non_null(strstr(capacity.sentence, "orders meet in Redis; what sold one took 1.0 ms"));
+    assert_non_null(strstr(capacity.sentence, "orders compete in Redis; a sale there took 1.0 ms"));
 }
 
 static void test_replies_that_told_nothing_explain_nothing(void **state) {
@@ -223,8 +223,8 @@ static void test_no_ceiling_is_told_that_was_passed(void **state) {
     assert_true(capacity.ceiling >= capacity.turns);
     assert_null(strstr(capacity.sentence, "at most"));
     assert_non_null(strstr(capacity.sentence,
-                           "its key 20 ms for a sale, but these holds overlapped, "
-                           "as of an expired lease or a lock of each machine;"));
+                           "its key 20 ms per sale, but these holds overlapped: "
+                           "a lease expired, or each machine has its own lock;"));
     assert_non_null(strstr(capacity.sentence, "measured 100/s"));
 }
 
@@ -234,9 +234,9 @@ static void test_a_long_wait_without_a_queue_is_told(void **state) {
     for (size_t i = 0; i < 760; i++)
         histogram_record(&total->wait, MS / 10); /* half of them do not wait */
     make();
-    assert_null(strstr(capacity.sentence, "no queue"));
-    assert_non_null(strstr(capacity.sentence, "nobody would wait long for that alone, but some "
-                                              "did; measured 800/s while it sold, p99 wait 1.8"));
+    assert_null(strstr(capacity.sentence, "no lasting queue"));
+    assert_non_null(strstr(capacity.sentence, "that alone makes no long wait, but some waited "
+                                              "long; measured 800/s while it sold, p99 wait 1.8"));
 }
 
 static double part(void) {
@@ -282,7 +282,8 @@ static void assert_true_to_what_was_measured(int n) {
     if (limit != NULL &&
         strtod(limit + strlen("at most "), NULL) < strtod(measured + strlen("measured "), NULL))
         fail_msg("%d: the ceiling was passed: %s", n, text);
-    if (strstr(text, "no queue") != NULL && wait_ms > 20 && wait_ms > 10.1 * capacity.hold_ms)
+    if (strstr(text, "no lasting queue") != NULL && wait_ms > 20 &&
+        wait_ms > 10.1 * capacity.hold_ms)
         fail_msg("%d: there was a queue: %s", n, text);
     if (capacity.reached > 1)
         fail_msg("%d: more than all of the ceiling was reached: %s", n, text);
