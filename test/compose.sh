@@ -209,6 +209,14 @@ two_runs() {
     wait $first && ((code == 0))
 }
 
+# `up` stops the others at the demo's end. The demo judges a folder here that is not there.
+returns_code() {
+    local code=0
+    printf 'services:\n  demo:\n    command: loadgen check /nowhere\n' >"$copy/nowhere.yaml"
+    "${compose[@]}" -f compose.yaml -f "$copy/nowhere.yaml" up --no-build --exit-code-from demo demo </dev/null || code=$?
+    ((code == 66))
+}
+
 trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -244,4 +252,5 @@ check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/r
 for number in 4 2; do check "with --scale inventory=$number so many sell" sells_with $number; done
 check 'the lab has services that honour failpoints' "${compose[@]}" --profile lab run --rm -T lab
 check 'the others refuse them' refuses_failpoints
+check 'up returns the exit code of the demo' returns_code
 finish
