@@ -1,9 +1,9 @@
-/* The table of claims, and what is printed of it: as text, JSON and Markdown.
+/* The table of claims, and its print as text, JSON and Markdown.
  *
- * Detection is no luck: a failpoint holds one sale at a named instance where it does harm, for
- * several times as long as the others need to do theirs, and what it waits for is a count or a
- * condition, never a moment. A process that stands still for some 100 ms anywhere makes no failure
- * vanish and no cure fail. Claims that need the same stack stand together. */
+ * Detection is not left to luck. A failpoint holds one sale of a named instance at the harmful place,
+ * for several times as long as the other sales need to do the harm. A failpoint waits for a count or
+ * a condition, never for a moment. If any process stands still for some 100 ms, no failure vanishes
+ * and no cure fails. Claims that need the same stack stand together. */
 #include "claim.h"
 
 #include "json_text.h"
@@ -34,45 +34,44 @@ static const struct claim_stack sessions = {{LAB}, "--with zookeeper,etcd"};
 static const struct claim_stack pooled = {{LAB}, "--with pgbouncer"};
 static const struct claim_stack five = {{LAB}, "--with redlock"};
 
-/* How punctual the machine is, is not what these are about; a repeat would be a request more. */
+/* The claims do not judge how punctual the machine is. A repeat would be one more request. */
 #define CALM " --late 1h --dup-rate 0"
-/* More requests than units, all within a second, and each waits longer than any fault lasts. */
+/* More requests than units, all within a second. Each waits longer than any fault lasts. */
 #define SALE " --stock 60 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
-/* After a crash some answers are missing, and the verdict waits for longer than a sale may last. */
+/* After a crash some answers are missing, so the verdict waits longer than a sale may last. */
 #define SHORT " --stock 60 --requests 150 -R 150 --work 2ms --wait 4s --timeout 20s" CALM
-/* Demand for 2 s, and none waits for long: who holds a lock for ever leaves the others busy. */
+/* Demand for 2 s with short waits: if a lock is held for ever, the others get busy. */
 #define DEMAND " --stock 400 -R 200 -d 2s --work 2ms --wait 300ms" CALM
-/* A sale holds the lock for half of its TTL, nothing is sold out, and the demand outlasts it all.
- */
+/* A sale holds the lock for half of its TTL. Nothing is sold out. The demand outlasts the faults. */
 #define SLOW  " --ttl 2s --work 1s --stock 60 -R 12 -d 2500ms --wait 3s --timeout 20s" CALM
 
 #define CROWD " --stock 200 --requests 400 -R 800 --work 5ms --wait 8s --timeout 20s" CALM
-/* Each is served in its turn, the last some seconds after it asked. */
+/* Each order is served in its turn, the last some seconds after its request. */
 #define LINE " --stock 200 --requests 160 -R 80 --work 25ms --wait 10s --timeout 20s" CALM
-/* Less requests than units. */
+/* Fewer requests than units. */
 #define PLENTY " --stock 200 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
 #define HELD   " --stock 400 --requests 400 -R 400 --work 20ms --wait 500ms" CALM
 #define EVEN   " --stock 200 --requests 200 -R 200 --work 2ms --wait 8s --timeout 20s" CALM
-/* X, A and B, a third of a second apart, and the same again: of their three orders it is the second
- * that cannot be recorded once at least, whichever it was before. Then more, so that many overlap.
- */
+/* X, A and B come a third of a second apart, and then the same three again. X's order is recorded
+ * second of the three. Every second order cannot be recorded, so X's fails in at least one group.
+ * Then many more orders come, so that attempts overlap. */
 #define RETURNS                                                                                    \
     " --keyless --arrival constant --stages 1s:3,1600ms:0,1s:3,1600ms:0,1s:150 --stock 400"        \
     " --work 10ms --wait 8s --timeout 20s --late 1h --fault after-write:delay=1200ms@1,"           \
     "after-read:delay=2s@2,after-write:delay=1300ms@4,after-read:delay=2100ms@5"
-/* A few requests in the first second, so that what is to happen before the fifth sale of
- * inventory-1 has happened. */
+/* Only a few requests in the first second: all that must precede the fifth sale of inventory-1 has
+ * then happened. */
 #define SPAN "500ms:2,2s:80 --stock 60 --work 2ms --wait 8s --timeout 20s" CALM
 #define FORGET                                                                                     \
     " --fault inventory-1/before-write:delay=5s@5,redis:kill@2s,redis:start@2300ms --stages " SPAN
-/* No order while the replication ends: the replica could have its lock for a whole TTL. */
+/* No order while the replication ends: the replica could get its lock, for a whole TTL. */
 #define FAILOVER                                                                                   \
     " --fault redis:cut@0s,inventory-1/before-write:delay=5s@5,redis:failover@3s --stages "        \
     "1s:0," SPAN
 
 #define LOST "TWIN+OVERSELL?+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
 
-/* And there were more requests than units. */
+/* LOST with more requests than units. */
 #define SOLD_OUT "OVERSELL+TWIN+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
 
 #define CHAIN(stack, run)                                                                          \
@@ -87,9 +86,9 @@ const struct claim claims[] = {
      MADE "1",
      "A lock inside one process fails as soon as a second process sells.",
      "Each instance has a lock of its own. The first sale of inventory-1 stands still for 1 s "
-     "between reading and writing, while inventory-2 sells the same units. As there are more "
-     "requests than units, either the stock is sold down to 0, every unit at least once, or nobody "
-     "is refused: the sale is oversold, too. With one instance the same lock is right.",
+     "between reading and writing. Meanwhile inventory-2 sells the same units. There are more "
+     "requests than units. So either every unit is sold at least once, or no customer is refused: "
+     "the sale is oversold, too. With one instance the same lock is right.",
      {FAILURE(&two, "--strategy mutex --expect mutex=" SOLD_OUT
                     " --fault inventory-1/after-read:delay=1s@1" SALE),
       CURE(&two, "--strategy redis --fault inventory-1/after-read:delay=1s@1" SALE),
@@ -97,55 +96,55 @@ const struct claim claims[] = {
               "--strategy mutex --fault inventory-1/after-read:delay=1s@1" SALE)}},
     {"setnx-crash",
      MADE "3.1",
-     "SETNX without a TTL dead-locks when the holder crashes.",
-     "inventory-1 is killed while it holds the lock, which nobody else may delete, and so nothing "
-     "is sold any more, however long the demand lasts. With a TTL the lock is free 1 s later, and "
-     "who waits longer than that buys.",
+     "SETNX without a TTL deadlocks when the holder crashes.",
+     "inventory-1 is killed while it holds the lock. No other client may delete the lock, so "
+     "nothing more is sold, however long the demand lasts. With a TTL the lock is free 1 s later, "
+     "and a customer that waits longer buys.",
      {FAILURE(&two, "--strategy redis-setnx --expect redis-setnx=STUCK "
                     "--fault inventory-1/after-lock:crash@5" DEMAND),
       CURE(&two, "--strategy redis-ttl --ttl 1s --fault inventory-1/after-lock:crash@5" SHORT)}},
     {"expire-crash",
      MADE "3.2",
-     "SETNX followed by EXPIRE is not atomic: a crash between the two dead-locks.",
-     "inventory-1 is killed when it has set the key and not yet its TTL. SET NX PX does both or "
-     "nothing, and the TTL frees what a crash behind it left.",
+     "SETNX followed by EXPIRE is not atomic: a crash between the two leaves a deadlock.",
+     "inventory-1 is killed after it has set the key and before it sets the TTL. SET NX PX does "
+     "both or nothing, and the TTL frees the lock after a later crash.",
      {FAILURE(&two, "--strategy redis-expire --ttl 1s --expect redis-expire=STUCK "
                     "--fault inventory-1/before-expire:crash@5" DEMAND),
       CURE(&two, "--strategy redis-ttl --ttl 1s --fault inventory-1/after-lock:crash@5" SHORT)}},
     {"abc",
      MADE "3.3",
-     "With a TTL that is shorter than the work B gets A's lock, A frees B's, and C enters.",
-     "The first sale, A, has written after 1 s and is held for 1.5 s more before it deletes the "
-     "key. Its TTL ends after 2 s, B takes the lock and works until 3 s, and in the middle of "
-     "that, at 2.5 s, A deletes B's key: C enters and reads what B has read. An owner token keeps "
-     "A from it; B works for half of its TTL only, and so is never overtaken otherwise.",
+     "If the TTL is shorter than the work, B gets A's lock, A frees B's lock, and C enters.",
+     "The first sale, A, writes after 1 s and is then held for 1.5 s before it deletes the key. Its "
+     "TTL ends after 2 s; B takes the lock and works until 3 s. In the middle of that, at 2.5 s, A "
+     "deletes B's key: C enters and reads the same count as B. An owner token keeps A from deleting "
+     "B's key. B works for only half of its TTL, so nothing else can end its lock too early.",
      {CHAIN(&two, "--strategy redis-ttl --expect redis-ttl=" LOST
                   " --fault before-delete:delay=1500ms@1" SLOW),
       CURE(&two, "--strategy redis-owner --fault before-delete:delay=1500ms@1" SLOW)}},
     {"get-del",
      MADE "3.4",
-     "GET, compare, DEL is not atomic: it can free another's lock.",
-     "As before, but A has looked at the key and found its own token; it is held between GET and "
-     "DEL. A script that compares and deletes in one step finds B's token, and leaves it.",
+     "GET, compare, DEL is not atomic: it can free the lock of another client.",
+     "As in abc, but A has read the key and found its own token; it is held between GET and DEL. "
+     "A script that compares and deletes in one step finds B's token and leaves the key.",
      {CHAIN(&two, "--strategy redis-get-del --expect redis-get-del=" LOST
                   " --fault before-delete:delay=1500ms@1" SLOW),
       CURE(&two, "--strategy redis-owner --fault before-delete:delay=1500ms@1" SLOW)}},
     {"owner-outlived",
      MADE "3.3",
      "An owner token alone does not help when the work outlives the TTL; renewal does.",
-     "The first sale of inventory-1 is held for three TTLs between reading and writing. The lock "
-     "ends, the others sell what it has read, and then it writes. A lease that is renewed "
-     "meanwhile lasts as long as the work.",
+     "The first sale of inventory-1 is held for three TTLs between reading and writing. Its lock "
+     "expires, other sales sell the unit that it has read, and then it writes. With renewal the "
+     "lease lasts as long as the work.",
      {FAILURE(&two, "--strategy redis-owner --ttl 1s --expect redis-owner=" LOST
                     " --fault inventory-1/after-read:delay=3s@1" SALE),
       CURE(&two, "--strategy redis --ttl 1s --fault inventory-1/after-read:delay=3s@1" SALE)}},
     {"holder-stops",
      MADE "3.6",
      "Renewal does not help when the holder itself stops; a fencing token does.",
-     "The holder has asked whether the lease is still its own, and then its whole process stops "
-     "for three TTLs, and renewal with it. The lease ends, the other instance sells the unit, and "
-     "the late write sells it again. With a fence the row has seen a newer token by then and "
-     "refuses the older one: no unit is sold twice, and none is lost.",
+     "The holder checks that it still has the lease. Then its whole process stops for three TTLs, "
+     "and renewal stops with it. The lease expires, the other instance sells the unit, and the late "
+     "write sells it again. With a fence the row has seen a newer token by then and refuses the "
+     "older one: no unit is sold twice, and none is lost.",
      {FAILURE(&two, "--strategy redis --ttl 1s --expect redis=" LOST
                     " --fault inventory-1/before-write:pause=3s@5" SALE),
       CURE(&two,
@@ -153,51 +152,50 @@ const struct claim claims[] = {
     {"optimistic-retries",
      OVERVIEW "optimistic locks",
      "Under contention an optimistic lock spends its time in retries.",
-     "Every sale works for 5 ms between reading the version and writing it, and 800 a second want "
-     "to: of those that read one version one wins, and the others begin again. What is judged is "
-     "how often, for each unit sold, and no time.",
+     "Every sale works for 5 ms between reading the version and writing it, and 800 sales a second "
+     "try. Of all sales that read the same version one wins; the others begin again. The run judges "
+     "the number of retries per unit sold, and no time.",
      {FAILURE(&two, "--strategy pg-version --threshold retries>=5" CROWD),
       CURE(&two, "--strategy pg-row,atomic --threshold retries<0.1" CROWD)}},
     {"nowait",
      THREE "3.1",
      "NOWAIT turns contention into refusals.",
-     "A sale at inventory-1 keeps its row for 1 s. Whoever comes meanwhile is refused at once, "
-     "although there are more units than requests; one that waits is served.",
+     "A sale at inventory-1 keeps its row for 1 s. Orders that come meanwhile are refused at once, "
+     "although there are more units than requests. With a lock that waits, all are served.",
      {FAILURE(&two, "--strategy pg-nowait --threshold busy>=20 "
                     "--fault inventory-1/after-read:delay=1s@5" PLENTY),
       CURE(&two, "--strategy pg-row --threshold busy==0 "
                  "--fault inventory-1/after-read:delay=1s@5" PLENTY)}},
     {"early-unlock",
      MADE "3.3",
-     "A lock that is given back before the commit guards nothing.",
-     "The first sale of inventory-1 has written and unlocked, and commits 1 s later. Nobody sees "
-     "its write until then, so the others sell the same unit.",
+     "A lock that is released before the commit guards nothing.",
+     "The fifth sale of inventory-1 writes and unlocks, and commits 1 s later. Until then no other "
+     "sale sees its write, so the others sell the same unit.",
      {FAILURE(&two, "--strategy early-unlock --expect early-unlock=" LOST
                     " --fault inventory-1/before-commit:delay=1s@5" SALE),
       CURE(&two, "--strategy pg-row --fault inventory-1/before-commit:delay=1s@5" SALE)}},
     {"one-lock",
      MADE "5",
-     "One lock limits the sale to 1 / hold time; shards multiply it.",
-     "A lock that is held for 20 ms a sale lets through 50 a second at most, and so at most 75 in "
-     "the 1.5 s in which somebody waits for it; as many as twice that is left for a machine that "
-     "is late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
+     "One lock limits the sale to 1 / hold time; shards multiply the limit.",
+     "A lock that is held for 20 ms per sale allows at most 50 sales a second, so at most 75 in "
+     "the 1.5 s in which orders wait for it. The threshold is twice that, for a machine that is "
+     "late. Twenty locks sell more even on a slow machine. The run judges counts, and no time.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
     {"stranded",
      MADE "5",
      "Shards that do not borrow strand stock.",
-     "There are as many requests as units, dealt to ten rows at random. That each row gets just as "
-     "many as it has units happens once in a billion times; else one refuses customers while "
-     "another keeps units.",
+     "There are as many requests as units, dealt to ten rows at random. Only once in a billion "
+     "times does each row get exactly as many requests as it has units. Otherwise one row refuses "
+     "customers while another keeps units.",
      {FAILURE(&two, "--strategy sharded,borrow=off,deal=random --expect "
                     "sharded=UNDERSELL+EARLY-SOLD-OUT" EVEN),
       CURE(&two, "--strategy sharded,borrow=on,deal=random" EVEN)}},
     {"database",
      PRACTICE "3.1",
      "The database alone is enough: its own row lock is right under every fault.",
-     "The holder stops, is slow to commit, or is killed with its transaction open; Redis dies and "
-     "forgets. A row lock ends with its transaction, and whoever waits for it reads what was "
-     "committed.",
+     "The holder stops, commits late, or is killed with its transaction open; Redis dies and "
+     "forgets. A row lock ends with its transaction, and the next holder reads the committed row.",
      {CONTROL("cure: its holder stops, and Redis is killed", &two,
               "--strategy atomic,pg-row --fault "
               "inventory-1/before-write:pause=2s@5,redis:kill@100ms" SALE),
@@ -209,9 +207,9 @@ const struct claim claims[] = {
     {"own-disk",
      MADE "2",
      "A lock on one machine's disk guards one machine.",
-     "Each instance makes its directory in a folder of its own, as on two machines: both hold the "
-     "lock, and while the first sale of inventory-1 stands still the other instance sells the same "
-     "units. In one folder, as on one machine, the same lock is right.",
+     "Each instance makes its lock directory in a folder of its own, as on two machines. Both hold "
+     "the lock, and while the first sale of inventory-1 stands still, the other instance sells the "
+     "same units. In one folder, as on one machine, the same lock is right.",
      {FAILURE(&own_disks, "--strategy mkdir --expect mkdir=" SOLD_OUT
                           " --fault inventory-1/after-read:delay=1s@1" SALE),
       CONTROL("cure: a shared service", &own_disks,
@@ -222,45 +220,47 @@ const struct claim claims[] = {
      OVERVIEW "optimistic locks",
      "Comparing the stock itself suffers ABA once units come back.",
      "Every second order cannot be recorded, and its unit comes back. X sells the last unit and is "
-     "held; A reads the count and is held; B sells the unit that A has read and is recorded. Then "
-     "X is not, and its unit comes back: the count is what A has read, but the last unit is "
-     "another. A writes, and sells B's unit again. A version only grows, and A begins again.",
+     "held. A reads the count and is held. B sells the unit that A has read, and its order is "
+     "recorded. The order of X is not recorded, so its unit comes back: the count is again the one "
+     "that A has read, but another unit is now the last. A writes, and sells B's unit again. A "
+     "version only grows, so A begins again.",
      {FAILURE(&returning, "--strategy pg-value,return=count --expect pg-value=" LOST RETURNS),
       CURE(&returning, "--strategy pg-version,return=count" RETURNS)}},
     {"forgetful",
      THREE "4",
-     "A Redis that may forget its last second forgets locks.",
-     "Redis keeps nothing on disk, and is killed and started again while a sale of inventory-1 "
-     "holds the lock and is held before its write. The others find no lock, sell the unit, and it "
-     "is sold again. A Redis that writes each grant to disk before it answers still knows the "
-     "lock; and a fence refuses the late write, as its counter starts from a clock and never falls.",
+     "If Redis may forget its last second, it forgets locks.",
+     "Redis keeps nothing on disk. It is killed and started again while a sale of inventory-1 has "
+     "the lock and is held before its write. The others find no lock and sell the unit; then the "
+     "late write sells it again. If Redis writes each grant to disk before it answers, it still "
+     "knows the lock. A fence refuses the late write: its counter starts from a clock and never "
+     "falls.",
      {FAILURE(&forgetful, "--strategy redis --expect redis=" LOST FORGET),
       CONTROL("cure: the fence", &forgetful, "--strategy redis-fenced" FORGET),
       CONTROL("cure: each grant on disk", &two, "--strategy redis" FORGET)}},
     {"failover",
      MADE "3.5",
-     "A replica that is promoted before it has the lock loses it.",
-     "The replication is cut, then a sale of inventory-1 gets the lock and is held before its "
-     "write, then the replica takes over the address: it knows no lock, and the others sell the "
+     "A replica that is promoted before it has the lock loses the lock.",
+     "The replication is cut. Then a sale of inventory-1 gets the lock and is held before its "
+     "write. Then the replica takes over the address: it knows no lock, and the others sell the "
      "unit. The fence in the row refuses the late write.",
      {FAILURE(&replica, "--strategy redis --expect redis=" LOST FAILOVER),
       CURE(&replica, "--strategy redis-fenced" FAILOVER)}},
     {"wait-other",
      MADE "3.5",
-     "WAIT says that a replica has the lock, not that it is the one which is promoted.",
-     "Two replicas follow, and the lock counts once one of them has it. The first is cut off; the "
-     "second answers, and a sale of inventory-1 gets the lock and is held before its write. Then "
-     "the first takes over: it knows no lock, and the others sell the unit. The fence in the row "
-     "refuses the late write.",
+     "WAIT proves that some replica has the lock, and a failover may promote another one.",
+     "Two replicas follow, and a lock counts once one of them has it. The first replica is cut off; "
+     "the second confirms, and a sale of inventory-1 gets the lock and is held before its write. "
+     "Then the first replica takes over: it knows no lock, and the others sell the unit. The fence "
+     "in the row refuses the late write.",
      {FAILURE(&replicas, "--strategy redis-wait --expect redis-wait=" LOST FAILOVER),
       CURE(&replicas, "--strategy redis-wait,fence=on" FAILOVER)}},
     {"redlock",
      THREE "4",
-     "Redlock outlives the loss of two Redis of five; it is a lease all the same.",
+     "Redlock survives the loss of two Redis of five, but it is still a lease.",
      "Two of the five are killed in the middle of the sale, and it goes on: three are a majority. "
-     "Then a holder has asked whether the lease is still its own, and its whole process stops for "
-     "three TTLs, as under holder-stops: the lease ends at all five, the other instance sells the "
-     "unit, and the late write sells it again. With a fence the row refuses it.",
+     "In the failure, as in holder-stops, a holder checks that it still has the lease, and its whole "
+     "process stops for three TTLs. The lease expires at all five, the other instance sells the "
+     "unit, and the late write sells it again. With a fence the row refuses that write.",
      {CONTROL("two of five killed", &five,
               "--strategy redlock --threshold sold>=60 "
               "--fault redlock-2:kill@100ms,redlock-4:kill@100ms" SALE),
@@ -270,12 +270,12 @@ const struct claim claims[] = {
                   "--fault inventory-1/before-write:pause=3s@5" SALE)}},
     {"session-pause",
      THREE "5",
-     "A lock in ZooKeeper or etcd is a session, which a pause ends, too.",
-     "The holder has asked whether the lock is still its own, and then its whole process stops for "
-     "longer than the session, or the lease, lasts. The server deletes its node, or its key, the "
-     "other instance sells the unit, and the late write sells it again. The numbers that both "
-     "servers give to what they make rise with each holder: a row that knows the newest refuses "
-     "the late write.",
+     "A lock in ZooKeeper or etcd is a session, and a pause ends a session, too.",
+     "The holder checks that it still has the lock. Then its whole process stops for longer than "
+     "its session (ZooKeeper) or its lease (etcd) lasts. The server deletes its node or key, the "
+     "other instance sells the unit, and the late write sells it again. Both servers number the "
+     "nodes and keys, and each holder gets a higher number: a row that knows the newest number "
+     "refuses the late write.",
      {FAILURE(&sessions, "--strategy zookeeper,etcd --ttl 2s --expect zookeeper=" LOST ",etcd=" LOST
                          " --fault inventory-1/before-write:pause=5s@5" SALE),
       CURE(&sessions, "--strategy zookeeper,fence=on,etcd,fence=on --ttl 2s "
@@ -283,21 +283,20 @@ const struct claim claims[] = {
     {"pooler",
      "PostgreSQL, Advisory Locks; pgbouncer, Features",
      "An advisory lock through a transaction pooler is no lock.",
-     "The lock belongs to the session that it was asked on, and a session that has it gets it "
-     "again. A pooler that lends sessions for one transaction gives the same one to the next who "
-     "asks: while the first sale of inventory-1 stands still for 1 s, the others find its session, "
-     "are told that they have the lock, and sell the same unit. On a connection that is the sale's "
-     "alone the same lock keeps them out.",
+     "The lock belongs to a session, and a session that has it may take it again. A transaction "
+     "pooler lends the same session to the next transaction. While the first sale of inventory-1 "
+     "stands still for 1 s, the others use its session, get the lock, and sell the same unit. If "
+     "each sale has a connection of its own, the same lock keeps the others out.",
      {FAILURE(&pooled, "--strategy pg-advisory-raw --expect pg-advisory-raw=" LOST
                        " --fault inventory-1/before-write:delay=1s@1" SALE),
       CURE(&pooled, "--strategy pg-advisory --fault inventory-1/before-write:delay=1s@1" SALE)}},
     {"fair-order",
      MADE "3.3",
-     "Who asks again and again for a lock is overtaken; a line is served in its order.",
-     "Twice as many want the lock as it can serve. Under redis-owner each who does not get it "
-     "pauses and asks again, and luck decides: somebody sees many served who asked a quarter of a "
-     "second later or more. Where the server keeps a line, nobody does; 20 are left for a machine "
-     "that stands still, as that many come to the other instance in half a second.",
+     "Clients that poll a lock overtake each other; a queue serves them in order.",
+     "Twice as many orders want the lock as it can serve. Under redis-owner a refused order pauses "
+     "and asks again, so luck decides: some order is overtaken by many that came a quarter of a "
+     "second later or more. With a queue at the server no order is. The threshold allows 20: if the "
+     "machine stands still, that many come to the other instance in half a second.",
      {FAILURE(&two, "--strategy redis-owner --threshold overtaken>=40" LINE),
       CURE(&two, "--strategy redis-fair --threshold overtaken<=20" LINE)}},
 };
@@ -315,7 +314,7 @@ const struct claim *claim_find(const char *id) {
 
 /* ---- commands */
 
-/* A command while it is printed. */
+/* The state of printing one command. */
 struct line {
     FILE *to;
     size_t indent, width, column; /* column 0: nothing is printed yet */
@@ -338,7 +337,7 @@ static void claim_put(struct line *line, const char *words) {
     line->column += length;
 }
 
-/* A flag and its value stay together. Returns where the next one begins. */
+/* A flag and its value stay on one line. Returns the start of the next flag. */
 static const char *put_flag(struct line *line, const char *at) {
     char *words = NULL;
     size_t size;
@@ -408,7 +407,7 @@ static void claim_list_text(FILE *to) {
         indent = strlen(claims[i].id) + 2 > indent ? strlen(claims[i].id) + 2 : indent;
     for (size_t i = 0; i < claim_count; i++) {
         fprintf(to, "%-*s", (int)indent, claims[i].id);
-        /* The first line is indented already. */
+        /* The id already indents the first line. */
         table_print_indented(claims[i].sentence, 0, indent, width - indent, to);
         fprintf(to, "%*s%s\n", (int)indent, "", claims[i].source);
     }
@@ -460,10 +459,10 @@ static void print_section(const struct claim *claim, FILE *to) {
 
 static const char articles[] =
     "\nThe articles are Chinese:\n\n"
-    "| here | its own title | what is known of it |\n|---|---|---|\n"
-    "| How a distributed lock is made | 分布式锁的实现 | the one that "
-    "this project started from; the "
-    "copy at hand names neither author nor address |\n"
+    "| here | its own title | author and source |\n|---|---|---|\n"
+    "| How a distributed lock is made | 分布式锁的实现 | this project "
+    "started from it; the copy at "
+    "hand names neither author nor address |\n"
     "| Locks in practice | 终极锁实战：单JVM锁+分布式锁 | 只会一点java, 2017, jfox.info |\n"
     "| An overview of locks | 锁概述 | EastX, cnblogs.com/cnx01/p/16948315.html |\n"
     "| Three distributed locks | 分布式锁的实现 | Redis, ZooKeeper, "
@@ -473,13 +472,13 @@ static const char articles[] =
 static void claim_list_markdown(FILE *to) {
     fputs("# Every claim, one command\n\n", to);
     table_print_indented(
-        "`loadgen claims ID` runs the failure and its cure on a stack of its own, prints both "
-        "verdicts and the evidence, and ends with 0 only when the failure appeared and the cure "
-        "held; `loadgen claims all` runs them all. What follows is the same by hand. What a run "
-        "catches without a failpoint is luck: [power.md](power.md) has how much. This page is "
-        "printed by `loadgen claims --output-format markdown`.",
+        "`loadgen claims ID` runs the failure and its cure on a stack of its own, and prints both "
+        "verdicts and the evidence. It ends with 0 only if the failure appeared and the cure held. "
+        "`loadgen claims all` runs all claims. The commands below do the same by hand. Without a "
+        "failpoint it is luck whether a run catches a failure: [power.md](power.md) says how often. "
+        "`loadgen claims --output-format markdown` prints this page.",
         0, 0, MARKDOWN_WIDTH, to);
-    fputs("\n| claim | what it says | where it is said |\n|---|---|---|\n", to);
+    fputs("\n| id | claim | source |\n|---|---|---|\n", to);
     for (size_t i = 0; i < claim_count; i++)
         fprintf(to, "| [%s](#%s) | %s | %s |\n", claims[i].id, claims[i].id, claims[i].sentence,
                 claims[i].source);

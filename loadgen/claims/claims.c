@@ -1,4 +1,4 @@
-/* Shows claims: starts the stack, runs loadgen, and reads what it found. */
+/* Shows claims: starts the stack, runs loadgen, and reads its summary. */
 #include "claims.h"
 
 #include "claim.h"
@@ -27,28 +27,28 @@
 #define PATH_SIZE   1024
 #define TAIL        2000 /* bytes of the log to show */
 #define INDENT      2
-#define NOT_STARTED 127 /* as of a shell */
+#define NOT_STARTED 127 /* the exit code that a shell gives, too */
 
 struct lab {
     uv_loop_t *loop;
     const struct options *options;
     FILE *to;
     char scripts[PATH_SIZE], home[PATH_SIZE];
-    int log;                         /* what the programs said */
-    off_t said;                      /* where the last of them began */
-    const struct claim_stack *stack; /* that runs, or NULL */
+    int log;                         /* file with the programs' output */
+    off_t said;                      /* where the last program's output begins */
+    const struct claim_stack *stack; /* the running one, or NULL */
     uv_process_t child;              /* while is_running */
     bool is_running;
-    int exit_code; /* of the last child: 128 + the signal that ended it */
+    int exit_code; /* of the last child; 128 + N if signal N ended it */
     bool is_interrupted, is_ending;
     struct interrupts interrupts;
 };
 
-/* ---- what a run has shown, from its summary.json */
+/* ---- the evidence of a run, from its summary.json */
 
 struct evidence {
-    bool has_struck; /* each fault that was armed, before the last unit was sold */
-    bool has_chain;  /* a counterexample tells who freed whose lock */
+    bool has_struck; /* each armed fault struck before the last unit was sold */
+    bool has_chain;  /* a counterexample shows which order freed another's lock */
 };
 
 /* "VIOLATED OVERSELL 12, TWIN 80 (expected: VALID): sold ..." */
@@ -76,7 +76,7 @@ static void print_verdict(const json_t *strategy, FILE *to) {
     free(text);
 }
 
-/* The first chain of a lock that was freed by another, else the first of all. */
+/* Prints the first counterexample with a chain of events of a lock, else the first of all. */
 static void print_counterexample(const json_t *strategy, struct evidence *evidence, FILE *to) {
     const json_t *examples = json_object_get(strategy, "counterexamples"), *best = NULL, *line;
     bool has_chain = false;
@@ -89,7 +89,7 @@ static void print_counterexample(const json_t *strategy, struct evidence *eviden
         if (is_chain || !has_chain)
             best = example;
         has_chain = has_chain || is_chain;
-        /* With the one that freed it, there are three orders. */
+        /* The order that freed another's lock is the third. */
         if (is_chain && json_array_size(json_object_get(example, "order_ids")) > 2)
             evidence->has_chain = true;
     }
@@ -114,8 +114,8 @@ static void print_firing(const json_t *firing, struct evidence *evidence, FILE *
     evidence->has_struck = evidence->has_struck && count > 0;
 }
 
-/* The verdict of each strategy, whether it is what the claim says, the best counterexample, what
- * failed on purpose, and the thresholds. */
+/* Prints for each strategy the verdict, whether it is the expected one, the best counterexample and
+ * the faults; then the thresholds. */
 static struct evidence print_evidence(const json_t *summary, FILE *to) {
     struct evidence evidence = {.has_struck = true};
     const json_t *strategy, *one;
@@ -145,8 +145,8 @@ static void claims_on_exit(uv_process_t *process, int64_t status, int signal) {
     uv_close((uv_handle_t *)process, NULL);
 }
 
-/* Run a program with both its outputs to the log until it has ended: its exit code. It is in a
- * session of its own, so that a Ctrl-C for us is not for it, too. */
+/* Runs a program with both its outputs to the log, and returns its exit code. It has a session of
+ * its own, so that the terminal sends it no Ctrl-C. */
 static int run_program(struct lab *lab, char **words) {
     uv_stdio_container_t streams[] = {{.flags = UV_IGNORE},
                                       {.flags = UV_INHERIT_FD, .data.fd = lab->log},
@@ -169,7 +169,7 @@ static int run_program(struct lab *lab, char **words) {
     return lab->exit_code;
 }
 
-/* Runs SCRIPTS/NAME with `arguments`, a space between two; none of them has a space. */
+/* Runs SCRIPTS/NAME. `format` makes its arguments, separated by spaces; none contains a space. */
 __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, const char *name,
                                                             const char *format, ...) {
     char program[PATH_SIZE + 16], text[WORDS_TEXT], *rest = text, *word;
@@ -189,7 +189,7 @@ __attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, con
     return run_program(lab, words);
 }
 
-/* The end of what the last program said. */
+/* Prints the end of the last program's output. */
 static void print_log(const struct lab *lab) {
     char text[TAIL];
     const off_t end = lseek(lab->log, 0, SEEK_END);
@@ -209,10 +209,10 @@ static void set_variables(const struct claim_stack *stack) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         (void)unsetenv(all[i]);
     for (size_t i = 0; i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
-        (void)putenv((char *)(uintptr_t)stack->variables[i]); /* it only reads them */
+        (void)putenv((char *)(uintptr_t)stack->variables[i]); /* the environment only reads them */
 }
 
-/* What a fault of a run has ended, that run puts up again. */
+/* Servers that a fault stops are started again by the run itself. */
 static int start_stack(struct lab *lab, const struct claim_stack *stack) {
     set_variables(stack);
     lab->stack = stack;
@@ -226,7 +226,7 @@ static int start_stack(struct lab *lab, const struct claim_stack *stack) {
 }
 
 static void stop_stack(struct lab *lab) {
-    lab->is_ending = true; /* a second Ctrl-C is not to leave half of it */
+    lab->is_ending = true; /* a second Ctrl-C must not leave half of the stack */
     if (lab->stack != NULL && run_script(lab, "stack", "down") != 0)
         print_log(lab);
 }
@@ -272,8 +272,8 @@ static int show_step(struct lab *lab, const struct claim *claim, const struct cl
     if (!evidence.has_struck)
         missing = "a fault did not strike before the last unit was sold";
     else if (step->has_chain && !evidence.has_chain)
-        missing = "no counterexample tells who freed whose lock";
-    if (exit_code != 0 || missing == NULL) /* the verdicts and thresholds are as they should be */
+        missing = "no counterexample shows which order freed another's lock";
+    if (exit_code != 0 || missing == NULL) /* 0: verdicts and thresholds are right */
         return exit_code;
     fprintf(lab->to, "  %s\n", missing);
     return EXIT_UNEXPECTED;
@@ -346,13 +346,13 @@ static int claims_fail(const char *what) {
     return EXIT_INTERNAL;
 }
 
-/* Where the scripts are, and --run-dir, or .run/claims beside them. */
+/* Finds the folder of the scripts, and --run-dir or else .run/claims beside it. */
 static int find_scripts(struct lab *lab) {
     char *stack;
 
     if (lab->options->stack[0] == '\0') {
-        fprintf(stderr, "loadgen: claims need scripts/stack: call scripts/loadgen, or name the "
-                        "script with --stack\n");
+        fprintf(stderr, "loadgen: claims need scripts/stack: call scripts/loadgen, or give the "
+                        "script's path with --stack\n");
         return EXIT_USAGE;
     }
     stack = realpath(lab->options->stack, NULL);
@@ -373,7 +373,7 @@ static int find_scripts(struct lab *lab) {
     return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : claims_fail(lab->home);
 }
 
-/* It belongs to one `loadgen claims` at a time. */
+/* Only one `loadgen claims` at a time may use the folder. */
 static int open_home(struct lab *lab) {
     char path[PATH_SIZE + 16], base[16];
     int exit_code = find_scripts(lab);
@@ -385,7 +385,7 @@ static int open_home(struct lab *lab) {
     if (lab->log < 0 || flock(lab->log, LOCK_EX | LOCK_NB) != 0)
         return claims_fail(path);
     (void)!ftruncate(lab->log, 0);
-    /* The programs are told by their environment: a path may have a space in it. */
+    /* The programs get these by the environment: a path may contain a space. */
     snprintf(path, sizeof path, "%s/summary.json", lab->home);
     snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
     if (setenv("RUN_DIR", lab->home, 1) != 0 || setenv("PORT_BASE", base, 1) != 0 ||
@@ -403,7 +403,7 @@ static int claims_show_all(struct lab *lab) {
     interrupts_watch(&lab->interrupts, lab->loop, claims_on_signal, lab);
     exit_code = show_asked(lab);
     if (lab->options->keep) {
-        fputs("the stack runs on: export RUN_DIR=", lab->to);
+        fputs("the stack still runs: export RUN_DIR=", lab->to);
         shell_word_print(lab->home, strlen(lab->home), lab->to);
         fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
     } else {
@@ -418,7 +418,8 @@ static int claims_show_all(struct lab *lab) {
 
 static int claims_check(const struct options *options) {
     if (options->argument_count > 0 && strcmp(options->output_format, "text") != 0) {
-        fprintf(stderr, "loadgen: claims: --output-format is for the list alone\n");
+        fprintf(stderr,
+                "loadgen: claims: --output-format is only for the list; name no claim with it\n");
         return EXIT_USAGE;
     }
     for (int i = 0; i < options->argument_count; i++)

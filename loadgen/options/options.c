@@ -140,7 +140,7 @@ static bool command_has(enum command command, const char *setting) {
     return command_is_among(commands[command].settings, setting) == (command != COMMAND_FIRE);
 }
 
-/* All flags; --help prints only those that the command uses. */
+/* All flags. --help prints only the command's own. */
 static const struct setting *flags_of(enum command command) {
     struct setting *flags = option_flags(&set);
 

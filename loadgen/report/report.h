@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* "VIOLATED OVERSELL TWIN +1": the verdict, as many anomalies as fit, and the number of the others.
+/* "VIOLATED OVERSELL TWIN +1": the verdict, the anomalies that fit, and the number of the others.
  * Returns `text`. */
 const char *report_verdict(const struct verdict *verdict, char text[TABLE_CELL]);
 

@@ -1,4 +1,4 @@
-/* The table of claims: loadgen takes each of its runs, and it is printed as one can type it. */
+/* The table of claims: loadgen accepts each run, and a shell takes each printed command. */
 #include "claim.h"
 #include "options.h"
 #include "test.h"

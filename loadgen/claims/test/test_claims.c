@@ -1,5 +1,5 @@
-/* Claims are shown by programs that are started: how they ended is known, what they said is in the
- * log, and the evidence is read out of the summary. */
+/* Claims start programs: their exit codes are known, their output is in the log, and the evidence
+ * comes from the summary. */
 #include "claims.h"
 #include "exit_code.h"
 #include "test.h"
@@ -60,7 +60,7 @@ static int tear_down(void **state) {
     return uv_loop_close(&loop);
 }
 
-/* Show the claim `id` by a loadgen that is this script. */
+/* Shows the claim `id`; the script `loadgen` acts as loadgen. */
 static int show(const char *id, const char *loadgen) {
     char text[] = "text", empty[] = "", run_dir[64], name[32], *arguments[] = {name};
     struct options options = {.argument_count = 1,
@@ -99,7 +99,7 @@ static void test_how_a_program_ended_is_told(void **state) {
     static const struct {
         const char *script, *told;
     } cases[] = {
-        {NULL, "setnx-crash: NOT SHOWN: its failure ended with 127\n"}, /* it is not there */
+        {NULL, "setnx-crash: NOT SHOWN: its failure ended with 127\n"}, /* no such script */
         {"echo a; echo b >&2; exit 3", "setnx-crash: NOT SHOWN: its failure ended with 3\n"},
         {"kill -9 $$", "setnx-crash: NOT SHOWN: its failure ended with 137\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -109,7 +109,7 @@ static void test_how_a_program_ended_is_told(void **state) {
 }
 
 static void test_scripts_may_be_in_the_root_folder(void **state) {
-    snprintf(stack, sizeof stack, "/proc"); /* no program: it cannot be started */
+    snprintf(stack, sizeof stack, "/proc"); /* no program, so it cannot start */
     assert_int_equal(show("setnx-crash", NULL), EXIT_UNREACHABLE);
 }
 
@@ -126,12 +126,12 @@ static void test_both_outputs_of_a_program_are_kept(void **state) {
     assert_int_equal(fclose(from), 0);
 }
 
-/* A script that leaves this summary. */
+/* A script that writes this summary. */
 #define LEAVE(summary) "cat >\"$LOADGEN_OUTPUT\" <<'END'\n" summary "\nEND"
 #define UNSTRUCK       "  a fault did not strike before the last unit was sold\n"
-#define UNCHAINED      "  no counterexample tells who freed whose lock\n"
+#define UNCHAINED      "  no counterexample shows which order freed another's lock\n"
 
-/* Of abc a chain of three orders must be told. */
+/* abc needs a chain of three orders. */
 static void test_each_fault_must_have_struck_and_a_chain_be_told(void **state) {
     static const struct {
         const char *id, *loadgen, *missing;
