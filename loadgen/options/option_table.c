@@ -141,6 +141,9 @@ static const struct option table[] = {
     ROW("no-results", 0, FLAG, no_results, NULL, NULL, NOWHERE, "write no results folder"),
     ROW("output-format", 0, TEXT, output_format, "text", NULL, NOWHERE, "text or json"),
     ROW("output", 'o', TEXT, output, NULL, NULL, NOWHERE, "file for the report, instead of stdout"),
+    ROW("limit", 0, LIST, limit, NULL, NULL, NOWHERE,
+        "a limit that run B must keep: 'p(99)<+20%' against A, 'oversell==0' alone; may be given "
+        "again"),
     ROW("junit", 0, TEXT, junit, NULL, NULL, NOWHERE,
         "file for the verdicts and thresholds as tests, in the XML of JUnit"),
     ROW("markdown", 0, TEXT, markdown, NULL, NULL, NOWHERE,

@@ -61,7 +61,7 @@ static const char about_fire[] =
 
 static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
-                      "listen port class port-base run-dir keep"},
+                      "limit listen port class port-base run-dir keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id. Attack it\n"
@@ -77,13 +77,23 @@ static const struct command_words commands[] = {
          "Exit codes: those of a run, and 2 if rounds are missing; 64 bad usage, 66 DIR\n"
          "does not exist or cannot be read, 70 internal error.",
          "output-format output junit markdown"},
-    [COMMAND_DIFF] = {"diff", 2, 2, "diff A B",
-                      "loadgen diff: print two runs side by side, and the conditions that differ.\n"
-                      "A and B are results folders.\n"
-                      "Exit codes: 0 nothing became worse, 1 a verdict became worse or an anomaly\n"
-                      "appeared, 64 bad usage, 66 a folder does not exist or cannot be read,\n"
-                      "70 internal error.",
-                      "output-format output markdown"},
+    [COMMAND_DIFF] =
+        {"diff", 2, 2, "diff A B",
+         "loadgen diff: print two runs side by side, and the conditions that differ.\n"
+         "A and B are results folders.\n"
+         "\n"
+         "A --limit is a metric, an operator and a value, like a --threshold. A value with\n"
+         "a sign limits the change from A to B. A value without a sign limits B alone.\n"
+         "  p(99)<+20%     p(99) of B is less than a fifth above that of A\n"
+         "  p(99)<+50ms    p(99) of B is less than 50 ms above that of A\n"
+         "  rate>-10%      the rate of B is less than a tenth below that of A\n"
+         "  oversell==0    B has no OVERSELL\n"
+         "Each strategy that both runs have must keep it. p(50), p(99) and rate are the\n"
+         "medians of the rounds. Counts are sums over all rounds.\n"
+         "Exit codes: 0 nothing became worse, 1 a verdict became worse or an anomaly\n"
+         "appeared, 64 bad usage, 66 a folder does not exist, cannot be read or lacks the\n"
+         "metric of a --limit, 70 internal error, 99 only a --limit was missed.",
+         "limit output-format output markdown"},
     [COMMAND_REPORT] =
         {"report", 1, 16, "report DIR...",
          "loadgen report: write DIR/report.html again; or, with -o FILE, one page of up\n"
@@ -154,7 +164,8 @@ static const struct setting *flags_of(enum command command) {
 /* ---- settings that must fit together */
 
 static int check_thresholds(void) {
-    if (threshold_parse(set.threshold, &set.threshold_list, &refusal) != 0)
+    if (threshold_parse(set.threshold, &set.threshold_list, &refusal) != 0 ||
+        threshold_parse_limits(set.limit, &set.limit_list, &refusal) != 0)
         return -1;
     for (size_t i = 0; i < set.threshold_list.count && set.no_judge; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];

@@ -70,6 +70,7 @@ struct options {
     bool no_results;
     char *output_format;
     char *output;
+    char *limit;            /* of `diff`, one a line */
     char *junit, *markdown; /* files for a pull request; "" for none */
     bool no_tui;
     bool no_progress;
@@ -97,7 +98,7 @@ struct options {
     char *program;      /* as it was called */
     char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
-    struct threshold_list threshold_list;
+    struct threshold_list threshold_list, limit_list;
     struct fault_list fault_list;
     struct strategy_list list;
     struct expectation expectations[STRATEGY_LIST_MAX];

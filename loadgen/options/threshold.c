@@ -185,6 +185,37 @@ static int threshold_read_value(const char *text, const struct metric *metric,
     return 0;
 }
 
+#define LIMITS "'p(99)<+20%%', 'rate>-10%%', 'oversell<=0', 'p(50)<250ms'"
+
+/* "+20%", "-5", "+50ms": a change from A to B. */
+static int read_change(const char *text, const struct metric *metric, struct threshold *threshold,
+                       struct why *why) {
+    const double sign = text[0] == '-' ? -1 : 1;
+    const char *rest = number_read(text + 1, &threshold->value);
+
+    if (rest != NULL && strcmp(rest, "%") == 0) {
+        threshold->against = THRESHOLD_RATIO;
+        threshold->is_part = metric->kind == METRIC_LATE;
+        threshold->value /= 100;
+    } else if (threshold_read_value(text + 1, metric, threshold, why) == 0) {
+        threshold->against = THRESHOLD_DIFFERENCE;
+    } else {
+        return -1;
+    }
+    threshold->value *= sign;
+    return 0;
+}
+
+static int read_limit(const char *text, const struct metric *metric, struct threshold *threshold,
+                      struct why *why) {
+    if (metric->kind == METRIC_OVERTAKEN)
+        return why_set(why, "summary.json does not tell %s; for example " LIMITS,
+                       threshold->metric);
+    if (text[0] == '+' || text[0] == '-')
+        return read_change(text, metric, threshold, why);
+    return threshold_read_value(text, metric, threshold, why);
+}
+
 /* ---- metrics */
 
 /* "p(99)" or "p99" into its name and its percentile. */
@@ -231,7 +262,8 @@ static int read_metric(const char *text, size_t length, struct threshold *thresh
 }
 
 /* One line. `why` lacks its subject. */
-static int threshold_parse_one(const char *text, struct threshold *threshold, struct why *why) {
+static int threshold_parse_one(const char *text, bool is_limit, struct threshold *threshold,
+                               struct why *why) {
     const struct metric *metric = NULL;
     size_t metric_length = strcspn(text, "=!<>");
     const char *rest = read_operator(text + metric_length, &threshold->op);
@@ -247,7 +279,8 @@ static int threshold_parse_one(const char *text, struct threshold *threshold, st
     squeeze(value, sizeof value, rest, strlen(rest));
     if (read_metric(text, metric_length, threshold, &metric, why) != 0)
         return -1;
-    return threshold_read_value(value, metric, threshold, why);
+    return is_limit ? read_limit(value, metric, threshold, why)
+                    : threshold_read_value(value, metric, threshold, why);
 }
 
 /* The next line, without the spaces around it, into `line`; returns where the one after begins. */
@@ -262,7 +295,8 @@ static const char *next_line(const char *text, char *line, size_t size) {
     return text[whole] == '\n' ? text + whole + 1 : text + whole;
 }
 
-int threshold_parse(const char *text, struct threshold_list *list, struct why *why) {
+static int parse_list(const char *text, bool is_limit, struct threshold_list *list,
+                      struct why *why) {
     char line[2 * THRESHOLD_TEXT];
     struct why reason;
     int rc;
@@ -271,13 +305,22 @@ int threshold_parse(const char *text, struct threshold_list *list, struct why *w
     while (*text != '\0') {
         text = next_line(text, line, sizeof line);
         rc = list->count == THRESHOLDS_MAX
-                 ? why_set(&reason, "there are at most %d thresholds", THRESHOLDS_MAX)
-                 : threshold_parse_one(line, &list->items[list->count], &reason);
+                 ? why_set(&reason, "there are at most %d of them", THRESHOLDS_MAX)
+                 : threshold_parse_one(line, is_limit, &list->items[list->count], &reason);
         if (rc != 0)
-            return why_set(why, "--threshold '%.*s': %s", THRESHOLD_TEXT, line, reason.text);
+            return why_set(why, "--%s '%.*s': %s", is_limit ? "limit" : "threshold", THRESHOLD_TEXT,
+                           line, reason.text);
         list->count++;
     }
     return 0;
+}
+
+int threshold_parse(const char *text, struct threshold_list *list, struct why *why) {
+    return parse_list(text, false, list, why);
+}
+
+int threshold_parse_limits(const char *text, struct threshold_list *list, struct why *why) {
+    return parse_list(text, true, list, why);
 }
 
 /* ---- at the end of a round */
@@ -355,7 +398,9 @@ static double threshold_measure(const struct threshold *threshold, const struct 
     return recorder->lateness.count > 0 ? 1 - recorder_punctual(recorder, VERDICT_LATE_NS) : 0;
 }
 
-static bool keeps(const struct threshold *threshold, double measured) {
+bool threshold_keeps(const struct threshold *threshold, double measured) {
+    if (isnan(measured))
+        return false;
     if (measured < threshold->value)
         return operators[threshold->op].below;
     return measured > threshold->value ? operators[threshold->op].above
@@ -388,7 +433,7 @@ static bool threshold_is_lost(const struct threshold *threshold, const struct me
         break;
     }
     least = threshold_measure(threshold, metric, recorder, NULL, planned);
-    return least >= threshold->value && !keeps(threshold, least);
+    return least >= threshold->value && !threshold_keeps(threshold, least);
 }
 
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
@@ -399,7 +444,7 @@ bool threshold_holds(const struct threshold *threshold, const struct recorder *r
     *measured = threshold_measure(threshold, metric, recorder, verdict, 0);
     if (verdict == NULL)
         return !threshold_is_lost(threshold, metric, recorder);
-    return !isnan(*measured) && keeps(threshold, *measured);
+    return threshold_keeps(threshold, *measured);
 }
 
 bool threshold_needs_verdict(const struct threshold *threshold) {
@@ -418,6 +463,7 @@ const char *threshold_value(const struct threshold *threshold, double value,
     else if (is_time(kind))
         snprintf(text, THRESHOLD_VALUE, "%s", duration_exact(duration, (int64_t)value));
     else
-        snprintf(text, THRESHOLD_VALUE, is_ratio(kind) ? "%.1f" : "%.0f", value);
+        snprintf(text, THRESHOLD_VALUE, is_ratio(kind) || value > floor(value) ? "%.1f" : "%.0f",
+                 value);
     return text;
 }

@@ -20,7 +20,15 @@
  *     mean                     the answers so far, spread over all planned requests, exceed it
  *
  * Lower limits (>, >=), !=, rate, retries, overtaken and anomalies are held against whole rounds
- * only. */
+ * only.
+ *
+ * A limit of `diff` is written alike, and its value may have a sign: then it limits the change from
+ * run A to run B (threshold_parse_limits()):
+ *
+ *     p(99)<250ms     in B
+ *     p(99)<+20%      at most a fifth more than in A
+ *     p(99)<+50ms     at most 50 ms more than in A
+ *     rate>-10%       at most a tenth less than in A */
 #ifndef LOADGEN_THRESHOLD_H
 #define LOADGEN_THRESHOLD_H
 
@@ -43,6 +51,12 @@ enum threshold_op {
     THRESHOLD_GE
 };
 
+enum threshold_against {
+    THRESHOLD_ALONE,
+    THRESHOLD_DIFFERENCE, /* to A, in the metric's unit */
+    THRESHOLD_RATIO,      /* the difference as a part of A */
+};
+
 struct threshold {
     char text[THRESHOLD_TEXT];     /* as given */
     char metric[THRESHOLD_METRIC]; /* "p", "service_p", "oversell" */
@@ -50,6 +64,7 @@ struct threshold {
     enum threshold_op op;
     double value; /* ns for times, 0..1 for parts, else a count or a rate */
     bool is_part; /* of the requests */
+    enum threshold_against against;
 };
 
 struct threshold_list {
@@ -62,6 +77,11 @@ __attribute__((warn_unused_result)) int threshold_parse(const char *text,
                                                         struct threshold_list *list,
                                                         struct why *why);
 
+/* The same of the limits of `diff`, whose values may have a sign. */
+__attribute__((warn_unused_result)) int threshold_parse_limits(const char *text,
+                                                               struct threshold_list *list,
+                                                               struct why *why);
+
 struct recorder;
 struct verdict;
 
@@ -72,6 +92,8 @@ bool threshold_holds(const struct threshold *threshold, const struct recorder *r
                      const struct verdict *verdict, double *measured);
 /* It is about what the ledger shows, which --no-judge does not read. */
 bool threshold_needs_verdict(const struct threshold *threshold);
+/* Whether this value keeps the limit; of one against A the value is the change. NAN does not. */
+bool threshold_keeps(const struct threshold *threshold, double value);
 /* `value` of the threshold's metric, for people: "212 ms", "0", "1.2 %"; returns `text`. */
 const char *threshold_value(const struct threshold *threshold, double value,
                             char text[THRESHOLD_VALUE]);

@@ -1,7 +1,9 @@
 /* Compares two summaries, value by value, and prints them side by side. */
 #include "diff.h"
 #include "duration.h"
+#include "exit_code.h"
 #include "json_text.h"
+#include "markdown.h"
 #include "options.h"
 #include "summary_read.h"
 #include "table.h"
@@ -81,17 +83,9 @@ static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t
 
 /* The value at a path such as "spread.p50_ms.median", or null: a new reference. */
 static json_t *diff_find(const json_t *from, const char *path) {
-    char key[32];
+    const json_t *found = summary_find(from, path);
 
-    while (from != NULL && *path != '\0') {
-        size_t length = strcspn(path, ".");
-
-        assert(length > 0 && length < sizeof key);
-        snprintf(key, sizeof key, "%.*s", (int)length, path);
-        from = json_object_get(from, key);
-        path += length + (path[length] == '.');
-    }
-    return from != NULL ? json_incref((json_t *)(uintptr_t)from) : json_null();
+    return found != NULL ? json_incref((json_t *)(uintptr_t)found) : json_null();
 }
 
 /* The number at `path`, or else at `otherwise`: the median of the rounds, or the key of summaries
@@ -191,25 +185,11 @@ static json_t *compare_strategies(const char *name, const json_t *a, const json_
         {"anomaly_counts", counts});
 }
 
-/* The entry of the other summary for the `i`th strategy, or NULL. If a strategy is listed twice,
- * the second of A is compared with the second of B. */
-static const json_t *find_partner(const json_t *of, size_t i, const json_t *among) {
-    const char *name = summary_given(of, i);
-    size_t skip = 0;
-
-    for (size_t before = 0; before < i; before++)
-        skip += strcmp(summary_given(of, before), name) == 0;
-    for (size_t at = 0; summary_strategy(among, at) != NULL; at++)
-        if (strcmp(summary_given(among, at), name) == 0 && skip-- == 0)
-            return summary_strategy(among, at);
-    return NULL;
-}
-
 static json_t *without_partner(const json_t *of, const json_t *among) {
     json_t *names = json_array();
 
     for (size_t i = 0; summary_strategy(of, i) != NULL; i++)
-        if (find_partner(of, i, among) == NULL)
+        if (summary_partner(of, i, among) == NULL)
             json_text_append(&names, json_text(summary_given(of, i)));
     return names;
 }
@@ -219,7 +199,7 @@ static bool compare_all(const json_t *a, const json_t *b, json_t **compared) {
     bool worse = false;
 
     for (size_t i = 0; summary_strategy(a, i) != NULL; i++) {
-        const json_t *partner = find_partner(a, i, b);
+        const json_t *partner = summary_partner(a, i, b);
         json_t *one;
 
         if (partner == NULL)
@@ -422,7 +402,29 @@ static void print_only(const json_t *names, const char *title, FILE *to) {
     table_say(to, 0, "%s", text);
 }
 
-void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, FILE *to) {
+/* ---- all of it */
+
+int diff_exit_code(const json_t *diff, const struct limit_outcomes *limits, const char **meaning) {
+    if (json_is_true(json_object_get(diff, "is_worse"))) {
+        *meaning = "a verdict became worse, or an anomaly appeared";
+        return EXIT_UNEXPECTED;
+    }
+    for (size_t i = 0; i < limits->count; i++)
+        if (!limits->items[i].holds) {
+            *meaning = "a limit was missed; no verdict became worse, and no anomaly appeared";
+            return EXIT_THRESHOLD;
+        }
+    *meaning = limits->count > 0
+                   ? "no verdict became worse, no anomaly appeared, and every limit was kept"
+                   : "no verdict became worse, and no anomaly appeared";
+    return EXIT_AS_EXPECTED;
+}
+
+void diff_print(const json_t *diff, const char *folder_a, const char *folder_b,
+                const struct limit_outcomes *limits, FILE *to) {
+    const char *meaning;
+    const int exit_code = diff_exit_code(diff, limits, &meaning);
+
     const json_t *strategies = json_object_get(diff, "strategies");
 
     print_origin(diff, "a", "A", folder_a, to);
@@ -431,12 +433,127 @@ void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, 
     fputc('\n', to);
     print_table(strategies, to);
     fputc('\n', to);
+    if (limits->count > 0) {
+        limit_outcomes_print(limits, to);
+        fputc('\n', to);
+    }
     for (size_t i = 0; i < json_array_size(strategies); i++)
         print_counts(json_array_get(strategies, i), to);
     print_only(json_object_get(diff, "only_a"), "only in A", to);
     print_only(json_object_get(diff, "only_b"), "only in B", to);
-    if (json_is_true(json_object_get(diff, "is_worse")))
-        fprintf(to, "exit code 1: a verdict became worse, or an anomaly appeared\n");
-    else
-        fprintf(to, "exit code 0: no verdict became worse, and no anomaly appeared\n");
+    table_say(to, 0, "exit code %d: %s", exit_code, meaning);
+}
+
+/* ---- for a pull request */
+
+static void put_change(const json_t *pair, size_t column, FILE *to) {
+    char a[TABLE_CELL], b[TABLE_CELL], ratio[TABLE_CELL] = "";
+
+    fill_value(a, column, json_object_get(pair, "a"));
+    fill_value(b, column, json_object_get(pair, "b"));
+    diff_fill_ratio(ratio, json_object_get(pair, "ratio"));
+    fprintf(to, " | %s → %s", a, b);
+    if (ratio[0] != '\0' && strcmp(ratio, "-") != 0)
+        fprintf(to, " (%s)", ratio);
+}
+
+/* A summary.json may be written by others: its texts stand in code. */
+static void put_strategy(const json_t *one, FILE *to) {
+    const json_t *verdict = json_object_get(one, "verdict");
+
+    fputs("| ", to);
+    markdown_cell(diff_word(one, "strategy"), to);
+    fputs(json_is_true(json_object_get(one, "is_worse")) ? " | ❌ " : " | ", to);
+    markdown_cell(diff_word(verdict, "a"), to);
+    fputs(" → ", to);
+    markdown_cell(diff_word(verdict, "b"), to);
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
+        put_change(json_object_get(one, columns[c].key), c, to);
+    fputs(" |\n", to);
+}
+
+static void put_unequal(const json_t *diff, FILE *to) {
+    const json_t *unequal = json_object_get(diff, "unequal");
+    char a[TEXT / 4], b[TEXT / 4];
+
+    if (json_array_size(unequal) == 0)
+        return;
+    fputs("⚠️ A and B had other conditions. The figures differ for this reason, too:\n\n", to);
+    for (size_t i = 0; i < json_array_size(unequal); i++) {
+        const json_t *one = json_array_get(unequal, i);
+
+        diff_show(json_object_get(one, "a"), a, sizeof a);
+        diff_show(json_object_get(one, "b"), b, sizeof b);
+        fputs("- ", to);
+        markdown_code(diff_word(one, "setting"), to);
+        fputs(": ", to);
+        markdown_code(a, to);
+        fputs(" → ", to);
+        markdown_code(b, to);
+        putc('\n', to);
+    }
+    putc('\n', to);
+}
+
+static void put_limits(const struct limit_outcomes *limits, FILE *to) {
+    char text[LIMIT_TEXT];
+
+    if (limits->count == 0)
+        return;
+    fputs("| limit | strategy | | values |\n|---|---|---|---|\n", to);
+    for (size_t i = 0; i < limits->count; i++) {
+        const struct limit_outcome *one = &limits->items[i];
+
+        fputs("| ", to);
+        markdown_cell(one->limit->text, to);
+        fputs(" | ", to);
+        markdown_cell(one->strategy, to);
+        fprintf(to, " | %s | %s |\n", one->holds ? "✅ kept" : "❌ missed",
+                limit_outcome_text(one, text));
+    }
+    putc('\n', to);
+}
+
+static void put_origin(const json_t *diff, const char *side, const char *title, const char *folder,
+                       FILE *to) {
+    const json_t *origin = json_object_get(diff, side);
+    const char *name = summary_text(origin, "name"), *revision = summary_text(origin, "revision");
+    char text[TEXT + 400];
+
+    snprintf(text, sizeof text, "%.300s, of %.40s%s%.40s%s%.200s", folder,
+             diff_word(origin, "started_at"), revision[0] != '\0' ? ", revision " : "", revision,
+             name[0] != '\0' ? ", " : "", name);
+    fprintf(to, "- %s: ", title);
+    markdown_code(text, to);
+    putc('\n', to);
+}
+
+static void put_only(const json_t *names, const char *title, FILE *to) {
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        fprintf(to, "- %s: ", title);
+        markdown_code(json_string_value(json_array_get(names, i)), to);
+        putc('\n', to);
+    }
+}
+
+void diff_print_markdown(const json_t *diff, const char *folder_a, const char *folder_b,
+                         const struct limit_outcomes *limits, FILE *to) {
+    const json_t *strategies = json_object_get(diff, "strategies");
+    const char *meaning;
+    const int exit_code = diff_exit_code(diff, limits, &meaning);
+
+    fprintf(to, "### %s %s (loadgen diff ended with %d)\n\n",
+            exit_code == EXIT_AS_EXPECTED ? "✅" : "❌", meaning, exit_code);
+    fputs("| strategy | verdict | sold | anomalies | p50 | p99 | answers/s | Postgres | Redis |\n"
+          "|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+          to);
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        put_strategy(json_array_get(strategies, i), to);
+    putc('\n', to);
+    put_limits(limits, to);
+    put_unequal(diff, to);
+    put_origin(diff, "a", "A", folder_a, to);
+    put_origin(diff, "b", "B", folder_b, to);
+    put_only(json_object_get(diff, "only_a"), "only in A", to);
+    put_only(json_object_get(diff, "only_b"), "only in B", to);
 }

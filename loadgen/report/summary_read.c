@@ -3,6 +3,7 @@
 
 #include "json_read.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -79,6 +80,32 @@ const json_t *summary_strategy(const json_t *summary, size_t i) {
 
 const char *summary_given(const json_t *summary, size_t i) {
     return summary_text(summary_strategy(summary, i), "strategy");
+}
+
+const json_t *summary_find(const json_t *from, const char *path) {
+    char key[32];
+
+    while (from != NULL && *path != '\0') {
+        size_t length = strcspn(path, ".");
+
+        assert(length > 0 && length < sizeof key);
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        from = json_object_get(from, key);
+        path += length + (path[length] == '.');
+    }
+    return from;
+}
+
+const json_t *summary_partner(const json_t *of, size_t i, const json_t *among) {
+    const char *name = summary_given(of, i);
+    size_t skip = 0;
+
+    for (size_t before = 0; before < i; before++)
+        skip += strcmp(summary_given(of, before), name) == 0;
+    for (size_t at = 0; summary_strategy(among, at) != NULL; at++)
+        if (strcmp(summary_given(among, at), name) == 0 && skip-- == 0)
+            return summary_strategy(among, at);
+    return NULL;
 }
 
 json_int_t summary_anomaly_count(const json_t *strategy, const char *name) {

@@ -25,9 +25,14 @@ __attribute__((warn_unused_result)) json_t *summary_read_environment(const char 
 
 /* The text of a member, or "" if it is no text. */
 const char *summary_text(const json_t *object, const char *key);
+/* The value at a path such as "spread.p50_ms.median", or NULL. */
+const json_t *summary_find(const json_t *from, const char *path);
 /* The `i`th strategy, and its name as the user gave it; NULL and "" beyond the last. */
 const json_t *summary_strategy(const json_t *summary, size_t i);
 const char *summary_given(const json_t *summary, size_t i);
+/* The entry of the other summary for the `i`th strategy, or NULL. If a strategy is listed twice, the
+ * second of one summary belongs to the second of the other. */
+const json_t *summary_partner(const json_t *of, size_t i, const json_t *among);
 /* The count of the anomaly of this name under the strategy, which may be NULL. */
 json_int_t summary_anomaly_count(const json_t *strategy, const char *name);
 

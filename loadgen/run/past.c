@@ -223,31 +223,53 @@ static int open_side(struct side *side, const char *folder) {
     return check_version(side);
 }
 
-static int print_diff(const struct options *options, json_t *diff, const struct side *a,
-                      const struct side *b, FILE *to) {
+static int print_diff(const struct options *options, const json_t *diff,
+                      const struct limit_outcomes *limits, FILE *to) {
+    const char *const *folders = (const char *const *)options->arguments;
+
     if (strcmp(options->output_format, "json") == 0)
-        return json_text_print(json_incref(diff), to);
-    diff_print(diff, a->folder, b->folder, to);
+        return json_text_print(json_deep_copy(diff), to);
+    diff_print(diff, folders[0], folders[1], limits, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
-static int compare_sides(const struct options *options, const struct side *a, const struct side *b,
-                         FILE *to) {
-    json_t *diff = diff_make(a->summary, b->summary, a->environment, b->environment);
-    int exit_code = EXIT_AS_EXPECTED;
+/* Returns `exit_code`, or EXIT_INTERNAL when a file could not be written. */
+static int tell_diff(const struct options *options, const json_t *diff,
+                     const struct limit_outcomes *limits, FILE *to, struct ci_files *ci_files) {
+    const char *const *folders = (const char *const *)options->arguments, *meaning;
+    int exit_code = diff_exit_code(diff, limits, &meaning);
+    struct why why;
 
-    if (diff == NULL) {
-        fprintf(stderr, "loadgen: diff: out of memory\n");
-        return EXIT_INTERNAL;
-    }
-    if (json_array_size(json_object_get(diff, "strategies")) == 0) {
-        exit_code = past_fail(EXIT_USAGE, "the runs have no strategy in common");
-    } else if (print_diff(options, diff, a, b, to) != 0) {
+    if (print_diff(options, diff, limits, to) != 0) {
         complain("loadgen", "diff: the output could not be written: %s", file_error(errno));
         exit_code = EXIT_INTERNAL;
-    } else if (json_is_true(json_object_get(diff, "is_worse"))) {
-        exit_code = EXIT_UNEXPECTED;
     }
+    if (ci_files->markdown == NULL)
+        return exit_code;
+    diff_print_markdown(diff, folders[0], folders[1], limits, ci_files->markdown);
+    if (ci_files_end_markdown(ci_files, &why) != 0)
+        exit_code = past_fail(EXIT_INTERNAL, why.text);
+    return exit_code;
+}
+
+static int compare_sides(const struct options *options, const struct side *a, const struct side *b,
+                         FILE *to, struct ci_files *ci_files) {
+    json_t *diff = diff_make(a->summary, b->summary, a->environment, b->environment);
+    struct limit_outcomes limits = {.count = 0};
+    int exit_code;
+    struct why why;
+
+    if (diff != NULL && json_array_size(json_object_get(diff, "strategies")) == 0) {
+        exit_code = past_fail(EXIT_USAGE, "the runs have no strategy in common");
+    } else if (limit_outcomes_make(&limits, &options->limit_list, a->summary, b->summary, &why) !=
+               0) {
+        exit_code = past_fail(EXIT_NO_INPUT, why.text);
+    } else {
+        json_text_set(&diff, "limits", limit_outcomes_json(&limits));
+        exit_code = diff != NULL ? tell_diff(options, diff, &limits, to, ci_files)
+                                 : past_fail(EXIT_INTERNAL, "out of memory");
+    }
+    limit_outcomes_free(&limits);
     json_decref(diff);
     return exit_code;
 }
@@ -258,9 +280,8 @@ static int past_diff(const struct options *options, FILE *to, struct ci_files *c
 
     if (exit_code == 0)
         exit_code = open_side(&b, options->arguments[1]);
-    (void)ci_files;
     if (exit_code == 0)
-        exit_code = compare_sides(options, &a, &b, to);
+        exit_code = compare_sides(options, &a, &b, to, ci_files);
     json_decref(a.summary);
     json_decref(a.environment);
     json_decref(b.summary);

@@ -5,6 +5,7 @@
 #include "record.h"
 #include "verdict.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -384,6 +385,54 @@ static void test_lower_limits_wait_for_the_end(void **state) {
 
 #define HELD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* ---- limits of `diff` */
+
+static void test_a_limit_with_a_sign_is_one_of_the_change(void **state) {
+    static const struct {
+        const char *text;
+        enum threshold_against against;
+        double value;
+    } cases[] = {
+        {"p(99)<+20%", THRESHOLD_RATIO, 0.2},   {"p99 < + 20 %", THRESHOLD_RATIO, 0.2},
+        {"rate>-10%", THRESHOLD_RATIO, -0.1},   {"p(50)<+150%", THRESHOLD_RATIO, 1.5},
+        {"late<+5%", THRESHOLD_RATIO, 0.05},    {"p(50)<+50ms", THRESHOLD_DIFFERENCE, 50 * MS},
+        {"sold>=-5", THRESHOLD_DIFFERENCE, -5}, {"twin<=+0", THRESHOLD_DIFFERENCE, 0},
+        {"oversell<=0", THRESHOLD_ALONE, 0},    {"p(99)<250ms", THRESHOLD_ALONE, 250 * MS},
+        {"busy<1%", THRESHOLD_ALONE, 0.01},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (threshold_parse_limits(cases[i].text, &list, &why) != 0)
+            fail_msg("%s", why.text);
+        assert_int_equal(list.items[0].against, cases[i].against);
+        assert_true(fabs(list.items[0].value - cases[i].value) < 1e-9);
+        assert_int_equal(list.items[0].is_part, strcmp(cases[i].text, "busy<1%") == 0 ||
+                                                    strcmp(cases[i].text, "late<+5%") == 0);
+    }
+}
+
+static void test_a_limit_that_is_none_is_refused(void **state) {
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"p(99)<+20", "--limit 'p(99)<+20': \"20\" is no duration"},
+        {"p(99)<+", "the value is missing"},
+        {"p(99)<+-5ms", "is no duration"},
+        {"rate>--10%", "is no number"},
+        {"sold>-0.5", "is no whole number"},
+        {"overtaken<10", "summary.json does not tell overtaken"},
+        {"speed<+1%", "there is no metric"},
+        {"p(99)+20%", "no operator"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(threshold_parse_limits(cases[i].text, &list, &why), -1);
+        if (strstr(why.text, cases[i].why) == NULL)
+            fail_msg("%s: %s", cases[i].text, why.text);
+    }
+    assert_int_equal(threshold_parse("rate>-10%", &list, &why), -1); /* a run has no A */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_metric_and_operator_is_understood),
@@ -407,6 +456,8 @@ int main(void) {
         HELD(test_a_few_slow_answers_miss_no_percentile),
         HELD(test_a_percentile_missed_in_flight_is_missed_at_the_end),
         HELD(test_lower_limits_wait_for_the_end),
+        cmocka_unit_test(test_a_limit_with_a_sign_is_one_of_the_change),
+        cmocka_unit_test(test_a_limit_that_is_none_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "report.h"
 #include "table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
     "[{'duration_ms': 1000.0, 'from_rate': 800.0, 'to_rate': 800.0}]}"
 
 static json_t *a, *b, *env_a, *env_b, *diff;
+static struct limit_outcomes limits;
 
 /* JSON with ' for ". */
 static json_t *read_json(const char *text) {
@@ -190,7 +192,7 @@ static void assert_prints(const char *expected) {
     FILE *to = open_memstream(&text, &size);
 
     assert_non_null(to);
-    diff_print(diff, "results/a", "results/b", to);
+    diff_print(diff, "results/a", "results/b", &limits, to);
     assert_int_equal(fclose(to), 0);
     if (strstr(text, expected) == NULL)
         fail_msg("not printed: %s\n%s", expected, text);
@@ -216,6 +218,67 @@ static void test_the_text_says_what_changed(void **state) {
     assert_prints("x: TWIN 0 → 7 (appeared)\n");
     assert_prints("only in A: y\n");
     assert_prints("exit code 1: a verdict became worse, or an anomaly appeared\n");
+}
+
+#define NONE "no verdict became worse"
+
+/* By limits of which the second may be missed. */
+static void test_a_missed_limit_ends_with_99_unless_a_verdict_became_worse(void **state) {
+    static struct threshold limit = {.text = "twin==0", .metric = "twin"};
+    struct limit_outcome items[] = {
+        {.limit = &limit, .strategy = "x", .a = (double)NAN, .holds = true},
+        {.limit = &limit, .strategy = "x", .a = (double)NAN, .b = 3}};
+
+    limits = (struct limit_outcomes){.count = 2, .items = items};
+    compare(ONE("VALID", ""), ONE("VALID", ""));
+    assert_prints("limits\n  ✓ ok x, twin==0: B 0; limit 0\n"
+                  "  ✗ MISSED x, twin==0: B 3; limit 0, missed by 3\n\n");
+    assert_prints("exit code 99: a limit was missed; " NONE);
+    compare(ONE("VALID", ""), ONE("VIOLATED", TWINS("3")));
+    assert_prints("exit code 1: a verdict became worse");
+    compare(ONE("VALID", ""), ONE("VALID", ""));
+    items[1] = items[0];
+    assert_prints("exit code 0: " NONE ", no anomaly appeared, and every limit was");
+    limits = (struct limit_outcomes){.count = 0};
+    assert_prints("exit code 0: " NONE ", and no anomaly appeared\n");
+}
+
+static void assert_markdown(const char *expected) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    assert_non_null(to);
+    diff_print_markdown(diff, "results/a", "results/`b`", &limits, to);
+    assert_int_equal(fclose(to), 0);
+    if (strstr(text, expected) == NULL)
+        fail_msg("not printed: %s\n%s", expected, text);
+    free(text);
+}
+
+static void test_a_pull_request_sees_what_changed(void **state) {
+    static struct threshold limit = {.text = "twin==0", .metric = "twin"};
+    struct limit_outcome missed = {.limit = &limit, .strategy = "a|b", .a = (double)NAN, .b = 3};
+
+    limits = (struct limit_outcomes){.count = 1, .items = &missed};
+    compare(
+        "{'started_at': '2026-11-21T08:00:00Z', 'settings': {'seed': 1}, 'strategies': "
+        "[{'strategy': 'a|b', 'verdict': 'VALID', 'sold': 800, 'anomalies': [], 'latency_ms': "
+        "{'p50': 4, 'p99': 10}, 'achieved_rate': 800}, {'strategy': '<i>'}]}",
+        "{'settings': {'seed': 2}, 'name': '@you', 'strategies': [{'strategy': 'a|b', "
+        "'verdict': '<b>', 'sold': 801, 'anomalies': [], 'latency_ms': {'p50': 1, 'p99': 1000}, "
+        "'achieved_rate': 200}]}");
+    assert_markdown("### ❌ a limit was missed; " NONE);
+    assert_markdown("(loadgen diff ended with 99)\n\n| strategy | verdict |");
+    assert_markdown("| `a\\|b` | `VALID` → `<b>` | 800 → 801 | 0 → 0 | 4.0 ms → 1.0 ms (×0.25) | "
+                    "10 ms → 1.0 s (×100) | 800 → 200 (×0.25) | - → - | - → - |\n");
+    assert_markdown("| `twin==0` | `a\\|b` | ❌ missed | B 3; limit 0, missed by 3 |\n");
+    assert_markdown("- `seed`: `1` → `2`\n");
+    assert_markdown("- A: `results/a, of 2026-11-21T08:00:00Z`\n");
+    assert_markdown("- B: `` results/`b`, of -, @you ``\n");
+    assert_markdown("- only in A: `<i>`\n");
+    limits = (struct limit_outcomes){.count = 0};
+    assert_markdown("### ✅ " NONE);
 }
 
 static void test_odd_summaries_are_compared_all_the_same(void **state) {
@@ -247,6 +310,8 @@ int main(void) {
         COMPARED(test_other_conditions_are_named),
         COMPARED(test_what_one_flag_changed_is_named_once),
         COMPARED(test_the_text_says_what_changed),
+        COMPARED(test_a_missed_limit_ends_with_99_unless_a_verdict_became_worse),
+        COMPARED(test_a_pull_request_sees_what_changed),
         COMPARED(test_odd_summaries_are_compared_all_the_same),
     };
 
