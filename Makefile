@@ -405,6 +405,9 @@ power: all ## how many of 20 default runs catch each strategy that is wrong
 	@scripts/deps build
 	@bench/power
 
+reference: all ## write docs/reference.md from the programs and tables of the code
+	@scripts/reference >$(B)/reference.md && cp $(B)/reference.md docs/reference.md
+
 lint: ## layout, static analysis, function lengths, README against the code
 	@scripts/deps test
 	@scripts/lint
@@ -418,5 +421,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib man completions install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions reference install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "json_text.h"
 #include "settings.h"
+#include "spec.h"
 #include "strategies.h"
 #include "tell.h"
 
@@ -46,17 +47,30 @@ static int command_strategies_print_text(void) {
 
 /* ---- as JSON */
 
+static json_t *make_options(const struct strategy *strategy) {
+    char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT];
+    const size_t count = spec_options(strategy, options);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_text_append(&array, json_text(options[i]));
+    return array;
+}
+
 static int command_strategies_print_json(void) {
     json_t *all = json_array();
 
     for (size_t i = 0; strategies[i] != NULL; i++) {
         const struct strategy *strategy = strategies[i];
 
-        json_text_append(&all, JSON_TEXT_OBJECT({"name", json_text(strategy->name)},
-                                                {"right", json_boolean(strategy->is_right)},
-                                                {"survives", tell_json_faults(strategy->survives)},
-                                                {"breaks", tell_json_faults(SURVIVES_ALL &
-                                                                            ~strategy->survives)}));
+        json_text_append(
+            &all,
+            JSON_TEXT_OBJECT(
+                {"name", json_text(strategy->name)}, {"family", json_text(strategy->family)},
+                {"summary", json_text(strategy->summary)}, {"options", make_options(strategy)},
+                {"right", json_boolean(strategy->is_right)},
+                {"survives", tell_json_faults(strategy->survives)},
+                {"breaks", tell_json_faults(SURVIVES_ALL & ~strategy->survives)}));
     }
     return json_text_print(all, stdout);
 }

@@ -1,12 +1,12 @@
 /* The results folder of a run: results/<utc>-<name>/, and results/latest, a link to it.
  *
  *     summary.json      what the report says, for programs (loadgen/report/summary.schema.json)
- *     history.ndjson    every request and every ledger row: enough to judge the run again
- *     violations.txt    each counterexample, in prose
- *     latency.hlog      the histograms, in HdrHistogram's log format
+ *     history.ndjson    each request, ledger row and fault: enough to judge the run again
+ *     violations.txt    each counterexample in prose, with a timeline
+ *     latency.hlog      the histograms in HdrHistogram's log format, in nanoseconds
  *     rounds.csv        a line per round
  *     env.json          machine, versions, revision, seed, the full command
- *     report.html       the page
+ *     report.html       the page: one file, no network, for light, dark, phone and paper
  *
  * Files are written under another name and renamed, so that none is ever half of what it says. */
 #ifndef LOADGEN_FOLDER_H

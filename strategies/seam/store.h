@@ -116,16 +116,16 @@ struct lock_call {
     struct store_lock *lock; /* that is won */
 };
 
-/* Moments of a sale at which it can be made to fail; store.c says where each is. */
+/* Moments of a sale at which it can be made to fail. */
 #define FAIL_POINTS(X)                                                                             \
-    X(AFTER_LOCK, "after-lock")                                                                    \
-    X(AFTER_READ, "after-read")                                                                    \
-    X(BEFORE_WRITE, "before-write")                                                                \
-    X(AFTER_WRITE, "after-write")                                                                  \
-    X(BEFORE_UNLOCK, "before-unlock")                                                              \
-    X(BEFORE_EXPIRE, "before-expire")                                                              \
-    X(BEFORE_DELETE, "before-delete")                                                              \
-    X(BEFORE_COMMIT, "before-commit")
+    X(AFTER_LOCK, "after-lock")       /* it has won its lock, or set its key */                    \
+    X(AFTER_READ, "after-read")       /* it has read the stock */                                  \
+    X(BEFORE_WRITE, "before-write")   /* it is about to send the write that sells */               \
+    X(AFTER_WRITE, "after-write")     /* that write has sold a unit */                             \
+    X(BEFORE_UNLOCK, "before-unlock") /* it is about to release its lock */                        \
+    X(BEFORE_EXPIRE, "before-expire") /* it is about to send EXPIRE for a key of its own */        \
+    X(BEFORE_DELETE, "before-delete") /* it is about to delete that key */                         \
+    X(BEFORE_COMMIT, "before-commit") /* it is about to commit its transaction */
 
 enum fail_point {
 #define X(name, text) FAIL_##name,

@@ -17,11 +17,11 @@
  * is UNKNOWN; at before-unlock the lock is not given back, but for one that ends with its sale. */
 #define FAIL_ACTIONS(X)                                                                            \
     X(NOTHING, "", false)                                                                          \
-    X(PAUSE, "pause", true)            /* the whole process, as a stop-the-world pause does */     \
-    X(DELAY, "delay", true)            /* this sale only */                                        \
-    X(CRASH, "crash", false)           /* SIGKILL to itself */                                     \
+    X(PAUSE, "pause", true)            /* the whole process stands still */                        \
+    X(DELAY, "delay", true)            /* this sale alone waits */                                 \
+    X(CRASH, "crash", false)           /* the process kills itself with SIGKILL */                 \
     X(ERROR, "error", false)           /* the step fails */                                        \
-    X(DROP_REPLY, "drop-reply", false) /* the sale goes on, and its connection is cut */
+    X(DROP_REPLY, "drop-reply", false) /* the sale goes on; its connection is cut */
 
 enum fail_action {
 #define X(name, text, has_duration) FAIL_##name,

@@ -1,12 +1,13 @@
 """Orders over HTTP: placed, repeated, sold out, cancelled, settled; roles and health."""
 
 import json
+import re
 import subprocess
 import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import ARTICLE_PRODUCT, Ledger, SystemTest, wait_for
+from harness import ARTICLE_PRODUCT, ROOT, Ledger, SystemTest, wait_for
 
 GOOD = ["mutex", "redis", "sharded", "atomic"]  # right when orders come one at a time; so is none
 
@@ -166,6 +167,7 @@ class Orders(SystemTest):
         Ledger(self.stack, product).check(self)
 
     def test_health_readiness_and_metrics(self):
+        reference = (ROOT / "docs/reference.md").read_text()
         for name in ["order-svc", "inventory-1", "inventory-2"]:
             with self.subTest(name):
                 self.assertEqual(self.stack.ask("GET", "/healthz", to=name).status, 200)
@@ -174,6 +176,9 @@ class Orders(SystemTest):
                 self.assertIn("text/plain", metrics.headers["Content-Type"])
                 for line in metrics.text.splitlines():
                     self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? [-+0-9.eInfNa]+)$')
+                told = re.findall(r"^# TYPE (\w+)", metrics.text, re.M)
+                self.assertGreater(len(told), 15)
+                self.assertEqual([word for word in told if f"`{word}`" not in reference], [])
         self.assertIn("order_outcomes_total", self.stack.ask("GET", "/metrics").text)
 
     def test_readiness_names_a_dead_redis_and_recovers(self):
