@@ -118,7 +118,13 @@ function outcomeTotals() {
   const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
     cell('offered', entry.strategy.offered), names.map((name) => cell(name, total(entry.strategy, name)))));
   return [stacking('How requests ended, by strategy', el('table', { id: 'outcomes' }, el('thead', {}, head), el('tbody', {}, rows))),
-    el('p', { class: 'faint' }, names.map((name) => OUTCOMES[name][2]).join(' · '))];
+    el('p', { class: 'faint' }, names.map((name) => OUTCOMES[name][2]).join(' · '), repeatWords())];
+}
+
+// So more answers can be a yes than units were sold.
+function repeatWords() {
+  const { offered, repeats } = entries[0].strategy;
+  return repeats ? `. ${count(repeats)} of the ${count(offered)} requests repeat a key: a repeat gets the first yes again, and buys no second unit.` : '';
 }
 
 // ---- measurements

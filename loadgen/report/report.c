@@ -201,6 +201,8 @@ struct part {
     void (*fill)(const struct summary *summary, const struct result *result, struct table_row *row);
     /* Fills a second line with the spread of several rounds; NULL: no such line. */
     void (*spread)(const struct result *result, struct table_row *row);
+    /* Prints a remark below the legend; NULL: none. */
+    void (*remark)(const struct summary *summary, FILE *to);
 };
 
 static int print_part(const struct summary *summary, const struct part *part, FILE *to) {
@@ -232,6 +234,8 @@ static int print_part(const struct summary *summary, const struct part *part, FI
     table_print(rows, count, part->left, width, to);
     table_print_legend(&rows[0], part->meanings, repeats, width, to);
     free(rows);
+    if (part->remark != NULL)
+        part->remark(summary, to);
     fputc('\n', to);
     return 0;
 }
@@ -332,6 +336,17 @@ static void fill_spread(const struct result *result, struct table_row *row) {
     table_fill(row->cell[RATE], "%.0f–%.0f", result->rate.min, result->rate.max);
 }
 
+/* So more answers can be a yes than units were sold. */
+static void remark_repeats(const struct summary *summary, FILE *to) {
+    const struct recorder *total = summary->count > 0 ? summary->results[0].total : NULL;
+
+    if (total != NULL && total->repeats > 0)
+        table_say(to, 2,
+                  "%zu of the %zu requests repeat a key: a repeat gets the first yes again, and "
+                  "buys no second unit",
+                  total->repeats, total->count);
+}
+
 static const struct part answers = {
     .head = {.cell = {"answers", "offered", "sold out", "busy", "unknown", "p50", "p99", "rate"}},
     .meanings =
@@ -346,7 +361,8 @@ static const struct part answers = {
     .quiet = 1U << UNKNOWN,
     .left = 1,
     .fill = fill_answers,
-    .spread = fill_spread};
+    .spread = fill_spread,
+    .remark = remark_repeats};
 
 /* ---- the cost of an order: two strategies may differ in their work */
 
@@ -649,7 +665,7 @@ int report_print(const struct summary *summary, FILE *to) {
 
     if (strcmp(summary->options->output_format, "json") == 0)
         return summary_json_write(summary, to);
-    if (print_thresholds(summary, to) != 0 || print_what(summary->options, to) != 0)
+    if (print_what(summary->options, to) != 0)
         return -1;
     print_schedule(summary, to);
     print_stopped(summary, to);
@@ -659,12 +675,15 @@ int report_print(const struct summary *summary, FILE *to) {
         costed += summary->results[i].total->costed;
     }
     fputc('\n', to);
-    if (print_part(summary, &verdicts, to) != 0 || print_part(summary, &answers, to) != 0 ||
+    if (print_part(summary, &answers, to) != 0 ||
         (costed > 0 && print_part(summary, &costs, to) != 0))
         return -1;
     for (size_t i = 0; i < summary->count; i++)
         print_result(&summary->results[i], summary->options, to);
     fputc('\n', to);
+    /* The end stays on the screen: what was found, and what to do next. */
+    if (print_thresholds(summary, to) != 0 || print_part(summary, &verdicts, to) != 0)
+        return -1;
     recommendation_make(summary, &made);
     if (made.cheapest != NULL)
         table_say(to, 0, "%s", made.sentence);
