@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The grader's own report card: what is known to be wrong and passes (a false pass), what is known to be right and fails (a
-false fail). Over the museum of planted bugs, the strategies that products are sold by, the chapters' exercises and answers, and
-mutants.
+"""Prints the grader's own report card. A strategy that is known to be wrong but passes is a false pass. A strategy that is known
+to be right but fails is a false fail. It grades the museum of planted bugs, the shop's strategies, the chapters' exercises and
+answers, and mutants.
 
-Usage: test/card/card.py >docs/report-card.md      B=build/gcc has the programs
+Usage: test/card/card.py >docs/report-card.md      the programs are in B (build/gcc)
 """
 
 import concurrent.futures
@@ -22,14 +22,14 @@ LAB = ROOT / os.environ.get("B", "build/gcc") / "bin/lab"
 BOUND = {"orders": 3, "instances": 2, "stock": 2, "preemptions": 3, "faults": "none", "options": ""}
 FAULTY = {"orders": 2, "preemptions": 2}
 REFERENCES = json.loads(subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, check=True).stdout)
-# So that two orders meet in one row, or have two.
+# With these options two orders meet in one row, or have two rows.
 OPTIONS = {"segment": "shards=1", "sharded": "shards=1", "sharded-skip": "shards=2", "prewarm": "shards=2"}
 MUSEUM = json.loads((ROOT / "lab/museum/museum.json").read_text())
 CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
 
 
 def explore(source, **bound):
-    """Whether no schedule is violated; what was found in the shortest that is."""
+    """Returns True if no schedule is violated, and the anomalies of the shortest violated schedule."""
     at = BOUND | bound
     flags = [f"--{name}={at[name]}" for name in BOUND]
     done = subprocess.run([LAB, "explore", source, *flags, "--json"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
@@ -41,7 +41,7 @@ def explore(source, **bound):
 
 
 def grade(file, number):
-    """Its points, and the checks that fail."""
+    """Returns the points of a file, and the names of the checks that fail."""
     done = subprocess.run([LAB, "check", file, "--chapter", str(number), "--brief"], cwd=ROOT, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=300)
     total = re.search(r"^  (\d+) of 100 points$", done.stdout, re.M)
@@ -52,10 +52,10 @@ def grade(file, number):
     return int(total[1]), re.findall(r"^  FAILS .* of +\d+  (.*?)(?:: \d+ of \d+ schedules fail)?$", done.stdout, re.M)
 
 
-# ---- one row each: (what, where, whether it is wrong, whether it passed, what was found)
+# ---- each returns rows: (name, place, is it wrong, did it pass, the findings)
 
 def judge_bug(bug):
-    """Explored within its own bound, and handed in for a chapter."""
+    """Explores a bug within its own bound, and grades it for a chapter."""
     file = ROOT / "lab/museum" / bug["file"]
     passed, found = explore(file, **{name: bug[name] for name in BOUND})
     points, failing = grade(file, bug["chapter"])
@@ -64,8 +64,8 @@ def judge_bug(bug):
 
 
 def judge_reference(reference):
-    """It is right within the bound, and under all the faults that its table says it survives, together; and each of the others
-    breaks it."""
+    """A right strategy must hold within the bound, and under all faults together that its table says it survives. Each other
+    fault must break it."""
     spec = ",".join(filter(None, (reference["name"], OPTIONS.get(reference["name"]))))
     passed, found = explore(spec)
     if not reference["right"]:
@@ -85,7 +85,7 @@ def judge_file(file, number, wrong):
 
 
 def as_exercise(text):
-    """A strategy as a student would hand it in."""
+    """Renames a strategy, so that it looks like a student's file."""
     text = re.sub(r"const struct strategy strategy_\w+ =", "const struct strategy strategy_exercise =", text)
     return re.sub(r'\.name = "[^"]*"', '.name = "exercise"', text)
 
@@ -104,7 +104,7 @@ def judge_mutant(mutant, folder, index):
 
 
 def measure():
-    """All rows, by part."""
+    """Returns all rows, by part."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         bugs = pool.map(judge_bug, MUSEUM)
         references = pool.map(judge_reference, REFERENCES)
@@ -119,30 +119,30 @@ def measure():
 
 INTRODUCTION = """# The grader's report card
 
-What is known to be wrong and passes all the same is a **false pass**; what is known to be right and fails is a **false fail**.
-Both are to be 0. This page is printed by `test/card/card.py`, and `test/system/test_card.py` makes all of it again and compares.
-How one grades is in [grading.md](grading.md).
+A strategy that is known to be wrong but passes is a **false pass**. A strategy that is known to be right but fails is a **false
+fail**. There must be none of either. `test/card/card.py` prints this page, and `test/system/test_card.py` compares it with a new
+one. [grading.md](grading.md) says how to grade.
 
 """
 PARTS = {
     "the museum": (
         "planted bugs",
-        "[lab/museum](../lab/museum) has {count} strategies with a bug each, found within the smallest bound that shows it; its\n"
-        "`museum.json` has the bound, and one where the bug cannot show. Handed in for a chapter, each loses points.",
+        "[lab/museum](../lab/museum) has {count} strategies with one bug each. `museum.json` has the smallest bound that shows the bug,\n"
+        "and a bound that cannot show it. Each of them must fail within its smallest bound, and must lose points in its chapter.",
         ("file", "in", "found")),
     "strategies": (
         "strategies, under faults",
-        "Each of the strategies that products are sold by: every schedule of 3 orders on 2 instances with 2 units and 3 preemptions;\n"
-        "under faults, 2 orders and 2 preemptions. One that is right holds under all faults that it survives, each once in a\n"
-        "schedule; and each fault that breaks it is found to.",
+        "Each strategy of the shop, under every schedule of 3 orders on 2 instances with 2 units and 3 preemptions. Under faults there are\n"
+        "2 orders and 2 preemptions. A right strategy must hold under all the faults that it survives, together, each once in a schedule.\n"
+        "Each other fault must break it.",
         ("strategy", "under", "found")),
     "chapters": (
         "exercises and answers",
-        "An exercise is to lose points, an answer has all of them.",
+        "An exercise must lose points. An answer must get all of them.",
         ("file", "chapter", "fails")),
     "mutants": (
         "mutants",
-        "An answer or a strategy with one edit, graded by a chapter. One that is equivalent as far as its chapter goes has to pass.",
+        "An answer or a strategy with one edit, graded by a chapter. A mutant that its chapter cannot tell from an answer must pass.",
         ("edit", "chapter", "fails")),
 }
 

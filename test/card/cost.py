@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What grading costs: seconds of CPU and memory for each chapter's answer and its exercise, and for files whose every check ends by
-its CPU limit, or by its number of runs. With half a core it takes twice as long by the wall.
+"""Prints the cost of grading: seconds of CPU and memory for each chapter's answer and exercise, and for two files that are as slow
+as can be: each of their checks ends at its CPU limit, or at its number of runs. With half a core it takes twice the time.
 
-Usage: test/card/cost.py      B=build/gcc has the programs
+Usage: test/card/cost.py      the programs are in B (build/gcc)
 """
 
 import os
@@ -21,7 +21,7 @@ LOOKS = """    struct stock_row row;
 
 
 def cost(file, number):
-    """Seconds of CPU in all processes, and the greatest of them in MB."""
+    """Returns the seconds of CPU of all processes, and the memory of the largest one."""
     child = subprocess.Popen([LAB, "check", file, "--chapter", str(number), "--brief"], cwd=ROOT, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -29,7 +29,7 @@ def cost(file, number):
 
 
 def worst(chapter, folder):
-    """The answer, and what it is not to do at the beginning of each sale."""
+    """Prints the cost of an answer with a loop, or with many reads, at the beginning of each sale."""
     head, brace, body = (chapter / "answer.c").read_text().partition("static enum outcome sell(struct sale *sale) {\n")
     for name, more in ("loops", LOOP), ("looks", LOOKS):
         file = Path(folder) / f"{name}.c"

@@ -1,7 +1,7 @@
-"""Mutants: mechanical edits of the chapters' answers, of a hint, and of strategies that are sold by.
+"""Mutants: mechanical edits of the chapters' answers and of the shop's strategies.
 
-Each is (what was done, the file, the text before, the text after, the chapter that grades it, whether it is wrong). One that is
-not wrong is equivalent as far as its chapter goes, and has to pass.
+Each is (the edit, the file, the text before, the text after, the chapter that grades it, is it wrong). A mutant that is not wrong is
+equivalent for its chapter, and must pass.
 """
 
 WRONG, EQUIVALENT = True, False
@@ -32,7 +32,7 @@ def instead(what):
 
 MUTANTS = [
     ("takes from another row", ONE, "sale, 0", "sale, 1", 1, WRONG),
-    ("says SOLD whatever came of it", ONE, TAKE, "(void)store_take_stock(sale, 0);\n    return OUTCOME_SOLD;", 1, WRONG),
+    ("says SOLD in any case", ONE, TAKE, "(void)store_take_stock(sale, 0);\n    return OUTCOME_SOLD;", 1, WRONG),
     ("says UNKNOWN when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_UNKNOWN : outcome"), 1, WRONG),
     ("says FAILED when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_FAILED : outcome"), 1, WRONG),
     ("says BUSY when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_BUSY : outcome"), 1, WRONG),
@@ -66,7 +66,7 @@ MUTANTS = [
     ("a constant TTL", FOUR, TTL, "LATE_MS", 4, WRONG),
     ("a long constant TTL", FOUR, TTL, "LATE_MS + 60000", 4, WRONG),
     ("half the work", FOUR, TTL, "sale->options->work_ms / 2 + LATE_MS", 4, WRONG),
-    ("the work and no more", FOUR, TTL, "sale->options->work_ms", 4, WRONG),
+    ("only the work", FOUR, TTL, "sale->options->work_ms", 4, WRONG),
     ("seconds for milliseconds", FOUR, TTL, "(sale->options->work_ms + LATE_MS) / 1000", 4, WRONG),
     ("twice the work", FOUR, TTL, "2 * sale->options->work_ms + LATE_MS", 4, WRONG),
     ("a second more", FOUR, TTL, TTL + " + 1000", 4, EQUIVALENT),
@@ -94,7 +94,7 @@ MUTANTS = [
     ("drops the unlock", SEVEN, UNLOCK, "", 7, WRONG),
     ("guard VERSION for FENCE", SEVEN, "GUARD_FENCE", "GUARD_VERSION", 7, EQUIVALENT),
     ("does not look at the lease", SEVEN, "GUARD_FENCE, lock", "GUARD_ANY, NULL", 7, WRONG),
-    ("says SOLD OUT to who is too late", SEVEN, "    return outcome;\n}\n",
+    ("says SOLD OUT when it is too late", SEVEN, "    return outcome;\n}\n",
      "    return outcome == OUTCOME_CONFLICT || outcome == OUTCOME_BUSY ? OUTCOME_SOLD_OUT : outcome;\n}\n", 7, WRONG),
 
     ("guard ANY for FENCE", EIGHT, "GUARD_FENCE", "GUARD_ANY", 8, WRONG),
@@ -120,7 +120,7 @@ MUTANTS = [
     ("SOLD OUT for CONFLICT", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_SOLD_OUT;\n", 10, WRONG),
     ("BUSY for CONFLICT", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_BUSY;\n", 10, WRONG),
     ("ignores CONFLICT: says SOLD", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_SOLD;\n", 10, WRONG),
-    ("one retry, and then it writes all the same", TEN, RETRY,
+    ("one retry, without the guard", TEN, RETRY,
      "    if (outcome == OUTCOME_CONFLICT)\n        outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n", 10, WRONG),
     ("one retry", TEN, "while (outcome", "if (outcome", 10, WRONG),
     ("no pause before the retry", TEN, RETRY, "    while (outcome == OUTCOME_CONFLICT)\n"
@@ -151,7 +151,7 @@ MUTANTS = [
      "    enum outcome outcome = store_take_stock(sale, 0);\n\n    store_work(sale);\n    return outcome;", 12, EQUIVALENT),
 
     ("READ COMMITTED for SERIALIZABLE", f"{STRATEGIES}/postgres/pg_serializable.c", "SERIALIZABLE);", "READ_COMMITTED);", 10, WRONG),
-    ("commits what was refused", f"{STRATEGIES}/postgres/pg_serializable.c",
+    ("commits after a refused write", f"{STRATEGIES}/postgres/pg_serializable.c",
      "return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));",
      "(void)read_then_write(sale, 0, GUARD_ANY, NULL);\n    return store_end(sale, OUTCOME_SOLD);", 10, WRONG),
     ("never ends its transaction", f"{STRATEGIES}/postgres/pg_serializable.c",

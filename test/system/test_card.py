@@ -1,5 +1,5 @@
-"""The grader's report card: nothing that is wrong passes, nothing that is right fails, and docs/report-card.md says what is so. And
-the same folder gets the same grades, byte for byte. Needs no servers."""
+"""Checks the grader's report card: no wrong strategy passes, no right strategy fails, and docs/report-card.md is up to date. Also
+checks that the same folder gets the same grades, byte for byte. Needs no servers."""
 
 import io
 import subprocess
