@@ -118,10 +118,6 @@ SEES_lab/model := lab/servers lab/world strategies/seam
 SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
 SEES_lab/student := strategies/seam uvkit
-# The checkout's path as a C string in a shell's word: a path may have quotes.
-LAB_SOURCES := '"$(subst ','\'',$(subst ",\",$(subst \,\\,$(CURDIR))))"'
-FLAGS_lab/student := -DLAB_SOURCES=$(LAB_SOURCES)
-FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
@@ -197,9 +193,9 @@ $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
 # All sources of a folder have the same flags. They stand in a file that is written when they change: no other edit of this
-# file compiles anything, nor does a move of the checkout. GNU make 4.3 leaves the last newline in files of some lengths, so
+# file compiles anything. GNU make 4.3 leaves the last newline in files of some lengths, so
 # both sides are stripped. It has read the folders before, and finds a file written now only by a rule.
-flags = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS) $(subst $(LAB_SOURCES),,$(call includes,$1x.c))
+flags = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS) $(call includes,$1x.c)
 is_same = $(if $(subst x$1,,x$2)$(subst x$2,,x$1),,same)
 kept_flags = $(strip $(file <$1flags))
 ifneq ($(filter-out help clean format,$(or $(MAKECMDGOALS),all)),)

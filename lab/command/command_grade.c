@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "fiber.h"
 #include "grading.h"
+#include "home.h"
 #include "settings.h"
 
 #include <assert.h>
@@ -26,7 +27,10 @@ static struct {
 } set;
 
 #define CHAPTERS_SETTING                                                                           \
-    { "chapters", 0, SETTING_TEXT, &set.chapters, "lab", "the folder with the chapters", NULL }
+    {                                                                                              \
+        "chapters", 0, SETTING_TEXT, &set.chapters, "",                                            \
+            "the folder with the chapters; default: lab's own", NULL                               \
+    }
 
 static const struct setting check_table[] = {
     {"chapter", 0, SETTING_INT, &set.chapter, "0",
@@ -119,6 +123,17 @@ static int command_grade_number_of(const char *path) {
     return set.chapter > 0 ? (int)set.chapter : atoi(slash != NULL ? slash + 1 : path);
 }
 
+/* A chapter of --chapters, or of the lab's own. */
+static int command_grade_read(struct chapter *chapter, int number, struct why *why) {
+    char own[PATH_MAX];
+
+    if (set.chapters[0] != '\0')
+        return chapter_read(chapter, set.chapters, number, why);
+    if (home_path(own, "lab") == 0)
+        return chapter_read(chapter, own, number, why);
+    return why_set(why, "the chapters: %s: name their folder with --chapters", strerror(errno));
+}
+
 static int command_grade_check(const char *path) {
     struct grading *grading = calloc(1, sizeof *grading);
     struct why why;
@@ -126,7 +141,7 @@ static int command_grade_check(const char *path) {
 
     if (grading == NULL)
         return EXIT_INTERNAL;
-    if (chapter_read(&grading->chapter, set.chapters, command_grade_number_of(path), &why) != 0) {
+    if (command_grade_read(&grading->chapter, command_grade_number_of(path), &why) != 0) {
         free(grading);
         return command_grade_refuse("lab check", why.text);
     }
@@ -143,25 +158,24 @@ static int command_grade_check(const char *path) {
 
 /* ---- a sale on real servers with the student's file; it never changes the points */
 
-#define SCRIPT LAB_SOURCES "/scripts/lab"
-
 /* Run `scripts/lab run` with the file of chapter `number` in `folder`. Its output is ours. The
  * student's code runs in an inventory-svc of this user, not in the sandbox. False: the script could
  * not be run, or was interrupted. */
 static bool live_run(const char *folder, int number) {
-    char path[PATH_MAX], chapter[16];
+    char path[PATH_MAX], script[PATH_MAX], chapter[16];
     char *arguments[] = {(char[]){"lab"}, (char[]){"run"}, chapter, NULL};
     int status, err;
     pid_t child;
 
     (void)snprintf(chapter, sizeof chapter, "%d", number);
-    if (realpath(folder, path) == NULL || setenv("LAB_WORK", path, 1) != 0)
+    if (realpath(folder, path) == NULL || setenv("LAB_WORK", path, 1) != 0 ||
+        home_path(script, "scripts/lab") != 0)
         return false;
     printf("Live, chapter %d (shown, not scored):\n", number);
     (void)fflush(NULL);
-    err = posix_spawn(&child, SCRIPT, NULL, NULL, arguments, environ);
+    err = posix_spawn(&child, script, NULL, NULL, arguments, environ);
     if (err != 0)
-        fprintf(stderr, "lab grade: --live: %s: %s\n", SCRIPT, strerror(err));
+        fprintf(stderr, "lab grade: --live: %s: %s\n", script, strerror(err));
     /* Ctrl-C reaches the script, too, and the script cleans up. */
     return err == 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child &&
            WIFEXITED(status) && WEXITSTATUS(status) < 126;
@@ -226,7 +240,7 @@ static int grade_all(struct grading *gradings, const char *folder) {
 
     for (int number = first; number <= last && code == 0; number++, count++) {
         assert(count < CHAPTERS);
-        if (chapter_read(&gradings[count].chapter, set.chapters, number, &why) != 0)
+        if (command_grade_read(&gradings[count].chapter, number, &why) != 0)
             return command_grade_refuse("lab grade", why.text);
         code = grade_one(&gradings[count], folder);
         points += grading_points(&gradings[count]);

@@ -2,6 +2,7 @@
 #include "student.h"
 
 #include "gate.h"
+#include "home.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -159,7 +160,9 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                             "%s: this shell's limits are too low for it; see ulimit -a", compiler);
     if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
         return student_tell(file, STUDENT_BROKEN,
-                            "%s: this compiler could not be run; install it, or set CC", compiler);
+                            "%s: this compiler could not be run, and your file is compiled with "
+                            "it: install it (in Debian: apt-get install gcc libc6-dev), or set CC",
+                            compiler);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         return student_tell(file, STUDENT_BROKEN, "%s: stopped", compiler);
     /* gcc writes this about a program that it started, with a request to report a bug. */
@@ -193,8 +196,15 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
     return student_tell_end(file, arguments[0], status);
 }
 
+/* "-I" and the path of a folder with headers. */
+static int include_flag(char flag[static PATH_MAX + 2], const char *below) {
+    memcpy(flag, "-I", 2);
+    return home_path(flag + 2, below);
+}
+
 static enum student_end compile(const struct gate_source *source, struct student_file *file) {
     const char *compiler = getenv("CC");
+    char seam[PATH_MAX + 2], redis[PATH_MAX + 2];
     const char *const to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
                                      "-std=gnu11",
                                      "-O1",
@@ -211,8 +221,8 @@ static enum student_end compile(const struct gate_source *source, struct student
                                      "-Werror=int-conversion",
                                      "-Werror=return-type",
                                      "-fdiagnostics-color=never",
-                                     "-I" LAB_SOURCES "/strategies/seam",
-                                     "-I" LAB_SOURCES "/strategies/redis",
+                                     seam,
+                                     redis,
                                      "-c",
                                      file->name,
                                      "-o",
@@ -223,8 +233,11 @@ static enum student_end compile(const struct gate_source *source, struct student
         "-Wl,-fini,.", "-Wl,-z,relro", "-Wl,-z,now",    "-Wl,-z,noexecstack",
         "-o",          "exercise.so",  "exercise.o",    NULL};
     char path[sizeof file->folder + 16];
-    enum student_end end = compiler_run(to_object, file);
+    enum student_end end;
 
+    if (include_flag(seam, "strategies/seam") != 0 || include_flag(redis, "strategies/redis") != 0)
+        return student_broken(file, "strategies/seam/strategy.h, in a folder above this program");
+    end = compiler_run(to_object, file);
     (void)snprintf(path, sizeof path, "%s/exercise.o", file->folder);
     if (end == STUDENT_OK)
         end = gate_check_object(path, source, file);
