@@ -6,7 +6,7 @@ find_postgres() {
     local folders
     mapfile -t folders < <(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V)
     pg_bin=${PG_BIN:-${folders[-1]}}
-    [[ -x $pg_bin/initdb ]] || fail 'Postgres is not installed: run scripts/deps'
+    [[ -x $pg_bin/initdb ]] || fail 'Postgres is not installed: install the package postgresql'
     as_postgres=(env -C /)
     ((EUID)) || as_postgres+=(setpriv --reuid=postgres --regid=postgres --init-groups) # it refuses to run as root
 }

@@ -9,6 +9,7 @@
 #include "process_lock.h"
 #include "statement.h"
 #include "text_copy.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -81,10 +82,11 @@ static enum lk_status lease_client(struct lock_servers *servers, enum lock_kind 
 /* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
 static enum outcome lease_refuse(struct store_lock *lock, enum lk_status status) {
     assert(status != LK_OK);
-    (void)why_set(lock->why, "lock (%s): %s%s", lock_kind_name(lock->kind), lk_status_text(status),
-                  status == LK_REFUSED && lock->kind == LOCK_REDIS_WAIT
-                      ? "; it wants replicas, which scripts/stack up --with replica=2 starts"
-                      : "");
+    (void)why_set(lock->why, "lock (%s): %s", lock_kind_name(lock->kind), lk_status_text(status));
+    if (status == LK_REFUSED && lock->kind == LOCK_REDIS_WAIT)
+        (void)why_set(lock->why,
+                      "lock (%s): %s; it wants replicas, which %s up --with replica=2 starts",
+                      lock_kind_name(lock->kind), lk_status_text(status), user_command(USER_STACK));
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
 }

@@ -3,6 +3,7 @@
 
 #include "fiber.h"
 #include "log.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -119,8 +120,9 @@ static int check_server(struct product *product) {
         return 0;
     (void)why_set(&product->why,
                   "the strategy \"%s\" needs a server that this service has no address of: "
-                  "scripts/stack up --with %s (or set INVENTORY_SVC_%s)",
-                  strategy->name, servers[strategy->needs].with, servers[strategy->needs].variable);
+                  "%s up --with %s (or set INVENTORY_SVC_%s)",
+                  strategy->name, user_command(USER_STACK), servers[strategy->needs].with,
+                  servers[strategy->needs].variable);
     return -1;
 }
 
@@ -132,10 +134,10 @@ static int read_spec(struct product *product) {
     if (product->spec.failpoints[0].action == FAIL_NOTHING || product->table->is_lab)
         return 0;
     (void)why_set(&product->why,
-                  "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
-                  "INVENTORY_SVC_FLAGS=--lab make up (in containers: docker "
+                  "the failpoint \"fail=%.60s\" needs services started with --lab: %s; "
+                  "INVENTORY_SVC_FLAGS=--lab %s (in containers: docker "
                   "compose --profile lab run --rm lab)",
-                  product->spec.fail);
+                  product->spec.fail, user_command(USER_DOWN), user_command(USER_UP));
     return -1;
 }
 

@@ -9,6 +9,7 @@
 #include "spec.h"
 #include "student.h"
 #include "tell.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -293,7 +294,7 @@ static char *command_explore_write_command(int argc, char **argv) {
 
     if (to == NULL)
         return NULL;
-    fputs("lab explore", to);
+    fprintf(to, "%s explore", user_command(USER_EXPLORER));
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--step") == 0 ||
             strncmp(argv[i], "--page=", 7) == 0 || strncmp(argv[i], "--replay=", 9) == 0)

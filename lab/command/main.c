@@ -3,6 +3,7 @@
 
 #include "complain.h"
 #include "inherited.h"
+#include "user_command.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -48,6 +49,7 @@ int main(int argc, char **argv) {
     if (told >= 0)
         return told;
     inherited_mend();
+    user_command_called(argv[0] != NULL ? argv[0] : "lab");
     if (argc < 2)
         return main_list(stderr);
     if (strcmp(argv[1], "--version") == 0)

@@ -5,6 +5,7 @@
 #include "model.h"
 #include "shell_word.h"
 #include "student.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -102,13 +103,15 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
     if (is_whole && attempt->story[0] != '\0')
         fprintf(to, "%s", attempt->story);
     if (attempt->id[0] != '\0') {
-        fputs("      See it: lab explore ", to);
+        fprintf(to, "      See it: %s explore ", user_command(USER_EXPLORER));
         shell_word_print(grading->name, strlen(grading->name), to);
         fputc(' ', to);
         print_bound(check, to);
         fprintf(to, " --replay %s\n", attempt->id);
     }
-    fprintf(to, "      Next: %s\n", check->advice);
+    fputs("      Next: ", to);
+    user_command_print_text(check->advice, to);
+    fputc('\n', to);
 }
 
 /* Print one check that was attempted. */

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "user_command.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -138,9 +139,9 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
 
     if (conninfo[0] == '\0')
         return why_set(why,
-                       "%s is not set: the connection string of the database %s. scripts/loadgen "
-                       "sets it for the stack that make up starts; --no-judge goes without",
-                       variable, name);
+                       "%s is not set: the connection string of the database %s. %s "
+                       "sets it for the stack that %s starts; --no-judge goes without",
+                       variable, name, user_command(USER_LOADGEN), user_command(USER_UP));
     rc = pg_pool_open(pool, auditor->loop, &options);
     if (rc != 0)
         return why_set(why, "%s is no connection string: %s", variable, uv_strerror(rc));
@@ -148,8 +149,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
     if (status == PG_OK)
         auditor->postgres_version = (int)pg_int(&query, 0, 0);
     else
-        why_set(why, "the database %s cannot be reached: %s. Start it with make up, or set %s",
-                name, query.message, variable);
+        why_set(why, "the database %s cannot be reached: %s. Start it with %s, or set %s", name,
+                query.message, user_command(USER_UP), variable);
     pg_query_clear(&query);
     return status == PG_OK ? 0 : -1;
 }

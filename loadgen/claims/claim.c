@@ -9,8 +9,10 @@
 #include "json_text.h"
 #include "shell_word.h"
 #include "table.h"
+#include "user_command.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -366,6 +368,13 @@ static void put_flags(struct line *line, const char *flags) {
     fputc('\n', line->to);
 }
 
+static void put_script(struct line *line, enum user_command command, const char *word) {
+    char text[PATH_MAX + 16];
+
+    (void)snprintf(text, sizeof text, "%s%s", user_command(command), word);
+    claim_put(line, text);
+}
+
 static void put_variable(struct line *line, const char *variable) {
     size_t name = strcspn(variable, "=") + 1;
     char *text = NULL;
@@ -390,10 +399,10 @@ void claim_print_commands(const struct claim_step *step, bool has_stack, size_t 
     for (size_t i = 0; !has_stack && i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
         put_variable(&up, stack->variables[i]);
     if (!has_stack) {
-        claim_put(&up, "scripts/stack up");
+        put_script(&up, USER_STACK, " up");
         put_flags(&up, stack->arguments);
     }
-    claim_put(&run, "scripts/loadgen");
+    put_script(&run, USER_LOADGEN, "");
     put_flags(&run, step->run);
 }
 

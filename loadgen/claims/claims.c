@@ -10,6 +10,7 @@
 #include "shell_word.h"
 #include "summary_read.h"
 #include "table.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -351,8 +352,10 @@ static int find_scripts(struct lab *lab) {
     char *stack;
 
     if (lab->options->stack[0] == '\0') {
-        fprintf(stderr, "loadgen: claims need scripts/stack: call scripts/loadgen, or give the "
-                        "script's path with --stack\n");
+        fprintf(stderr,
+                "loadgen: claims need the script that starts servers: call %s, or give the "
+                "script's path with --stack\n",
+                user_command(USER_LOADGEN));
         return EXIT_USAGE;
     }
     stack = realpath(lab->options->stack, NULL);
@@ -405,7 +408,8 @@ static int claims_show_all(struct lab *lab) {
     if (lab->options->keep) {
         fputs("the stack still runs: export RUN_DIR=", lab->to);
         shell_word_print(lab->home, strlen(lab->home), lab->to);
-        fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
+        fprintf(lab->to, "; %s ...; %s down\n", user_command(USER_LOADGEN),
+                user_command(USER_STACK));
     } else {
         stop_stack(lab);
     }

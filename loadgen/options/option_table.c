@@ -124,7 +124,7 @@ static const struct option table[] = {
         "fault of each round: of a server at a moment, redis:kill@2s, inventory-1:pause=2s@1s; or "
         "at a failpoint, after-read:pause=4s@100; may be repeated"),
     ROW("stack", 0, TEXT, stack, NULL, NULL, NOWHERE,
-        "path of scripts/stack, for a --fault of a server and for `claims`; scripts/loadgen sets it"),
+        "path of the script that starts servers, for a --fault of a server and for `claims`; the script loadgen sets it"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
         "how long to wait after the last answer until the ledger settles and servers are up "
         "again"),

@@ -6,6 +6,7 @@
 #include "reference.h"
 #include "shell_word.h"
 #include "table.h"
+#include "user_command.h"
 #include "utf8.h"
 #include "uuid.h"
 
@@ -267,9 +268,9 @@ static int check_faults(void) {
                        faults->failpoints[0], set.no_judge ? "no-judge" : "product");
     if (faults->count > 0 && set.stack[0] == '\0')
         return why_set(&refusal,
-                       "--fault %s needs scripts/stack: call scripts/loadgen, "
+                       "--fault %s needs the script that starts servers: call %s, "
                        "or give the script's path with --stack",
-                       faults->items[0].text);
+                       faults->items[0].text, user_command(USER_LOADGEN));
     if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
         return why_set(&refusal, "--stack %.300s: %s", set.stack, strerror(errno));
     return 0;

@@ -10,6 +10,7 @@
 #include "shell_word.h"
 #include "summary_json.h"
 #include "table.h"
+#include "user_command.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -180,8 +181,8 @@ static void print_stopped(const struct summary *summary, FILE *to) {
             to, 0,
             "ended after round %zu of %zu, %s: servers that a fault stopped did not come up "
             "again, so the next round could sell nothing. Start them, or give --stack the path of "
-            "a script that starts them, such as scripts/stack",
-            summary->round_count, planned, last->item->given);
+            "a script that starts them, such as %s",
+            summary->round_count, planned, last->item->given, user_command(USER_STACK));
     else
         table_say(to, 0, "stopped by %s in round %zu of %zu, %s",
                   summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
@@ -458,17 +459,12 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-/* How to print the whole ledger of the product. Three places know the databases: scripts/audit of a
- * checkout; compose.yaml for the image, the only place with loadgen on the PATH; the environment. */
+/* The script knows the stack's databases. Without a script, a program in the PATH is that of the
+ * image: compose.yaml knows the databases. Otherwise the environment names them. */
 static void print_audit(const char *program, const char *product, FILE *to) {
-    static const char wrapper[] = "scripts/loadgen";
-    const size_t length = strlen(program), folder = length - strlen("loadgen");
-    char script[PATH_MAX];
-
     fputs("  all of it: ", to);
-    if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0) {
-        snprintf(script, sizeof script, "%.*saudit", (int)folder, program);
-        shell_word_print(script, strlen(script), to);
+    if (user_command_is_known(USER_AUDIT)) {
+        user_command_print(USER_AUDIT, to);
         fprintf(to, " %s\n", product);
     } else if (strchr(program, '/') == NULL) {
         fprintf(to,
@@ -628,7 +624,7 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
     fputs("report:  ", to);
     shell_word_print(page, strlen(page), to);
     fputs("\nbrowser: ", to);
-    if (strchr(program, '/') == NULL) { /* in the image */
+    if (strchr(program, '/') == NULL && !user_command_is_known(USER_LOADGEN)) { /* in the image */
         fputs("docker compose up report\n", to);
         return;
     }

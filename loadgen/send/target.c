@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "http_client.h"
 #include "json_read.h"
+#include "user_command.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -101,9 +102,10 @@ static enum target_result target_get(struct target *target, const char *path, js
 
     if (http_call_await(target->client, &call) != HTTP_CALL_ANSWERED) {
         why_set(why,
-                "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
+                "the target http://%s:%d cannot be reached: %s. Start it with %s, or "
                 "name another with --target",
-                target->host, target->port, call.error != NULL ? call.error : "no answer");
+                target->host, target->port, call.error != NULL ? call.error : "no answer",
+                user_command(USER_UP));
         result = TARGET_UNREACHABLE;
     } else if (call.status != 200) {
         tell_error(&call, path, why);

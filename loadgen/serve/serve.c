@@ -8,6 +8,7 @@
 #include "exit_code.h"
 #include "service.h"
 #include "summary_read.h"
+#include "user_command.h"
 #include "verdict.h"
 
 #include <assert.h>
@@ -407,9 +408,9 @@ static int print_list(const char *root, size_t from, FILE *to) {
     if (rc != 0)
         fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
     else if (count == 0)
-        fputs("<p>None yet: <code>scripts/loadgen --strategy none,redis,atomic</code> makes one. "
-              "Reload this page then.</p>\n",
-              to);
+        serve_element(to, "<p>None yet: <code>", user_command(USER_LOADGEN),
+                      " --strategy none,redis,atomic</code> makes one. "
+                      "Reload this page then.</p>\n");
     if (from > count)
         from = count;
     for (size_t i = from; i < count && i < from + RUNS_A_PAGE; i++)

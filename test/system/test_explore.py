@@ -46,7 +46,7 @@ class Explore(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^ +1 +0  A +2 +0  A, at inventory-1, reads the stock: 2 left$")
         self.assertRegex(done.stdout, r"B writes 1, and sells unit 2")
         self.assertNotIn("\033", done.stdout)
-        again = re.search(r"^Again: lab explore (.*)$", done.stdout, re.M).group(1)
+        again = re.search(rf"^Again: {re.escape(str(LAB))} explore (.*)$", done.stdout, re.M).group(1)
         self.assertEqual(again.split()[:-1], ["none", "--orders", "2", "--replay"])
         replayed = lab(*again.split())
         self.assertEqual(replayed.returncode, 1)
@@ -57,10 +57,10 @@ class Explore(unittest.TestCase):
         mine = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="two words, 'quoted'"))) / "01.c"
         mine.write_text((ROOT / "lab/01-oversell/exercise.c").read_text())
         done = lab(str(mine), "--orders", "2")
-        again = shlex.split(re.search(r"^Again: lab explore (.*)$", done.stdout, re.M).group(1))
+        again = shlex.split(re.search(rf"^Again: {re.escape(str(LAB))} explore (.*)$", done.stdout, re.M).group(1))
         self.assertEqual(again[:-1], [str(mine), "--orders", "2", "--replay"])
         checked = subprocess.run([LAB, "check", mine, "--chapter", "1"], capture_output=True, text=True, timeout=60, cwd=ROOT)
-        shown = shlex.split(re.search(r"See it: lab explore (.*)$", checked.stdout, re.M).group(1))
+        shown = shlex.split(re.search(rf"See it: {re.escape(str(LAB))} explore (.*)$", checked.stdout, re.M).group(1))
         for typed in again, shown:
             self.assertEqual(lab(*typed).returncode, 1)
 

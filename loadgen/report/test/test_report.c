@@ -235,6 +235,9 @@ static void test_the_page_is_shown_by_a_command(void **state) {
     assert_shown_by(folder, "browser: '/my shop/scripts/loadgen' serve /tmp/\n");
     options.program = image;
     assert_shown_by(folder, "browser: docker compose up report\n");
+    assert_int_equal(setenv("SALE_LOADGEN", "loadgen", 1), 0); /* an installed copy */
+    assert_shown_by(folder, "browser: loadgen serve /tmp/\n");
+    assert_int_equal(unsetenv("SALE_LOADGEN"), 0);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -337,14 +340,15 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
 }
 
 static void test_a_violation_names_a_command_for_all_of_it(void **state) {
-    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
-                image[] = "loadgen", spaced[] = "/my shop/scripts/loadgen";
+    static char direct[] = "build/gcc/bin/loadgen", image[] = "loadgen";
 
-    assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
-    options.program = elsewhere;
-    assert_says("  all of it: ../scripts/audit 01900000-0000-7000-8000-000000000001\n");
-    options.program = spaced;
+    assert_int_equal(setenv("SALE_AUDIT", "'/my shop/scripts/audit'", 1), 0);
     assert_says("  all of it: '/my shop/scripts/audit' 01900000-0000-7000-8000-000000000001\n");
+    assert_int_equal(setenv("RUN_DIR", "/my shop/run", 1), 0);
+    assert_says("  all of it: RUN_DIR='/my shop/run' '/my shop/scripts/audit' "
+                "01900000-0000-7000-8000-000000000001\n");
+    assert_int_equal(unsetenv("RUN_DIR"), 0);
+    assert_int_equal(unsetenv("SALE_AUDIT"), 0);
     options.program = direct;
     assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
                 "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
@@ -366,7 +370,7 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     second.verdict.counterexample[0] = results[0].verdict.counterexample[0] = proof;
     results[0].rounds[1] = &second;
     results[0].count = 2;
-    assert_says("scripts/audit 01900000-0000-7000-8000-00000000000b\n");
+    assert_says("-v product=01900000-0000-7000-8000-00000000000b -f sql");
 }
 
 static void test_rounds_that_differ_are_counted(void **state) {
