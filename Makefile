@@ -2,7 +2,7 @@
 #   CC=clang, SAN=address,undefined   build beside the plain build, in build/<cc>[-<san>]
 #   V=1                               print the commands
 #   WITHOUT="etcd zookeeper"          lockkit without these backends, in build/<cc>-without-etcd-zookeeper
-#   PREFIX=/usr/local, DESTDIR=       where `make install` puts lockkit
+#   PREFIX=/usr/local, DESTDIR=       where `make install` puts everything (scripts/install; docs/install.md)
 #   PORT_BASE=8100                    where the stack listens (order-svc; +1, +2 the inventory; +90 Postgres; +91 Redis)
 
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -298,28 +298,15 @@ $(COMPLETIONS): scripts/completion.$$(notdir $$(patsubst %/,%,$$(@D))) ; @mkdir 
 man: $(MANUALS) ## man pages of the programs, in $(B)/man
 completions: $(COMPLETIONS) ## what bash, zsh and fish complete, in $(B)/completions
 
-PREFIX ?= /usr/local
-LIBDIR ?= $(PREFIX)/lib
-MANDIR ?= $(PREFIX)/share/man
+
 HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
-INSTALLED := $(addprefix $(LIBDIR)/,liblockkit.a liblockkit.so.$(LK_VERSION) $(SONAME) liblockkit.so pkgconfig/lockkit.pc) \
-    $(HEADERS:lockkit/%=$(PREFIX)/%) $(PREFIX)/bin/lockctl $(addprefix $(PREFIX)/share/lockkit/,guard.lua guard.sql) \
-    $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
-install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockctl, man pages; PREFIX=, DESTDIR=
-	@install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
-	@install -m 644 $(B)/lib/liblockkit.a $(DESTDIR)$(LIBDIR)
-	@install -m 755 $(B)/lib/liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)
-	@ln -sf liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	@ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liblockkit.so
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' $(B)/lib/lockkit.pc >$(DESTDIR)$(LIBDIR)/pkgconfig/lockkit.pc
-	@install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include
-	@install -m 755 $(B)/bin/lockctl $(DESTDIR)$(PREFIX)/bin
-	@install -m 644 lockkit/guards/guard.lua lockkit/guards/guard.sql $(DESTDIR)$(PREFIX)/share/lockkit
-	@install -m 644 lockkit/man/lockctl.1 $(DESTDIR)$(MANDIR)/man1
-	@install -m 644 lockkit/man/lockkit.3 $(DESTDIR)$(MANDIR)/man3
-	@printf '  %s\n' $(addprefix $(DESTDIR),$(INSTALLED))
-uninstall: ## remove what install has put there
-	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
+install: $(PROGRAMS) $(LIBRARY) $(MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
+	@$(INSTALL) all
+install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, headers, lockctl, man pages
+	@$(INSTALL) lockkit
+uninstall: ## remove what either has put there
+	@$(INSTALL) --remove all
 
 deps: ## install what is missing
 	@scripts/deps
@@ -417,5 +404,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib man completions reference install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,4 +1,5 @@
-"""lockkit as others get it: installed, found by pkg-config, built against in C and C++, with and without its backends."""
+"""What `make install` puts below a prefix: programs that need no checkout; and lockkit, found by pkg-config, built against in C
+and C++, with and without its backends."""
 
 import os
 import re
@@ -8,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, ROOT
+from harness import ARTICLE_PRODUCT, BUILD, LOST_UPDATES, PORT_BASE, ROOT, copy_template
 from redis_server import URL, RedisServer
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -35,13 +36,17 @@ def declared():
     return set(re.findall(r"\b(lk_\w+)\(", text))
 
 
+def files_of(folder):
+    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+
+
 class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.dir = Path(tempfile.mkdtemp(prefix="lockkit-"))
         cls.prefix = cls.dir / "usr"
         cls.addClassCleanup(shutil.rmtree, cls.dir)
-        make("install", f"B={BUILD}", f"PREFIX={cls.prefix}")
+        make("install-lockkit", f"B={BUILD}", f"PREFIX={cls.prefix}")
         cls.env = dict(os.environ, PKG_CONFIG_PATH=str(cls.prefix / "lib/pkgconfig"), LD_LIBRARY_PATH=str(cls.prefix / "lib"),
                        LOCKCTL_URL=URL)
 
@@ -105,18 +110,20 @@ class Install(unittest.TestCase):
 
     def test_it_is_staged_and_removed_without_a_trace(self):
         stage = self.dir / "stage"
-        told = make("install", f"B={BUILD}", "PREFIX=/opt/lockkit", f"DESTDIR={stage}").split()
-        found = {str(path) for path in stage.rglob("*") if not path.is_dir()}
-        self.assertEqual(found, set(told))
-        self.assertIn("prefix=/opt/lockkit\n", (stage / "opt/lockkit/lib/pkgconfig/lockkit.pc").read_text())
-        self.assertNotIn(str(stage), (stage / "opt/lockkit/lib/pkgconfig/lockkit.pc").read_text())
-        make("uninstall", "PREFIX=/opt/lockkit", f"DESTDIR={stage}")
-        self.assertEqual([path for path in stage.rglob("*") if not path.is_dir()], [])
+        for target in "install-lockkit", "install":
+            told = {line.strip() for line in make(target, f"B={BUILD}", "PREFIX=/opt/lockkit", f"DESTDIR={stage}").splitlines()
+                    if line.startswith(f"  {stage}")}
+            self.assertEqual({str(path) for path in files_of(stage)}, told)
+            self.assertIn("prefix=/opt/lockkit\n", (stage / "opt/lockkit/lib/pkgconfig/lockkit.pc").read_text())
+            self.assertNotIn(str(stage), (stage / "opt/lockkit/lib/pkgconfig/lockkit.pc").read_text())
+        make("uninstall", f"B={BUILD}", "PREFIX=/opt/lockkit", f"DESTDIR={stage}")
+        self.assertEqual(files_of(stage), [])
+        self.assertFalse((stage / "opt/lockkit/lib/inventory-sale").exists())
 
     def test_a_build_without_backends(self):
         backends = [path.name for path in (ROOT / "lockkit/backends").iterdir() if path.is_dir() and path.name not in ("local", "test")]
         prefix = self.dir / "alone"
-        make("install", f"B={BUILD}-alone", f"PREFIX={prefix}", f"WITHOUT={' '.join(backends)}")
+        make("install-lockkit", f"B={BUILD}-alone", f"PREFIX={prefix}", f"WITHOUT={' '.join(backends)}")
         needed = set(re.findall(r"\(NEEDED\).*\[(\w+)\.so", output_of("readelf", "-d", prefix / "lib/liblockkit.so")))
         self.assertEqual(needed, {"libuv", "libc"})
         self.assertNotRegex((prefix / "lib/pkgconfig/lockkit.pc").read_text(), "hiredis|jansson|lpq|zookeeper")
@@ -126,6 +133,95 @@ class Install(unittest.TestCase):
             self.assertIn(said, done.stderr)
         done = subprocess.run([prefix / "bin/lockctl", "run", "local:", "x", "--", "true"])
         self.assertEqual(done.returncode, 0)
+
+
+class Programs(unittest.TestCase):
+    """Installed below a folder whose name a shell would split, and moved from there; used from a folder elsewhere by a user who
+    has no checkout: root hides it behind an empty mount."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = Path(tempfile.mkdtemp(prefix="sale-install-"))
+        cls.dir.chmod(0o755)  # Postgres runs as another user than root
+        cls.addClassCleanup(shutil.rmtree, cls.dir)
+        cls.prefix, cls.cwd, state = cls.dir / "my shop's copy", cls.dir / "elsewhere", cls.dir / "state"
+        make("install", f"B={BUILD}", f"PREFIX={cls.dir}/first place")
+        (cls.dir / "first place").rename(cls.prefix)
+        for folder in cls.cwd, state / "inventory-sale":
+            folder.mkdir(parents=True)
+        copy_template(state / "inventory-sale")
+        cls.addClassCleanup(lambda: shutil.rmtree((state / "inventory-sale/postgres").resolve(), ignore_errors=True))
+        cls.env = {"PATH": f"{cls.prefix}/bin:{os.environ['PATH']}", "HOME": str(cls.dir), "XDG_STATE_HOME": str(state),
+                   "PORT_BASE": str(PORT_BASE), "LOADGEN_LATE": "1s", "LOADGEN_NO_PROGRESS": "1"}
+
+    def run_there(self, *command, code=0, **env):
+        hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', ROOT] if os.geteuid() == 0 else []
+        done = subprocess.run([*hidden, *command], cwd=self.cwd, env=self.env | env, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def paste(self, command, code=0):
+        return self.run_there("bash", "-c", command, code=code)
+
+    def test_a_stack_a_round_and_what_it_prints(self):
+        before = {path: path.lstat().st_mtime_ns for path in self.prefix.rglob("*")}
+        self.assertIn("Start it with sale-stack up", self.run_there("loadgen", "-d", "100ms", code=69))
+        self.assertIn("sale-stack up starts one", self.run_there("sale-audit", ARTICLE_PRODUCT, code=69, RUN_DIR="/nowhere"))
+        self.run_there("sale-stack", "up")
+        self.addCleanup(self.run_there, "sale-stack", "down")
+        told = self.run_there("loadgen", "--strategy", "none,atomic", "--rate", "800", "--duration", "300ms", "--stock", "120", "--expect",
+                              f"none=OVERSELL+{LOST_UPDATES}")
+        self.assertRegex(told, r"(?m)^atomic +VALID")
+        audit = re.search(r"all of it: (sale-audit \S+)\n", told).group(1)
+        self.assertIn("Twins", self.paste(audit))
+        self.assertIn("browser: loadgen serve", told)
+        self.assertIn("needs services started with --lab: sale-stack down; INVENTORY_SVC_FLAGS=--lab sale-stack up",
+                      self.run_there("loadgen", "--strategy", "atomic,fail=after-read:crash", "-d", "100ms", code=64))
+        self.run_there("loadgen", "--strategy", "atomic", "-R", "200", "-d", "1s", "--fault", "redis:restart@300ms")
+        self.run_there("sale-stack", "down")
+        self.assertEqual({path: path.lstat().st_mtime_ns for path in self.prefix.rglob("*")}, before, "written below the prefix")
+
+    def test_a_chapter_of_the_lab(self):
+        self.assertIn("  lab check 1\n", self.run_there("lab", "start", "1"))
+        told = self.run_there("lab", "explore", "1", code=1)
+        again = re.search(r"^Again: (lab explore .*)$", told, re.M).group(1)
+        self.assertIn(str(self.dir / "inventory-sale/lab/01.c"), again)
+        self.assertIn("OVERSELL", self.paste(again, code=1))
+        told = self.run_there("lab", "check", "1", code=1)
+        self.assertIn(", or lab hint 1.\n", told)
+        self.paste(re.search(r"See it: (lab explore .*)$", told, re.M).group(1), code=1)
+        (self.dir / "inventory-sale/lab/01.c").write_text((ROOT / "lab/01-oversell/answer.c").read_text())
+        self.run_there("lab", "check", "1")
+        again = re.search(r"^Again: (.*)$", self.run_there("lab", "explore", "none", code=1), re.M).group(1)
+        self.paste(again, code=1)
+        said = self.run_there("lab", "run", "1", "--requests", "200", "--stock", "150")
+        self.assertIn("exercise: sold all 150 units once each and refused the other 50", said)
+
+    def test_a_missing_compiler_is_named(self):
+        file = self.cwd / "01.c"
+        shutil.copy(ROOT / "lab/01-oversell/answer.c", file)
+        self.assertIn("gcc: this compiler could not be run, and your file is compiled with it: install it",
+                      self.run_there("/usr/bin/env", "PATH=/nowhere", self.prefix / "lib/inventory-sale/bin/lab", "explore", file, code=64))
+
+    def test_help_names_what_is_installed(self):
+        for command, code in [("lab", 0), ("sale-stack", 64), ("sale-audit", 64)]:
+            told = self.run_there(command, "--help", code=code)
+            self.assertNotRegex(told, r"scripts/|make |\.run\b|build/gcc")
+            self.assertIn(f"Usage: {command} ", told)
+        self.assertRegex(self.run_there("loadgen", "--version"), r"^loadgen \S+")
+
+    def test_no_file_knows_the_checkout(self):
+        stripped = self.dir / "stripped"
+        for path in files_of(self.prefix):
+            if path.is_symlink():
+                self.assertFalse(os.readlink(path).startswith("/"), path)
+                self.assertTrue(path.exists(), path)
+                continue
+            is_program = path.read_bytes().startswith(b"\x7fELF")
+            if is_program:  # debuggers are told where the sources were
+                output_of("strip", "-o", stripped, path)
+            self.assertNotIn(os.fsencode(ROOT), (stripped if is_program else path).read_bytes(), path)
 
 
 if __name__ == "__main__":
