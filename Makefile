@@ -293,15 +293,17 @@ COMPLETIONS := $(patsubst $(B)/bin/%,$(B)/completions/bash/%,$(PROGRAMS)) $(B)/c
     $(patsubst $(B)/bin/%,$(B)/completions/fish/%.fish,$(PROGRAMS))
 $(MANUALS): $$(B)/bin/$$(basename $$(@F)) ; @mkdir -p $(@D)
 	$(call run,MAN)$< --help-format man >$@
+SCRIPT_MANUALS := $(addprefix $(B)/man/sale-,stack.1 audit.1)
+$(SCRIPT_MANUALS): $(B)/man/sale-%.1: scripts/% scripts/manual scripts/home.sh ; @mkdir -p $(@D)
+	$(call run,MAN)scripts/manual $* >$@
 $(COMPLETIONS): scripts/completion.$$(notdir $$(patsubst %/,%,$$(@D))) ; @mkdir -p $(@D)
 	$(call run,COPY)cp $< $@
-man: $(MANUALS) ## man pages of the programs, in $(B)/man
+man: $(MANUALS) $(SCRIPT_MANUALS) ## man pages of the programs, in $(B)/man
 completions: $(COMPLETIONS) ## what bash, zsh and fish complete, in $(B)/completions
 
-
 HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
-INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
-install: $(PROGRAMS) $(LIBRARY) $(MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
+INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS) $(SCRIPT_MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
+install: $(PROGRAMS) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
 	@$(INSTALL) all
 install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, headers, lockctl, man pages
 	@$(INSTALL) lockkit
@@ -402,7 +404,7 @@ clean: ## remove what was built
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -166,7 +166,7 @@ class Programs(unittest.TestCase):
 
     def test_a_stack_a_round_and_what_it_prints(self):
         before = {path: path.lstat().st_mtime_ns for path in self.prefix.rglob("*")}
-        self.assertIn("Start it with sale-stack up", self.run_there("loadgen", "-d", "100ms", code=69))
+        self.assertIn(f"Start it with PORT_BASE={PORT_BASE} sale-stack up", self.run_there("loadgen", "-d", "100ms", code=69))
         self.assertIn("sale-stack up starts one", self.run_there("sale-audit", ARTICLE_PRODUCT, code=69, RUN_DIR="/nowhere"))
         self.run_there("sale-stack", "up")
         self.addCleanup(self.run_there, "sale-stack", "down")
@@ -189,7 +189,7 @@ class Programs(unittest.TestCase):
         self.assertIn(str(self.dir / "inventory-sale/lab/01.c"), again)
         self.assertIn("OVERSELL", self.paste(again, code=1))
         told = self.run_there("lab", "check", "1", code=1)
-        self.assertIn(", or lab hint 1.\n", told)
+        self.assertIn(" or run lab hint 1.\n", told)
         self.paste(re.search(r"See it: (lab explore .*)$", told, re.M).group(1), code=1)
         (self.dir / "inventory-sale/lab/01.c").write_text((ROOT / "lab/01-oversell/answer.c").read_text())
         self.run_there("lab", "check", "1")
@@ -210,6 +210,18 @@ class Programs(unittest.TestCase):
             self.assertNotRegex(told, r"scripts/|make |\.run\b|build/gcc")
             self.assertIn(f"Usage: {command} ", told)
         self.assertRegex(self.run_there("loadgen", "--version"), r"^loadgen \S+")
+
+    def test_each_command_has_a_manual_and_each_program_completions(self):
+        share = self.prefix / "share"
+        commands = sorted(path.name for path in (self.prefix / "bin").iterdir())
+        self.assertEqual(commands, ["inventory-svc", "lab", "loadgen", "lockctl", "order-svc", "sale-audit", "sale-stack"])
+        manuals = {path.stem: path for path in share.glob("man/man[18]/*")}
+        self.assertEqual(sorted(manuals), commands)
+        for path in manuals.values():
+            self.assertEqual(output_of("mandoc", "-T", "lint", "-W", "warning", path), "")
+        for path in "bash-completion/completions/loadgen", "zsh/site-functions/_inventory-sale", "fish/vendor_completions.d/lab.fish":
+            self.assertTrue((share / path).is_file(), path)
+        self.assertIn("hint\n", self.run_there("lab", "--help-format", "words", ""))
 
     def test_no_file_knows_the_checkout(self):
         stripped = self.dir / "stripped"
