@@ -1,4 +1,4 @@
-/* A backend never answers inside the call that brings the command. */
+/* A backend never answers inside the call that starts a command. */
 #include "answer.h"
 
 #include "clock.h"

@@ -1,4 +1,4 @@
-/* The query of a URL: what follows its `?`, in parts by `&`. */
+/* The query of a URL: the text behind its `?`, in parts that `&` separates. */
 #include "parameter.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ bool parameter_take(char *url, const char *name, char *value, size_t size) {
     from = at + 1 + length + 1;
     end = from + strcspn(from, "&");
     (void)snprintf(value, size, "%.*s", (int)(end - from), from);
-    if (*end == '&') /* what follows takes its place */
+    if (*end == '&') /* the parts behind it move up */
         memmove(at + 1, end + 1, strlen(end + 1) + 1);
     else
         *at = '\0';

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes `name=value` out of the query of `url`, so that others need not know it. True when it was
- * there, and then `value` has it, cut to `size`. */
+/* Take `name=value` out of the query of `url`, so that later parsers need not know it. True if it
+ * was there; then `value` has it, cut to `size`. */
 bool parameter_take(char *url, const char *name, char *value, size_t size);
 
-/* The same for a number; false when what stands there is none from 1 to `most`. Then, and when
- * nothing stands there, `*number` stays. */
+/* The same for a number. False if the value is not a number from 1 to `most`. Then, and if there is
+ * no such parameter, `*number` stays as it was. */
 bool parameter_take_number(char *url, const char *name, unsigned most, unsigned *number);
 
-/* Whether `url` has another one than `name`. */
+/* Whether `url` has a parameter other than `name`. */
 bool parameter_has_others(const char *url, const char *name);
 
 #endif

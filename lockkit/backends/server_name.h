@@ -1,4 +1,4 @@
-/* The servers that a URL names: host[:port][,host[:port]...], an IPv6 address in brackets. */
+/* The servers that a URL names: host[:port][,host[:port]...], with an IPv6 address in brackets. */
 #ifndef LOCKKIT_SERVER_NAME_H
 #define LOCKKIT_SERVER_NAME_H
 
@@ -9,8 +9,8 @@ struct server_name {
     int port;
 };
 
-/* Take those from `at` to `end` apart: how many there are; 0 when one of them is none, or there are
- * more than `most`. One without a port gets `port`. */
+/* Parse the servers from `at` to `end` into `names`. Returns their number; 0 if a name is wrong, or
+ * there are more than `most`. A server without a port gets `port`. */
 size_t server_names_parse(struct server_name *names, size_t most, const char *at, const char *end,
                           int port);
 
