@@ -1,4 +1,4 @@
-/* A client: it opens a backend, runs what is due, and goes when nothing is left of it. */
+/* A client: it opens a backend, runs due tasks, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
 #include "log.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every backend; NULL for one that this build lacks. */
+/* Every backend; NULL where this build lacks it. */
 #define BUILT(room, ops) (LOCKKIT_WITH_##room ? &(ops) : NULL)
 static const struct {
     const char *scheme;
@@ -81,7 +81,7 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
     return ms < 2 ? 1 : ms / 2 + (uint32_t)nrand48(client->random) % (ms - ms / 2 + 1);
 }
 
-/* Those that are due now: what becomes due meanwhile waits for the next turn. */
+/* Run the tasks that are due now. A task that becomes due meanwhile waits for the next turn. */
 static void run_tasks(struct task_list *tasks) {
     struct task_list due = TAILQ_HEAD_INITIALIZER(due);
     struct client_task *task;
@@ -112,7 +112,7 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
 
 /* ---- Opening */
 
-/* False for options of a size that was never ours. */
+/* False for options with a size that no version of lockkit had. */
 static bool client_init(struct lk_client *client, uv_loop_t *loop,
                         const struct lk_client_options *given) {
     struct lk_client_options options = {0};
@@ -200,7 +200,7 @@ err_after_client:
     return status;
 }
 
-/* ---- Its end, when the last queue has gone */
+/* ---- Closing, when the last queue has gone */
 
 static void part_torn_down(void *data) {
     struct lk_client *client = data;
@@ -230,7 +230,7 @@ void client_part_gone(struct lk_client *client) {
     client->backend->ops->close(client->backend, part_torn_down, client);
 }
 
-/* ---- What it tells */
+/* ---- For programs to read */
 
 uv_loop_t *lk_client_loop(const lk_client *client) {
     return client->loop;
@@ -248,7 +248,7 @@ void lk_client_counters(const lk_client *client, struct lk_counters *counters) {
     counters->size = size;
 }
 
-/* What lockkit tells a person goes to the program's callback, or nowhere. */
+/* Events for the operator go to the program's callback, or nowhere. */
 static lk_log_cb told;
 
 _Static_assert((int)LOG_DEBUG == (int)LK_LOG_DEBUG && (int)LOG_INFO == (int)LK_LOG_INFO &&

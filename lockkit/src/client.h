@@ -9,20 +9,20 @@
 
 #define HANDOVER_MOST 1000
 
-/* How long a grant may be believed: pure functions of moments, on the boot-time clock. */
+/* How long to trust a grant: pure functions of moments, on the boot-time clock. */
 #define NS_PER_MS        1000000
 #define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
-#define VALIDITY_NONE    0         /* the server said that it is not ours: over at any time */
+#define VALIDITY_NONE    0 /* the server said that the lease is not ours: over at any time */
 
-/* The moment up to which a grant that was asked for at `sent_ns` is valid: the TTL from then, minus
- * what the two clocks may drift apart meanwhile, 1 % + 2 ms; VALIDITY_NONE when that is nothing. */
+/* The end of validity of a grant that was asked for at `sent_ns`: the TTL from then, minus the
+ * drift of the two clocks, 1 % + 2 ms. VALIDITY_NONE when nothing is left. */
 int64_t validity_until(int64_t sent_ns, uint32_t ttl_ms);
 enum lk_state validity_state(int64_t until_ns, uint32_t suspect_ms, int64_t now_ns);
 /* Milliseconds left, rounded down; 0 when over; INT64_MAX for ever. */
 int64_t validity_left_ms(int64_t until_ns, int64_t now_ns);
 
-/* What a part of the client has to do in the next turn of the loop, and not inside the call that
- * made it due. A member of that part, which stays until `run` has been called, once. */
+/* Work for the next turn of the loop, and not inside the call that made it due. A member of the
+ * part of the client that has the work. The part must stay until `run` has been called, once. */
 struct client_task {
     void (*run)(void *data);
     void *data;
@@ -34,33 +34,34 @@ struct lk_client {
     uv_loop_t *loop;
     struct lk_backend *backend;
     unsigned caps;
-    uint32_t handover; /* by the URL: of locks that do not say */
+    uint32_t handover; /* from the URL, for locks that set none */
     char label[LABEL_MAX_BYTES + 1];
     uint32_t reply_ms, cleanup_ms;
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
-    int64_t slow_ns, slow_at_ns; /* the slowest answer of late took so long; when it came */
-    uint64_t seen_fence;         /* the highest token known of, for any name, be it by a resource */
+    int64_t slow_ns, slow_at_ns; /* the slowest recent answer: how long it took, and when it came */
+    uint64_t seen_fence; /* the highest known token of any name, granted or seen by a resource */
     struct lk_counters counters;
     unsigned short random[3]; /* state of the jitter, not for tokens */
 
     uv_idle_t idle; /* runs the tasks */
-    /* Queues whose head should attempt, and acquisitions whose callback should run: in this order,
-     * as a callback may take its time, and a free lock should not have to wait for it. */
+    /* Queues with a head that should attempt, and acquisitions with a callback that should run. The
+     * attempts run first: a callback may take long, and a free lock should not wait for it. */
     struct task_list attempts, outcomes;
 
     void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    /* Its queues, each as long as somebody refers to it, and one more until it is closed. */
+    /* Its queues, each while somebody refers to it, plus one until the client is closed. */
     unsigned parts;
     bool is_closing;
-    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
+    /* once no part is left: of backend and idle handle, the number still open */
+    unsigned tearing_down;
     lk_close_cb on_closed;
     void *close_data;
 };
 
-/* Now, on the clock of validity. May be called from any thread. */
+/* Now, on the clock of validity. Any thread may call it. */
 int64_t client_now_ns(const struct lk_client *client);
 
 /* A moment `ms` from now. */
@@ -69,15 +70,15 @@ int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 
-/* What the backend says by itself (struct lk_backend_config). */
+/* An event that the backend tells (struct lk_backend_config). */
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 
-/* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
+/* Run `task` in the next turn of the loop. `tasks` is the client's attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
                      void (*run)(void *data), void *data);
 
-/* A queue has gone, or the client is closed: with the last of them it is torn down. */
+/* A queue has gone, or the client is closed. The last call tears the client down. */
 void client_part_gone(struct lk_client *client);
 
 #endif

@@ -8,12 +8,12 @@
 #include <sys/random.h>
 
 #define OWNER_BYTES (OWNER_SIZE / 2)
-/* A renewal that was not confirmed is repeated after this part of the TTL. */
+/* an unconfirmed renewal is repeated after this part of the TTL */
 #define RETRY_PART    10
 #define RENEW_PART    3
-#define EXTEND_MS     50   /* at most between two attempts to extend one that is abandoned */
+#define EXTEND_MS     50   /* at most, between two attempts to extend an abandoned lease */
 #define FORGET_PART   16   /* a slow answer of 100 ms is forgotten after 1.6 s */
-#define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
+#define PAUSE_MOST_MS 2000 /* between two releases; jitter and doubling reach at most twice this */
 
 /* ---- From phase to phase */
 
@@ -86,14 +86,14 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
     lease->phase = phase;
 }
 
-/* How long an answer may take, by those of late. */
+/* How long an answer may take, judged by recent answers. */
 static int64_t lease_answer_ns(const struct lk_client *client) {
     const int64_t age_ns = client_now_ns(client) - client->slow_at_ns;
 
     return number_max(client->slow_ns - age_ns / FORGET_PART, 0);
 }
 
-/* An attempt that was sent at `sent_ns` has been answered, or will not be. */
+/* An attempt of `sent_ns` was answered, or will get no answer. */
 static void lease_saw_answer(struct lk_client *client, int64_t sent_ns) {
     const int64_t now_ns = client_now_ns(client);
     const int64_t most_ns = (int64_t)client->reply_ms * NS_PER_MS; /* the machine may have slept */
@@ -105,11 +105,11 @@ static void lease_saw_answer(struct lk_client *client, int64_t sent_ns) {
     client->slow_at_ns = now_ns;
 }
 
-/* How long the server may still give it the lock. The place of a waiter in a queue of its own goes
- * to no other, so a grant that comes after the wait is lost, and with it the time until it is given
- * back. In a crowd the first in line is always the one with the least time left: there every grant
- * would be lost. So the place ends before the wait, by the time that this request and the grant may
- * be under way; but a slow server never costs more than half of the wait. */
+/* How long the server may still grant the lock to this lease. A waiter in a queue of its own passes
+ * its place on to nobody. So a grant that comes after its wait is lost, and so is the time until
+ * that grant is given back. In a crowd the first in line always has the least time left: every
+ * grant would be lost. So the place ends before the wait does, by the time that this request and
+ * the grant may be under way. A slow server never costs more than half of the wait. */
 static int64_t usable_ms(const struct lk_lease *lease) {
     const int64_t most_ns = (lease->until_ns - lease->joined_ns) / 2;
     const int64_t late_ns = 2 * lease_answer_ns(lease->client);
@@ -118,7 +118,7 @@ static int64_t usable_ms(const struct lk_lease *lease) {
                             client_now_ns(lease->client));
 }
 
-/* Two polls may be lost, and the second's answer may take its time. */
+/* Two polls may be lost, and the answer to the second may take its time. */
 static uint32_t patience_ms(const struct lk_lease *lease) {
     const uint32_t ms = 2 * lease->policy.poll_ms + lease->client->reply_ms;
     int64_t usable;
@@ -136,7 +136,7 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
     void *internal = command->internal;
 
     assert(command == &lease->command || command == &lease->renewal);
-    assert(!command->on_answer); /* it is one command at a time */
+    assert(!command->on_answer); /* one command at a time */
     memset(internal, 0, lease->client->backend->ops->command_size);
     *command = (struct lk_command){.verb = verb,
                                    .name = lease->queue->name,
@@ -160,7 +160,8 @@ void lease_answered(struct lk_lease *lease, struct lk_command *command) {
     assert(lease->in_flight > 0 && command->on_answer);
     command->on_answer = NULL;
     lease->in_flight--;
-    if (command->verb == LK_ACQUIRE && command->round_trips > 0) /* else by a hand-over */
+    /* else the answer was a hand-over */
+    if (command->verb == LK_ACQUIRE && command->round_trips > 0)
         lease_saw_answer(lease->client, lease->sent_ns);
 }
 
@@ -216,16 +217,16 @@ const char *lk_lease_owner(const lk_lease *lease) {
     return lease->owner;
 }
 
-/* ---- Giving back: a lease that the caller releases, and one that may have been granted to nobody.
+/* ---- Giving back: a lease that the caller releases, or a grant that may have come for nobody.
  *
- * Happy path: one release, confirmed. Without an answer the caller is told UNKNOWN, and the release
- * is repeated until it is confirmed, or until the clean-up time or the TTL has passed, after which
- * the server has forgotten the lock by itself. Repeating is safe: a release only ever deletes what
- * carries this lease's owner token. It is also repeated after an answer while an attempt of ours
- * is unanswered: that attempt may reach the server after the release. The pauses between double, so
- * that those who clean up after a slow server do not keep it slow. */
+ * Happy path: one release, confirmed. If no answer comes, the caller is told UNKNOWN, and the
+ * release is repeated until the server confirms it, or until the clean-up time or the TTL has
+ * passed. After the TTL the server has forgotten the lock by itself. Repeating is safe: a release
+ * only deletes an entry with this lease's owner token. The release is also repeated after an
+ * answer, while an attempt of this lease is unanswered: that attempt may reach the server after the
+ * release. The pauses double, so that clean-up does not keep a slow server slow. */
 
-/* Tell the caller, once. Last line of what calls it. */
+/* Tell the caller, once. Make it the last line of the calling function. */
 static void release_report(struct lk_lease *lease, enum lk_status status) {
     struct lk_counters *counters = &lease->client->counters;
 
@@ -243,7 +244,8 @@ static bool lease_ends_by_itself(const struct lk_lease *lease) {
     return lease->policy.has_ttl && !lease->policy.is_session;
 }
 
-/* What no TTL of its own ends is given back for as long as it takes, or as the client is there. */
+/* If no TTL of its own ends a lease, its release is repeated until the server confirms it or the
+ * client is gone. */
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
     if (client_now_ns(lease->client) >= lease->cleanup_until_ns &&
         (lease_ends_by_itself(lease) || lease->client->is_closing))
@@ -253,7 +255,8 @@ static bool is_final(const struct lk_lease *lease, enum lk_status status) {
 
 static void release_give_back(uv_timer_t *timer);
 
-/* Once more when the clean-up time ends; after it, what goes on does so at its own pace. */
+/* Repeat the release when the clean-up time ends, if that comes before the pause is over. After the
+ * clean-up time only the pause counts. */
 static void retry_later(struct lk_lease *lease) {
     int64_t left_ms = validity_left_ms(lease->cleanup_until_ns, client_now_ns(lease->client));
     uint64_t pause_ms = client_jitter_ms(lease->client, lease->pause_ms);
@@ -296,13 +299,13 @@ static void begin_release(struct lk_lease *lease) {
         cleanup_ms = lease->policy.asked_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
     lease->pause_ms = lease->policy.poll_ms < PAUSE_MOST_MS ? lease->policy.poll_ms : PAUSE_MOST_MS;
-    (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
+    (void)uv_timer_stop(&lease->timer); /* of an abandoned lease */
     lease_move(lease, LEASE_RELEASING);
     release_give_back(&lease->timer);
 }
 
 void lease_withdraw(struct lk_lease *lease) {
-    lease->is_answered = true; /* nobody asked for it */
+    lease->is_answered = true; /* no caller asked for this release */
     begin_release(lease);
 }
 
@@ -312,8 +315,8 @@ void lease_release(struct lk_lease *lease) {
     queue_giving_back(lease->queue);
 }
 
-/* ---- Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network
- * does */
+/* ---- Holding: renewal, and the local timer that says SUSPECT and LOST, whether the network works
+ * or not */
 
 static void stay_abandoned(uv_timer_t *timer);
 
@@ -321,14 +324,14 @@ static int64_t part_ns(const struct lk_lease *lease, uint32_t part) {
     return (int64_t)lease->policy.ttl_ms * NS_PER_MS / part;
 }
 
-/* The next moment at which something changes by itself. */
+/* The next moment at which the lease changes by itself. */
 static int64_t next_moment_ns(const struct lk_lease *lease) {
     int64_t next_ns = atomic_load(&lease->valid_until_ns);
     int64_t suspect_ns = next_ns - (int64_t)lease->policy.suspect_ms * NS_PER_MS + 1;
 
     if (lease->told == LK_HELD)
         next_ns = number_min(next_ns, suspect_ns);
-    /* One that is under way has a deadline of its own, and its answer arms the timer again. */
+    /* A renewal under way has a deadline of its own, and its answer arms the timer again. */
     if (lease->policy.is_renewed && lease->in_flight == 0)
         next_ns = number_min(next_ns, lease->renew_at_ns);
     return next_ns;
@@ -338,7 +341,7 @@ static void hold_on_moment(uv_timer_t *timer);
 
 static void hold_arm(struct lk_lease *lease) {
     int64_t left_ns = next_moment_ns(lease) - client_now_ns(lease->client);
-    /* Rounded up: at the moment or after it, so that it need not be armed again for a fraction. */
+    /* Rounded up, so that the timer never fires a fraction too early and must be armed again. */
     uint64_t left_ms = left_ns > 0 ? ((uint64_t)left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 
     assert(lease->phase == LEASE_HELD);
@@ -358,7 +361,7 @@ static void hold_count(struct lk_lease *lease, enum lk_state state) {
     counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
 }
 
-/* Last line of what calls it: the callback may release the lease. */
+/* Make it the last line of the calling function: the callback may release the lease. */
 static void tell_state(struct lk_lease *lease, const char *why) {
     enum lk_state state = lk_lease_state(lease);
 
@@ -391,7 +394,7 @@ void lease_set_validity(struct lk_lease *lease, const struct lk_command *command
     atomic_store(&lease->valid_until_ns, validity_until(sent_ns, policy->ttl_ms));
 }
 
-/* LOST is final: an extension that is heard of too late does not bring the lease back. */
+/* LOST is final: a late extension does not bring the lease back. */
 static void extend(struct lk_lease *lease) {
     lease->client->counters.renewed++;
     if (lk_lease_state(lease) == LK_LOST_STATE)
@@ -491,7 +494,7 @@ void lease_stop_holding(struct lk_lease *lease) {
 
     assert(lease->phase == LEASE_HELD);
     (void)uv_timer_stop(&lease->timer);
-    if (lease->told != LK_LOST_STATE) /* then it was counted when it was lost */
+    if (lease->told != LK_LOST_STATE) /* else it was counted when it was lost */
         counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
 }
 
@@ -502,14 +505,14 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {
         (void)uv_timer_start(&lease->timer, hold_on_moment, 0, 0);
 }
 
-/* ---- Abandoning: the holder has gone without giving the lock back, as its last write may still
- * take effect, and the lock stays taken until it cannot any more.
+/* ---- Abandoning: the holder has gone without giving the lock back. Its last write may still take
+ * effect, and the lock stays taken until that can no longer happen.
  *
- * Where a TTL frees the lock, nothing is to be done if it ends late enough; else one renewal with
- * the time that is missing, repeated until the server answers it. Where there is none, or a session
- * that outlives the lease, the lease itself waits for the time to pass, renewed where it needs to
- * be, and is released. A session is asked to stay a TTL longer than that, so that the lock is kept
- * should we stand still, and given back by us should we not. */
+ * Where a TTL frees the lock, nothing is to be done if the TTL ends late enough. Else the client
+ * sends one renewal with the missing time, and repeats it until the server answers. Without a TTL,
+ * or in a session that outlives the lease, the lease waits until the time has passed, is renewed
+ * where necessary, and is then released. Such a session is asked to last a TTL longer than the hold
+ * time: it keeps the lock if this process stands still, and else the client gives the lock back. */
 
 static void wait_abandoned_ms(struct lk_lease *lease, uint64_t ms) {
     uv_update_time(lease->client->loop);
@@ -540,7 +543,7 @@ static void on_extended(struct lk_command *command) {
         wait_abandoned_ms(lease, client_jitter_ms(lease->client, EXTEND_MS));
 }
 
-/* While ABANDONED: whether the TTL that the server knows of is long enough. */
+/* While ABANDONED: whether the TTL that the server knows is long enough. */
 static bool lease_outlives_hold(const struct lk_lease *lease) {
     return lease_ends_by_itself(lease) &&
            atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
@@ -550,7 +553,7 @@ static uint32_t missing_ms(const struct lk_lease *lease, int64_t left_ms) {
     if (!lease->policy.is_session)
         return (uint32_t)left_ms + 1;
     left_ms += lease->policy.ttl_ms;
-    return left_ms < INT32_MAX ? (uint32_t)left_ms : INT32_MAX; /* the most that Postgres takes */
+    return left_ms < INT32_MAX ? (uint32_t)left_ms : INT32_MAX; /* the most that Postgres accepts */
 }
 
 static void stay_abandoned(uv_timer_t *timer) {
@@ -582,7 +585,7 @@ void lease_close(struct lk_lease *lease) {
     switch (lease->phase) {
     case LEASE_QUEUED:
     case LEASE_TRYING:
-        if (!lease->is_outcome_due) /* else it ends once that has been told */
+        if (!lease->is_outcome_due) /* else it ends after its outcome was told */
             queue_end_wait(lease, LK_CANCELED);
         break;
     case LEASE_HELD:
@@ -593,15 +596,15 @@ void lease_close(struct lk_lease *lease) {
         lease->on_state = NULL;
         lease_release(lease);
         break;
-    case LEASE_ABANDONED: /* stays taken for its time, by its TTL or as we wait for it */
+    case LEASE_ABANDONED: /* it stays taken for its time, by its TTL or because the client waits */
         lease->cleanup_until_ns = client_moment_ns(lease->client, lease->client->cleanup_ms);
         if (lease_outlives_hold(lease))
             lease_end(lease);
         else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
-            lease_withdraw(lease); /* nobody is left to be kept out */
+            lease_withdraw(lease); /* no other process could take it */
         break;
     case LEASE_RELEASING:
-        if (uv_is_active((uv_handle_t *)&lease->timer)) /* it is to be repeated */
+        if (uv_is_active((uv_handle_t *)&lease->timer)) /* the release is due again later */
             (void)uv_timer_start(&lease->timer, release_give_back, 0, 0);
         break;
     case LEASE_ORPHANED:

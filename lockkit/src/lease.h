@@ -1,7 +1,7 @@
 /* One acquisition, from the call of lk_acquire() until nothing of it is left at the server.
  *
- * Request and lease are one object with one owner token and one allocation, so that nothing can
- * run out of memory between a grant and the moment it is given back.
+ * Request and lease are one object with one owner token and one allocation. So the client cannot
+ * run out of memory between a grant and its release.
  *
  *            head of      granted                lk_release
  *            the queue    and valid              (or client closes)
@@ -18,13 +18,13 @@
  *      └───────────────────────────────────────────────────────┘             │
  *      └────────────────────────  neither ───────────────────────────────────┘
  *
- * When the next waiter goes on with what a lease has begun, the lease goes to ENDED, and the waiter
- * moves as if it had begun that itself.
+ * When the next waiter takes over what a lease has begun at the server, the lease goes to ENDED,
+ * and the waiter moves as if it had begun that itself.
  *
- * RELEASING repeats the release until it is confirmed or the clean-up time has passed. ABANDONED
- * lasts until the TTL is long enough, or, without one or in a session, until the time has passed,
- * and is released then. After ENDED the memory goes as soon as the callback has run and no command
- * is under way. */
+ * RELEASING repeats the release until the server confirms it or the clean-up time has passed.
+ * ABANDONED lasts until the TTL is long enough. Without a TTL, or in a session, it lasts until the
+ * hold time has passed, and the lease is then released. After ENDED the memory is freed as soon as
+ * the callback has run and no command is under way. */
 #ifndef LOCKKIT_LEASE_H
 #define LOCKKIT_LEASE_H
 
@@ -34,17 +34,18 @@
 
 /* The local waiters of one name, first come first served: only the head attempts at the server.
  *
- * While no attempt of the head is under way, one of these brings the next: an event (the lock may
+ * While no attempt of the head is under way, one of these starts the next: an event (the lock may
  * have become free), the poll timer (jittered, and never later than the end of the present holder's
  * TTL), or, for a head that has not attempted yet, the next turn of the loop. Each event costs one
- * attempt, however many wait. While one of us holds who may hand over, a new head does not ask: it
- * is likely to be handed the lock, and is in time when that one gives back. A waiter of a fair lock
- * has a queue of its own, and so its own place in the server's line. */
+ * attempt, however many wait. While a lease of this client holds the lock and may hand it over, a
+ * new head does not ask: it probably inherits the lock, and else asks in time when that lease is
+ * given back. A waiter of a fair lock has a queue of its own, and so its own place in the server's
+ * line. */
 enum queue_reason { QUEUE_FRESH, QUEUE_POLL, QUEUE_EVENT };
 
-/* What a queue is found by; first, so that a search needs no whole `struct lk_queue`. */
+/* The search key of a queue. It comes first, so that a search needs no whole `struct lk_queue`. */
 struct queue_key {
-    const char *text; /* the name, or the owner token of the only waiter */
+    const char *text; /* the name; for the queue of one waiter, its owner token */
     bool is_own;
 };
 
@@ -52,36 +53,38 @@ struct lk_queue {
     struct queue_key key;
     const char *name;
     struct lk_client *client;
-    unsigned refs; /* locks, leases, inspections, and an attempt that is due */
+    unsigned refs; /* locks, leases, inspections, and a due attempt */
     TAILQ_HEAD(, lk_lease) waiters;
-    bool is_trying; /* an attempt for the head is under way, be it of one that has left */
+    bool is_trying; /* an attempt for the head is under way, perhaps by a waiter that has left */
     uv_timer_t poll;
     bool is_due, is_woken; /* on client->attempts; an event came during an attempt */
-    bool is_given_back;    /* one of us gave it back during an attempt */
-    bool is_in_line;       /* the head's last answer said so: it is told when it is its turn */
-    bool is_ours;          /* one of us holds it who may hand it over */
-    /* Of the name: others were seen to keep it from then on, by client_now_ns(); 0: not seen. */
+    bool is_given_back;    /* this client gave it back during an attempt */
+    bool is_in_line; /* by the head's last answer: the server will tell it when it is its turn */
+    bool is_ours;    /* a lease of this client holds it, and may hand it over */
+    /* For the queue of a name: others kept the lock from this moment on, by client_now_ns(); 0: not
+     * seen. */
     int64_t kept_since_ns;
-    int64_t changed_ns; /* of the name: the last change that was seen; 0: none */
+    int64_t changed_ns; /* for the queue of a name: the last change that the client saw; 0: none */
     struct client_task task;
-    enum queue_reason reason; /* of the attempt that is due */
-    char text[];              /* the name; and the owner */
+    enum queue_reason reason; /* of the due attempt */
+    char text[];              /* the name, and the owner if it has one */
 };
 
 enum lease_phase {
     LEASE_QUEUED,
     LEASE_TRYING,
-    LEASE_ORPHANED, /* the caller has gone while an attempt was under way */
+    LEASE_ORPHANED, /* the caller left while an attempt was under way */
     LEASE_HELD,
-    LEASE_ABANDONED, /* the caller has gone, and the lock stays taken for a while */
+    LEASE_ABANDONED, /* the caller left, and the lock stays taken for a while */
     LEASE_RELEASING,
     LEASE_ENDED,
 };
 
-/* The options of the lock, with defaults filled in: a lease may outlive its lk_lock. */
+/* The options of the lock, with defaults filled in. A lease may outlive its lk_lock. */
 struct lk_policy {
-    uint32_t asked_ms, ttl_ms;             /* the TTL as asked for; as granted */
-    uint32_t asked_suspect_ms, suspect_ms; /* the latter less than the TTL as granted */
+    uint32_t asked_ms, ttl_ms; /* the TTL: as asked for, and as granted */
+    /* as asked for, and in force: less than the granted TTL */
+    uint32_t asked_suspect_ms, suspect_ms;
     uint32_t poll_ms;
     uint32_t permits, limit;
     uint32_t handover; /* how often a grant may be handed over */
@@ -102,111 +105,112 @@ struct lk_request {
 struct lk_lease {
     struct lk_client *client;
     struct lk_queue *queue;
-    TAILQ_ENTRY(lk_lease) place; /* in the queue while QUEUED or TRYING */
-    bool is_try;                 /* attempts once, at once */
+    TAILQ_ENTRY(lk_lease) place; /* in the queue, while QUEUED or TRYING */
+    bool is_try;                 /* one attempt, now */
     struct lk_policy policy;
     enum lease_phase phase;
     char owner[OWNER_SIZE];
-    /* By phase: the end of the wait; the next of renewal, SUSPECT and LOST; the next extension, or
-     * the end of being abandoned; the next release. */
+    /* By phase, the next of: the end of the wait; renewal, SUSPECT or LOST; an extension, or the
+     * end of ABANDONED; a release. */
     uv_timer_t timer;
-    struct lk_command command; /* acquire, and later release */
-    struct lk_command renewal; /* and what extends an abandoned lease */
-    unsigned in_flight;        /* of these two */
-    int64_t sent_ns;           /* from when it counts: of the attempt, or the last renewal */
-    int64_t renewal_sent_ns;   /* of the one under way */
+    struct lk_command command; /* acquire, later release */
+    struct lk_command renewal; /* also extends an abandoned lease */
+    unsigned in_flight;        /* of the two commands */
+    int64_t sent_ns;           /* validity counts from here: the attempt, or the last renewal */
+    int64_t renewal_sent_ns;   /* of the renewal under way */
     int64_t joined_ns;
     int64_t until_ns;     /* the end of the wait, or VALIDITY_FOREVER */
-    unsigned round_trips; /* of the attempts until the outcome */
-    int64_t kept_ns;  /* before the outcome: others kept the lock for so long of the wait, or -1 */
-    bool is_doubtful; /* an attempt was not answered: it may take effect, even later */
-    bool is_lost_early; /* the backend says so, of what the attempt under way gets */
-    bool is_in_line;    /* at the server, which is to be told if it gives up */
+    unsigned round_trips; /* by the attempts until the outcome */
+    int64_t kept_ns;      /* others kept the lock for so long before the outcome; -1: not known */
+    bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
+    bool is_lost_early;   /* the backend said so before the attempt was answered */
+    bool is_in_line;      /* at the server: tell the server when it gives up */
 
     struct lk_request request;
     lk_acquire_cb on_acquired;
     void *acquire_data;
-    enum lk_status last;    /* what to say when the wait ends */
-    enum lk_status outcome; /* what the callback will be told */
-    bool is_outcome_due;    /* from the moment it is settled until the callback has run */
+    enum lk_status last;    /* the status if the wait ends now */
+    enum lk_status outcome; /* the status for the callback */
+    bool is_outcome_due;    /* from the outcome until the callback has run */
     struct client_task tell_outcome;
 
-    _Atomic int64_t valid_until_ns; /* read from other threads by the blocking facade */
-    _Atomic bool is_suspended;      /* the backend doubts it, until the next renewal */
+    _Atomic int64_t valid_until_ns; /* the blocking facade reads it from other threads */
+    _Atomic bool is_suspended;      /* the backend doubts the lease, until its next renewal */
     int64_t renew_at_ns, granted_ns;
     uint64_t fence;
-    uint32_t handovers_left; /* and so many tokens above `fence` are ours */
+    uint32_t handovers_left; /* the same number of tokens above `fence` is reserved */
     enum lk_state told;
-    bool is_unheard; /* `told` is not HELD, and there was no callback to tell */
+    bool is_unheard; /* `told` is not HELD, and no callback has heard it */
     lk_state_cb on_state;
     void *state_data;
 
-    int64_t hold_until_ns; /* once ABANDONED */
+    int64_t hold_until_ns; /* while ABANDONED */
 
     lk_release_cb on_released;
     void *release_data;
     int64_t cleanup_until_ns;
     uint32_t pause_ms; /* before the next release */
-    bool is_answered;  /* the release has been reported to the caller */
+    bool is_answered;  /* the caller knows how the release ended */
 
     TAILQ_ENTRY(lk_lease) entry;
-    max_align_t internal[]; /* the backend's parts of the two commands */
+    max_align_t internal[]; /* the backend's memory for the two commands */
 };
 
-/* A fresh lease with a fresh owner token, QUEUED but in no queue. */
+/* Make a lease with a new owner token, QUEUED but in no queue. */
 LK_CHECK enum lk_status lease_new(struct lk_lease **lease, struct lk_lock *lock);
 
-/* Change the phase. Aborts on an arrow that is not in the picture. */
+/* Change the phase. Asserts that the picture has that arrow. */
 void lease_move(struct lk_lease *lease, enum lease_phase phase);
 
-/* Start `command`, one of the lease's own. */
+/* Start `command`, which is one of the lease's own. */
 void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,
                uint32_t reply_ms, void (*on_answer)(struct lk_command *command));
 
-/* Its answer is here: the caller of lease_run() says so first. */
+/* The answer is here. The callback of lease_run() calls this first. */
 void lease_answered(struct lk_lease *lease, struct lk_command *command);
 
-/* Move to ENDED: there is nothing at the server any more, or nothing that we give back. */
+/* Move to ENDED: nothing is left at the server, or nothing that the client gives back. */
 void lease_end(struct lk_lease *lease);
 
-/* Free it, if ENDED and nothing refers to it any more. */
+/* Free it, if it is ENDED and nothing refers to it. */
 void lease_maybe_free(struct lk_lease *lease);
 
-/* It is granted. */
+/* The lease was granted. */
 void lease_hold(struct lk_lease *lease);
-/* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
+/* The TTL counts from `sent_ns`, and lasts as long as `command` was granted. */
 void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns);
-/* The backend says SUSPECT or LOST, of one that is HELD. The callback may release it. */
+/* The backend says that a HELD lease is SUSPECT or LOST. The callback may release it. */
 void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why);
 /* Stop timer and renewal, and count the time. */
 void lease_stop_holding(struct lk_lease *lease);
 
-/* Give back what is HELD. */
+/* Give back a HELD lease. */
 void lease_release(struct lk_lease *lease);
-/* Give back what it has, or may have, at the server: the caller does not wait for it. */
+/* Give back what the lease has, or may have, at the server. The caller does not wait for it. */
 void lease_withdraw(struct lk_lease *lease);
-/* The client is closing: end it in the way of its phase. */
+/* The client is closing: end the lease in the way of its phase. */
 void lease_close(struct lk_lease *lease);
 
 /* ---- queue.c */
 
-/* Find or make the queue of `name`, or of `owner` alone, with one reference more. NULL without
- * memory. */
+/* Find or make the queue of `name`, or of `owner` alone, and add a reference. NULL: out of memory.
+ */
 struct lk_queue *queue_ref(struct lk_client *client, const char *name, const char *owner);
-/* With the last reference it goes. */
+/* Drop a reference. The queue goes with the last one. */
 void queue_unref(struct lk_queue *queue);
 
-/* One of us has given the lock back, or may have. A head that stands in line at the server need not
- * ask again: it is told when the lock was handed over to it. */
+/* This client has given the lock back, or may have. A head that stands in line at the server does
+ * not ask: the server tells it when the lock is handed to it. */
 void queue_given_back(struct lk_queue *queue);
-/* One of us who might have handed it over has lost it, or has left it as it is. */
+/* A lease of this client that could have handed the lock over has lost it, or was abandoned. */
 void queue_not_ours(struct lk_queue *queue);
-/* One of us gives the lock back: that command has just been started. Where clients take turns the
- * head asks at once, in the same breath, so that it stands in line before whoever gets the lock can
- * give it back: else one that is quicker could have it several times in a row. */
+/* This client has just sent the release of the lock. Where clients take turns the head asks at
+ * once, so that its request follows the release on the connection. Then it stands in line before
+ * the next holder can give the lock back. Else a faster client could get the lock several times in
+ * a row. */
 void queue_giving_back(struct lk_queue *queue);
-/* The lock `name` may have become free for `owner`, or, without one, for whoever waits; without a
- * name all locks may have. */
+/* The lock `name` may have become free for `owner`; without an owner, for every waiter; without a
+ * name, all locks may have become free. */
 void queue_wake(struct lk_client *client, const char *name, const char *owner);
 /* The wait of `lease`, QUEUED or TRYING, ends with `status`. */
 void queue_end_wait(struct lk_lease *lease, enum lk_status status);

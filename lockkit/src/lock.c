@@ -1,5 +1,5 @@
-/* Locks: a name and a policy; the holders of one, and taking it away. And for all leases of a
- * client: the news of its backend, and closing. */
+/* Locks: a name and a policy; inspecting a lock, and breaking it. For all leases of a client: the
+ * events of its backend, and closing. */
 #include "lease.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #define TTL_MIN_MS 10
 #define TTL_MAX_MS 86400000
 
-/* What the backend must be able to do for it. */
+/* The caps that the backend needs for it. */
 static unsigned needed_caps(const struct lk_policy *policy) {
     return (policy->is_fair ? LK_CAP_FAIR : 0U) | (policy->mode == LK_SHARED ? LK_CAP_SHARED : 0U) |
            (policy->limit > 0 ? LK_CAP_PERMITS : 0U) |
@@ -30,7 +30,8 @@ static bool lock_is_in_range(const struct lk_policy *policy) {
                                       : policy->limit == 0 && policy->permits == 1);
 }
 
-/* LK_INVALID for options that are out of range, or of a size that was never ours. */
+/* LK_INVALID for options that are out of range, or that have a size that no version of lockkit had.
+ */
 static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_client *client,
                                   const struct lk_lock_options *given) {
     struct lk_lock_options options = {0};
@@ -59,7 +60,7 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
         return LK_INVALID;
     if (needed_caps(policy) & ~caps)
         return LK_UNSUPPORTED;
-    /* Where all waiters are ours, they are in order as it is. */
+    /* Where all waiters belong to this client, they are in order anyway. */
     policy->is_fair = policy->is_fair && (caps & LK_CAP_CROSS_PROCESS);
     return LK_OK;
 }
@@ -105,7 +106,7 @@ void lk_lock_close(lk_lock *lock) {
     free(lock);
 }
 
-/* ---- Who holds a lock, and taking it away: one command, of no lease */
+/* ---- Inspecting and breaking a lock: one command, without a lease */
 
 struct inspection {
     struct lk_command command;
@@ -117,7 +118,7 @@ struct inspection {
     max_align_t internal[];
 };
 
-/* Of the same name, in whichever queue of ours. */
+/* Waiters of the same name, in all queues of the client. */
 static unsigned waiters_here(const struct lk_queue *queue) {
     const struct lk_lease *lease;
     unsigned count = 0;
@@ -189,10 +190,10 @@ enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void
                          &(struct inspection){.on_broken = cb, .data = data});
 }
 
-/* ---- What the backend says by itself */
+/* ---- Events of the backend */
 
-/* Leases are freed in a later turn of the loop, so none goes from the list here, whatever the
- * callbacks do. */
+/* Leases are freed in a later turn of the loop. So no callback can take a lease from the list here.
+ */
 static void client_doubt(struct lk_client *client, const char *name, const char *owner,
                          enum lk_state state, const char *why) {
     struct lk_lease *lease;
@@ -227,7 +228,7 @@ void client_push(void *data, enum lk_push what, const char *name, const char *ow
     }
 }
 
-/* ---- Closing: every part is told to end, and the last queue to go tears the client down */
+/* ---- Closing: every part ends, and the last queue to go tears the client down */
 
 void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     struct lk_lock *lock;

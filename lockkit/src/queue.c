@@ -1,14 +1,14 @@
 /* The waiters of a name, and the way of a lock to them: attempts at the server, and hand-overs.
  *
  * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
- * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
- * not answered does the same, but is doubtful from then on, as it may own the lock.
+ * runs in the next turn of the loop. A refused lease stays the head and attempts again. So does an
+ * unanswered lease, but it is doubtful from then on: it may own the lock.
  *
- * A lease that ends leaves its place in the server's line, or its doubt, to the next waiter, which
- * goes on under the same owner token, if it asks for the same. A lease that finds no such waiter is
- * released. When the wait ends during an attempt, the lease is an orphan: the answer is for the
- * head of that moment. So a server that takes longer to answer than waits have left still serves
- * somebody. */
+ * A lease that ends leaves its place in the server's line, or its doubt, to the next waiter, if
+ * that waiter asks for the same. The waiter goes on under the same owner token. Without such a
+ * waiter the lease is released. If the wait ends during an attempt, the lease is an orphan: the
+ * answer goes to the head of that moment. So a server that answers after the wait is over still
+ * serves somebody. */
 #include "lease.h"
 #include "number.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_PART 3 /* of the TTL, after which a lease is not handed over */
+#define FRESH_PART 3 /* of the TTL: an older lease is not handed over */
 
 /* ---- The queue of a name */
 
@@ -95,12 +95,12 @@ static void acquire_attempt(struct lk_lease *lease) {
     uint32_t reply_ms = client->reply_ms;
 
     assert(!lease->is_outcome_due && lease->in_flight == 0);
-    /* An answer after the TTL would be worth nothing. */
+    /* An answer after the TTL is worth nothing. */
     if (lease->policy.has_ttl && lease->policy.asked_ms < reply_ms)
         reply_ms = lease->policy.asked_ms;
     lease_move(lease, LEASE_TRYING);
     lease->is_lost_early = false;
-    lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
+    lease->sent_ns = client_now_ns(client); /* before it is sent: the validity counts from here */
     lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
 }
 
@@ -124,7 +124,7 @@ static void queue_on_due(void *data) {
     queue_unref(queue);
 }
 
-/* Attempt in the next turn of the loop. What has come meanwhile needs no attempt of its own. */
+/* Attempt in the next turn of the loop. Events until then need no attempt of their own. */
 static void set_due(struct lk_queue *queue, enum queue_reason reason) {
     if (queue->is_due)
         return;
@@ -141,17 +141,19 @@ static void on_poll(uv_timer_t *timer) {
 /* The lock may have become free. */
 static void queue_wake_waiters(struct lk_queue *queue) {
     if (queue->is_trying)
-        queue->is_woken = true; /* the answer may be from before: ask once more after a refusal */
+        /* the answer may be older than this event: ask again after a refusal */
+        queue->is_woken = true;
     else if (!TAILQ_EMPTY(&queue->waiters))
         set_due(queue, QUEUE_EVENT);
 }
 
-/* All queues of the name tell it the same, those of one owner, too. NULL: nobody wants to know. */
+/* The queue that keeps the news of the name. Queues of one owner use it, too. NULL: nobody keeps
+ * it. */
 static struct lk_queue *queue_of_name(struct lk_queue *queue) {
     return queue->key.is_own ? queue_find(queue->client, queue->name, false) : queue;
 }
 
-/* The lock was granted to one of us, be it too late, or one of us gives it back. */
+/* This client was granted the lock, perhaps too late, or it gives the lock back. */
 static void queue_saw_change(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
@@ -161,7 +163,7 @@ static void queue_saw_change(struct lk_queue *queue) {
     named->changed_ns = client_now_ns(queue->client);
 }
 
-/* The server says that somebody else has it. */
+/* The server says that another owner holds it. */
 static void queue_saw_kept(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
@@ -169,8 +171,8 @@ static void queue_saw_kept(struct lk_queue *queue) {
         named->kept_since_ns = client_now_ns(queue->client);
 }
 
-/* For how long others have kept it, since `from_ns` at most; 0: it has changed since then, and was
- * not seen kept after that; -1: not known. */
+/* For how long others have kept it, counted from `from_ns` at the earliest. 0: it has changed since
+ * then, and was not seen kept after that. -1: not known. */
 static int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
     const struct lk_queue *named = queue_of_name(queue);
     const int64_t now_ns = client_now_ns(queue->client);
@@ -239,8 +241,8 @@ static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
     (void)uv_timer_start(&queue->poll, on_poll, wait_ms, 0);
 }
 
-/* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
- * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
+/* The head was refused. It waits for an event, for at most its `poll_ms`, and no longer than
+ * `remaining_ms` (negative: unknown). `is_in_line`: the head stands in line at the server. */
 static void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line) {
     assert(queue->is_trying && !TAILQ_EMPTY(&queue->waiters));
     queue->is_trying = false;
@@ -250,7 +252,7 @@ static void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_
 }
 
 static void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
-    assert(queue->refs > 0); /* its lease's, at the least */
+    assert(queue->refs > 0); /* at least that of the lease */
     TAILQ_INSERT_TAIL(&queue->waiters, lease, place);
     if (TAILQ_FIRST(&queue->waiters) != lease || queue->is_trying)
         return;
@@ -260,7 +262,7 @@ static void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
         set_due(queue, QUEUE_FRESH);
 }
 
-/* Returns the new head; without one there is nothing to poll for, nor to be woken for. */
+/* Returns the new head. Without one there is no reason to poll, or to be woken. */
 static struct lk_lease *take_out(struct lk_queue *queue, struct lk_lease *lease) {
     if (lease == TAILQ_FIRST(&queue->waiters))
         queue->is_in_line = false;
@@ -273,9 +275,9 @@ static struct lk_lease *take_out(struct lk_queue *queue, struct lk_lease *lease)
     return TAILQ_FIRST(&queue->waiters);
 }
 
-/* It gives up, in any place, with no attempt of its own under way. `is_in_line`: the next stands at
- * the server in its place, and is told when it is its turn. Then nothing is asked, and the poll
- * goes on. */
+/* A lease gives up, at any place, with no attempt of its own under way. `is_in_line`: the next
+ * lease takes over its place at the server, which tells the next lease when it is its turn. Then
+ * nothing is asked, and the poll goes on. */
 static void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_in_line) {
     const bool was_head = TAILQ_FIRST(&queue->waiters) == lease;
 
@@ -286,7 +288,7 @@ static void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_
         set_due(queue, QUEUE_FRESH);
 }
 
-/* The attempt got nothing that the head could have: the head, if there is one, asks anew. */
+/* The attempt got nothing for the head. The head, if there is one, asks again. */
 static void queue_attempt_ended(struct lk_queue *queue) {
     assert(queue->is_trying);
     queue->is_trying = queue->is_woken = queue->is_given_back = false;
@@ -294,7 +296,7 @@ static void queue_attempt_ended(struct lk_queue *queue) {
         set_due(queue, QUEUE_FRESH);
 }
 
-/* The head has got the lock, and leaves. */
+/* The head has the lock, and leaves. */
 static void queue_granted(struct lk_queue *queue, struct lk_lease *lease) {
     const struct lk_lease *next;
 
@@ -313,7 +315,7 @@ static bool is_anything_begun(const struct lk_lease *lease) {
     return lease->is_in_line || lease->is_doubtful;
 }
 
-/* `next` has begun nothing at the server, and asks for the same as `lease` does. */
+/* `next` has begun nothing at the server, and asks for the same as `lease`. */
 static bool may_go_on(const struct lk_lease *next, const struct lk_lease *lease) {
     const struct lk_policy *one = &next->policy, *other = &lease->policy;
 
@@ -322,7 +324,7 @@ static bool may_go_on(const struct lk_lease *next, const struct lk_lease *lease)
            one->handover == other->handover && one->asked_ms == other->asked_ms;
 }
 
-/* Each has the owner token of the other. No command of either is under way. */
+/* Each gets the owner token of the other. No command of either is under way. */
 static void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
     char owner[OWNER_SIZE];
 
@@ -332,7 +334,7 @@ static void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
     memcpy(lease->owner, owner, sizeof owner);
 }
 
-/* With the owner token that the server knows. */
+/* `next` takes over the owner token that the server knows. */
 static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease_swap_owners(next, lease);
     next->is_in_line = lease->is_in_line;
@@ -340,8 +342,8 @@ static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease->is_in_line = lease->is_doubtful = false;
 }
 
-/* `lease` leaves its place in the line, or its unanswered attempt, to `next` (or NULL), if that can
- * go on with it. True when `next` now stands in the server's line. */
+/* `lease` leaves its place in the line, or its unanswered attempt, to `next` (or NULL), if `next`
+ * can take it over. True: `next` now stands in the server's line. */
 static bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
     if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->is_try ||
         !may_go_on(next, lease))
@@ -350,7 +352,7 @@ static bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
     return next->is_in_line;
 }
 
-/* Its request is over. */
+/* The request of `lease` is over. */
 static void acquire_let_go(struct lk_lease *lease) {
     if (is_anything_begun(lease))
         lease_withdraw(lease);
@@ -358,7 +360,8 @@ static void acquire_let_go(struct lk_lease *lease) {
         lease_end(lease);
 }
 
-/* A lease that is given is the caller's, who may end it at once: not ours to touch any more. */
+/* On LK_OK the callback owns the lease and may end it at once: do not touch the lease afterwards.
+ */
 static void tell_outcome(void *data) {
     struct lk_lease *lease = data;
     bool is_granted = lease->outcome == LK_OK;
@@ -371,7 +374,7 @@ static void tell_outcome(void *data) {
     if (is_granted)
         return;
     lease->is_outcome_due = false;
-    if (lease->phase == LEASE_QUEUED) { /* to one who has come again, in the callback */
+    if (lease->phase == LEASE_QUEUED) { /* the callback may have started a waiter */
         (void)lease_pass_on(lease, TAILQ_FIRST(&lease->queue->waiters));
         acquire_let_go(lease);
     } else {
@@ -410,7 +413,7 @@ void queue_end_wait(struct lk_lease *lease, enum lk_status status) {
     if (lease->in_flight > 0) {
         assert(TAILQ_FIRST(&lease->queue->waiters) == lease && lease->queue->is_trying);
         lease->round_trips += lease->command.round_trips;
-        (void)take_out(lease->queue, lease); /* nobody else asks before the answer */
+        (void)take_out(lease->queue, lease); /* no other waiter asks before the answer */
         lease_move(lease, LEASE_ORPHANED);
         return;
     }
@@ -447,8 +450,8 @@ static void acquire_take_answer(struct lk_lease *lease, enum lk_status status) {
     acquire_set_outcome(lease, LK_OK);
 }
 
-/* Find the waiter that takes the answer to the attempt of `orphan`. One that only tries has an
- * attempt of its own, but need not make it when the lock is there already. */
+/* Find the waiter that takes the answer to the attempt of `orphan`. An LK_TRY waiter makes an
+ * attempt of its own, unless the lock is already there. */
 static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status status) {
     struct lk_lease *head = TAILQ_FIRST(&orphan->queue->waiters);
 
@@ -492,9 +495,9 @@ static void on_attempt_answered(struct lk_command *command) {
     lease->fence = command->fence;
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
-    /* A grant whose validity is over before we heard of it is as good as no answer: the next
-     * attempt, with the same owner token, renews it, or it is given back. So is one that the
-     * backend has said was lost. */
+    /* A grant counts as no answer if its validity ended before the answer came, or if the backend
+     * has said that it was lost. The next attempt, with the same owner token, renews it, or it is
+     * given back. */
     if (status == LK_OK && (!is_still_valid(lease) || lease->is_lost_early))
         status = LK_UNKNOWN;
     if (status == LK_UNKNOWN)
@@ -522,14 +525,14 @@ static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {
 
     lease->is_try = wait_ms == LK_TRY;
     if (lease->is_try && !TAILQ_EMPTY(&lease->queue->waiters)) {
-        /* Others of us are waiting: it is held, or theirs first. */
+        /* Other waiters of this client come first, whether it is held or free. */
         acquire_count(&lease->client->counters, LK_BUSY);
         acquire_set_outcome(lease, LK_BUSY);
         lease_end(lease);
         return;
     }
     if (!lease->is_try && wait_ms != LK_FOREVER) {
-        /* A loop that was busy has an old idea of now, and the wait would end early. */
+        /* The time of a busy loop is old, and the wait would end early. */
         uv_update_time(loop);
         lease->until_ns = client_moment_ns(lease->client, wait_ms);
         (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
@@ -570,14 +573,14 @@ void lk_cancel(lk_request *request) {
 /* ---- Handing over: a lock that is given back goes to the next waiter of the same client, without
  * a word to the server, as in cohort locking (Dice, Marathe, Shavit: Lock Cohorting, 2012).
  *
- * At the server one lease is held throughout, of which only the holder changes. So the heir has its
- * owner token, its validity, and its renewals, and the next of the fencing tokens that were
- * reserved with the grant. In return it leaves its own token, which may stand in the server's line:
- * the client's next waiter has that place, or it is withdrawn.
+ * The server sees one lease throughout; only its holder changes. So the heir takes over the owner
+ * token, the validity and the renewals, and gets the next of the fencing tokens that the grant
+ * reserved. In return the heir leaves its own owner token, which may stand in the server's line.
+ * The client's next waiter gets that place, or the place is withdrawn.
  *
- * The number of hand-overs is bounded for the sake of other clients. The time, a third of the TTL
- * since the grant or its last renewal, leaves each heir two thirds of it; that is when renewal is
- * due, so none is under way while the token changes hands. */
+ * The number of hand-overs is bounded, so that other clients get the lock. The time is bounded to a
+ * third of the TTL since the grant or its last renewal. So each heir has two thirds of the TTL
+ * left. Renewal is due after that third, so none is under way while the token changes hands. */
 
 static bool release_may_hand_over(const struct lk_lease *lease, int64_t now_ns) {
     const int64_t fresh_ns = (int64_t)lease->policy.ttl_ms * NS_PER_MS / FRESH_PART;
@@ -587,7 +590,7 @@ static bool release_may_hand_over(const struct lk_lease *lease, int64_t now_ns) 
            (!lease->policy.has_ttl || now_ns - lease->sent_ns < fresh_ns);
 }
 
-/* One who asked for the same, and for whom it is not SUSPECT from the start. */
+/* The heir asks for the same, and the lease would not be SUSPECT for it from the start. */
 static bool may_inherit(const struct lk_lease *heir, const struct lk_lease *lease, int64_t now_ns) {
     assert(heir->phase == LEASE_QUEUED && heir->in_flight == 0);
     return !heir->is_doubtful && heir->policy.handover == lease->policy.handover &&
@@ -601,7 +604,7 @@ static void swap_tokens(struct lk_lease *lease, struct lk_lease *heir) {
     const bool is_in_line = heir->is_in_line;
 
     lease_swap_owners(lease, heir);
-    heir->is_in_line = false; /* who holds does not wait */
+    heir->is_in_line = false; /* a holder does not wait */
     lease->is_in_line = is_in_line;
 }
 
@@ -620,7 +623,7 @@ static void end_handed_over(struct lk_lease *lease) {
     lease->client->counters.released++;
     lease->client->counters.handed_over++;
     tell_soon(lease, tell_handed_over);
-    acquire_let_go(lease); /* of its place in the line of the server */
+    acquire_let_go(lease); /* gives up its place in the server's line */
 }
 
 static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
@@ -636,7 +639,7 @@ static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
     heir->fence = lease->fence + 1;
     heir->handovers_left = lease->handovers_left - 1;
     atomic_store(&heir->valid_until_ns, atomic_load(&lease->valid_until_ns));
-    /* The poll goes on as it was: for a place in the server's line somebody has to ask. */
+    /* The poll goes on as before: a place in the server's line lasts only while somebody asks. */
     if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
         wait_for_event(queue, -1);
     queue->is_in_line = is_in_line;

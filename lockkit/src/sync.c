@@ -1,5 +1,5 @@
-/* The blocking facade: a client on a loop thread of its own, and jobs that other threads hand to
- * it and wait for. A job lives on the stack of the thread that waits. */
+/* The blocking facade: a client on a loop thread of its own. Other threads hand jobs to it and wait
+ * for them. A job lives on the stack of the waiting thread. */
 #include "lockkit.h"
 
 #include "loop.h"
@@ -43,11 +43,11 @@ static void sync_finish(struct job *job, enum lk_status status) {
     assert(!job->is_done);
     job->status = status;
     job->is_done = true;
-    uv_cond_broadcast(&sync->is_done); /* of any job: each who waits looks at its own */
+    uv_cond_broadcast(&sync->is_done); /* some job is done: each waiter looks at its own */
     uv_mutex_unlock(&sync->mutex);
 }
 
-/* All: sends of the async that come close together may arrive as one. */
+/* Takes all jobs: several uv_async_send() may arrive as one call. */
 static void on_job(uv_async_t *async) {
     lk_sync *sync = async->data;
     STAILQ_HEAD(, job) jobs = STAILQ_HEAD_INITIALIZER(jobs);
@@ -149,7 +149,7 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
 
 err_after_async:
     uv_close((uv_handle_t *)&sync->async, NULL);
-err_after_client: /* there is no thread yet: the loop is ours */
+err_after_client: /* no thread runs yet, so this thread may run the loop */
     lk_client_close(sync->client, NULL, NULL);
     (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
 err_after_loop:
