@@ -1,18 +1,18 @@
-/* Leader election: whoever holds the lock leads, and all others stand in line for it. */
+/* Leader election: the holder of the lock leads, and all others stand in line for it. */
 #include "lockkit.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define AGAIN_MS 1000 /* after what went wrong here, such as memory that ended */
+#define AGAIN_MS 1000 /* after a local failure, such as lack of memory */
 
 struct lk_election {
     lk_lock *lock;
     lk_election_cb on_role;
     void *data;
-    lk_request *request; /* while it stands */
-    lk_lease *lease;     /* while it leads, or has lost that and not given the lease back */
+    lk_request *request; /* while it stands for election */
+    lk_lease *lease;     /* while it leads, and after that until the lease is given back */
     enum lk_role told;
     uv_timer_t again;
     bool is_releasing, is_closing;
@@ -22,7 +22,7 @@ struct lk_election {
 
 static void election_stand(struct lk_election *election, uint64_t after_ms);
 
-/* Last line of what calls it: the callback may close the election. */
+/* Make it the last line of the calling function: the callback may close the election. */
 static void election_tell(struct lk_election *election, enum lk_role role, const char *why) {
     if (role == election->told || election->is_closing)
         return;
@@ -39,7 +39,7 @@ static void election_on_timer_closed(uv_handle_t *timer) {
     free(election);
 }
 
-/* When closing, and nothing is under way any more. */
+/* True when it is closing and nothing is under way. */
 static bool election_has_ended(struct lk_election *election) {
     if (!election->is_closing || election->request != NULL || election->is_releasing)
         return false;

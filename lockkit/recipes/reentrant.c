@@ -1,4 +1,4 @@
-/* Taking one's own lock again: a count beside one lease. */
+/* Acquiring a lock again that one already holds: a count beside one lease. */
 #include "lockkit.h"
 
 #include <assert.h>
@@ -9,15 +9,15 @@ struct lk_reentrant {
     lk_lock *lock;
     lk_lease *lease;
     unsigned depth;
-    bool is_under_way; /* the first acquisition */
+    bool is_under_way; /* the first acquisition is */
     lk_acquire_cb on_acquired;
     void *data;
 };
 
-/* What was settled without the server, and is told in the next turn of the loop. */
+/* An outcome that needed no server, for a callback in the next turn of the loop. */
 struct told {
     uv_timer_t timer;
-    lk_acquire_cb on_acquired; /* or: */
+    lk_acquire_cb on_acquired; /* else on_released runs */
     lk_release_cb on_released;
     enum lk_status status;
     lk_lease *lease;
@@ -107,7 +107,7 @@ enum lk_status lk_reentrant_acquire(lk_reentrant *owner, uint32_t wait_ms, lk_ac
     return status;
 }
 
-/* Without memory its callback has to run at once. */
+/* Out of memory its callback runs inside the call. */
 void lk_reentrant_release(lk_reentrant *owner, lk_release_cb cb, void *data) {
     assert(owner->depth > 0);
     if (--owner->depth == 0)

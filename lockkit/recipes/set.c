@@ -1,5 +1,5 @@
-/* Several locks, all or none: one after another in an order that everyone keeps (Dijkstra's
- * resource hierarchy), under one deadline. */
+/* Several locks, all or none: one by one, in an order that all programs keep (Dijkstra's resource
+ * hierarchy), under one deadline. */
 #include "lockkit.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ static bool is_twice(const struct member *a, const struct member *b) {
            strcmp(lk_lock_name(a->lock), lk_lock_name(b->lock)) == 0;
 }
 
-/* None is left. */
+/* No lock of the set is left. */
 static void set_end(struct lk_set *set) {
     if (set->on_acquired != NULL)
         set->on_acquired(set->status, NULL, set->data);
@@ -63,8 +63,8 @@ static void set_on_released(enum lk_status status, void *data) {
         set_end(set);
 }
 
-/* The last taken first, as locks nest. `set` may be gone afterwards, but not before all are told.
- */
+/* The last one first, because locks nest. The callback of the last release may free `set`, but not
+ * before the loop has released all of them. */
 static void set_give_back(struct lk_set *set) {
     set->releasing = set->taken;
     for (size_t i = set->taken; i-- > 0;)
@@ -88,7 +88,8 @@ static void set_on_acquired(lk_request *request, enum lk_status status, lk_lease
 
     (void)request;
     set->request = NULL;
-    if (status == LK_BUSY && set->wait_ms != LK_TRY) /* the time was over, and it was not free */
+    /* the wait was over, and the lock was not free */
+    if (status == LK_BUSY && set->wait_ms != LK_TRY)
         status = LK_TIMEOUT;
     if (status != LK_OK) {
         set_fail(set, status);
@@ -112,7 +113,7 @@ static uint32_t set_left_ms(const struct lk_set *set) {
 
     if (set->wait_ms == LK_TRY || set->wait_ms == LK_FOREVER)
         return set->wait_ms;
-    /* LK_TRY when the time is over: what is free may still be had. */
+    /* LK_TRY after the wait: a free lock may still be had. */
     return set->until_ms > now_ms ? (uint32_t)(set->until_ms - now_ms) : LK_TRY;
 }
 
@@ -128,7 +129,7 @@ static void take_next(struct lk_set *set) {
         set_fail(set, status);
 }
 
-/* Sorted; false when a name is there twice. */
+/* Sort the locks. False: a name is there twice. */
 static bool set_fill(struct lk_set *set, lk_lock *const *locks) {
     for (size_t i = 0; i < set->count; i++)
         set->members[i] = (struct member){.lock = locks[i], .place = i};
@@ -166,7 +167,7 @@ enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait
     return status;
 }
 
-/* The one under way may have its lock already; one that is failing already has no request. */
+/* A request under way may have its lock already. A set that is failing has no request. */
 void lk_set_cancel(lk_set *set) {
     set->is_canceled = true;
     if (set->request != NULL)
