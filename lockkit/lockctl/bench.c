@@ -17,7 +17,7 @@ static struct {
 enum step { ACQUIRE, RELEASE, STEPS };
 static const char *const step_names[STEPS] = {"acquire", "release"};
 
-/* One that acquires and releases. */
+/* A client that acquires and releases in turns. */
 struct user {
     struct bench *bench;
     lk_client *client;
@@ -26,12 +26,12 @@ struct user {
 };
 
 struct bench {
-    struct session session; /* its client is not used: it shows early that the URL is right */
+    struct session session; /* its client is unused: it shows early whether the URL is right */
     struct user *users;
     struct histogram *took[STEPS];
     uint64_t began_ns, ended_ns, failed;
     enum lk_status why; /* of the last failure */
-    int64_t busy;       /* users within a cycle */
+    int64_t busy;       /* users that have not stopped */
 };
 
 static void bench_acquire(struct user *user);
@@ -55,7 +55,7 @@ static void bench_stop(struct user *user) {
     session_finish(&bench->session, EX_OK);
 }
 
-/* One that fails goes no further: a server that is not there would be asked at full speed. */
+/* After a failure a user stops: else it would ask an absent server at full speed. */
 static void stop_for(struct user *user, enum lk_status why) {
     user->bench->failed++;
     user->bench->why = why;
@@ -155,14 +155,14 @@ static int bench_report(const struct bench *bench) {
 
     assert(bench->busy == 0 && bench->session.client == NULL);
     if ((shared.is_json ? bench_print_json : bench_print_text)(bench, seconds) != 0)
-        return fail(EX_IOERR, "the output cannot be made or written");
+        return fail(EX_IOERR, "cannot make or write the output");
     if (bench->failed == 0)
         return EX_OK;
     say("%" PRIu64 " clients stopped early", bench->failed);
     return fail_status("bench", bench->why);
 }
 
-/* All begin at the same moment. */
+/* All users begin at the same moment. */
 static int bench_measure(struct bench *bench) {
     int code = 0;
 
@@ -207,10 +207,10 @@ static int bench_run(char **argv) {
 }
 
 static const struct setting bench_settings[] = {
-    {"clients", 'c', SETTING_INT, &set.clients, "8", "how many at a time", "1..1000"},
-    {"names", 0, SETTING_INT, &set.names, "8", "of how many locks", "1..1000000"},
-    {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "for how long", "10ms..1h"},
-    {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "of the locks", "10ms..24h"},
+    {"clients", 'c', SETTING_INT, &set.clients, "8", "number of clients", "1..1000"},
+    {"names", 0, SETTING_INT, &set.names, "8", "number of locks", "1..1000000"},
+    {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "how long to measure", "10ms..1h"},
+    {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "TTL of the locks", "10ms..24h"},
     {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
     JSON_SETTING,
     REPLY_SETTING,
@@ -219,12 +219,13 @@ static const struct setting bench_settings[] = {
 
 const struct command command_bench = {
     .name = "lockctl bench",
-    .about = "lockctl bench: how fast locks are acquired and released. --clients of them, each\n"
-             "on a connection of its own, take and give back --names locks, named\n"
-             "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
-             "A backend may keep a small record of each name, for its fencing tokens.\n"
-             "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
-             "internal, 75 not acquired within 10 s.",
+    .about = "lockctl bench: measure how fast locks are acquired and released.\n"
+             "Each of --clients has a connection of its own. It acquires and releases one of\n"
+             "--names locks, in turns; the locks are lockctl-bench:0 and so on. If there are\n"
+             "as many names as clients, no client waits. A backend may keep a small record of\n"
+             "each name, for its fencing tokens.\n"
+             "Exit codes: 0 measured, 64 bad usage, 69 the server cannot be reached or\n"
+             "refuses, 70 internal, 75 not acquired within 10 s.",
     .rest = "URL",
     .least = 1,
     .most = 1,

@@ -1,8 +1,8 @@
-/* lockctl holders, break and watch: the holders of a lock; nobody any more, when the one is
- * known to be dead or stuck; and each change.
+/* lockctl holders, break and watch: list the holders of a lock, take it from them, print each
+ * change.
  *
- * What a server says of a lock comes from strangers: it is made printable before a terminal, and
- * UTF-8 before JSON, gets it. */
+ * The texts that a server has for a lock come from strangers. They are made printable before they
+ * reach a terminal, and valid UTF-8 before they go into JSON. */
 #include "lockctl.h"
 #include "utf8.h"
 
@@ -32,7 +32,7 @@ static const char *mode_text(enum lk_mode mode) {
     return mode == LK_SHARED ? "shared" : "exclusive";
 }
 
-/* What is not known is null. */
+/* A value that is not known is null. */
 static json_t *holder_json(const struct lk_holder *holder) {
     return json_pack("{s:o, s:o, s:o, s:o, s:s, s:I}", "owner", text_json(holder->owner), "label",
                      text_json(holder->label), "fence",
@@ -53,7 +53,7 @@ static json_t *holders_json(const struct lk_holder *holders, size_t count) {
     return array;
 }
 
-/* {"name", "holders": [...], "waiters": [...]}, or NULL without memory. */
+/* {"name", "holders": [...], "waiters": [...]}; NULL: out of memory. */
 static json_t *inspection_json(const char *name, const struct lk_inspection *inspection) {
     return json_pack("{s:o, s:o, s:o}", "name", text_json(name), "holders",
                      holders_json(inspection->holders, inspection->holder_count), "waiters",
@@ -98,7 +98,7 @@ static struct {
     const char *name, *owner;
 } asked;
 
-/* Ask, by `start`, and run until the answer is here. */
+/* Ask by `start`, and run until the answer is here. */
 static int holders_ask(char **argv, enum lk_status (*start)(void)) {
     int code = session_open(&asked.session, argv[1], argv[2], NULL, NULL);
     enum lk_status status;
@@ -122,7 +122,7 @@ static void holders_on_inspected(enum lk_status status, const struct lk_inspecti
     else if (!shared.is_json)
         inspection_print(inspection);
     else if (json_print(inspection_json(asked.name, inspection)) != 0)
-        code = fail(EX_SOFTWARE, "the JSON cannot be made or written");
+        code = fail(EX_SOFTWARE, "cannot make or write the JSON");
     session_finish(&asked.session, code);
 }
 
@@ -139,11 +139,12 @@ static const struct setting holders_settings[] = {
 
 const struct command command_holders = {
     .name = "lockctl holders",
-    .about = "lockctl holders: who holds a lock, and, where the backend knows it, who waits\n"
-             "for it, in the order of the line. As JSON: name, holders and waiters, each with\n"
-             "owner, label, fence, remaining_ms, mode and permits; null: not known.\n"
-             "Exit codes: 0 it is known, also when nobody holds it; 64 bad usage, 69 the\n"
-             "server cannot be reached or refuses, 70 internal.",
+    .about = "lockctl holders: list the holders of a lock, and its waiters where the backend\n"
+             "knows them, in the order of the line. The JSON has name, holders and waiters;\n"
+             "each of these has owner, label, fence, remaining_ms, mode and permits. null:\n"
+             "not known.\n"
+             "Exit codes: 0 listed, also if nobody holds it; 64 bad usage, 69 the server\n"
+             "cannot be reached or refuses, 70 internal.",
     .rest = "URL NAME",
     .least = 2,
     .most = 2,
@@ -176,11 +177,12 @@ static const struct setting break_settings[] = {REPLY_SETTING, VERBOSE_SETTING, 
 
 const struct command command_break = {
     .name = "lockctl break",
-    .about = "lockctl break: take a lock from its holder, or only from OWNER, as lockctl\n"
-             "holders prints it, when the holder is known to be dead or stuck. It may still\n"
-             "write: only its fencing token, when the resource checks that, stops it then.\n"
-             "Exit codes: 0 taken, 1 nobody such holds it; 64 bad usage, or a backend that\n"
-             "cannot do it; 69 the server cannot be reached or refuses, 70 internal.",
+    .about = "lockctl break: take a lock from all its holders, or only from OWNER (as lockctl\n"
+             "holders prints it). Use it when the holder is known to be dead or stuck. If it\n"
+             "lives it may still write: only its fencing token stops it, if the resource\n"
+             "checks that.\n"
+             "Exit codes: 0 taken, 1 nobody holds it, or not that owner; 64 bad usage, or the\n"
+             "backend cannot do it; 69 the server cannot be reached or refuses, 70 internal.",
     .rest = "URL NAME [OWNER]",
     .least = 2,
     .most = 3,
@@ -212,7 +214,7 @@ static void watch_finish(int code) {
     session_finish(&watch.session, code);
 }
 
-/* By whom it is held: what is compared. NULL without memory. */
+/* The owners, to compare with those printed last. NULL: out of memory. */
 static char *owners_of(const struct lk_inspection *inspection) {
     char *text = NULL;
     size_t size;
@@ -249,7 +251,7 @@ static int watch_print_json(const struct lk_inspection *inspection) {
     return json_print(json);
 }
 
-/* time  OWNER FENCE LABEL, one for each holder, or: time  free */
+/* a line for each holder: time  OWNER FENCE LABEL; or one line: time  free */
 static int watch_print_text(const struct lk_inspection *inspection) {
     char now[32], line[1024];
 
@@ -282,7 +284,7 @@ static void watch_on_inspected(enum lk_status status, const struct lk_inspection
     }
     if (status != LK_OK) {
         if (watch.last == LK_OK)
-            (void)fail_status(watch.name, status); /* and go on: it may come back */
+            (void)fail_status(watch.name, status); /* and go on: the server may come back */
         watch.last = status;
         return;
     }
@@ -294,7 +296,7 @@ static void watch_on_inspected(enum lk_status status, const struct lk_inspection
     }
     if (watch.seen == NULL || strcmp(watch.seen, owners) != 0)
         if ((shared.is_json ? watch_print_json : watch_print_text)(inspection) != 0)
-            watch_finish(fail(EX_IOERR, "the output cannot be written"));
+            watch_finish(fail(EX_IOERR, "cannot write the output"));
     free(watch.seen);
     watch.seen = owners;
 }
@@ -343,11 +345,11 @@ static const struct setting watch_settings[] = {
 
 const struct command command_watch = {
     .name = "lockctl watch",
-    .about = "lockctl watch: print who holds a lock, and again at each change, a line: the\n"
-             "time, the owner, the fencing token and the label; or \"free\". With --json, each\n"
-             "line is an object as of lockctl holders, with its time. Two changes within\n"
-             "--every are one. While the server cannot be reached it says so once, and goes\n"
-             "on.\n"
+    .about = "lockctl watch: print the holders of a lock, now and after each change, a line\n"
+             "for each holder: time, owner, fencing token and label; or \"free\". With --json a\n"
+             "line is an object like that of lockctl holders, plus the time. Two changes\n"
+             "within --every count as one. If the server cannot be reached, it says so once\n"
+             "and goes on asking.\n"
              "Exit codes: 64 bad usage, 70 internal, 130 and 143 interrupted.",
     .rest = "URL NAME",
     .least = 2,

@@ -1,4 +1,4 @@
-/* lockctl: locks of a cluster for shells, as flock(1) has them on one machine. */
+/* lockctl: locks of a cluster for shells. flock(1) does the same on one machine. */
 #include "complain.h"
 #include "inherited.h"
 #include "lockctl.h"
@@ -14,24 +14,24 @@
 #include <string.h>
 
 static const char help[] =
-    "lockctl: hold a distributed lock while a command runs, as flock(1) does on one\n"
-    "machine, and look at who holds it.\n"
+    "lockctl: hold a distributed lock while a command runs (flock(1) does that on one\n"
+    "machine), list its holders, and break it.\n"
     "\n"
-    "  lockctl run URL NAME -- COMMAND...  run it while the lock is held\n"
-    "  lockctl holders URL NAME            who holds it, and who waits\n"
-    "  lockctl break URL NAME [OWNER]      take it from its holder\n"
+    "  lockctl run URL NAME -- COMMAND...  run a command while the lock is held\n"
+    "  lockctl holders URL NAME            list the holders and the waiters\n"
+    "  lockctl break URL NAME [OWNER]      take the lock from its holder\n"
     "  lockctl watch URL NAME              print each change of holder\n"
-    "  lockctl bench URL                   how fast locks are acquired and released\n"
-    "  lockctl COMMAND --help              settings and exit codes of a command\n"
-    "  lockctl --version                   of lockctl and of lockkit\n"
+    "  lockctl bench URL                   measure the speed of acquire and release\n"
+    "  lockctl COMMAND --help              print its settings and exit codes\n"
+    "  lockctl --version                   print the version of lockctl and lockkit\n"
     "\n"
-    "URL names a backend, such as redis://127.0.0.1:6379. Arguments show in the list\n"
-    "of processes: with a password in it, set LOCKCTL_URL, and - stands for that.\n";
+    "URL names a backend, such as redis://127.0.0.1:6379. The list of processes shows\n"
+    "arguments: put a URL with a password into LOCKCTL_URL, and write - for URL.\n";
 
 /* ---- Messages and exit codes */
 
 struct shared_settings shared;
-static char last_warning[512]; /* of lockkit: why it cannot reach the server */
+static char last_warning[512]; /* from lockkit: why it cannot reach the server */
 
 int fail(int code, const char *format, ...) {
     va_list args;
@@ -116,7 +116,7 @@ int session_end(struct session *session) {
     return session->code;
 }
 
-/* The URL itself is never printed: there may be a password in it. */
+/* The URL is never printed: it may contain a password. */
 static int session_open_client(struct session *session, const char *argument, const char *label) {
     const struct lk_client_options options = {
         .size = sizeof options, .label = label, .reply_ms = (uint32_t)(shared.reply_ns / 1000000)};
@@ -126,13 +126,13 @@ static int session_open_client(struct session *session, const char *argument, co
 
     session->url = is_given ? argument : getenv("LOCKCTL_URL");
     if (session->url == NULL)
-        return fail(EX_USAGE, "the URL is - but LOCKCTL_URL is not set");
+        return fail(EX_USAGE, "the URL is - but LOCKCTL_URL is not set: set it, or give a URL");
     status = lk_client_open(&session->client, &session->loop, session->url, &options);
     if (status == LK_INVALID)
-        return fail(EX_USAGE, "%s names no backend, or has a mistake: redis://host:port would do",
-                    what);
+        return fail(EX_USAGE,
+                    "%s names no backend, or has a mistake; an example: redis://host:port", what);
     if (status == LK_UNSUPPORTED)
-        return fail(EX_USAGE, "this build lacks what %s needs%s%s", what,
+        return fail(EX_USAGE, "this build does not support %s%s%s", what,
                     last_warning[0] ? ": " : "", last_warning);
     return status == LK_OK ? 0 : fail_status("the client", status);
 }
@@ -146,7 +146,7 @@ int session_open(struct session *session, const char *argument, const char *name
     lk_set_log(session_on_log, NULL);
     code = loop_init(&session->loop);
     if (code != 0)
-        return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
+        return fail(EX_OSERR, "cannot make an event loop: %s", uv_strerror(code));
     code = session_open_client(session, argument, label);
     if (code == 0 && name != NULL) {
         status = lk_lock_open(&session->lock, session->client, name, lock);
@@ -161,7 +161,7 @@ int session_open(struct session *session, const char *argument, const char *name
 
 /* ---- Commands */
 
-/* Read the flags and the other arguments. -1, or the exit code to end with at once. */
+/* Read the flags and the other arguments. Returns -1, or the exit code to end with at once. */
 static int read_arguments(const struct command *command, int *argc, char **argv) {
     const struct settings_program program = {
         .about = command->about, .prefix = "LOCKCTL", .rest = command->rest};
@@ -176,7 +176,7 @@ static int read_arguments(const struct command *command, int *argc, char **argv)
     }
     if (*argc - 1 >= command->least && *argc - 1 <= command->most)
         return -1;
-    return fail(EX_USAGE, "usage: %s [settings] %s; %s --help says more", argv[0], command->rest,
+    return fail(EX_USAGE, "usage: %s [settings] %s; for more: %s --help", argv[0], command->rest,
                 argv[0]);
 }
 
@@ -224,7 +224,7 @@ static int find_command(int argc, char **argv) {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i]->name + strlen("lockctl ")) == 0)
             return command_main(commands[i], argc - 1, argv + 1);
-    return fail(EX_USAGE, "there is no command \"%.80s\"; lockctl --help lists what there is",
+    return fail(EX_USAGE, "there is no command \"%.80s\"; lockctl --help lists the commands",
                 argv[1]);
 }
 
@@ -237,7 +237,7 @@ int main(int argc, char **argv) {
         return code;
     code = EX_OK;
     if (argc < 2)
-        return fail(EX_USAGE, "which command? lockctl --help lists what there is");
+        return fail(EX_USAGE, "which command? lockctl --help lists the commands");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         (void)fputs(help, stdout);
     else if (strcmp(argv[1], "--version") == 0)
@@ -245,6 +245,6 @@ int main(int argc, char **argv) {
     else
         code = find_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
-        return code == EX_OK ? fail(EX_IOERR, "the output cannot be written") : code;
+        return code == EX_OK ? fail(EX_IOERR, "cannot write the output") : code;
     return code;
 }

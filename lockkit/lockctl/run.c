@@ -1,11 +1,12 @@
 /* lockctl run: hold a lock while a command runs.
  *
- *     acquire ──► start the command ──► it has ended, with all its group ──► release ──► exit
- *        │                │ lease SUSPECT: told by --signal
- *        │                │ lease LOST: killed
+ *     acquire ──► start the command ──► its whole process group has ended ──► release ──► exit
+ *        │                │ lease SUSPECT: the command gets --signal
+ *        │                │ lease LOST: the command is killed
  *        └─► not acquired: exit
  *
- * Signals end the wait before the command runs, and are passed on to it afterwards. */
+ * Before the command runs, a signal ends the wait. Afterwards signals are passed on to the command.
+ */
 #include "lockctl.h"
 #include "number.h"
 #include "pg_variables.h"
@@ -33,49 +34,53 @@ static struct {
 
 static const struct setting settings[] = {
     {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "30s",
-     "how long the lock outlives a machine that is gone; it is renewed every third of that",
-     "10ms..24h"},
+     "how long the lock outlives a dead machine; it is renewed every third of that", "10ms..24h"},
     {"wait", 'w', SETTING_TEXT, &set.wait, "forever",
      "how long to wait for the lock: a duration, 0 to try once, or forever", NULL},
-    {"shared", 's', SETTING_FLAG, &set.is_shared, NULL, "beside others that are shared", NULL},
+    {"shared", 's', SETTING_FLAG, &set.is_shared, NULL, "hold it beside other shared holders",
+     NULL},
     {"limit", 0, SETTING_INT, &set.limit, "0",
-     "a semaphore of so many permits; all users of a name give the same; 0: none", "0..1000000"},
-    {"permits", 0, SETTING_INT, &set.permits, "1", "how many of --limit to take", "1..1000000"},
+     "a semaphore with so many permits, the same for all users of a name; 0: a plain lock",
+     "0..1000000"},
+    {"permits", 0, SETTING_INT, &set.permits, "1", "how many permits of --limit to take",
+     "1..1000000"},
     {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
     {"label", 0, SETTING_TEXT, &set.label, "",
-     "who holds, for `lockctl holders`; empty: host and process", NULL},
+     "the holder's name in `lockctl holders`; empty: host and process", NULL},
     {"signal", 0, SETTING_TEXT, &set.signal, "TERM",
-     "what tells the command that the lock is in danger; none: nothing before SIGKILL", NULL},
+     "the signal that warns the command of danger; none: it gets only SIGKILL", NULL},
     {"suspect", 0, SETTING_DURATION, &set.suspect_ns, "0",
-     "how long before the end of the lock it is told; 0: a quarter of --ttl", "0..24h"},
+     "how long before the end of the lock to send --signal; 0: a quarter of --ttl", "0..24h"},
     REPLY_SETTING,
     VERBOSE_SETTING,
     {.name = NULL},
 };
 
-/* ---- The command: started in a process group of its own, and noticed when the last process of
- * that has ended.
+/* ---- The command: it starts in a process group of its own, and ends when the last process of that
+ * group has ended.
  *
- * Orphans of the group become children of this process, which is a subreaper: so SIGCHLD tells of
- * the end of each, and a look every LOOK_MS only of one whose parent has left the group. Should
- * lockctl itself be killed, the kernel kills the command: nobody would renew its lock.
+ * Orphans of the group become children of this process, which is a subreaper. So SIGCHLD tells the
+ * end of each process. Only a process with a living parent outside the group is found by a look
+ * every LOOK_MS. If lockctl itself is killed, the kernel kills the command: nobody would renew its
+ * lock.
  *
- * On a terminal the group is in the foreground, as a shell would have it: keys such as Ctrl-C and
- * Ctrl-Z are for the command, and it can read. */
+ * On a terminal the group is in the foreground, as under a shell: keys such as Ctrl-C and Ctrl-Z go
+ * to the command, and it can read. */
 
 struct child {
-    pid_t pid; /* and the number of its group */
+    pid_t pid; /* also the number of its group */
     bool has_terminal;
-    bool is_ended; /* the command itself; others of its group may still run */
-    int status;    /* as of waitpid(), once it has ended */
+    bool is_ended; /* the command itself; other processes of its group may still run */
+    int status;    /* from waitpid(), once it has ended */
     uv_signal_t on_child;
     uv_timer_t look;
     void (*on_stop)(struct child *child); /* the terminal has stopped the command */
-    void (*on_end)(struct child *child);  /* no process of the group is left; once */
+    void (*on_end)(struct child *child);  /* runs once: no process of the group is left */
     void *data;
 };
 
-/* To the foreground of the terminal; a background process that asks for it would be stopped. */
+/* Move the group to the foreground of the terminal. SIGTTOU would stop a background process that
+ * asks for it, so it is blocked here. */
 static void give_terminal(pid_t group) {
     sigset_t ttou, old;
 
@@ -86,9 +91,9 @@ static void give_terminal(pid_t group) {
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* In the new process, with all signals blocked: what we handle may not be handled here, as libuv's
- * handlers write to a pipe of ours. What was ignored stays so, but for those that lockctl ignores.
- */
+/* Runs in the new process, with all signals blocked. libuv's handlers write to a pipe of lockctl,
+ * so they must not run here. Ignored signals stay ignored, except SIGPIPE and
+ * SIGXFSZ, which lockctl itself ignores. */
 static void become_command(const struct child *child, char **argv, const sigset_t *mask,
                            pid_t parent, int report) {
     static const int ours[] = {SIGPIPE, SIGXFSZ};
@@ -114,7 +119,7 @@ static void become_command(const struct child *child, char **argv, const sigset_
     _exit(EXIT_NOT_FOUND);
 }
 
-/* The errno of execvp(), or 0: then the pipe closed. */
+/* The errno of execvp(), or 0: the pipe was closed. */
 static int read_report(int report) {
     int error = 0;
     ssize_t length;
@@ -140,7 +145,7 @@ static int start_process(struct child *child, char **argv) {
         become_command(child, argv, &mask, parent, report[1]);
     (void)close(report[1]);
     if (child->pid > 0) {
-        (void)setpgid(child->pid, child->pid); /* whoever of the two comes first */
+        (void)setpgid(child->pid, child->pid); /* the child does it, too: either is first */
         error = read_report(report[0]);
         if (error)
             (void)waitpid(child->pid, NULL, 0);
@@ -155,7 +160,7 @@ static void take_terminal(const struct child *child) {
         give_terminal(getpgrp());
 }
 
-/* All that have ended or stopped; orphans of the group among them. */
+/* Reap all processes that have ended or stopped, orphans of the group among them. */
 static void reap(struct child *child) {
     bool is_stopped = false;
     int status;
@@ -194,8 +199,8 @@ static void on_look(uv_timer_t *timer) {
     child_look(timer->data);
 }
 
-/* Start argv[0], found by PATH. `on_end` then runs once, on the loop; child_close() is due then. 0,
- * or an errno, and then there is nothing to undo. */
+/* Start argv[0], which is found by PATH. `on_end` runs once, on the loop; call child_close() there.
+ * Returns 0, or an errno; then there is nothing to undo. */
 static int child_start(struct child *child, uv_loop_t *loop, char **argv) {
     int error;
 
@@ -213,7 +218,7 @@ static int child_start(struct child *child, uv_loop_t *loop, char **argv) {
     child->on_child.data = child;
     child->look.data = child;
     error = -uv_signal_start(&child->on_child, on_child, SIGCHLD);
-    /* One that has ended before this is found by the first look. */
+    /* If the command has ended already, the first look finds that. */
     (void)uv_timer_start(&child->look, on_look, error ? LOOK_MS : 0, LOOK_MS);
     return 0;
 }
@@ -224,16 +229,16 @@ static void child_close(struct child *child) {
 }
 
 static void child_signal(struct child *child, int number) {
-    assert(child->pid > 0); /* or kill() would mean another group, or all processes */
+    assert(child->pid > 0); /* else kill() would signal another group, or all processes */
     (void)kill(-child->pid, number);
 }
 
-/* In on_stop: let the shell have the terminal, until it says that we shall go on. */
+/* For on_stop: the shell gets the terminal until it lets lockctl go on. */
 static void child_stop_with(struct child *child) {
     if (!child->has_terminal)
-        return; /* somebody has stopped it, and will let it go on */
+        return; /* a program stopped the command, and will let it go on */
     take_terminal(child);
-    (void)kill(0, SIGTSTP); /* our job: what stands above us in a script is to stop, too */
+    (void)kill(0, SIGTSTP); /* our job: a script that runs lockctl must stop, too */
 }
 
 static void child_go_on(struct child *child) {
@@ -259,17 +264,17 @@ struct run {
     struct session session;
     const char *name;
     char **argv;
-    int signal; /* that tells of danger; 0: none */
+    int signal; /* the one that warns of danger; 0: none */
     uv_signal_t signals[FORWARDED];
-    lk_request *request; /* while it waits */
-    lk_lease *lease;     /* while it holds */
+    lk_request *request; /* while lockctl waits */
+    lk_lease *lease;     /* while lockctl holds */
     struct child child;
     bool is_lost, is_told;
     uint64_t began_ms;
     int code;
 };
 
-/* 0 for "none", or -1 when there is no such signal. */
+/* 0 for "none"; -1: there is no such signal. */
 static int signal_of(const char *name) {
     int64_t number;
 
@@ -318,8 +323,8 @@ static void run_on_released(enum lk_status status, void *data) {
         run_finish(run, EXIT_LOST);
         return;
     }
-    /* It was held until now: the lease was valid, or its end would have been told. */
-    say("%s: given back: %s; the command ended with %d", run->name, lk_status_text(status), code);
+    /* The lock was held until now: the lease was valid, or the callback would have told its end. */
+    say("%s: released: %s; the command ended with %d", run->name, lk_status_text(status), code);
     run_finish(run, code);
 }
 
@@ -327,7 +332,7 @@ static void on_child_end(struct child *child) {
     struct run *run = child->data;
     lk_lease *lease = run->lease;
 
-    assert(lease != NULL); /* held for as long as any of the group runs */
+    assert(lease != NULL); /* held while any process of the group runs */
     run->lease = NULL;
     child_close(child);
     lk_release(lease, run_on_released, run);
@@ -340,13 +345,13 @@ static void on_child_stop(struct child *child) {
 
     say("%s: the command was stopped", run->name);
     child_stop_with(child);
-    /* The stop may have been long: this process did not renew. */
+    /* This process did not renew while it was stopped, perhaps for long. */
     if (lk_lease_check(run->lease, 1) == LK_OK)
         child_go_on(child);
 }
 
 static void tell_danger(struct run *run, const char *why) {
-    say("%s: the lock is in danger: %s", run->name, why != NULL ? why : "not confirmed");
+    say("%s: the lock is in danger: %s", run->name, why != NULL ? why : "no renewal was confirmed");
     if (run->signal == 0 || run->is_told)
         return;
     run->is_told = true;
@@ -367,7 +372,7 @@ static void run_on_state(lk_lease *lease, enum lk_state state, const char *why, 
     case LK_LOST_STATE:
         run->is_lost = true;
         (void)fail(0, "%s: the lock is lost: %s; the command is killed", run->name,
-                   why != NULL ? why : "its time has passed");
+                   why != NULL ? why : "its TTL has passed");
         child_signal(&run->child, SIGKILL);
         break;
     }
@@ -428,7 +433,7 @@ static void run_on_acquired(lk_request *request, enum lk_status status, lk_lease
         start_command(run);
         return;
     }
-    if (status == LK_CANCELED) /* by on_signal */
+    if (status == LK_CANCELED) /* by run_on_signal() */
         run_finish(run, run->code);
     else
         run_finish(run, fail_status(run->name, status));
@@ -447,7 +452,7 @@ static void run_on_signal(uv_signal_t *handle, int number) {
     }
 }
 
-/* What is ignored, as under nohup(1), stays so. */
+/* An ignored signal stays ignored, as under nohup(1). */
 static void catch_signals(struct run *run) {
     for (size_t i = 0; i < FORWARDED; i++) {
         struct sigaction now;
@@ -493,15 +498,16 @@ static int run_command(char **argv) {
     if (run.argv[0] == NULL)
         return fail(EX_USAGE, "which command? usage: lockctl run [settings] %s", command_run.rest);
     if (run.signal < 0)
-        return fail(EX_USAGE, "--signal: there is no signal \"%s\"; TERM and 15 are two",
+        return fail(EX_USAGE, "--signal: there is no signal \"%s\"; examples: TERM, 15, none",
                     set.signal);
     if (!utf8_is_printable(set.label))
-        return fail(EX_USAGE, "--label is printable text in UTF-8, as others are shown it");
+        return fail(EX_USAGE,
+                    "--label must be printable text in UTF-8: lockctl prints it for other users");
     if (parse_wait(set.wait, &wait_ms) != 0)
-        return fail(EX_USAGE, "--wait: \"%s\" is neither a duration, such as 1m, nor forever",
+        return fail(EX_USAGE, "--wait: \"%s\" is neither a duration, such as 1m, nor \"forever\"",
                     set.wait);
     if (set.suspect_ns >= set.ttl_ns)
-        return fail(EX_USAGE, "--suspect is before the end of the lock, and so less than --ttl");
+        return fail(EX_USAGE, "--suspect must be less than --ttl");
     return run_hold(&run, argv[1], wait_ms);
 }
 
@@ -510,14 +516,14 @@ const struct command command_run = {
     .about = "lockctl run: run a command while a lock is held.\n"
              "The lock is renewed while the command runs, and given back when every process\n"
              "of its process group has ended. The command finds the fencing token in\n"
-             "LOCKCTL_FENCE and the lock's name in LOCKCTL_NAME. When the lock is in danger,\n"
-             "as the server no longer confirms it, the group gets --signal, and --suspect\n"
-             "later, still before anyone else can have the lock, SIGKILL. HUP, INT, QUIT,\n"
-             "TERM, USR1 and USR2 are passed on to the group.\n"
-             "Exit codes: the command's own, 128+N when signal N ended it; 64 bad usage, 69\n"
+             "LOCKCTL_FENCE and the lock's name in LOCKCTL_NAME. When the server no longer\n"
+             "confirms the lock, the group gets --signal. After --suspect, and before anyone\n"
+             "else can have the lock, it gets SIGKILL. lockctl passes HUP, INT, QUIT, TERM,\n"
+             "USR1 and USR2 on to the group.\n"
+             "Exit codes: the command's own, or 128+N if signal N ended it; 64 bad usage, 69\n"
              "the server cannot be reached or refuses, 70 internal, 75 not acquired within\n"
-             "--wait, 79 the lock was lost while the command ran, whatever that made of it,\n"
-             "126 the command cannot be run, 127 it is not found.",
+             "--wait, 79 the lock was lost while the command ran (also if the command\n"
+             "succeeded), 126 the command cannot be run, 127 it is not found.",
     .rest = "URL NAME -- COMMAND...",
     .least = 2,
     .most = 2,
