@@ -1,4 +1,5 @@
-/* Hold a distributed lock around a piece of work, on a libuv loop that has other things to do:
+/* Hold a distributed lock while a piece of work is done, on a libuv loop that also does other
+ * things:
  *
  *     async redis://127.0.0.1 nightly-report
  *
@@ -23,7 +24,7 @@ static void end(struct job *job, const char *what, enum lk_status status) {
         job->code = 1;
     }
     uv_close((uv_handle_t *)&job->timer, NULL);
-    lk_client_close(job->client, NULL, NULL); /* and with its end the loop has nothing left */
+    lk_client_close(job->client, NULL, NULL); /* after its end nothing is left on the loop */
 }
 
 static void on_released(enum lk_status status, void *data) {
@@ -38,9 +39,9 @@ static void release(struct job *job) {
     lk_release(lease, on_released, job);
 }
 
-/* No step begins unless the lease is good for as long as it may take. What it writes should carry
- * the fencing token, and the resource should refuse an older one: the check alone cannot help a
- * program that is paused right after it. */
+/* A step begins only if the lease is valid for as long as the step may take. Each write should
+ * carry the fencing token, and the resource should refuse an older one. The check alone cannot help
+ * a program that is paused right after it. */
 static void on_step(uv_timer_t *timer) {
     struct job *job = (struct job *)timer->data;
 
@@ -54,7 +55,7 @@ static void on_step(uv_timer_t *timer) {
         release(job);
 }
 
-/* The moment it is known, and before anyone else can have the lock. */
+/* Runs as soon as the loss is known, and before anyone else can have the lock. */
 static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
     (void)lease;
     if (state != LK_LOST_STATE)

@@ -1,4 +1,4 @@
-/* Hold a distributed lock around a piece of work, from a program without a loop:
+/* Hold a distributed lock while a piece of work is done, from a program without a loop:
  *
  *     hold redis://127.0.0.1 nightly-report
  *
@@ -13,7 +13,7 @@ static int hold_fail(const char *what, enum lk_status status) {
     return 1;
 }
 
-/* What lockkit has to tell, such as why the server cannot be reached. */
+/* Print lockkit's warnings, such as why it cannot reach the server. */
 static void hold_on_log(enum lk_log_level level, const char *message, const char *pairs,
                         void *data) {
     (void)data;
@@ -21,8 +21,8 @@ static void hold_on_log(enum lk_log_level level, const char *message, const char
         (void)fprintf(stderr, "hold: %s: %s\n", message, pairs);
 }
 
-/* The work, in steps: none begins unless the lease is good for as long as a step may take. What it
- * writes should carry the fencing token, and the resource should refuse an older one: the check
+/* Work in steps. A step begins only if the lease is valid for as long as the step may take. Each
+ * write should carry the fencing token, and the resource should refuse an older one. The check
  * alone cannot help a program that is paused right after it. */
 static enum lk_status hold_work(const lk_held *held) {
     for (int step = 1; step <= 3; step++) {
