@@ -64,8 +64,8 @@ const char *lk_version(void);
     X(TIMEOUT, "not acquired within the wait")                                                     \
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
-    X(UNKNOWN, "the server did not answer; the lock may be held in this name until its TTL ends")  \
-    X(UNAVAILABLE, "the server could not be reached, or did not let us in; nothing was acquired")  \
+    X(UNKNOWN, "the server did not answer; this client may hold the lock until its TTL ends")  \
+    X(UNAVAILABLE, "the server could not be reached, or refused the login; nothing was acquired")  \
     X(REFUSED, "the server refused; nothing was acquired")                                         \
     X(UNSUPPORTED, "this backend cannot do that")                                                  \
     X(INVALID, "an argument is out of range")                                                      \
