@@ -1,7 +1,7 @@
-/* Locks inside one client: no TTL, no server, nothing survives the client but the fence.
+/* Locks inside one client. There is no TTL and no server, and only the fence outlives the client.
  *
- * A command takes effect when it is started and is answered in the next turn of the loop. Only the
- * head of a queue asks, so that a writer is not overtaken by readers who came after it. */
+ * A command takes effect when it starts, and is answered in the next turn of the loop. Only the
+ * head of a queue asks, so later readers do not overtake a writer. */
 #include "backend.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ struct held {
     LIST_ENTRY(held) entry;
 };
 
-/* A name that is held, by one alone or by several who share it. */
+/* A name with its holders: one exclusive, or several that share it. */
 struct name {
     const char *text; /* the key; first, so that a search needs no whole `struct name` */
     LIST_HEAD(held_list, held) held;
@@ -33,12 +33,12 @@ struct local {
     struct lk_backend base;
     struct lk_backend_config config;
     void *names;             /* tree of struct name */
-    struct held_list broken; /* whose leases are still to be told */
+    struct held_list broken; /* the core does not know yet that these leases have ended */
     uv_idle_t idle;
     STAILQ_HEAD(, answer) answers;
 };
 
-/* One counter for all names and clients: it rises across the life of a client, too. */
+/* One counter for all names and clients. It also rises from one client to the next. */
 static atomic_uint_fast64_t last_fence;
 
 static int local_compare(const void *a, const void *b) {
@@ -84,7 +84,7 @@ static void drop_name_if_free(struct local *local, struct name *name) {
     free(name);
 }
 
-/* Whether `command` fits beside those who hold it. */
+/* Whether `command` fits beside the holders. */
 static bool fits(const struct name *name, const struct lk_command *command) {
     const struct held *held;
     uint64_t taken = 0;
@@ -175,7 +175,7 @@ static enum lk_status execute(struct local *local, struct lk_command *command) {
         return local_release(local, command);
     case LK_BREAK:
         return take_away(local, command);
-    case LK_INSPECT: /* looked up when it is answered, so that the strings are still there */
+    case LK_INSPECT: /* the holders are read at the answer, when the strings are still there */
         return LK_OK;
     }
     return LK_UNSUPPORTED;
@@ -220,7 +220,7 @@ static void local_on_idle(uv_idle_t *idle) {
 
     (void)uv_idle_stop(idle);
     STAILQ_CONCAT(&answers, &local->answers);
-    tell_broken(local); /* before anyone is told that he has it now */
+    tell_broken(local); /* before any successor is told of its grant */
     while ((answer = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, entry);
         if (answer->command->verb == LK_INSPECT)

@@ -1,5 +1,5 @@
-/* Hand-overs are kept until their owners ask, or until they are over. A reply that no script gives
- * leaves the outcome unknown. */
+/* Hand-overs are kept until their owners ask, or until they are over. A malformed reply leaves the
+ * outcome unknown. */
 #include "redis_answer.h"
 
 #include "clock.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define DRIFT_PART 100 /* as the core expects it */
-#define LATE_PART  10  /* of the TTL: later than that, asking is worth its round trip */
-#define EXACT_MOST (UINT64_C(1) << 53) /* of Lua's numbers */
-#define FIELDS     5                   /* of each holder and waiter that INSPECT finds */
+#define DRIFT_PART 100                 /* like the core's */
+#define LATE_PART  10                  /* of the TTL: after that, asking is worth its round trip */
+#define EXACT_MOST (UINT64_C(1) << 53) /* exact integers of Lua's numbers */
+#define FIELDS     5                   /* for each holder and waiter that INSPECT finds */
 
 /* ---- Hand-overs */
 
@@ -23,7 +23,7 @@ struct redis_handover {
     uint64_t fence;
     uint32_t ttl_ms;
     uint64_t at_ms;   /* by the server's clock */
-    int64_t began_ms; /* by ours, or before */
+    int64_t began_ms; /* by the client's clock, or earlier */
     TAILQ_ENTRY(redis_handover) entry;
 };
 
@@ -37,7 +37,7 @@ static void redis_handover_drop(struct redis_handovers *handovers,
     free(handover);
 }
 
-/* Keep a copy, if its TTL is running by our clock. */
+/* Keep a copy, if its TTL runs at this moment by the client's clock. */
 static void redis_handover_keep(struct redis_handovers *handovers,
                                 const struct redis_handover *news) {
     const int64_t now_ms = redis_handovers_now_ms();
@@ -58,7 +58,7 @@ static void redis_handover_keep(struct redis_handovers *handovers,
     TAILQ_INSERT_TAIL(&handovers->list, handover, entry);
 }
 
-/* News for an owner of ours: wake it. Without memory its hand-over is as good as lost. */
+/* Wake the owner. Without memory its hand-over is lost, and it asks. */
 static void redis_handovers_hear(struct redis_handovers *handovers, const char *news) {
     struct redis_handover handover = {0};
     int name = 0;
@@ -74,7 +74,7 @@ static void redis_handovers_hear(struct redis_handovers *handovers, const char *
                             NULL);
 }
 
-/* A subscription that has just become effective is an event as well: it may have missed news. */
+/* A subscription that has just begun is an event, too: it may have missed news. */
 static void redis_handover_on_message(struct redis_subscription *subscription,
                                       const char *message) {
     struct redis_handovers *handovers = subscription->data;
@@ -147,7 +147,7 @@ static const char *redis_answer_text_at(const redisReply *reply, size_t index) {
     return text != NULL ? text : "";
 }
 
-/* The last element, if it is a list: of news for others of ours. */
+/* The last element, if it is a list, is news for other owners of this client. */
 static void take_news(struct redis_handovers *handovers, const redisReply *reply) {
     const redisReply *news = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
                                  ? reply->element[reply->elements - 1]
@@ -177,12 +177,12 @@ static void redis_answer_take_grant(struct redis_handovers *handovers, struct lk
         handovers->server_ms = redis_reply_integer(reply, 3);
         handovers->sent_ms = sent_ms;
     }
-    /* Without memory for it the poll goes on alone, and the next wait tries again. */
+    /* Without memory for a subscription only the poll goes on, and the next wait tries again. */
     if (!handovers->is_subscribed)
         handovers->is_subscribed = redis_subscribe(handovers->redis, &handovers->subscription) == 0;
 }
 
-/* -1: there is no such list. */
+/* -1: `reply` has no such list. */
 static ssize_t redis_answer_count_of(const redisReply *reply, size_t index) {
     const redisReply *list =
         reply->type == REDIS_REPLY_ARRAY && index < reply->elements ? reply->element[index] : NULL;

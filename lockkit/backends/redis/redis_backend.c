@@ -1,15 +1,15 @@
 /* The backend of redis://.
  *
  * The holder, the line of waiters and the fencing counter of a lock are keys of one name. Lua
- * scripts (lua/) change them. A command is an exchange of one script, and so is a batch of
- * renewals: those that start in one turn of the loop leave together at its end.
+ * scripts (lua/) change them. A command is one exchange of a script. So is a batch of renewals: the
+ * renewals that start in one turn of the loop leave together at its end.
  *
  *     [ASKING] script [WAIT] -> answer
  *                         `-- too few replicas: RELEASE -> "refused"
  *
- * WAIT goes right behind the script, on the same connection. It goes again when the client had to
- * send the script again, because its first answer came before the script had run. ASKING is for one
- * command only, so a script behind it takes its text along.
+ * WAIT goes directly behind the script, on the same connection. If the server did not know the
+ * script, the client sends the script's text, and WAIT again: the first WAIT was answered before
+ * the script ran. ASKING is valid for one command only, so a script behind it takes its text along.
  *
  * A script that makes room hands the lock over. Its answer brings the news for other waiters of
  * this client; see redis_answer.h. */
@@ -25,60 +25,60 @@
 #include <string.h>
 
 #define REPLICAS_MS_DEFAULT 100
-#define REPLICAS_MOST       99999 /* and of their milliseconds */
+#define REPLICAS_MOST       99999 /* for `wait` and for `wait_ms` */
 
 #define BATCH_MOST          100 /* renewals in one script */
 #define KEYS                5
 #define KEY_SIZE            (NAME_MAX_BYTES + sizeof "lk:{}:shared")
-#define HEAD                3 /* command and script, which the client fills in; number of keys */
+#define HEAD                3 /* command and script, filled in by the client; number of keys */
 #define TEXT_SIZE           24
 
 /* ---- The scripts */
 
-/* Of a lock `x`, what starts with `lk:{x}`:
- *   ""      string `owner:fence:label`, with a TTL: who has it alone
- *   :fence  string, the last fencing token given away; without a TTL, so that it outlives the lock
- *   :queue  sorted set of owners by arrival: who waits
- *   :shared sorted set of owners by the end of their TTL (ms of the server's clock): who shares it
- *   :info   hash by owner: of one who waits `alive:bound:ttl:permits:limit:above+more:client:label`
- *           (alive: until when it counts as waiting), of one who shares `fence:permits:label`; and
- *           the permits taken, under `used`
+/* The keys of lock `x` start with `lk:{x}`:
+ *   ""      string `owner:fence:label` with a TTL: the exclusive holder
+ *   :fence  string: the last fencing token; without a TTL, so that it outlives the lock
+ *   :queue  sorted set of the waiting owners, by arrival
+ *   :shared sorted set of the sharing owners, by the end of their TTL (ms of the server's clock)
+ *   :info   hash by owner: of a waiter `alive:bound:ttl:permits:limit:above+more:client:label`
+ *           (alive: until then it counts as waiting), of a sharer `fence:permits:label`; and the
+ *           permits taken, under `used`
  *
  * All but the counter expire by themselves. Permits are 0 for LK_EXCLUSIVE.
  *
- * A script that makes room hands over. It grants the lock to the first waiter in line that is
- * alive, and publishes `owner:fence:ttl:now:name` on its client's channel `lk:client:<client>`. A
- * client that gets the message in time holds the lock, and has nothing to ask. If nobody listens on
- * the channel, the grant is shorter: for the waiter's patience, when that is less than its TTL. The
- * message says so, and ACQUIRE makes it the whole TTL. A waiter that does not come is passed over
- * by the next command. Nobody overtakes: a newcomer goes behind the line, and a waiter that would
- * fit goes behind the first one that does not. */
+ * A script that makes room hands over. It grants the lock to the first living waiter in line, and
+ * publishes `owner:fence:ttl:now:name` on its client's channel `lk:client:<client>`. A client that
+ * gets the message in time holds the lock without asking. If nobody listens on the channel, the
+ * grant lasts only as long as the waiter's patience, if that is less than its TTL. The message says
+ * so, and ACQUIRE extends it to the whole TTL. If that waiter does not come, the next command skips
+ * it. Nobody overtakes: a newcomer goes behind the line, and a waiter that would fit stays behind
+ * the first that does not. */
 enum redis_script_id {
     /* KEYS lock, fence, queue, shared, info
      * ARGV owner, client, TTL in ms, highest fencing token seen, patience in ms or 0, label,
-     *      how many tokens more; and with LK_SHARED permits, limit
-     * {1, fence, news}, or {0, remaining ms or -1, 1 when it stands in line, now, news}; now: the
-     * server's clock in ms; news: the messages to the same client, which does not get them on its
-     * channel; both may be left out */
+     *      number of reserved tokens; with LK_SHARED also permits, limit
+     * -> {1, fence, news}, or {0, remaining ms or -1, 1 if it stands in line, now, news}
+     * now: the server's clock in ms. news: the messages for other owners of the same client, which
+     * does not get them on its channel. Either may be missing. */
     REDIS_ACQUIRE,
     /* KEYS locks
-     * ARGV of each lock the owner and the TTL in ms
-     * of each lock 1 or 0 */
+     * ARGV owner and TTL in ms of each lock
+     * -> 1 or 0 for each lock */
     REDIS_RENEW,
     /* KEYS as REDIS_ACQUIRE
      * ARGV owner, client, TTL in ms
-     * {1} or {0} */
+     * -> {1} or {0} */
     REDIS_RENEW_SHARED,
     /* KEYS as REDIS_ACQUIRE
      * ARGV owner, client
-     * {1, news} or {0, news}, as REDIS_ACQUIRE */
+     * -> {1, news} or {0, news}, as REDIS_ACQUIRE */
     REDIS_RELEASE,
     /* KEYS as REDIS_ACQUIRE
-     * two lists, holders and waiters, of each: owner, ms left, fence, permits, label */
+     * -> two lists, holders and waiters; for each: owner, ms left, fence, permits, label */
     REDIS_INSPECT,
     /* KEYS as REDIS_ACQUIRE
      * ARGV owner, or "" for all; client
-     * {1, news} or {0, news}, as REDIS_ACQUIRE */
+     * -> {1, news} or {0, news}, as REDIS_ACQUIRE */
     REDIS_BREAK
 };
 
@@ -87,7 +87,7 @@ extern const struct redis_script redis_acquire, redis_renew, redis_renew_shared,
 
 static const struct {
     const struct redis_script *script;
-    int argc; /* how many ARGV with one name; of REDIS_ACQUIRE those of LK_EXCLUSIVE */
+    int argc; /* number of ARGV for one name; REDIS_ACQUIRE: without LK_SHARED */
 } scripts[] = {
     [REDIS_ACQUIRE] = {&redis_acquire, 7},           [REDIS_RENEW] = {&redis_renew, 2},
     [REDIS_RENEW_SHARED] = {&redis_renew_shared, 3}, [REDIS_RELEASE] = {&redis_release, 2},
@@ -112,7 +112,7 @@ struct exchange {
     enum redis_script_id script;
     struct redis_call asking, call, wait;
     bool is_asking;
-    unsigned running; /* of these */
+    unsigned running; /* calls of these that have not ended */
     bool is_given_back;
     int64_t replicas; /* that have it; -1: not known */
     int64_t deadline_ms, sent_ms;
@@ -142,7 +142,7 @@ static bool exchange_needs_replicas(const struct exchange *exchange) {
 
 static void exchange_issue(struct exchange *exchange);
 
-/* Release what was granted to an owner that cannot be given it. */
+/* Release the lock of an owner that must not get it. */
 static void exchange_give_back(struct exchange *exchange) {
     exchange->is_given_back = true;
     exchange->script = REDIS_RELEASE;
@@ -150,7 +150,7 @@ static void exchange_give_back(struct exchange *exchange) {
     exchange_issue(exchange);
 }
 
-/* The last line of its caller. The commands go in their callbacks. */
+/* Make it the last line of the calling function. The callbacks may free the commands. */
 static void exchange_answer(struct exchange *exchange) {
     for (size_t i = 0; i < exchange->count; i++) {
         struct lk_command *command = exchange->commands[i];
@@ -162,7 +162,7 @@ static void exchange_answer(struct exchange *exchange) {
     free(exchange);
 }
 
-/* Too few replicas have a grant: true when it is to be given back first. */
+/* Too few replicas have a grant. True: give it back first. */
 static bool exchange_doubt(struct exchange *exchange) {
     const struct redis_server *server = exchange->server;
     const bool is_known = exchange->wait.status == REDIS_IS_OK;
@@ -189,7 +189,7 @@ static bool exchange_doubt(struct exchange *exchange) {
     return exchange->script == REDIS_ACQUIRE && exchange->commands[0]->status == LK_REFUSED;
 }
 
-/* Nothing is under way any more. */
+/* No call is under way. */
 static void exchange_settle(struct exchange *exchange) {
     if (exchange->is_given_back) {
         exchange->commands[0]->verb = LK_ACQUIRE;
@@ -223,7 +223,7 @@ static void on_script_reply(struct redis_call *call, const redisReply *reply) {
 
 static void exchange_wait(struct exchange *exchange);
 
-/* What comes before the script's answer says nothing: the script is sent again. */
+/* An answer to WAIT that comes before the script's means nothing: the script is sent again. */
 static void on_waited(struct redis_call *call, const redisReply *reply) {
     struct exchange *exchange = call->data;
 
@@ -338,8 +338,8 @@ static bool exchange_issue_renewals(struct exchange *exchange) {
     return true;
 }
 
-/* Each of `sent` is answered exactly once, later; more than one are all exclusive renewals. False
- * without memory: then nothing happened. */
+/* Each of `sent` is answered exactly once, later. If there are several, all are exclusive renewals.
+ * False: out of memory, and nothing happened. */
 static bool exchange_start(struct redis_server *server, struct redis_sent *const *sent,
                            size_t count) {
     struct exchange *exchange = calloc(1, sizeof *exchange + count * sizeof *exchange->commands);
@@ -367,7 +367,7 @@ static bool exchange_start(struct redis_server *server, struct redis_sent *const
 
 /* ---- Commands */
 
-/* Renewals of one deadline from the head of `list`, as many as go in one batch. */
+/* Send renewals of one deadline from the head of `list`, at most one batch. */
 static void send_renewals(struct redis_sent_list *list) {
     struct redis_sent *batch[BATCH_MOST], *sent;
     size_t count = 0;
@@ -403,7 +403,7 @@ static void redis_backend_on_turn(uv_idle_t *turn) {
     }
 }
 
-/* Whether a hand-over has answered it. */
+/* Whether a hand-over has answered the command. */
 static bool was_handed(struct redis_server *server, struct lk_command *command) {
     return (command->verb == LK_ACQUIRE || command->verb == LK_RELEASE) &&
            redis_handovers_take(&server->handovers, command) && command->verb == LK_ACQUIRE;

@@ -1,4 +1,4 @@
-/* Opens the connection, and reads INFO memory whenever it is up. */
+/* Open the connection, and read INFO memory each time it comes up. */
 #include "redis_link.h"
 
 #include "clock.h"
@@ -32,8 +32,8 @@ static const char *info_field(const char *info, const char *name, int *length) {
     return at;
 }
 
-/* A lock has a TTL, so a policy that evicts only keys with one evicts locks, too. A user without
- * the right to INFO has locks all the same. */
+/* A lock has a TTL, so a policy that evicts only keys with a TTL evicts locks, too. A user without
+ * the right to INFO can still use locks. */
 static void redis_link_on_info(struct redis_call *call, const redisReply *reply) {
     struct redis_link *link = call->data;
     const char *limit, *policy;

@@ -1,4 +1,4 @@
-/* CRC16 of what stands between the first `{` of a key and the `}` behind it; and redirections. */
+/* CRC16 of the text between the first `{` of a key and the next `}`; and redirections. */
 #include "cluster_slot.h"
 
 #include <stdint.h>
@@ -18,8 +18,8 @@ static uint16_t crc16(const char *bytes, size_t length) {
     return crc;
 }
 
-/* A name with a `}` in it is cut there, for all of its keys alike. One that begins with it leaves
- * nothing between the two, and then the whole of each key counts. */
+/* A name with a `}` is cut there, for all of its keys alike. A name that begins with `}` leaves
+ * nothing between the braces. Then each whole key counts, and the keys are in several slots. */
 int cluster_slot(const char *name) {
     size_t length = strcspn(name, "}");
 

@@ -1,31 +1,32 @@
-/* Locks in a Redis Cluster: a backend of redis:// for each node, and a table of the slots that each
- * serves.
+/* Locks in a Redis Cluster: a backend of redis:// for each node, and a table of slots and their
+ * nodes.
  *
  *     redis+cluster://[[user][:password]@]host[:port][,host[:port]...][?wait=k]
  *
- * Some nodes are enough: the others are learned from them. A comma in a password must be
+ * A few nodes are enough: the client learns the others from them. A comma in a password must be
  * percent-encoded.
  *
- * All keys of a lock are in one slot, by their hash tag, so that its scripts run on one node. A
- * command goes to the node that is known to serve the slot, or to any. A node that does not serve
- * the slot answers:
+ * The hash tag puts all keys of a lock into one slot, so its scripts run on one node. A command
+ * goes to the node that is known to serve the slot, or to any node. A node that does not serve the
+ * slot answers:
  *
- *     MOVED        another node serves it. That one is asked from now on, and the whole table is
- *                  learned again.
- *     ASK          the slot is moving to another node, and this key has arrived. That one is asked
- *                  this once, with ASKING before the command.
- *     TRYAGAIN     some of the lock's keys have arrived, others have not, or do not exist. Nobody
- *                  can run the command before the slot has arrived as a whole. Renewals go on,
- *                  because they need one key.
- *     CLUSTERDOWN  no node serves some slot, and then none is served.
+ *     MOVED        another node serves it. The client asks that node from now on, and learns the
+ *                  whole table again.
+ *     ASK          the slot is moving to another node, and this key has arrived. The client asks
+ *                  that node this once, with ASKING before the command.
+ *     TRYAGAIN     some of the lock's keys have arrived; others have not, or do not exist. No node
+ *                  can run the command before the whole slot has arrived. Renewals go on, because
+ *                  they need one key.
+ *     CLUSTERDOWN  no node serves some slot, and then the cluster serves none.
  *
  * The last two are UNAVAILABLE, in the server's words, and the waiter asks again. A node that does
- * not answer is UNAVAILABLE, too; then another one is asked for the table.
+ * not answer is UNAVAILABLE, too; then the client asks another node for the table.
  *
- * A failover may lose what the replica did not have yet, like that of a single server: `?wait=k`.
+ * A failover may lose the writes that the replica did not have yet, like that of a single server:
+ * `?wait=k`.
  *
- * News of a hand-over is published, and PUBLISH reaches every node of the cluster. So each child is
- * subscribed where it is connected, whatever moves. */
+ * PUBLISH reaches every node of the cluster. So each node's backend subscribes to hand-overs where
+ * it is connected, and moving slots do not matter. */
 #include "cluster_slot.h"
 #include "redis_backend.h"
 #include "server_name.h"
@@ -51,21 +52,21 @@ struct node {
 struct cluster {
     struct lk_backend base;
     struct lk_backend_config config;
-    char *user;       /* of the URL: `user:password@`, or "" */
-    char *parameters; /* `?...`, or "" */
+    char *user;       /* from the URL: `user:password@`, or "" */
+    char *parameters; /* from the URL: `?...`, or "" */
     struct node nodes[NODES_MOST];
     unsigned node_count;
-    unsigned next;                     /* node to be asked when it is not known who knows */
-    struct node *slots[CLUSTER_SLOTS]; /* or NULL */
+    unsigned next;                     /* the node to ask when the right one is not known */
+    struct node *slots[CLUSTER_SLOTS]; /* NULL: not known */
     struct redis_call learning;
     struct node *teacher;
     bool is_learning, is_closing;
-    unsigned open; /* nodes, while it closes */
+    unsigned open; /* nodes that have not closed yet */
 };
 
 /* A command on its way. */
 struct routed {
-    struct lk_command inner; /* the node's */
+    struct lk_command inner; /* the command of the node's backend */
     struct redis_sent sent;
     struct lk_command *command;
     struct cluster *cluster;
@@ -110,7 +111,7 @@ static enum lk_status open_node(struct cluster *cluster, const char *host, int p
     return LK_OK;
 }
 
-/* The node at this address, new if need be; NULL without memory, or for one too many. */
+/* The node at this address; a new one if necessary. NULL: out of memory, or too many nodes. */
 static struct node *find_node(struct cluster *cluster, const char *host, int port) {
     for (unsigned i = 0; i < cluster->node_count; i++)
         if (cluster->nodes[i].port == port && strcmp(cluster->nodes[i].host, host) == 0)
@@ -121,7 +122,7 @@ static struct node *find_node(struct cluster *cluster, const char *host, int por
     return &cluster->nodes[cluster->node_count - 1];
 }
 
-/* first, last, [host, port, ...], replicas. A host that is not known is that of the teacher. */
+/* first, last, [host, port, ...], replicas. An unknown host is the teacher's. */
 static void learn_range(struct cluster *cluster, const redisReply *range) {
     const redisReply *master = range->elements > 2 ? range->element[2] : NULL;
     const char *host;
@@ -151,7 +152,7 @@ static void on_learned(struct redis_call *call, const redisReply *reply) {
             learn_range(cluster, reply->element[i]);
 }
 
-/* From any node but the one that is in doubt. */
+/* Ask any node except the doubted one. */
 static void learn(struct cluster *cluster, const struct node *doubted) {
     if (cluster->is_learning || cluster->is_closing)
         return;
@@ -186,7 +187,7 @@ static void route(struct routed *routed, struct node *node, bool is_ask) {
     node->server->is_asking = false;
 }
 
-/* The node to go on to, or NULL. */
+/* The node to ask next, or NULL. */
 static struct node *redirect(struct routed *routed, bool *is_ask) {
     struct cluster *cluster = routed->cluster;
     struct cluster_redirection redirection;
@@ -206,7 +207,7 @@ static struct node *redirect(struct routed *routed, bool *is_ask) {
     return routed->redirections++ < REDIRECTIONS_MOST ? node : NULL;
 }
 
-/* Nothing has happened, and it may be possible soon. */
+/* The command had no effect, and may be possible soon. */
 static bool is_for_now(const char *why) {
     return strncmp(why, "TRYAGAIN", 8) == 0 || strncmp(why, "CLUSTERDOWN", 11) == 0 ||
            strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0;
@@ -259,7 +260,7 @@ static void redis_cluster_run(struct lk_backend *backend, struct lk_command *com
     routed->command = command;
     routed->deadline_ms = clock_now_ms() + command->reply_ms;
     if (slot < 0) {
-        /* One without arguments ends by itself, in the next turn of the loop. */
+        /* A call without arguments ends by itself, in the next turn of the loop. */
         routed->refusal = (struct redis_call){.data = routed};
         redis_call_start(cluster->nodes[0].server->link.redis, &routed->refusal,
                          redis_cluster_on_refused);
@@ -346,7 +347,7 @@ static enum lk_status open_cluster(struct lk_backend **backend,
         learn(cluster, NULL);
         *backend = &cluster->base;
     } else if (cluster->node_count > 0) {
-        close_nodes(cluster); /* those that are open go in the next turns of the loop */
+        close_nodes(cluster); /* the open nodes close in the next turns of the loop */
     } else {
         redis_cluster_destroy(cluster);
     }

@@ -1,6 +1,6 @@
 /* Locks that other libraries take, too, on one Redis server: redis+string://... and
- * redis+redisson://... The layout says how a lock looks. Each command is one script of the layout;
- * here it is sent and its answer read. */
+ * redis+redisson://... A layout defines the keys of a lock. Each command is one script of the
+ * layout; this file sends it and reads its answer. */
 #include "wire_layout.h"
 
 #include "clock.h"
@@ -16,9 +16,9 @@
 #include <sys/queue.h>
 
 #define BESIDE_SIZE (NAME_MAX_BYTES + sizeof "lk:{}:wire")
-#define HELD_SIZE   512 /* what others write there is cut to this */
+#define HELD_SIZE   512 /* longer texts of other programs are cut to this */
 
-/* Longer than a waiter takes to come back: one SUBSCRIBE for a row of waits. */
+/* A waiter comes back earlier: one SUBSCRIBE serves a row of waits. */
 #define LINGER_MS 5000
 
 struct wire_server {
@@ -27,21 +27,21 @@ struct wire_server {
     const struct wire_layout *layout;
     struct redis_link link;
     void *watches_by_name;
-    TAILQ_HEAD(, wire_watch) watches; /* the first is forgotten first */
+    TAILQ_HEAD(, wire_watch) watches; /* in the order in which they are forgotten */
 };
 
-/* A command's part of ours. */
+/* The backend's memory for a command. */
 struct wire_sent {
     struct lk_command *command;
     struct wire_server *server;
     struct redis_call call;
 };
 
-/* ---- Which names are waited for: a subscription to the channel of each
+/* ---- Waiting: a subscription to the channel of each name
  *
- * A subscription ends when nobody has asked for a while: a waiter asks again while it waits, and
- * does not tell when it goes. That is looked at when the next one asks, so the last wait bounds
- * what is left over. */
+ * A waiter asks again while it waits, and does not say when it stops. So a subscription ends when
+ * nobody has asked for some time. That is checked when the next waiter asks, so few subscriptions
+ * are left over. */
 
 struct wire_watch {
     const char *name; /* the key; first, so that a search needs no whole struct */
@@ -56,7 +56,8 @@ static int watch_compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* NULL, newly effective, is an event as well: the lock may have become free before. */
+/* NULL says that the subscription has begun. It is an event, too: the lock may have become free
+ * before. */
 static void redis_wire_on_message(struct redis_subscription *subscription, const char *message) {
     const struct wire_watch *watch = subscription->data;
     const struct lk_backend_config *config = &watch->server->config;
@@ -98,8 +99,8 @@ static struct wire_watch *redis_wire_watch_begin(struct wire_server *server, con
     return NULL;
 }
 
-/* The command waits, and asks again within its patience. Until then, and a while longer, messages
- * of the lock's channel are told. Without memory for it there is only the poll. */
+/* The command waits, and asks again within its patience. Until then, and some time longer, the
+ * messages of the lock's channel are told. Without memory for a watch only the poll goes on. */
 static void wait_for_message(struct wire_server *server, const struct lk_command *command) {
     struct wire_watch **found = tfind(&command->name, &server->watches_by_name, watch_compare);
     struct wire_watch *watch = found != NULL ? *found : NULL, *first;
@@ -120,7 +121,7 @@ static void wait_for_message(struct wire_server *server, const struct lk_command
 
 /* ---- Commands */
 
-/* Who holds it, until on_answer() has returned. */
+/* The holder, kept until on_answer() has returned. */
 struct holding {
     struct lk_holder holder;
     char owner[HELD_SIZE], label[LABEL_MAX_BYTES + 1];
@@ -135,7 +136,7 @@ static enum lk_status take_holder(const struct wire_server *server, struct lk_co
         (reply->elements > 1 && (held == NULL || fence == NULL || label == NULL)))
         return LK_UNKNOWN;
     if (held == NULL)
-        return LK_OK; /* nobody */
+        return LK_OK; /* nobody holds it */
     holding->holder = (struct lk_holder){.owner = holding->owner,
                                          .label = holding->label,
                                          .fence = strtoull(fence, NULL, 10),
@@ -231,13 +232,13 @@ static void wire_run(struct lk_backend *backend, struct lk_command *command) {
 
 /* ---- Opening and closing */
 
-/* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
+/* redis+string://host means redis://host; redis+string:unix:///path means unix:///path. */
 static enum lk_status connect_server(struct wire_server *server, const char *url) {
     const char *rest = url + strlen(server->layout->scheme);
     char *whole = NULL;
     enum lk_status status;
 
-    if (parameter_has_others(rest, "db")) /* which would promise what is not done here */
+    if (parameter_has_others(rest, "db")) /* it would promise an option that this backend lacks */
         return LK_INVALID;
     if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
         return LK_NOMEM;
@@ -296,7 +297,7 @@ static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data)
 
 #define CAPS (LK_CAP_TTL | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK)
 
-/* Not LK_CAP_EVENTS: others tell nobody when they give it back. */
+/* Not LK_CAP_EVENTS: the other libraries publish nothing when they give the lock back. */
 const struct lk_backend_ops backend_redis_string = {
     .scheme = "redis+string:",
     .caps = CAPS,

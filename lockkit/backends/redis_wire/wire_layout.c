@@ -37,7 +37,7 @@ const struct wire_layout wire_string = {
     .channel_of = own_channel,
 };
 
-/* The first 32 digits as a UUID, the other 8 as the number of a thread. */
+/* The first 32 digits make a UUID, the other 8 the number of a thread. */
 static const char *thread_of(const char *owner, char field[WIRE_FIELD_SIZE]) {
     if (strlen(owner) != OWNER_SIZE - 1 || strspn(owner, "0123456789abcdef") != OWNER_SIZE - 1)
         return owner;
@@ -46,7 +46,7 @@ static const char *thread_of(const char *owner, char field[WIRE_FIELD_SIZE]) {
     return field;
 }
 
-/* Of a field that thread_of() has made. */
+/* Undo thread_of(). */
 static void owner_of_thread(const char *field, char owner[OWNER_SIZE]) {
     size_t length = 0;
 
@@ -57,7 +57,7 @@ static void owner_of_thread(const char *field, char owner[OWNER_SIZE]) {
                    *field == ':' ? (uint32_t)strtoul(field + 1, NULL, 10) : 0);
 }
 
-/* A name with a brace is taken to have a hash tag of its own. */
+/* Redisson takes a brace in a name for a hash tag. */
 static void redisson_channel(const char *name, char channel[WIRE_CHANNEL_SIZE]) {
     (void)snprintf(channel, WIRE_CHANNEL_SIZE,
                    strchr(name, '{') != NULL ? "redisson_lock__channel:%s"

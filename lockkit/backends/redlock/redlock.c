@@ -1,28 +1,29 @@
 /* Locks on a majority of N independent Redis servers, in the manner of Redlock
  * (redis.io/docs/latest/develop/use/patterns/distributed-locks).
  *
- *     redlock:redis://a:6379,redis://b:6379,redis://c:6379[?longest=30000&quarantine=30000&cutoff=50]
+ *   redlock:redis://a:6379,redis://b:6379,redis://c:6379[?longest=30000&quarantine=30000&cutoff=50]
  *
  * A comma or question mark in a password must be percent-encoded. The options, in milliseconds:
  *   longest     the longest TTL that anybody uses on these nodes; a longer one is refused [30,000]
- *   quarantine  how long a node has no vote after its start [longest]. 0 when nodes are known to
- *               forget nothing (appendfsync always), or to have been started for the first time
+ *   quarantine  how long a node has no vote after its start [longest]. Use 0 if the nodes forget
+ *               nothing (appendfsync always), or start for the first time
  *   cutoff      how long a node may take to answer an ACQUIRE [a twentieth of the TTL, 10..50]
  *
- * It speaks with the nodes itself, with scripts of its own, instead of through N backends of one
- * server each. Those have a line of waiters, which each server would serve in another order. And a
- * vote is less than a lock: a grant of one node means nothing before it is counted, the attempt
- * that made it takes it back, and it carries a token that is agreed on between the nodes.
+ * It speaks to the nodes itself, with scripts of its own, not through N backends of one server
+ * each. Those backends have a line of waiters, and each server would serve its line in another
+ * order. And a vote is less than a lock: the grant of one node means nothing before it is counted,
+ * the attempt that got it takes it back, and it carries a token on which the nodes agree.
  *
- * A semaphore or a shared lock is not offered: of N counters each of which admits k, a majority
- * admits more than k in total.
+ * There is no semaphore and no shared lock: if each of N counters admits k, a majority admits more
+ * than k in total.
  *
- * A ballot is one command on all nodes at once, from its start until nothing of it is under way.
+ * A ballot is one command on all nodes at once, from its start until none of its calls is under
+ * way.
  *
  *     asked of every node -> answers counted -> the command answered -> the rest seen to
  *
  * The command is answered as soon as the answers decide it. The ballot lives on until every node
- * has answered or let its deadline pass, and until this has been done on that node:
+ * has answered or let its deadline pass, and until this is done on that node:
  *
  *     ACQUIRE  failed: a vote that we have got, or may have got, is given back, by the number of
  *              this ballot, so that a later attempt of the same owner does not lose it
@@ -30,24 +31,25 @@
  *     RENEW    confirmed: a node without the vote is given it again (see below)
  *     RELEASE  repeated on a node that has not answered, until the TTL has ended
  *
- * Commands of a connection take effect in their order. So a vote whose answer is missing is given
- * back by a command right behind the one that asked for it, and not only when a late answer comes.
+ * Commands of a connection take effect in their order. So if the answer to a vote is missing, the
+ * vote is given back at once, by a command directly behind the request, and not only after a late
+ * answer.
  *
- * Filling. A lease that only ever lost nodes, by restarts, would end some day, however few were
- * away at a time. So a renewal that a majority has confirmed puts the vote on the other nodes where
- * it is free, and later renewals count it. This creates keys, but no lease: the majority that
- * confirms a renewal had the vote before it, and the core does not take a confirmation that comes
- * after the validity has ended. While it is valid nobody else has a majority. So no one else held
- * the lock between two confirmed renewals, and what they leave stands on a majority that was asked
- * within them. A lock that somebody broke has no majority, and is not renewed.
+ * Filling. Restarts take nodes away from a lease. If it never gained any, it would end some day,
+ * even with few nodes away at a time. So after a confirmed renewal the client puts the vote on the
+ * other nodes where it is free, and later renewals count it. This creates keys, but no lease: the
+ * majority that confirms a renewal had the vote before it, and the core ignores a confirmation that
+ * comes after the validity has ended. While the lease is valid nobody else has a majority. So no
+ * one else held the lock between two confirmed renewals, and their votes stand on a majority that
+ * was asked within them. A broken lock has no majority, and is not renewed.
  *
- * Fencing tokens. All nodes are proposed the same one: this client's clock in microseconds, or one
- * above what it has seen. A node takes it, or one above its last when that is higher. The highest
- * answer is the token. Before the grant is told, it stands in the counters of a majority; if the
- * clocks differ too much for that, a second round puts it there. The next grant's majority has a
- * node in common with this one, which asks for more. So tokens rise in the order of the grants,
- * unless counters are lost on restarts, and a client's clock is behind another's by more than the
- * quarantine. */
+ * Fencing tokens. The client proposes the same token to all nodes: its clock in microseconds, or
+ * one above the highest that it has seen. A node takes that token, or one above its last if that is
+ * higher. The highest answer is the token. Before the grant is told, the token stands in the
+ * counters of a majority; if the clocks differ too much for that, a second round puts it there. The
+ * majority of the next grant shares a node with this one, and that node asks for more. So tokens
+ * rise in the order of the grants, unless restarts lose counters, and a client's clock is behind
+ * another's by more than the quarantine. */
 #include "redlock_nodes.h"
 
 #include "clock.h"
@@ -60,35 +62,35 @@
 
 #define CUTOFF_PART     20 /* of the TTL */
 #define CUTOFF_MOST_MS  50
-#define CUTOFF_LEAST_MS 10   /* a server that had to wait for a processor is not away */
-#define NEW_MS          1000 /* its first connection may take so long */
+#define CUTOFF_LEAST_MS 10   /* a server that waits for a processor is not away */
+#define NEW_MS          1000 /* the time for its first connection */
 
-/* What is left on a node that is away ends with its TTL anyway. */
+/* Votes left on a node that is away end with their TTL anyway. */
 #define TIDY_MOST_MS 60000
 #define TIDY_MOST    1024 /* on one node at a time */
 
-/* A client's clock that is ahead of ours is followed so far; beyond that each grant pays with a
- * second round, so that one mad counter does not carry ours away for all names. */
+/* How far to follow a client's clock that is ahead of ours. Beyond that each grant needs a second
+ * round, so that one wrong counter does not carry ours away for all names. */
 #define AHEAD_MOST_US 60000000
 
 #define KEY_SIZE      (NAME_MAX_BYTES + sizeof REDLOCK_CHANNEL)
 
-#define SPLIT_MS      25 /* the longest pause before votes that were split are asked for again */
+#define SPLIT_MS      25 /* the longest pause before split votes are asked for again */
 
 enum redlock_answer { PENDING, YES, NO, REFUSED, UNSENT, UNKNOWN };
 
-/* What has been asked of a node last. */
-enum redlock_asked { VOTE, RAISE, RENEW, RELEASE, INSPECT, TIDY /* nobody waits for its answer */ };
+/* The last request to a node. */
+enum redlock_asked { VOTE, RAISE, RENEW, RELEASE, INSPECT, TIDY /* its answer changes nothing */ };
 
 struct redlock_slot {
     struct redlock_ballot *ballot;
     struct redlock_node *node;
     enum redlock_asked asked;
-    enum redlock_answer answer; /* to what was asked before TIDY */
+    enum redlock_answer answer; /* to the last request before TIDY */
     bool has_vote, is_running;
     unsigned connection;
     unsigned sends;
-    int64_t number; /* of the answer: see redlock_nodes.h */
+    int64_t number; /* from the answer: see redlock_nodes.h */
     char *held;     /* INSPECT: the value */
     struct redis_call call;
 };
@@ -97,15 +99,15 @@ struct redlock_ballot {
     struct redlock *redlock;
     struct lk_command *command; /* NULL once it is answered */
     enum lk_verb verb;
-    enum lk_status status; /* that it was answered with */
+    enum lk_status status; /* the answer of the command */
     LIST_ENTRY(redlock_ballot) entry;
     uint64_t number;
     int64_t fence; /* proposed, or decided */
     uint32_t ttl_ms;
-    bool is_raising; /* the token is decided, and is to stand with a majority */
+    bool is_raising; /* the token is decided, and goes to a majority */
     unsigned running;
     int64_t answer_by_ms;
-    int64_t until_ms; /* how long TIDY is repeated */
+    int64_t until_ms; /* TIDY is repeated until then */
     char why[sizeof((struct redis_call *)NULL)->message];
     char owner[OWNER_SIZE];
     char name[NAME_MAX_BYTES + 1];
@@ -114,10 +116,10 @@ struct redlock_ballot {
 
 /* ---- What the answers of the nodes decide */
 
-/* Ask something (else) of a node, of which nothing is under way. */
+/* Start the next call on a node that has none under way. */
 static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked);
 
-/* The answer to a command that is sent now may count. */
+/* Whether the answer to a command that is sent now may count. */
 static bool node_may_vote(const struct redlock_node *node) {
     if (node->is_twin)
         return false;
@@ -125,7 +127,7 @@ static bool node_may_vote(const struct redlock_node *node) {
            node->votes_from_ms <= clock_now_ms();
 }
 
-/* A command that was sent on `connection` and has just been answered counts. */
+/* Whether the answer counts that has just come over `connection`. */
 static bool node_has_vote(const struct redlock_node *node, unsigned connection) {
     return node_may_vote(node) && (node->redlock->url.quarantine_ms == 0 ||
                                    (node->is_known && node->connection == connection));
@@ -159,14 +161,14 @@ static int redlock_compare(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* The `rank`th smallest of `values`, from 0; they are put in order. */
+/* The `rank`th smallest of `values`, from 0. Sorts them. */
 static int64_t redlock_rank(int64_t *values, unsigned count, unsigned rank) {
     assert(rank < count);
     qsort(values, count, sizeof *values, redlock_compare);
     return values[rank];
 }
 
-/* How long until a majority of the votes may be free. */
+/* The time until a majority of the votes may be free. */
 static int64_t remaining_ms(const struct redlock_ballot *ballot) {
     const unsigned nodes = ballot->redlock->node_count, spare = nodes - redlock_quorum(nodes);
     int64_t values[REDLOCK_NODES_MOST];
@@ -177,12 +179,12 @@ static int64_t remaining_ms(const struct redlock_ballot *ballot) {
             values[busy++] = ballot->slots[i].number;
     if (busy > spare)
         return redlock_rank(values, busy, busy - spare - 1);
-    /* Votes that are split, or left over: nobody need have the lock. Asked again soon, but not at
-     * the same time as the others who got some of them. */
+    /* Votes are split, or left over: perhaps nobody has the lock. Ask again soon, but not at the
+     * same time as the others that got some of the votes. */
     return 1 + nrand48(ballot->redlock->random) % SPLIT_MS;
 }
 
-/* The highest that any node has answered. */
+/* The highest token of any node. */
 static void choose_fence(struct redlock_ballot *ballot) {
     for (unsigned i = 0; i < ballot->redlock->node_count; i++) {
         const struct redlock_slot *slot = &ballot->slots[i];
@@ -226,11 +228,11 @@ static bool decide_acquire(struct redlock_ballot *ballot, enum lk_status *status
 static bool decide_renew(struct redlock_ballot *ballot, enum lk_status *status) {
     const struct redlock_count votes = ballot_count(ballot, true);
 
-    choose_fence(ballot); /* of the lease: for the nodes that are to be filled */
+    choose_fence(ballot); /* the lease's token, for the nodes that get the vote again */
     return redlock_count_decide(&votes, LK_RENEW, status);
 }
 
-/* Take `owner:ballot:fence:label` apart, in place. */
+/* Split `owner:ballot:fence:label`, in place. */
 static bool parse_held(char *held, struct lk_holder *holder) {
     char *rest = held;
     const char *owner = strsep(&rest, ":"), *fence;
@@ -245,8 +247,7 @@ static bool parse_held(char *held, struct lk_holder *holder) {
     return true;
 }
 
-/* On how many nodes the owner of this slot's vote has it, and the time for which it is a majority.
- */
+/* On how many nodes the owner of `held` has the vote. `*left_ms`: how long it has a majority. */
 static unsigned count_owner(const struct redlock_ballot *ballot, const char *held,
                             int64_t *left_ms) {
     const unsigned nodes = ballot->redlock->node_count, quorum = redlock_quorum(nodes);
@@ -265,7 +266,7 @@ static unsigned count_owner(const struct redlock_ballot *ballot, const char *hel
     return found;
 }
 
-/* Who holds a majority of the votes is the holder; fewer are an attempt, or what is left of one. */
+/* The holder has a majority of the votes. Fewer votes are an attempt, or its remains. */
 static bool decide_inspect(struct redlock_ballot *ballot, struct lk_holder *holder,
                            enum lk_status *status) {
     const struct redlock_count votes = ballot_count(ballot, false);
@@ -295,8 +296,8 @@ static bool decide_inspect(struct redlock_ballot *ballot, struct lk_holder *hold
     return votes.pending == 0;
 }
 
-/* True when the answers have decided the command; then the outcome is in it and in `*status`, and
- * its holder in `holder`. */
+/* True: the answers have decided the command. Its outcome is in the command and in `*status`, its
+ * holder in `holder`. */
 static bool ballot_decide(struct redlock_ballot *ballot, struct lk_holder *holder,
                           enum lk_status *status) {
     const struct redlock_count any = ballot_count(ballot, false);
@@ -317,7 +318,7 @@ static bool ballot_decide(struct redlock_ballot *ballot, struct lk_holder *holde
 
 /* ---- Ballots */
 
-/* Any other reply than those of the scripts is no vote, and none against it. */
+/* A malformed reply is no vote, and none against the command. */
 static void ballot_take_reply(struct redlock_slot *slot, const redisReply *reply) {
     const int64_t outcome = redis_reply_integer(reply, 0);
     const redisReply *held = outcome == 1 && reply->elements == 3 ? reply->element[1] : NULL;
@@ -378,7 +379,7 @@ static void ballot_tidy(struct redlock_slot *slot) {
     ballot_ask(slot, TIDY);
 }
 
-/* A release, or a break, has been sent to all nodes: a vote that is put behind it would stay. */
+/* A release or a break was sent to all nodes: a vote that is sent behind it would stay. */
 static bool is_given_up(const struct redlock_ballot *ballot) {
     const struct redlock_ballot *other;
 
@@ -390,7 +391,7 @@ static bool is_given_up(const struct redlock_ballot *ballot) {
     return false;
 }
 
-/* What is left to do on a node, once the command is answered. */
+/* Do the rest on a node, once the command is answered. */
 static void ballot_see_to(struct redlock_slot *slot) {
     const struct redlock_ballot *ballot = slot->ballot;
 
@@ -488,8 +489,8 @@ static const struct redis_script *ballot_script(const struct redlock_slot *slot)
     return scripts[slot->asked];
 }
 
-/* For a node's vote it is not waited long: others are kept from those that we have got. A node
- * whose first connection is still being made has until the answer is due. */
+/* A vote has a short deadline, because the votes already won keep others out. A node that is still
+ * making its first connection has until the answer is due. */
 static int64_t ballot_deadline_ms(const struct redlock_slot *slot) {
     const struct redlock_ballot *ballot = slot->ballot;
     const bool is_new = !slot->node->has_been_up && clock_now_ms() < slot->node->opened_ms + NEW_MS;
@@ -545,7 +546,7 @@ static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked) {
     redis_call_start(slot->node->redis, &slot->call, on_ballot_reply);
 }
 
-/* The same for all nodes: this client's clock, or above what it has seen. */
+/* The same token for all nodes: this client's clock, or one above the highest that it has seen. */
 static int64_t propose_fence(const struct redlock *redlock, const struct lk_command *command) {
     int64_t fence = clock_wall_us();
 
@@ -579,7 +580,7 @@ static struct redlock_ballot *new_ballot(struct redlock *redlock, struct lk_comm
     return ballot;
 }
 
-/* False without memory for it: then nothing has started. */
+/* False: out of memory, and nothing has started. */
 static bool ballot_start(struct redlock *redlock, struct lk_command *command) {
     static const enum redlock_asked asked[] = {[LK_ACQUIRE] = VOTE,
                                                [LK_RENEW] = RENEW,
@@ -607,8 +608,9 @@ static void redlock_run(struct lk_backend *backend, struct lk_command *command) 
 
     assert(strlen(command->name) <= NAME_MAX_BYTES && !redlock->is_closing);
     command->remaining_ms = -1;
-    /* A node would vote before what it forgot has ended. An abandoned lock may be held for longer:
-     * it is known to few, and is worth less than the waiting for all. */
+    /* After a restart a node would vote before the forgotten vote has ended. lk_abandon() may hold
+     * a lock for longer than that: few know such a lock, and a longer quarantine for all would cost
+     * more than it is worth. */
     if (command->verb == LK_ACQUIRE && url->quarantine_ms > 0 &&
         command->ttl_ms > url->longest_ms) {
         command->why = "the TTL is above the URL's `longest`";

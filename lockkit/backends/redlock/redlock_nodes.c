@@ -1,11 +1,11 @@
 /* The nodes of an ensemble.
  *
- * A node that restarts without its memory may have forgotten a vote that is still counted on, and
- * would give it again. So it has no vote for as long as the longest TTL after its start: then every
- * vote that it has forgotten has ended. It is asked for its age on each connection, with INFO.
- * Until it answers, it has no vote either: neither a command of an earlier connection counts, nor
- * one that was answered before its age. Its uptime is by a clock that may have been set meanwhile.
- * So a node whose run_id has changed is also no older than the last answer of the one before. */
+ * A node that restarts without its memory may have forgotten a vote that still counts, and would
+ * give it again. So after its start it has no vote for as long as the longest TTL: by then every
+ * forgotten vote has ended. The client asks for its age with INFO, on each connection. Until the
+ * answer the node has no vote either: an answer over an earlier connection does not count, nor one
+ * before its age. A node measures its uptime by a clock that may have been set meanwhile. So a node
+ * with a new run_id is also no older than the last answer under the old one. */
 #include "redlock_nodes.h"
 
 #include "clock.h"
@@ -19,7 +19,7 @@
 #define LONGEST_DEFAULT_MS 30000
 #define LONGEST_MOST_MS    86400000
 
-#define DENIED_MS          5000 /* until it is asked again for its age, which it would not tell */
+#define DENIED_MS          5000 /* until it is asked for its age again, if it refused */
 
 #define LONGER_MS          2000
 #define CHECK_MS           1000
@@ -31,7 +31,7 @@ static const struct redis_script *const scripts[REDLOCK_SCRIPTS] = {
 
 /* ---- redlock:URL,URL,...[?option=number&...] */
 
-/* `name=number`, from `least` up: the last one counts. */
+/* `name=number`, at least `least`. The last one counts. */
 static bool take_option(char *text, const char *name, uint32_t least, uint32_t *number) {
     char value[16], *end;
 
@@ -46,7 +46,7 @@ static bool take_option(char *text, const char *name, uint32_t least, uint32_t *
     return true;
 }
 
-/* Two votes for one server would be a majority of fewer: those that are spelt alike are found here,
+/* Two votes for one server would make a majority of fewer servers. Equal spellings are found here,
  * others by their run_id. */
 static bool url_add_node(struct redlock_url *url, const char *node) {
     if (url->node_count == REDLOCK_NODES_MOST)
@@ -86,7 +86,7 @@ enum lk_status redlock_url_parse(struct redlock_url *url, const char *text) {
 
 /* ---- A node */
 
-/* `field:value` of INFO, cut to `size`; or "". */
+/* `field:value` of INFO, cut to `size`; "" if missing. */
 static void read_field(char *value, size_t size, const char *info, const char *field) {
     const char *at = strstr(info, field);
     size_t length;
@@ -125,7 +125,7 @@ static void take_age(struct redlock_node *node, const char *info) {
     if (!run_id[0] || !uptime[0])
         return;
     has_changed = node->run_id[0] && strcmp(node->run_id, run_id) != 0;
-    /* In whole seconds, either of which may have just begun. */
+    /* The uptime is in whole seconds. Both seconds may have just begun. */
     node->votes_from_ms = now_ms + quarantine_ms - (strtoll(uptime, NULL, 10) - 1) * 1000;
     if (has_changed && node->heard_ms + quarantine_ms > node->votes_from_ms)
         node->votes_from_ms = node->heard_ms + quarantine_ms;
@@ -147,7 +147,7 @@ static void on_greeted(struct redlock_node *node) {
 }
 
 static void on_loaded(struct redis_call *call, const redisReply *reply) {
-    (void)reply; /* without it the first of each kind brings its script with it */
+    (void)reply; /* without it the first command of each kind brings its script along */
     on_greeted(call->data);
 }
 
@@ -165,9 +165,8 @@ static void redlock_nodes_on_info(struct redis_call *call, const redisReply *rep
     on_greeted(node);
 }
 
-/* It waits for the connection if need be, and is then the first that is sent. The scripts are
- * loaded because a command that must be sent again, with its script, has lost its place in the
- * order. */
+/* The calls wait for the connection if necessary, and are then sent first. The scripts are loaded
+ * because a command that must be sent again with its script has lost its place in the order. */
 static void node_greet(struct redlock_node *node) {
     node->is_asked_again = node->asking > 0;
     if (node->is_asked_again)
@@ -185,8 +184,8 @@ static void node_greet(struct redlock_node *node) {
     redis_call_start(node->redis, &node->info, redlock_nodes_on_info);
 }
 
-/* What waited for this connection has been sent by now: at the first one the greeting was before
- * it, later it was not. */
+/* Commands that waited for this connection have now been sent. On the first connection the greeting
+ * went before them, on later ones it did not. */
 static void on_node_up(void *data) {
     struct redlock_node *node = data;
 
@@ -221,7 +220,7 @@ void redlock_node_check(struct redlock_node *node) {
 
 /* ---- Decisions, from the answers of the nodes */
 
-/* Even if all that are still out say the same, there is no majority. */
+/* Even if all other nodes say the same, there is no majority. */
 static bool is_beyond(const struct redlock_count *count, unsigned against) {
     return against > count->nodes - redlock_quorum(count->nodes);
 }
@@ -230,9 +229,9 @@ static enum lk_status not_reached(const struct redlock_count *count) {
     return is_beyond(count, count->refused) ? LK_REFUSED : LK_UNAVAILABLE;
 }
 
-/* Decided as soon as it is won or cannot be won: who waits on for nodes that cannot turn it keeps
- * others from the votes that it has. BUSY is the word of a majority only, of whom some are ours: of
- * fewer one cannot say whether the lock is held. */
+/* An ACQUIRE is decided as soon as it is won or cannot be won: to wait longer would keep others
+ * from its votes. BUSY needs the word of a majority, and the votes of this client count for it.
+ * With fewer words one cannot say whether the lock is held. */
 static bool count_acquire(const struct redlock_count *count, enum lk_status *status) {
     const unsigned quorum = redlock_quorum(count->nodes);
     const unsigned maybe_ours = count->yes + count->unknown + count->hopeful;
@@ -250,7 +249,7 @@ static bool count_acquire(const struct redlock_count *count, enum lk_status *sta
     return true;
 }
 
-/* Nobody waits for this one, so what is possible is waited for. */
+/* A renewal keeps no vote from others, so it waits for every node that could decide it. */
 static bool count_renew(const struct redlock_count *count, enum lk_status *status) {
     if (count->yes >= redlock_quorum(count->nodes))
         *status = LK_OK;
@@ -277,7 +276,7 @@ static bool count_release(const struct redlock_count *count, enum lk_status *sta
     return true;
 }
 
-/* When those that have not answered are too few for a majority, nobody has one any more. */
+/* If the nodes without an answer are too few for a majority, nobody has a majority any more. */
 static bool count_break(const struct redlock_count *count, enum lk_status *status) {
     if (is_beyond(count, count->yes + count->no))
         *status = count->yes > 0 ? LK_OK : LK_LOST;
@@ -310,24 +309,24 @@ bool redlock_count_decide(const struct redlock_count *count, enum lk_verb verb,
 /* ---- Events
  *
  * Each node publishes when a vote of the lock is given back. The lock may be free when a majority
- * has said so of the same owner. After one message alone, waiters would ask nodes that have not
- * heard of it yet. Where fewer nodes can tell, the poll goes on alone.
+ * has published the same owner. After a single message, waiters would ask nodes that do not know of
+ * it yet. If too few nodes can tell, only the poll goes on.
  *
- * A waiter does not tell when it stops. A name is watched for as long as its last waiter said that
- * it would ask again, and a while longer, so that it is not subscribed to over and over. */
+ * A waiter does not say when it stops. A name is watched for as long as its last waiter said that
+ * it would ask again, and some time longer, so that the client does not subscribe over and over. */
 
 struct redlock_watch {
     struct redlock *redlock;
     LIST_ENTRY(redlock_watch) entry;
     int64_t until_ms;
-    char owner[OWNER_SIZE]; /* of the last message; "" for a subscription that began */
-    unsigned heard;         /* how many nodes have said that */
+    char owner[OWNER_SIZE]; /* from the last message; "": a subscription began */
+    unsigned heard;         /* number of nodes that said so */
     struct redis_subscription subscriptions[REDLOCK_NODES_MOST];
     char channel[NAME_MAX_BYTES + sizeof REDLOCK_CHANNEL];
     char name[NAME_MAX_BYTES + 1];
 };
 
-/* One that begins is an event as well: what was said before it was missed. */
+/* A subscription that begins is an event, too: it missed earlier messages. */
 static void redlock_nodes_on_message(struct redis_subscription *subscription, const char *message) {
     struct redlock_watch *watch = subscription->data;
     const struct redlock *redlock = watch->redlock;
@@ -430,7 +429,7 @@ static void node_closed(void *data) {
         uv_close((uv_handle_t *)&redlock->timer, redlock_nodes_on_timer_closed);
 }
 
-/* What is under way on a node ends there. Once. */
+/* Ends the calls under way on the nodes. Call it once. */
 static void shut(struct redlock *redlock) {
     assert(!redlock->is_shut);
     (void)uv_timer_stop(&redlock->timer);

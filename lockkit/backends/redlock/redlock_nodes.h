@@ -1,5 +1,5 @@
 /* The nodes of an ensemble: their URL, whether each has a vote, how their answers are counted, and
- * the events that they publish. */
+ * their events. */
 #ifndef LOCKKIT_REDLOCK_NODES_H
 #define LOCKKIT_REDLOCK_NODES_H
 
@@ -8,20 +8,20 @@
 
 #define REDLOCK_NODES_MOST 15
 
-/* ---- What is asked of a node */
+/* ---- Requests to a node */
 
-/* Keys of their own, so that they are in nobody's way on a server which is also used by redis://.
- * What a node holds of a lock, its vote, is `owner:ballot:fence:label`. */
+/* The keys differ from those of redis://, so that one server can serve both. A node keeps a vote as
+ * `owner:ballot:fence:label`. */
 #define REDLOCK_VOTE    "lk:{%s}:vote"
 #define REDLOCK_FENCE   "lk:{%s}:vote:fence"
 #define REDLOCK_CHANNEL "lk:{%s}:vote:free"
 
-/* All take the same arguments, used or not:
+/* All get the same arguments, and may ignore some:
  *   KEYS  1 vote, 2 fence counter
  *   ARGV  1 owner token, 2 ballot, 3 TTL in ms, 4 fencing token, 5 "mint" one, or "", 6 label,
  *         7 channel, or ""
- * and answer {1, ...} for yes and {0, ...} for no:
- *   vote      {1, fencing token}; {0, the TTL of who is in the way}
+ * They answer {1, ...} for yes and {0, ...} for no:
+ *   vote      {1, fencing token}; {0, the TTL of the vote in the way}
  *   renew     {1, fencing token}; {0, 1 when nobody has the vote}
  *   release   {1}; {0}
  *   inspect   {1, value, TTL}; {0} */
@@ -31,14 +31,15 @@ extern const struct redis_script redlock_vote, redlock_renew, redlock_release, r
 /* ---- The URL */
 
 struct redlock_url {
-    char *text; /* whose commas were made ends */
+    char *text; /* its commas were made ends; `nodes` point into it */
     const char *nodes[REDLOCK_NODES_MOST];
     unsigned node_count;
     uint32_t longest_ms, quarantine_ms;
-    uint32_t cutoff_ms; /* 0: by the TTL */
+    uint32_t cutoff_ms; /* 0: a part of the TTL */
 };
 
-/* The text behind `redlock:`. LK_OK, and then url->text is for free(); LK_INVALID or LK_NOMEM. */
+/* `text` stands behind `redlock:`. On LK_OK url->text is for free(). Else LK_INVALID or LK_NOMEM.
+ */
 enum lk_status redlock_url_parse(struct redlock_url *url, const char *text);
 
 /* ---- A node, and whether it has a vote */
@@ -46,41 +47,41 @@ enum lk_status redlock_url_parse(struct redlock_url *url, const char *text);
 struct redlock_node {
     struct redlock *redlock;
     struct redis *redis; /* NULL before it is opened and after it has closed */
-    const char *place;   /* host:port, for people */
+    const char *place;   /* host:port, for the log */
     char name[16];
 
-    unsigned connection;   /* counted up; what was sent on an earlier one has no vote */
+    unsigned connection;   /* counts connections; an answer over an earlier one has no vote */
     bool has_been_up;      /* since it was opened */
     bool is_known;         /* it has told its age on this connection */
-    bool is_twin;          /* it is the same server as another node of ours */
-    unsigned asking;       /* greetings under way */
+    bool is_twin;          /* it is the same server as another node */
+    unsigned asking;       /* calls of the greeting under way */
     bool is_asked_again;   /* greet again when they have ended */
     int64_t votes_from_ms; /* the end of its quarantine, once known */
     int64_t heard_ms;      /* its last answer */
     int64_t denied_until_ms;
     char run_id[41];
-    struct redis_call loads[REDLOCK_SCRIPTS], info; /* the greetings */
+    struct redis_call loads[REDLOCK_SCRIPTS], info; /* the calls of the greeting */
     int64_t opened_ms;
-    unsigned tidying; /* commands for whose answer nobody waits */
+    unsigned tidying; /* commands with answers that change nothing */
     struct log_limit refusals;
 };
 
-/* Before a command: have it tell its age, if it could not before. */
+/* Before a command: ask for the node's age, if it could not tell before. */
 void redlock_node_check(struct redlock_node *node);
 
-/* ---- The counting of votes: the word of an ensemble, from those of its nodes */
+/* ---- Counting votes: one outcome from the answers of the nodes */
 
-/* The nodes by their answer to one command. The sum may be less than `nodes`: a node that says yes
- * without a vote counts nowhere. */
+/* The nodes, sorted by their answer to one command. The sum may be less than `nodes`: a yes without
+ * a vote counts nowhere. */
 struct redlock_count {
     unsigned nodes;
-    unsigned yes; /* with a vote: granted, renewed; released or deleted, where no vote is needed */
-    unsigned no;  /* held by another; not held by the owner */
-    unsigned refused; /* with an error, without effect */
+    unsigned yes;     /* with a vote: granted or renewed; a release or break needs no vote */
+    unsigned no;      /* another owner has it; or the owner does not have it */
+    unsigned refused; /* an error, without effect */
     unsigned unsent;
-    unsigned unknown; /* no answer: it may have taken effect, with a vote where one is needed */
+    unsigned unknown; /* no answer: it may have taken effect, with a vote if one is needed */
     unsigned pending; /* not answered yet */
-    unsigned hopeful; /* of these, whose yes might still count */
+    unsigned hopeful; /* pending nodes with a yes that could count */
 };
 
 /* More than half. */
@@ -88,16 +89,15 @@ static inline unsigned redlock_quorum(unsigned nodes) {
     return nodes / 2 + 1;
 }
 
-/* True when the outcome of an ACQUIRE, RENEW, RELEASE or BREAK is certain, and then it is in
- * `*status`. */
+/* True: the outcome of an ACQUIRE, RENEW, RELEASE or BREAK is certain, and `*status` has it. */
 bool redlock_count_decide(const struct redlock_count *count, enum lk_verb verb,
                           enum lk_status *status);
 
-/* ---- Events for those who wait */
+/* ---- Events for waiters */
 
 LIST_HEAD(redlock_watches, redlock_watch);
 
-/* Somebody waits for `name`, for so long. Without memory for it the poll goes on alone. */
+/* A waiter for `name` comes back within this patience. Without memory only the poll goes on. */
 void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_ms);
 
 /* ---- The ensemble */
@@ -111,23 +111,23 @@ struct redlock {
     struct redlock_node nodes[REDLOCK_NODES_MOST];
     unsigned node_count;
     uint64_t ballots_started;
-    struct redlock_ballots ballots; /* with something under way */
+    struct redlock_ballots ballots; /* with calls under way */
     struct redlock_watches watches;
-    int64_t seen_fence; /* the highest that a node has told, within reason */
+    int64_t seen_fence; /* the highest token of any node, within reason */
     unsigned short random[3];
     struct answers answers;
     uv_timer_t timer; /* ends watches; or bounds the close */
-    unsigned open;    /* nodes, while it closes */
+    unsigned open;    /* nodes that have not closed yet */
     bool is_closing, is_shut;
 };
 
-/* Open the nodes of the URL. On another status than LK_OK the nodes that are open close, and then
- * `redlock` is freed, in the next turns of the loop. */
+/* Open the nodes of the URL. On any status but LK_OK the open nodes close, and then `redlock` is
+ * freed, in the next turns of the loop. */
 enum lk_status redlock_nodes_open(struct redlock *redlock);
-/* Close them when the last ballot has gone, or after a while, and free `redlock`; then its
+/* Close them when the last ballot has ended, or after CLOSE_MS, and free `redlock`. Then its
  * on_closed() runs. */
 void redlock_nodes_close(struct redlock *redlock);
-/* A ballot has gone. */
+/* A ballot has ended. */
 void redlock_nodes_idle(struct redlock *redlock);
 
 #endif
