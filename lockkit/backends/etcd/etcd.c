@@ -1,9 +1,9 @@
 /* Locks in etcd 3.4 and later, through its JSON gateway: a key per owner, on an etcd lease, in the
- * order in which they were created.
+ * order of creation.
  *
- * A command is a few questions, one after the other. etcd_command.c has those of an owner; here are
- * INSPECT and BREAK. The key before a waiter is watched, and from its first renewal on the key of a
- * holder. */
+ * A command asks a few questions, one after another. etcd_command.c has the commands of an owner;
+ * this file has INSPECT and BREAK. A waiter watches the key before it. From its first renewal on a
+ * holder watches its own key. */
 #include "etcd_command.h"
 
 #include "clock.h"
@@ -32,9 +32,9 @@ void etcd_sent_end_puzzled(struct etcd_sent *sent) {
     etcd_sent_end(sent, LK_UNKNOWN);
 }
 
-/* ---- INSPECT and BREAK: the line as it stands, and those at its head taken out of it. */
+/* ---- INSPECT and BREAK: read the line, and take holders out of it. */
 
-/* Of a line the first `count` hold. */
+/* The number of holders: they are the first of the line. */
 static size_t count_holders(const json_t *line, const struct lk_command *command) {
     uint64_t taken = 0;
     const json_t *kv;
@@ -56,7 +56,7 @@ static size_t count_holders(const json_t *line, const struct lk_command *command
     return i;
 }
 
-/* What is told of one key, in memory of its own. */
+/* The texts of one key. */
 struct standing {
     char key[ETCD_KEY_SIZE], value[ETCD_VALUE_SIZE];
 };
@@ -104,7 +104,7 @@ static void on_time_known(struct etcd_ask *ask) {
     inspect_answer(sent, ask->status == LK_OK && left_s > 0 ? left_s * MS_PER_S : -1);
 }
 
-/* Else the command has ended. */
+/* False: the command has ended. */
 static bool has_line(struct etcd_sent *sent) {
     if (sent->ask.status != LK_OK)
         etcd_sent_end(sent, sent->ask.status);
@@ -151,7 +151,7 @@ static void etcd_on_broken(struct etcd_ask *ask) {
         etcd_sent_end(sent, ask->status == LK_OK && deleted == 0 ? LK_LOST : ask->status);
 }
 
-/* Of the one owner who is to go, if it holds, or of all holders. */
+/* Delete the one owner that must go, if it holds, or all holders. */
 static json_t *break_deletes(const struct etcd_sent *sent, const json_t *line) {
     const struct etcd_keys keys = etcd_keys_of(&sent->line);
     const size_t holders = count_holders(line, sent->command);
@@ -225,7 +225,7 @@ static enum lk_status open_etcd(struct lk_backend **backend,
     }
     etcd->base.ops = &backend_etcd;
     etcd->config = *config;
-    etcd->config.url = NULL; /* it lives only as long as this call */
+    etcd->config.url = NULL; /* the URL lives only during this call */
     TAILQ_INIT(&etcd->by_use);
     answers_init(&etcd->answers, config->loop, etcd);
     *backend = &etcd->base;
@@ -245,8 +245,8 @@ static void on_servers_closed(void *data) {
     uv_close((uv_handle_t *)&etcd->answers.idle, etcd_on_idle_closed);
 }
 
-/* Leases that are to spare would end by themselves, but it may be long until then. One that does
- * not answer is not asked twice. */
+/* Spare leases would end by themselves, but that may take long. If one revoke fails, the others are
+ * not tried. */
 static void revoke_spare(struct etcd_ask *ask) {
     struct etcd *etcd = ask->data;
 

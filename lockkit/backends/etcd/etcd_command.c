@@ -11,9 +11,9 @@
 
 #define NS_PER_MS   1000000
 #define NS_PER_S    1000000000LL
-#define GRACE_NS    NS_PER_S /* after its end, until an owner is forgotten */
-#define OLD_PART    10       /* of the TTL: an older lease is kept alive first */
-#define ROUNDS_MOST 8        /* of questions: more are needed only while leases end as they begin */
+#define GRACE_NS    NS_PER_S /* an owner is forgotten so long after its end */
+#define OLD_PART    10       /* of the TTL: an older lease is first kept alive */
+#define ROUNDS_MOST 8        /* of questions; only leases that end at once need more */
 
 /* ---- Owners, by their tokens */
 
@@ -22,12 +22,12 @@ struct etcd_owner {
     const char *name;
     struct etcd *etcd;
     struct etcd_lease lease;
-    struct etcd_lease next; /* a longer one that is to replace it */
-    int64_t revision;       /* of the creation of its key: its place; 0: none that is known of */
-    bool is_held;           /* granted, as far as is known */
-    bool is_doubtful;       /* of its lease something may still take effect */
-    bool is_gone;           /* only commands under way know it yet */
-    unsigned refs;          /* these */
+    struct etcd_lease next; /* a longer lease that will replace it */
+    int64_t revision;       /* of the creation of its key: its place; 0: no key is known */
+    bool is_held;           /* granted, as far as the client knows */
+    bool is_doubtful;       /* a request on its lease may still take effect */
+    bool is_gone;           /* only commands under way still refer to it */
+    unsigned refs;          /* commands under way */
     struct etcd_watch *watch;
     TAILQ_ENTRY(etcd_owner) entry; /* by last use */
     char text[];
@@ -43,9 +43,9 @@ static struct etcd_owner *etcd_owner_find(struct etcd *etcd, const char *token) 
     return found != NULL ? *found : NULL;
 }
 
-/* It is in use. */
+/* A command uses the owner. */
 static void etcd_owner_ref(struct etcd_owner *owner) {
-    assert(!owner->is_gone); /* or it stands in no list */
+    assert(!owner->is_gone); /* it would stand in no list */
     owner->refs++;
     TAILQ_REMOVE(&owner->etcd->by_use, owner, entry);
     TAILQ_INSERT_TAIL(&owner->etcd->by_use, owner, entry);
@@ -82,8 +82,8 @@ static void on_watch_over(void *data, bool is_deleted) {
         config->push(config->data, LK_PUSH_FREE, owner->name, owner->token, NULL);
 }
 
-/* Have the client told when a key goes that it waits for, or, once it holds, its own. A failure
- * does no harm. */
+/* Watch the key that the owner waits for, or, if the owner holds, its own key. A failure does no
+ * harm. */
 static void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *range_end,
                              int64_t revision) {
     owner->watch = etcd_watch_start(owner->etcd->servers, owner->watch, key, range_end, revision,
@@ -103,7 +103,7 @@ static void etcd_owner_forget(struct etcd_owner *owner) {
     etcd_owner_unref(owner);
 }
 
-/* It neither waits nor holds any more. Its lease is spared unless it is doubtful. */
+/* The owner neither waits nor holds. Its lease is spared unless the owner is doubtful. */
 static void etcd_owner_drop(struct etcd_owner *owner) {
     struct etcd *etcd = owner->etcd;
 
@@ -122,8 +122,8 @@ void etcd_owners_clear(struct etcd *etcd) {
     }
 }
 
-/* The core lets go of an owner whose lease is over without a word. Two for each new one: so they
- * cannot become many, however long the leases of some are. */
+/* The core drops an owner with an ended lease without telling the backend. Each new owner removes
+ * up to two of them. So they cannot pile up, even if some have long leases. */
 static void forget_old(struct etcd *etcd) {
     int64_t now_ns = clock_ns(CLOCK_BOOTTIME);
     struct etcd_owner *owner;
@@ -140,7 +140,7 @@ static void forget_old(struct etcd *etcd) {
     }
 }
 
-/* NULL without memory. */
+/* NULL: out of memory. */
 static struct etcd_owner *etcd_owner_new(struct etcd *etcd, const char *token, const char *name) {
     size_t token_size = strlen(token) + 1, name_size = strlen(name) + 1;
     struct etcd_owner *owner = calloc(1, sizeof *owner + token_size + name_size);
@@ -176,10 +176,10 @@ static void sent_end_later(struct etcd_sent *sent, enum lk_status status) {
     answer_later(&sent->etcd->answers, sent->command, status);
 }
 
-/* ---- Leases of etcd: to ask for one, or that one be kept alive; and when the answer is here, to
- * take it: LK_OK, LK_LOST when the lease is gone, or how the command ends. */
+/* ---- Leases of etcd: grant one or keep it alive, and take the answer. The result is LK_OK,
+ * LK_LOST when the lease is gone, or the status that ends the command. */
 
-/* The last one that was spared is the youngest. Those that are over are of no use to anybody. */
+/* The lease that was spared last is the youngest. Ended leases are useless. */
 static bool take_spare(struct etcd *etcd, struct etcd_lease *lease, uint32_t asked_s) {
     int64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 
@@ -198,7 +198,7 @@ static bool take_spare(struct etcd *etcd, struct etcd_lease *lease, uint32_t ask
     return false;
 }
 
-/* A spare one, or one still to be granted. False when the system gives no random numbers. */
+/* Take a spare lease, or prepare a new one. False: the system gives no random numbers. */
 static bool lease_begin(struct etcd_sent *sent, struct etcd_lease *lease) {
     uint32_t asked_s = (sent->command->ttl_ms + 999) / 1000;
 
@@ -216,9 +216,9 @@ static void sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask 
                   json_pack("{s:I}", "ID", (json_int_t)sent->owner->lease.id), true, on_answer);
 }
 
-/* The TTL, in seconds, that the reply says this lease has; 0: it is gone; -1: neither. */
+/* The TTL of this lease in the reply, in seconds; 0: the lease is gone; -1: neither. */
 static int64_t ttl_of(const json_t *reply, const struct etcd_lease *lease) {
-    const json_t *ttl = json_object_get(reply, "TTL"); /* left out when it is 0 */
+    const json_t *ttl = json_object_get(reply, "TTL"); /* missing when it is 0 */
     int64_t ttl_s = json_integer_of(reply, "TTL");
     const char *text = json_string_value(ttl);
     bool is_zero =
@@ -251,7 +251,8 @@ static void sent_confirm(struct etcd_sent *sent, int64_t term) {
 
 static void sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
                        void (*on_answer)(struct etcd_ask *ask)) {
-    assert(lease->id != 0); /* or the server would choose one, and we could not revoke it */
+    /* else the server would choose an id that we do not know and cannot revoke */
+    assert(lease->id != 0);
     etcd_sent_ask(
         sent, "/v3/lease/grant",
         json_pack("{s:I, s:I}", "ID", (json_int_t)lease->id, "TTL", (json_int_t)lease->asked_s),
@@ -263,8 +264,8 @@ static enum lk_status sent_granted(struct etcd_sent *sent, struct etcd_lease *le
     int64_t ttl_s;
 
     sent->owner->is_doubtful |= ask->was_unknown;
-    /* It exists: an earlier request for it was not answered, but did it. How old it is will be
-     * known when it is kept alive. */
+    /* The lease exists: an earlier request was not answered, but made it. Its age is known after
+     * the next keepalive. */
     if (ask->status == LK_REFUSED && ask->code == ETCD_FAILED_PRECONDITION) {
         lease->is_granted = true;
         lease->confirmed_ns = 0;
@@ -289,22 +290,22 @@ static uint32_t left_ms_of(const struct etcd_sent *sent, const struct etcd_lease
     return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
 }
 
-/* ---- ACQUIRE: a place in the line of the name, and what it is worth.
+/* ---- ACQUIRE: get a place in the line of the name, and judge it.
  *
- *    (lease) ──► ENTER ──► nobody before it: OK
+ *    (lease) ──► ENTER ──► nobody stands before it: OK
  *                  │  ▲
- *     own key there│  │own key gone         somebody is: BUSY; its end is watched
+ *     own key there│  │own key gone         somebody does: BUSY; the end of that key is watched
  *                  ▼  │
  *    (lease) ──►  LOOK ──► the same
  *
- * (lease): grant one, unless there is one to spare; keep it alive when it is old; one that is gone
- * is replaced, and the key has gone with it. Both transactions are linearizable: a key that they
- * find is there, after however long a wait, and the validity counts from the last sign of life that
- * its lease has given. */
+ * (lease): grant one, unless there is a spare one. Keep an old one alive. Replace a lease that is
+ * gone; its key has gone with it. Both transactions are linearizable: a key that they find is
+ * there, even after a long wait. The validity counts from the last answer that showed the lease
+ * alive. */
 
 static void acquire_step(struct etcd_sent *sent);
 
-/* When nothing of it is at the server, nobody will release it. */
+/* If nothing of the owner is at the server, nobody will release it: drop it here. */
 static void acquire_end(struct etcd_sent *sent, enum lk_status status) {
     struct etcd_owner *owner = sent->owner;
 
@@ -337,7 +338,7 @@ static void on_withdrawn(struct etcd_ask *ask) {
     acquire_end(sent, is_done ? LK_BUSY : LK_UNKNOWN);
 }
 
-/* One who does not wait leaves nothing in the line. */
+/* An owner that does not wait leaves nothing in the line. */
 static void acquire_refused(struct etcd_sent *sent, const char *blocker) {
     const struct etcd_keys keys = etcd_keys_of(&sent->line);
     struct lk_command *command = sent->command;
@@ -362,7 +363,7 @@ static void acquire_judge(struct etcd_sent *sent, const json_t *found) {
         acquire_refused(sent, place.blocker);
 }
 
-/* The server may have done it. */
+/* The server may have carried it out. */
 static void acquire_puzzled(struct etcd_sent *sent) {
     sent->owner->is_doubtful = true;
     etcd_sent_end_puzzled(sent);
@@ -374,8 +375,8 @@ static void lose_lease(struct etcd_owner *owner) {
     owner->revision = 0;
 }
 
-/* It did not enter: since it is there, from an attempt that was not answered, or, trying, since
- * others are. A key of its own on a lease that has ended is about to go. */
+/* It did not enter the line. Either its key is there from an unanswered attempt, or it only tries
+ * and others are in the line. Its key on an ended lease will go soon. */
 static void acquire_not_entered(struct etcd_sent *sent) {
     struct etcd_owner *owner = sent->owner;
     const json_t *own = json_array_get(etcd_line_found(sent->ask.reply, 0), 0);
@@ -388,7 +389,7 @@ static void acquire_not_entered(struct etcd_sent *sent) {
     }
 }
 
-/* Its own key is in the line that it read, unless that is longer than what is read. */
+/* The line that it read contains its own key, unless the line is longer than that. */
 static void acquire_entered(struct etcd_sent *sent, bool has_line) {
     const json_t *line = etcd_line_found(sent->ask.reply, 1);
 
@@ -496,16 +497,16 @@ static void acquire_step(struct etcd_sent *sent) {
 
 /* ---- RENEW and RELEASE.
  *
- * RENEW: keep the lease alive, then look whether the key is still the one that was granted. etcd
- * has answered renewals of leases that it had revoked, and a leader that was deposed and did not
- * know it yet answers them too, while its successor counts by itself: so a renewal counts only when
- * a linearizable read after it finds the key, in the same term of raft.
+ * RENEW: keep the lease alive, then check that the key is still the granted one. Answers to
+ * keepalives prove too little: etcd has answered them for revoked leases. A deposed leader that
+ * does not know it yet answers them too, while its successor counts the TTL itself. So a renewal
+ * counts only if a linearizable read after it finds the key, in the same term of raft.
  *
- * For a longer TTL, which a lease cannot get, the key is put on another lease. It keeps its
- * revision, so its place and its fencing token.
+ * A lease cannot get a longer TTL. For that the key is put on another lease. It keeps its revision,
+ * and with it its place and its fencing token.
  *
- * RELEASE: delete the key. Where an earlier request may still take effect, revoke the lease as
- * well: then it cannot. */
+ * RELEASE: delete the key. If an earlier request may still take effect, also revoke the lease: then
+ * it cannot. */
 
 static void renew_lost(struct etcd_sent *sent) {
     etcd_owner_unwatch(sent->owner);
@@ -520,7 +521,7 @@ static void renew_confirmed(struct etcd_sent *sent) {
     etcd_sent_end(sent, command->granted_ms > 0 ? LK_OK : LK_UNKNOWN);
 }
 
-/* A move to another lease that was not answered may have taken place. */
+/* An unanswered move to another lease may have taken place. */
 static bool is_on_lease(struct etcd_owner *owner, int64_t id) {
     if (id == owner->lease.id)
         return true;
@@ -531,7 +532,8 @@ static bool is_on_lease(struct etcd_owner *owner, int64_t id) {
     return false;
 }
 
-/* From its first renewal on, a holder hears at once when its key goes. Short holds do without. */
+/* From the first renewal on a watch tells the holder at once when its key goes. Short holds have
+ * none. */
 static void etcd_command_on_seen(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     struct etcd_owner *owner = sent->owner;
@@ -643,7 +645,7 @@ static void on_revoked(struct etcd_ask *ask) {
         etcd_sent_end(sent, ask->status);
 }
 
-/* Whether the key that was deleted held the lock: it was granted, or had come to be the first. */
+/* Whether the deleted key held the lock: it was granted, or had become the first. */
 static bool was_held(const struct etcd_sent *sent) {
     const struct etcd_owner *owner = sent->owner;
     const json_t *own = json_array_get(etcd_line_found(sent->ask.reply, 0), 0);

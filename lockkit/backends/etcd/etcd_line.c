@@ -1,4 +1,4 @@
-/* Keys, transactions, and who stands where. */
+/* Keys, transactions, and places in the line. */
 #include "etcd_line.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slash would begin the line of another name, and a percent sign tells a slash. */
+/* A slash would begin the line of another name; a percent sign marks an encoded byte. */
 static size_t append_name(char *key, size_t length, const char *name) {
     for (; *name; name++) {
         if (*name == '/' || *name == '%')
@@ -76,8 +76,8 @@ const char *etcd_line_parse(char *value, enum lk_mode *mode, uint32_t *permits) 
     return end + 1;
 }
 
-/* Of a line without sharers the last two are enough: the key that was just put, and the one before
- * it. `before`: of keys created before it only; 0: of all. */
+/* A line without sharers needs only its last two keys: the key that was just put, and the one
+ * before it. `before`: only keys created before it; 0: all. */
 static json_t *get_line(const struct etcd_keys *keys, const struct lk_command *command,
                         int64_t before) {
     bool is_alone = command->mode == LK_EXCLUSIVE;
@@ -147,7 +147,7 @@ json_t *etcd_line_own(const struct etcd_line *line) {
 /* ---- Replies */
 
 static bool is_range(const json_t *range) {
-    const json_t *kvs = json_object_get(range, "kvs"), *kv; /* left out when there are none */
+    const json_t *kvs = json_object_get(range, "kvs"), *kv; /* missing when there are none */
     size_t i;
 
     json_array_foreach (kvs, i, kv)
@@ -174,7 +174,7 @@ static bool is_reply_to(char operation, const json_t *response) {
 }
 
 enum etcd_done etcd_line_done(const json_t *reply, const char *success, const char *failure) {
-    const json_t *succeeded = json_object_get(reply, "succeeded"); /* left out when it is false */
+    const json_t *succeeded = json_object_get(reply, "succeeded"); /* missing when it is false */
     const json_t *responses = json_object_get(reply, "responses");
     const char *operations = json_is_true(succeeded) ? success : failure;
 
@@ -207,8 +207,8 @@ const json_t *etcd_line_found(const json_t *reply, size_t index) {
     return json_object_get(range, "kvs");
 }
 
-/* Of sharers, the last one alone that stands before, if there is one, and how many permits are
- * taken. */
+/* For a sharer: the last exclusive key before it, if there is one, and the number of permits taken.
+ */
 struct etcd_place etcd_line_place(const json_t *found, int64_t revision,
                                   const struct lk_command *command) {
     const char *last = NULL, *last_alone = NULL;

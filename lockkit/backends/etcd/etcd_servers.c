@@ -1,10 +1,10 @@
 /* Questions to an etcd cluster.
  *
- * Happy path: one POST, one reply. A request that was not sent, or was refused for want of a
- * leader, goes to the next member, until each was asked or the time is over. One whose answer is
- * missing is UNKNOWN: it is asked of another member only when that does no harm, for which half of
- * the time is kept while the first has not proved itself. With a user, the first request waits
- * until a token was got, and so does one whose token is not known any more. */
+ * Happy path: one POST, one reply. A request that was not sent, or was refused for lack of a
+ * leader, goes to the next member, until each was asked or the time is over. If the answer is
+ * missing, the request is UNKNOWN. Another member is asked only if that does no harm; half of the
+ * time is kept for that while the first member has not proved itself. With a user, the first
+ * request waits for a token. If a token is no longer known, its request waits for a new one. */
 #include "etcd_servers.h"
 
 #include "buffer.h"
@@ -23,10 +23,10 @@
 #define DEFAULT_PORT   2379
 #define DEFAULT_PREFIX "lk/"
 
-#define STREAMS_MOST   256                /* at a time to one member; who finds none free polls */
-#define REPLY_LIMIT    (16 * 1024 * 1024) /* the longest line of waiters that is read */
+#define STREAMS_MOST   256                /* at a time to one member; a later waiter polls */
+#define REPLY_LIMIT    (16 * 1024 * 1024) /* the longest line of waiters that can be read */
 #define QUEUE_MOST     65536
-#define LINE_MOST      (1024 * 1024) /* of a stream */
+#define LINE_MOST      (1024 * 1024) /* in a stream */
 #define ASK_LEADER     "Grpc-Metadata-hasleader: true\r\n"
 
 enum {
@@ -39,7 +39,7 @@ enum {
 
 /* ---- The URL */
 
-/* The part from `at` to `end`, decoded. False for a broken escape, a NUL, and what does not fit. */
+/* Decode the part from `at` to `end`. False: a broken escape, a NUL, or it does not fit. */
 static bool decode(char *to, size_t size, const char *at, const char *end) {
     for (; at < end; at++, to++, size--) {
         if (size < 2)
@@ -88,7 +88,7 @@ bool etcd_url_parse(struct etcd_url *url, const char *text) {
     return true;
 }
 
-/* ---- Texts: base64 (RFC 4648) and integers, in and out of its JSON */
+/* ---- Texts: base64 (RFC 4648) and integers in etcd's JSON */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -165,10 +165,10 @@ struct etcd_servers {
     struct endpoint endpoints[ETCD_ENDPOINTS_MOST];
     unsigned current;
     struct log_limit unreachable;
-    char *token; /* NULL: not got yet, or not valid any more */
+    char *token; /* NULL: not there yet, or no longer valid */
     struct etcd_ask authentication;
     bool is_authenticating;
-    TAILQ_HEAD(, etcd_ask) waiting; /* for the token */
+    TAILQ_HEAD(, etcd_ask) waiting; /* they wait for the token */
     unsigned open_clients;
     void (*on_closed)(void *data);
     void *data;
@@ -204,7 +204,7 @@ static void ask_finish(struct etcd_ask *ask, enum lk_status status) {
     ask->on_answer(ask);
 }
 
-/* The member did not answer, or has no leader: others are asked before it. */
+/* The member did not answer, or has no leader: ask the others first. */
 static void ask_avoid(struct etcd_ask *ask, const char *why) {
     struct etcd_servers *servers = ask->internal.servers;
     const struct server_name *url = servers->endpoints[ask->internal.endpoint].url;
@@ -247,7 +247,7 @@ static bool is_about_token(int code, const char *why) {
                                      strstr(why, "user name is empty") != NULL));
 }
 
-/* The token is of no use any more: it has ended, or the rights have changed. */
+/* The token is useless: it has ended, or the rights have changed. */
 static void reauthenticate(struct etcd_ask *ask) {
     struct etcd_servers *servers = ask->internal.servers;
 
@@ -258,7 +258,7 @@ static void reauthenticate(struct etcd_ask *ask) {
     send_ask(ask);
 }
 
-/* Whether nothing was done. The other codes leave that open. */
+/* Whether the request had no effect. The other codes leave that open. */
 static bool etcd_servers_is_refusal(int code) {
     return code == CODE_INVALID || (code >= ETCD_NOT_FOUND && code <= ETCD_FAILED_PRECONDITION) ||
            code == CODE_OUT_OF_RANGE || code == CODE_UNIMPLEMENTED || code >= CODE_DATA_LOSS;
@@ -284,11 +284,11 @@ static void ask_refused(struct etcd_ask *ask, const json_t *error) {
         ask_unanswered(ask, why);
 }
 
-/* An error is the reply, with an HTTP status that says so; the gateway of etcd 3.4 adds a member
- * `error`, those of 3.5 and later do not. In a stream it is an object of its own. What is no error
- * has a header. */
+/* An error reply has an HTTP status that says so. The gateway of etcd 3.4 adds a member `error`;
+ * those of 3.5 and later do not. In a stream the error is an object of its own. Any other reply has
+ * a header. */
 static void etcd_servers_take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
-    const json_t *result = json_object_get(root, "result"); /* of a stream */
+    const json_t *result = json_object_get(root, "result"); /* in a stream */
     const json_t *error = json_object_get(root, "error"), *header;
 
     if (error != NULL || !is_ok) {
@@ -336,7 +336,7 @@ static void on_call_ended(struct http_call *call) {
     }
 }
 
-/* One that has not proved itself leaves time for the others. */
+/* A member that has not proved itself leaves time for the others. */
 static int64_t deadline_of(const struct etcd_ask *ask) {
     const struct etcd_servers *servers = ask->internal.servers;
     int64_t now_ms = clock_now_ms(), left_ms = ask->internal.deadline_ms - now_ms;
@@ -361,7 +361,7 @@ static void send_now(struct etcd_ask *ask) {
         .headers = ask->internal.headers,
         .body = ask->internal.body,
         .body_length = ask->internal.body != NULL ? strlen(ask->internal.body) : 0,
-        /* Without memory: not at all, but answered later. */
+        /* Out of memory: send nothing, and answer later. */
         .deadline_ms = ask->internal.is_out_of_memory ? 0 : deadline_of(ask),
         .data = ask,
     };
@@ -383,7 +383,8 @@ static void send_ask(struct etcd_ask *ask) {
     authenticate(servers, ask->internal.deadline_ms);
 }
 
-/* Those that wait for a token: with it they are sent, without they end as the getting of it did. */
+/* Requests that wait for a token: send them if it is there, else end them like the request for the
+ * token. */
 static void end_waiting(struct etcd_servers *servers, enum lk_status status, const char *why) {
     TAILQ_HEAD(, etcd_ask) waiting = TAILQ_HEAD_INITIALIZER(waiting);
     struct etcd_ask *ask;
@@ -449,13 +450,13 @@ struct etcd_watch {
     struct http_client *client;
     struct http_call call;
     char *key, *body, *headers;
-    struct buffer line; /* that has not ended */
+    struct buffer line; /* the part without an end so far */
     bool is_deleted;
     etcd_watch_cb cb; /* NULL: stopped */
     void *data;
 };
 
-/* Whether the stream is to go on after this line. */
+/* Whether the stream goes on after this line. */
 static bool watch_take_line(struct etcd_watch *watch) {
     json_t *root = json_read_as_is(watch->line.bytes, watch->line.length, NULL);
     const json_t *result = json_object_get(root, "result");
