@@ -1,9 +1,9 @@
 /* Locks in a folder: file:/folder, by flock(2), and file:/folder?kind=mkdir, by folders in it.
  *
- * For the processes of one machine. There is no TTL: a lock is free when its holder gives it back
- * or its process ends. The disk is touched on libuv's threads only, by one command at a time, in
- * the order in which they came. Who waits hears from inotify that a file of the folder was closed
- * or moved away, and polls. */
+ * It is for the processes of one machine. There is no TTL: a lock is free when its holder gives it
+ * back, or when the holder's process ends. The disk is used only on libuv's threads, by one command
+ * at a time, in the order of arrival. A waiter hears from inotify that a file of the folder was
+ * closed or moved away, and it polls. */
 #include "clock.h"
 #include "file_lock.h"
 #include "log.h"
@@ -18,18 +18,19 @@
 
 #define SCHEME "file:"
 
-/* What a thread is to do; the command's part of ours, or a look whether a lock is still held. */
+/* Work for a thread: the backend's memory for a command, or a check whether a lock is still held.
+ */
 struct task {
     struct file_job job;
     enum lk_status status;
-    struct lk_command *command; /* NULL: a look */
-    struct owner *owner;        /* of ACQUIRE, while it has not got it */
+    struct lk_command *command; /* NULL: a check */
+    struct owner *owner;        /* ACQUIRE: the owner, until it has the lock */
     struct lk_holder holder;
     STAILQ_ENTRY(task) entry;
-    char text[]; /* of a look: the strings of the job */
+    char text[]; /* a check: the strings of the job */
 };
 
-/* One who holds. */
+/* A holder. */
 struct owner {
     char token[OWNER_SIZE];
     struct file_held held;
@@ -45,7 +46,7 @@ struct folder {
     LIST_HEAD(, owner) owners;
     STAILQ_HEAD(, task) tasks; /* the first is under way */
     uv_work_t work;
-    int events; /* of inotify */
+    int events; /* descriptor of inotify */
     bool is_watched, is_closing;
     struct log_limit refusals;
     uv_poll_t poll;
@@ -154,7 +155,7 @@ static void file_backend_answer(struct folder *folder, struct task *task) {
     command->on_answer(command);
 }
 
-/* It was there, and is not any more, and we have not given it back meanwhile. */
+/* The lock was there and has gone, and this client has not given it back meanwhile. */
 static void tell_lost(struct folder *folder, struct task *task) {
     if (task->status == LK_LOST && file_backend_find(folder, task->job.owner) != NULL &&
         !folder->is_closing)
@@ -169,7 +170,7 @@ static void file_backend_on_done(uv_work_t *work, int status) {
     struct folder *folder = work->data;
     struct task *task = STAILQ_FIRST(&folder->tasks);
 
-    (void)status; /* nobody cancels it */
+    (void)status; /* nobody cancels the work */
     STAILQ_REMOVE_HEAD(&folder->tasks, entry);
     file_backend_start(folder);
     if (task->command != NULL)
@@ -181,7 +182,7 @@ static void file_backend_on_done(uv_work_t *work, int status) {
 
 /* ---- Events */
 
-/* A lock may have become free; and when it is one of ours, it may have been taken away. */
+/* A lock may have become free. If this client holds it, it may have been taken away. */
 static void look_after(struct folder *folder, const char *name) {
     struct owner *owner;
 
@@ -193,7 +194,7 @@ static void look_after(struct folder *folder, const char *name) {
             continue;
         task = calloc(1, sizeof *task + size + sizeof owner->token);
         if (task == NULL)
-            continue; /* it is told when it is released */
+            continue; /* the holder learns it at its release */
         memcpy(task->text, name, size);
         memcpy(task->text + size, owner->token, sizeof owner->token);
         task->job = (struct file_job){.verb = LK_RENEW,
@@ -214,7 +215,7 @@ static void file_backend_take_event(struct folder *folder, const struct inotify_
     const char *ending = event->len > 0 ? strrchr(event->name, '.') : NULL;
 
     if (event->mask & (IN_Q_OVERFLOW | IN_IGNORED)) {
-        folder->is_watched = false; /* made again with the next command */
+        folder->is_watched = false; /* the next command makes a new watch */
         folder->config.push(folder->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
     } else if (ending != NULL && (strcmp(ending, ".lock") == 0 || strcmp(ending, ".held") == 0) &&
                file_name_decode(name, sizeof name, event->name)) {
@@ -225,7 +226,7 @@ static void file_backend_take_event(struct folder *folder, const struct inotify_
 static void file_backend_on_events(uv_poll_t *poll, int status, int events) {
     struct folder *folder = poll->data;
     union {
-        struct inotify_event first; /* for its alignment */
+        struct inotify_event first; /* for the alignment */
         char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
     } buffer;
     ssize_t length = read(folder->events, buffer.bytes, sizeof buffer.bytes);
@@ -240,7 +241,7 @@ static void file_backend_on_events(uv_poll_t *poll, int status, int events) {
     }
 }
 
-/* Fails while there is no such folder: then it is made by the first command. */
+/* Fails while the folder is missing: the first command makes it. */
 static void watch(struct folder *folder) {
     if (!folder->is_watched)
         folder->is_watched =
@@ -283,7 +284,7 @@ static void file_backend_run(struct lk_backend *backend, struct lk_command *comm
                                   .deadline_ms = clock_now_ms() + command->reply_ms,
                                   .held = {-1, -1}};
     command->remaining_ms = -1;
-    command->round_trips = 1; /* of the disk */
+    command->round_trips = 1; /* to the disk */
     if (command->verb == LK_ACQUIRE && file_backend_find(folder, command->owner) == NULL) {
         task->owner = owner_new(command->owner, command->name);
         task->status = task->owner != NULL ? LK_OK : LK_NOMEM;

@@ -1,4 +1,4 @@
-/* Locks by files, taken on a thread: of kind flock and of kind mkdir. */
+/* Locks by files, taken on a thread: kind flock and kind mkdir. */
 #include "file_lock.h"
 
 #include "clock.h"
@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #define PAUSE_US   1000
-#define GUARDED_MS 50 /* more than the guarded part takes, when the disk is not slow */
+#define GUARDED_MS 50 /* more than the guarded part takes on a disk that is not slow */
 
 /* ---- Processes by number, start time and boot */
 
-/* The second field, the command, is in parentheses, and may have any in it. */
+/* The second field, the command, stands in parentheses, and may contain any itself. */
 static bool read_started(long pid, unsigned long long *started) {
     char path[64], text[1024], *at;
     FILE *file;
@@ -48,7 +48,7 @@ static bool read_boot(char boot[37]) {
     return is_read;
 }
 
-/* This one. False when /proc does not tell. */
+/* This process. False: /proc does not tell. */
 static bool file_process_self(struct file_process *process) {
     struct stat space;
 
@@ -59,7 +59,7 @@ static bool file_process_self(struct file_process *process) {
     return read_boot(process->boot) && read_started(process->pid, &process->started);
 }
 
-/* It has ended, for sure. */
+/* Whether the process has ended for sure. */
 static bool file_process_is_dead(const struct file_process *process) {
     struct file_process self;
     unsigned long long started;
@@ -77,13 +77,13 @@ static bool file_process_is_dead(const struct file_process *process) {
 
 /* ---- For both kinds */
 
-/* LK_REFUSED, with errno's text for why. */
+/* LK_REFUSED; errno's text goes into `why`. */
 static enum lk_status file_refuse(struct file_job *job, const char *what) {
     (void)snprintf(job->why, sizeof job->why, "%s: %s", what, strerror(errno));
     return errno == ENOMEM ? LK_NOMEM : LK_REFUSED;
 }
 
-/* The same after file_folder_open() failed. */
+/* The same, after file_folder_open() failed. */
 static enum lk_status file_refuse_folder(struct file_job *job) {
     if (errno != EPERM)
         return file_refuse(job, "folder");
@@ -93,8 +93,8 @@ static enum lk_status file_refuse_folder(struct file_job *job) {
     return LK_REFUSED;
 }
 
-/* Put into the record of the last grant the next fencing token, with those that are reserved, and
- * its holder. False when /proc does not tell that. */
+/* Put the next fencing token, the reserved ones and the holder into the record of the last grant.
+ * False: /proc does not tell the holder. */
 static bool file_grant(struct file_job *job, struct file_record *record) {
     const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
 
@@ -105,13 +105,13 @@ static bool file_grant(struct file_job *job, struct file_record *record) {
     return file_process_self(&record->process);
 }
 
-/* ---- Kind flock: a file for each name, that its holder has locked with flock(2). The kernel
- * unlocks it when the holder's process ends, however it does.
+/* ---- Kind flock: a file for each name. Its holder has locked it with flock(2). The kernel unlocks
+ * it when the holder's process ends in any way.
  *
- * The file stays, as it has the fencing token of the last grant in it, written and synced before
- * the grant is answered. It is locked through one descriptor and written through another, which is
- * closed last: so who watches the folder hears of a file that was closed after writing just when
- * the lock is free, and of nothing when others try in vain. */
+ * The file stays, because it contains the fencing token of the last grant, which is written and
+ * synced before the grant is answered. It is locked through one descriptor and written through
+ * another, which is closed last. So inotify tells of a file that was closed after writing exactly
+ * when the lock is free, and tells nothing when others try in vain. */
 
 static const char free_owner[] = "-";
 
@@ -123,7 +123,7 @@ static void close_held(struct file_held *held) {
     *held = (struct file_held){-1, -1};
 }
 
-/* Locked, and still the file that has the name: someone may have removed it. */
+/* Lock the file, and check that it still has the name: someone may have removed it. */
 static int try_lock(int folder, const char *file_name) {
     int file = file_open(folder, file_name, O_RDONLY | O_CREAT);
     struct stat ours, named;
@@ -175,7 +175,7 @@ static enum lk_status file_flock_acquire(struct file_job *job, int folder, const
     return status;
 }
 
-/* The record need not be synced: that nobody holds it is what the lock says. */
+/* The record need not be synced: the lock itself says that nobody holds it. */
 static enum lk_status file_flock_release(struct file_job *job) {
     struct file_record record;
 
@@ -199,7 +199,7 @@ static enum lk_status file_flock_inspect(struct file_job *job, int folder, const
         return errno == ENOENT ? LK_OK : file_refuse(job, "record");
     if (file_record_read(file, &job->record) != 0)
         status = file_refuse(job, "record");
-    else /* a shared lock says whether it is taken, and keeps nobody out before it is gone */
+    else /* a shared lock tests whether the lock is taken; it keeps nobody out for long */
         job->is_taken = flock(file, LOCK_SH | LOCK_NB) != 0;
     (void)close(file);
     return status;
@@ -210,7 +210,7 @@ static enum lk_status file_flock_run(struct file_job *job) {
     enum lk_status status = LK_UNSUPPORTED;
     int folder;
 
-    /* What is held needs no folder, which may have become unusable. */
+    /* A lock that is held needs no folder, and the folder may have become unusable. */
     if (job->verb == LK_RENEW)
         return job->held.lock >= 0 ? LK_OK : LK_LOST;
     if (job->verb == LK_RELEASE)
@@ -233,21 +233,21 @@ const struct file_kind file_flock = {
     .run = file_flock_run,
 };
 
-/* ---- Kind mkdir: a folder for each name that is held, with a record of its holder in it. It stays
- * when its holder dies, as one that a script makes with mkdir(1) does; but the record tells who
- * made it, and when that process has ended, the lock is free.
+/* ---- Kind mkdir: a folder for each held name, with a record of its holder in it. A folder stays
+ * when its holder dies, like one that a script made with mkdir(1). But the record tells the
+ * process: when that has ended, the lock is free.
  *
- * A folder is moved into its place with its record already in it, and out of it before it is taken
- * apart: so it never stands there half. The fencing tokens are counted in a file beside it, which
- * is replaced and synced before the grant is answered. Who takes, gives back or breaks has locked a
- * file for that moment (flock(2)), as two that find a dead holder could else each remove the
- * folder, the second one that of the first. */
+ * The folder is put together elsewhere and moved into place with its record. It is moved out before
+ * it is taken apart. So it never stands there half. A file beside it counts the fencing tokens; it
+ * is replaced and synced before the grant is answered. Each acquire, release and break locks a
+ * guard file (flock(2)) for its moment. Else two clients that find a dead holder could both remove
+ * the folder, and the second would remove the lock of the first. */
 
 /* The files of a name. */
 struct files {
     int folder;
     char held[NAME_MAX + 8], guard[NAME_MAX + 8], fence[NAME_MAX + 8];
-    char coming[NAME_MAX + 8], going[NAME_MAX + 8]; /* while put together, or taken apart */
+    char coming[NAME_MAX + 8], going[NAME_MAX + 8]; /* while it is put together, or taken apart */
 };
 
 static void name_files(struct files *files, const char *base) {
@@ -259,7 +259,7 @@ static void name_files(struct files *files, const char *base) {
     (void)snprintf(files->going, sizeof files->going, "%s.going", base);
 }
 
-/* What was left behind by one who died in the middle goes, too. */
+/* Also removes the remains of a process that died in the middle. */
 static int remove_folder(const struct files *files, const char *name) {
     char record[NAME_MAX + 16];
 
@@ -268,7 +268,7 @@ static int remove_folder(const struct files *files, const char *name) {
     return unlinkat(files->folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* 1: there is such a file, and its record was read; 0: there is none; or -1. */
+/* 1: the file is there, and its record was read; 0: no such file; -1: failed. */
 static int file_mkdir_read_file(const struct files *files, const char *name,
                                 struct file_record *record) {
     int file = file_open(files->folder, name, O_RDONLY), failed;
@@ -291,7 +291,7 @@ static int file_mkdir_write_file(const struct files *files, const char *name,
     return close(file) == 0 ? failed : -1;
 }
 
-/* Whether the folder is there, and whose it is: of another program, it has no record. */
+/* Whether the folder is there, and its holder. A folder of another program has no record. */
 static int read_holder(const struct files *files, struct file_record *record, bool *is_there) {
     char name[NAME_MAX + 16];
     struct stat stat;
@@ -363,7 +363,7 @@ static enum lk_status file_mkdir_acquire(struct file_job *job, const struct file
     return errno == EEXIST ? LK_BUSY : file_refuse(job, "lock");
 }
 
-/* Of RENEW, RELEASE, BREAK and INSPECT. */
+/* For RENEW, RELEASE, BREAK and INSPECT. */
 static enum lk_status file_mkdir_look(struct file_job *job, const struct files *files) {
     bool is_there, is_meant;
 
@@ -381,7 +381,8 @@ static enum lk_status file_mkdir_look(struct file_job *job, const struct files *
     return LK_OK;
 }
 
-/* One who has it and was stopped must not keep our threads for ever. Who acquires comes again. */
+/* Gives up in time: a stopped process may have the guard, and must not keep our threads for ever.
+ * An ACQUIRE comes again. */
 static int lock_guard(const struct file_job *job, const struct files *files) {
     int guard = file_open(files->folder, files->guard, O_RDONLY | O_CREAT);
     int64_t until_ms = job->verb == LK_ACQUIRE ? clock_now_ms() + GUARDED_MS : job->deadline_ms;

@@ -1,4 +1,4 @@
-/* One command as a thread does it: what touches the disk may take long. */
+/* One command as a thread runs it: the disk may take long. */
 #ifndef LOCKKIT_FILE_LOCK_H
 #define LOCKKIT_FILE_LOCK_H
 
@@ -6,7 +6,7 @@
 
 #define FILE_WHY_SIZE 128
 
-/* What keeps an owner's lock: of kind flock, the files; of kind mkdir, nothing but the folder. */
+/* The hold of an owner's lock. Kind flock: the open file. Kind mkdir: nothing but the folder. */
 struct file_held {
     int lock, record; /* -1: none */
 };
@@ -15,16 +15,16 @@ struct file_job {
     enum lk_verb verb;
     const char *root, *name, *owner, *label;
     uint64_t fence_above;
-    uint32_t handover; /* so many tokens are reserved: the record has the greatest */
+    uint32_t handover; /* the number of reserved tokens: the record has the greatest */
     int64_t deadline_ms;
     struct file_held held;
 
     uint64_t fence;
-    bool is_taken;    /* of INSPECT */
-    int64_t again_ms; /* of ACQUIRE, BUSY for a moment of which no event tells: until it is over; or
-                         0 */
+    bool is_taken; /* INSPECT */
+    /* ACQUIRE, BUSY for a moment that ends without an event: its length; else 0 */
+    int64_t again_ms;
     struct file_record record;
-    char why[FILE_WHY_SIZE]; /* when REFUSED */
+    char why[FILE_WHY_SIZE]; /* with REFUSED */
 };
 
 struct file_kind {

@@ -1,5 +1,5 @@
-/* The contents of a folder of locks: files by the names of their locks, and records of owners in
- * them. */
+/* The contents of a folder of locks: files with the names of their locks, and records of owners in
+ * the files. */
 #include "file_record.h"
 
 #include <assert.h>
@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PART        200 /* of a name that is too long for one file name: folders, one in another */
+#define PART        200 /* of a name that is too long for one file name: nested folders */
 #define RECORD_SIZE 512
 #define FORMAT      "%020" PRIu64 " %40s %ld %llu %llu %36s "
 
-/* Letters, digits and a few marks stand for themselves, so no name has a dot or a slash in it. */
+/* Letters, digits and a few marks stay as they are. So no encoded name has a dot or a slash. */
 static size_t file_folder_encode(char *text, const char *name) {
     char *to = text;
 
@@ -120,10 +120,10 @@ int file_record_write(int file, const struct file_record *record) {
     ssize_t written;
 
     assert(length > 0 && length <= RECORD_SIZE);
-    for (char *at = text; *at; at++) /* one line, whatever the label is */
+    for (char *at = text; *at; at++) /* one line, with any label */
         if (*at == '\n')
             *at = ' ';
-    /* All of it, so that nothing of an earlier record is left behind. */
+    /* Write the whole size, so that nothing of an earlier record is left. */
     memset(text + length, '\n', (size_t)(RECORD_SIZE - length));
     written = pwrite(file, text, RECORD_SIZE, 0);
     if (written == RECORD_SIZE)

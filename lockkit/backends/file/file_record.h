@@ -6,15 +6,16 @@
 
 #include <limits.h>
 
-/* Which process it is, so that no later one with the same number is taken for it. */
+/* Identifies a process, so that no later one with the same number is taken for it. */
 struct file_process {
     long pid;
-    unsigned long long started; /* clock ticks after the boot, of /proc/<pid>/stat */
-    unsigned long long space;   /* the pid namespace's number: pids mean nothing in another */
-    char boot[37];              /* the boot's id */
+    unsigned long long started; /* clock ticks after the boot, from /proc/<pid>/stat */
+    /* the number of the pid namespace: in another one the pid means nothing */
+    unsigned long long space;
+    char boot[37]; /* the boot's id */
 };
 
-/* Who holds, as it is written. */
+/* The holder, in the words of the file. */
 struct file_record {
     uint64_t fence;
     char owner[OWNER_SIZE];
@@ -22,16 +23,16 @@ struct file_record {
     char label[LABEL_MAX_BYTES + 1];
 };
 
-/* The folder of the name's files, made where it is missing, and what they are called, without an
- * ending, in `base`. A folder that others may write to is none (EPERM). -1 with errno. */
+/* Open the folder of the name's files, and make it if it is missing. `base` gets the names of the
+ * files, without an ending. A folder that others may write to is refused (EPERM). -1 with errno. */
 int file_folder_open(const char *root, const char *name, char base[NAME_MAX + 1]);
-/* A file of it, never through a link, and never open in a child. -1 with errno. */
+/* Open a file of the folder, never through a link, and never open in a child. -1 with errno. */
 int file_open(int folder, const char *name, int flags);
-/* The name that a file of the folder is for. False when it cannot be told. */
+/* The lock's name, from the name of a file. False: it is not known. */
 bool file_name_decode(char *name, size_t size, const char *file);
 
-/* A record, as one line. 0; or -1 with errno, EBADMSG for one that is damaged. An empty file is a
- * record of nothing. */
+/* A record is one line. 0; or -1 with errno, EBADMSG for a damaged one. An empty file is an empty
+ * record. */
 int file_record_read(int file, struct file_record *record);
 int file_record_write(int file, const struct file_record *record);
 
