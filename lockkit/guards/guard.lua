@@ -1,6 +1,6 @@
--- A write to Redis that refuses a late holder: SET the value, unless a higher fencing token was seen before.
+-- A write to Redis that refuses a late holder: it sets the value, unless the resource has seen a higher fencing token.
 --   EVAL <this> 2 {stock:42} {stock:42}:fence TOKEN VALUE
--- 1: written; 0: refused. Both keys are in one slot of a cluster. Tokens are compared as text, since a number of Lua has 53 bits.
+-- Returns 1: written; 0: refused. Both keys are in one slot of a cluster. Tokens are compared as text: Lua counts up to 2^53.
 local token, value = ARGV[1], ARGV[2]
 local seen = redis.call('get', KEYS[2]) or '0'
 if not string.match(token, '^[1-9]%d*$') then

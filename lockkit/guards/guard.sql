@@ -1,8 +1,8 @@
--- A table of Postgres that refuses a late holder. Each row knows the fencing token of its last writer:
+-- A Postgres table that refuses a late holder. Each row has the fencing token of its last writer:
 --   ALTER TABLE stock ADD COLUMN fence bigint NOT NULL DEFAULT 0;
--- and each writer under a lock gives its own along. No row updated: refused.
+-- Each writer under a lock passes its own token. If no row was updated, the write was refused:
 --   UPDATE stock SET available = $1, fence = $2 WHERE id = $3 AND fence <= $2;
--- So that nobody can forget the WHERE, the table refuses by itself:
+-- A trigger also refuses a statement without that WHERE:
 --   CREATE TRIGGER lockkit_guard BEFORE UPDATE ON stock FOR EACH ROW EXECUTE FUNCTION lockkit_guard();
 CREATE OR REPLACE FUNCTION lockkit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

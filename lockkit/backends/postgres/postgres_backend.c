@@ -1,4 +1,5 @@
-/* What the modes share: the URL, connections, statements, deadlines, answers, and the log. */
+/* The part that both modes share: the URL, connections, statements, deadlines, answers, and the
+ * log. */
 #include "clock.h"
 #include "lockkit_pg.h"
 #include "parameter.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No mode of a client: it is for the caller's own connection. */
+/* A mode for the caller's own connection, not for a client. */
 #define TRANSACTION_MODE "transaction"
 
 #define OPENING_MOST_MS  5000
@@ -19,7 +20,7 @@
 #define KEEP_ALIVES                                                                                \
     "keepalives_idle=5 keepalives_interval=2 keepalives_count=3 tcp_user_timeout=10000 "
 
-/* After so long without the answer that nobody waits for, another connection may be better. */
+/* If an abandoned statement runs for longer than this, another connection may be better. */
 #define STUCK_MOST_MS 2000
 
 extern const char lockkit_schema_text[];
@@ -72,8 +73,8 @@ static void on_worker_open(void *data) {
     calls_dispatch(((struct pg_worker *)data)->backend);
 }
 
-/* Nothing came of it, and it may go better: it ran beside another (of a pooler the isolation is not
- * ours), or on a session that is not what it was. */
+/* The statement had no effect, and may succeed a second time: it ran beside another one (a pooler
+ * decides the isolation level), or the session's settings had changed. */
 static bool call_runs_again(struct pg_call *call, const PGresult *result, bool is_stale) {
     if (call->is_again || (!is_stale && !pg_has_state(result, "40001")))
         return false;
@@ -104,7 +105,7 @@ static void on_worker_result(void *data, PGresult *result) {
     calls_dispatch(worker->backend);
 }
 
-/* No connection is left, or to be had: nobody waits on. */
+/* No connection is left, and none can be opened: end the wait of all calls. */
 static void calls_end_waiting(struct pg_backend *backend, enum lk_status status) {
     struct pg_call *call;
 
@@ -147,7 +148,7 @@ static bool worker_is_stuck(const struct pg_worker *worker) {
            clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
 }
 
-/* Give what waits to those that are free; open another for what is left. */
+/* Give waiting calls to free connections, and open others for the rest. */
 static void calls_dispatch(struct pg_backend *backend) {
     unsigned waiting = 0, opening = 0;
     struct pg_call *call;
@@ -161,7 +162,7 @@ static void calls_dispatch(struct pg_backend *backend) {
         }
         opening += worker->link != NULL && !worker_is_open(worker);
         if (!worker_is_open(worker) || worker->link->running > 0 ||
-            PQstatus(worker->link->pg) != CONNECTION_OK) /* its end comes */
+            PQstatus(worker->link->pg) != CONNECTION_OK) /* its end is about to be told */
             continue;
         call = TAILQ_FIRST(&backend->waiting);
         if (call == NULL)
@@ -188,7 +189,7 @@ void pg_call(struct pg_backend *backend, struct pg_call *call) {
     calls_dispatch(backend);
 }
 
-/* It is not waited for any more: on_end will not run. True when it may have been sent. */
+/* Stop waiting for the call: on_end will not run. True: it may have been sent. */
 static bool calls_forget(struct pg_backend *backend, struct pg_call *call) {
     struct pg_worker *worker = call->worker;
 
@@ -204,10 +205,11 @@ static bool calls_forget(struct pg_backend *backend, struct pg_call *call) {
 
 /* ---- A session's first statements */
 
-/* Is this session ours, and not one that a pooler lends? A server tells its pid when it lets a
- * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. Else
- * it is set, whatever server, database and role say; but the URL says where the table is, if it
- * does. A statement_timeout of the role would be for this statement, too. */
+/* Does this session belong to the client, or does a pooler lend it? A server tells its pid when it
+ * lets a client in. A pooler has no server at that moment, and tells another pid. Then the session
+ * is not touched. Else its settings are made independent of server, database and role; but the URL
+ * may name the table's search_path. A statement_timeout of the role would hit this statement, too.
+ */
 static const char settle_sql[] =
     "SET LOCAL statement_timeout = 0;"
     "SELECT pid = asked, pg_is_in_recovery(),"
@@ -218,11 +220,11 @@ static const char settle_sql[] =
     "   ('statement_timeout', 'lock_timeout', 'transaction_timeout')) ||"
     "  set_config('row_security', 'on', false) ||"
     "  set_config('default_transaction_isolation', 'read committed', false) ||"
-    /* A grant is told when its fencing token is on disk. */
+    /* A grant is told after its fencing token is on disk. */
     "  set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     "   WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit')"
     "   END, false) ||"
-    /* A client that died waiting leaves the line. */
+    /* A client that died while it waited leaves the line. */
     "  set_config('client_connection_check_interval', '1s', false) ||"
     "  set_config('idle_session_timeout', '60s', false)"
     " END, to_regclass('lockkit_lock') IS NULL"
@@ -239,7 +241,7 @@ static void ask_what_it_is(struct pg_link *link) {
     pg_link_run(link, sql, 0, NULL);
 }
 
-/* True when it is ready. */
+/* True when the session is ready. */
 static bool take_what_it_is(struct pg_link *link, const PGresult *result) {
     const bool is_standby = *PQgetvalue(result, 0, 1) == 't';
     const bool is_bare = *PQgetvalue(result, 0, 3) == 't';
@@ -252,8 +254,8 @@ static bool take_what_it_is(struct pg_link *link, const PGresult *result) {
     return !is_standby && !is_bare;
 }
 
-/* Asks for the settings, then makes the table when it is missing. Two clients may make it at once:
- * the server tells one of them that it is a duplicate. */
+/* Asks for the settings, then makes the table if it is missing. If two clients make it at once, the
+ * server tells one of them that it is a duplicate. */
 static void set_up_link(struct pg_link *link, const PGresult *result) {
     if (result == NULL) {
         ask_what_it_is(link);
@@ -354,7 +356,7 @@ static void answer_holders(struct pg_sent *sent, PGresult *rows) {
             .permits = 1,
         };
     }
-    command->holder_count = (size_t)count - command->waiter_count; /* they come first */
+    command->holder_count = (size_t)count - command->waiter_count; /* holders come first */
     command->holders = sent->holders;
     command->waiters = sent->holders + command->holder_count;
     pg_answer(sent, LK_OK);
@@ -406,7 +408,7 @@ static void run_postgres(struct lk_backend *base, struct lk_command *command) {
     postgres_arm(backend, sent->due_ms);
 }
 
-/* Says why in the log: a status cannot. */
+/* Logs the reason, because a status has none. */
 static enum lk_status find_mode(const struct pg_mode **mode, const char *name) {
     static const struct pg_mode *const modes[] = {&pg_session_mode, &pg_table_mode};
 
@@ -423,7 +425,7 @@ static enum lk_status find_mode(const struct pg_mode **mode, const char *name) {
     return LK_INVALID;
 }
 
-/* With the mode, which libpq does not know, cut out of it. */
+/* Cuts the mode out of the URL, because libpq does not know it. */
 static enum lk_status postgres_read_url(const char *url, const struct pg_mode **mode,
                                         char **conninfo) {
     char *rest = strdup(url), name[16] = "";

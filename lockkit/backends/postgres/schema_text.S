@@ -1,4 +1,4 @@
-/* The text of lockkit.sql, in the library: what it makes by itself is what people can make. */
+/* The text of lockkit.sql, in the library: both ways to make the table are the same. */
     .section .rodata
     .global lockkit_schema_text
     .hidden lockkit_schema_text

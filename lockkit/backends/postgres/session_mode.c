@@ -1,17 +1,17 @@
 /* mode=session: a lock is an advisory lock of a session. Each lease and each waiter has a session
  * of its own, because Postgres grants a lock again to the session that has it.
  *
- * Happy path: an idle session tries. When the lock is held, the same session waits for it in a
- * statement that stays under way. The server keeps the line of waiters: it is fair, and grants
- * without a poll. The server also keeps the TTL: it ends a session that was idle for so long, if
- * its client is stopped or cut off, too. A renewal is a statement of the session.
+ * Happy path: an idle session tries. If another session holds the lock, the same session waits for
+ * it in a statement that stays under way. The server keeps the line of waiters: it is fair, and
+ * grants without a poll. The server also keeps the TTL: it ends a session that was idle for so
+ * long, even if its client is stopped or cut off. A renewal is a statement of the session.
  *
  *   nobody's --TRY--> held --UNLOCK--> nobody's        CHECK: a renewal
  *        ^      \--WAIT--/    |
  *        +-------CLEAN---------+  after a cancel request has ended its wait
  *
- * A session that breaks while it may hold or wait is a ghost, until the server says on another
- * connection that it has ended. */
+ * If a session breaks while it may hold or wait, it is a ghost, until the server says on another
+ * connection that the session has ended. */
 #include "clock.h"
 #include "postgres_mode.h"
 #include "session_sql.h"
@@ -22,8 +22,8 @@
 #include <string.h>
 
 #define IDLE_MOST    64
-#define IDLE_MOST_MS 50000 /* the server ends them after 60 s */
-#define TAG_SIZE     64    /* Postgres cuts what is longer */
+#define IDLE_MOST_MS 50000 /* the server ends idle sessions after 60 s */
+#define TAG_SIZE     64    /* Postgres cuts longer ones */
 
 enum statement { NOTHING, TRY, WAIT, CHECK, UNLOCK, CLEAN };
 
@@ -37,14 +37,14 @@ struct session {
     char name[NAME_MAX_BYTES + 1];
     char key[PG_NUMBER_SIZE], pid[PG_NUMBER_SIZE];
     enum lk_mode mode;
-    enum statement statement; /* that is under way */
-    struct pg_sent *running;  /* for which, if that is still waited for */
-    struct pg_line line;      /* what is to be done after it */
-    bool is_used;             /* something was run for its owner */
+    enum statement statement; /* the statement under way */
+    struct pg_sent *running;  /* the command behind it, if it still waits */
+    struct pg_line line;      /* commands to serve after it */
+    bool is_used;             /* a statement was run for its owner */
     bool is_held;
-    bool is_given_up; /* its owner wants it no more */
+    bool is_given_up; /* its owner does not want it any more */
     uint64_t fence;
-    struct pg_call call; /* on another connection: to cancel its wait, or to end a ghost */
+    struct pg_call call; /* on another connection: cancels its wait, or ends a ghost */
     bool is_called, is_cancelled;
     int64_t idle_since_ms;
 };
@@ -58,8 +58,8 @@ static unsigned hex_digit(char c) {
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* 40 hex digits into 27 characters, without the padding. What is no owner token gives nonsense, and
- * is nobody's. */
+/* 40 hex digits into 27 characters, without the padding. A text that is no owner token gives a
+ * value that no owner has. */
 static void session_encode(char *base64, const char *owner) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned bits = 0, count = 0;
@@ -77,8 +77,8 @@ static void session_encode(char *base64, const char *owner) {
     *base64 = '\0';
 }
 
-/* The application_name of a session: lockkit:<owner in base64>:<label, cut>. It goes with the
- * session, so nobody has to clear it away. */
+/* The application_name of a session: lockkit:<owner in base64>:<label, cut>. It ends with the
+ * session, so nobody must clean it up. */
 static void session_tag(char tag[TAG_SIZE], const char *owner, const char *label) {
     char base64[OWNER_SIZE];
 
@@ -96,7 +96,7 @@ static void session_run(struct session *session, enum statement statement, struc
     pg_link_run(session->link, sql, count, params);
 }
 
-/* No command waits for the end of a WAIT: it is answered before. */
+/* No command waits for the end of a WAIT: its answer came before. */
 static void session_take(struct session *session, enum statement statement, struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     const char *const *sql = statement == WAIT ? pg_session_wait_sql : pg_session_try_sql;
@@ -123,7 +123,7 @@ static void session_check(struct session *session, struct pg_sent *sent) {
     session_run(session, CHECK, sent, pg_session_check_sql, 2, params);
 }
 
-/* For the release that is first in its line, if there is one. */
+/* For the first release in the session's line, if there is one. */
 static void session_give_back(struct session *session) {
     const char *const params[] = {session->key};
     struct pg_sent *sent = TAILQ_FIRST(&session->line);
@@ -195,8 +195,9 @@ static enum lk_status status_of_lost(const struct session *session, enum lk_verb
     return verb == LK_ACQUIRE ? unsent : LK_LOST;
 }
 
-/* Its connection is gone. `is_gone`: so is the session; else it is a ghost until the server says
- * so. The last line of its caller. `unsent`: the answer to an acquire that was not sent. */
+/* The connection is gone. `is_gone`: the session is gone, too; else it is a ghost until the server
+ * says that it has ended. Make this the last line of the calling function. `unsent`: the answer to
+ * an acquire that was not sent. */
 static void session_drop(struct session *session, bool is_gone, enum lk_status unsent) {
     const struct lk_backend_config *config = &session->backend->config;
     bool was_held = session->is_held && !session->is_given_up;
@@ -266,7 +267,7 @@ static void on_session_called(struct pg_call *ended, PGresult *result, enum lk_s
     if (session->link == NULL) {
         ghost_called(session, result);
     } else if (result == NULL || pg_is_error(result)) {
-        /* The server could not be asked to cancel its wait: it goes with its connection. */
+        /* The client could not ask the server to cancel the wait: close the connection instead. */
         session_cut(session, false, LK_UNAVAILABLE);
     } else {
         session->is_cancelled = PQntuples(result) > 0;
@@ -277,7 +278,7 @@ static void on_session_called(struct pg_call *ended, PGresult *result, enum lk_s
 
 /* ---- The next statement */
 
-/* While it waits at the server. */
+/* While the session waits at the server. */
 static void session_serve_waiting(struct session *session, struct pg_sent *sent) {
     if (session->is_given_up) {
         if (!session->is_cancelled)
@@ -301,7 +302,8 @@ static void session_serve_idle(struct session *session, struct pg_sent *sent) {
     }
 }
 
-/* A cancel request that is under way may hit whatever runs by then. */
+/* While a cancel request is under way nothing else may run: the request could hit that statement.
+ */
 static void session_serve(struct session *session) {
     struct pg_sent *sent = TAILQ_FIRST(&session->line);
 
@@ -323,13 +325,13 @@ static bool is_true(const PGresult *result) {
     return PQntuples(result) > 0 && *PQgetvalue(result, 0, 0) == 't';
 }
 
-/* The server has given the lock, and the table no fencing token: a trigger has skipped the row. */
+/* The server has granted the lock, but the table gave no fencing token: a trigger skipped the row.
+ */
 static bool is_without_token(enum statement statement, const PGresult *result) {
     return (statement == TRY || statement == WAIT) && is_true(result) && PQgetisnull(result, 0, 1);
 }
 
-/* An acquire that only tries leaves nothing behind. For one with patience the same session waits.
- */
+/* An acquire that only tries leaves nothing behind. With patience the same session waits. */
 static void session_tried(struct session *session, struct pg_sent *sent, const PGresult *result) {
     session->is_held = is_true(result);
     if (session->is_held)
@@ -366,7 +368,7 @@ static void session_checked(struct session *session, struct pg_sent *sent, const
     session->is_held = is_true(result);
     if (sent != NULL) {
         sent->command->fence = session->fence;
-        /* One that acquires what is not held any more tries again. */
+        /* an acquire of a lock that is no longer held tries again */
         if (!session->is_held && sent->command->verb == LK_ACQUIRE)
             TAILQ_INSERT_HEAD(&session->line, sent, line);
         else
@@ -382,7 +384,7 @@ static void session_given_back(struct session *session, struct pg_sent *sent, bo
     session_become_nobodys(session);
 }
 
-/* A session is not what it was: the idle ones are no better. */
+/* A session's settings have changed: the idle sessions are no better. */
 static void sessions_close_idle(struct pg_backend *backend) {
     struct session *session, *next;
 
@@ -393,8 +395,8 @@ static void sessions_close_idle(struct pg_backend *backend) {
     }
 }
 
-/* After an error a session may have the lock, which goes with its connection. An acquire that has
- * failed for the session alone tries another session. */
+/* After an error a session may have the lock, which ends with its connection. If an acquire failed
+ * only because of the session, it tries another session. */
 static void session_failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
     bool is_collision = pg_has_state(result, "23505");
     bool is_acquire = sent != NULL && sent->command->verb == LK_ACQUIRE;
@@ -475,8 +477,9 @@ static void on_session_open(void *data) {
         session_serve(session);
         return;
     }
-    session_refuse_line(session, "a pooler stands between, where the lock of a session is none: "
-                                 "connect to the server itself, or use mode=table");
+    session_refuse_line(session,
+                        "a pooler stands in between, and would lend a session's lock to others: "
+                        "connect to the server itself, or use mode=table");
     session_cut(session, true, LK_REFUSED);
 }
 
@@ -526,7 +529,7 @@ static struct session *session_open(struct pg_backend *backend) {
     return session;
 }
 
-/* An idle session, which may still be opening, or a new one. NULL without memory. */
+/* Take an idle session, which may still be opening, or open a new one. NULL: out of memory. */
 static struct session *session_adopt(struct pg_backend *backend, const struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     int64_t too_old_ms = clock_now_ms() - IDLE_MOST_MS;
@@ -554,7 +557,7 @@ static struct session *session_adopt(struct pg_backend *backend, const struct pg
 
 /* ---- Commands */
 
-/* What came of a BREAK. */
+/* Take the answer to a BREAK. */
 static void sessions_take(struct pg_sent *sent, const PGresult *result) {
     if (pg_integer(result, 0, 0) == 0)
         pg_answer(sent, LK_LOST);
@@ -591,7 +594,7 @@ static void sessions_run(struct pg_sent *sent) {
         return;
     }
     if (session != NULL && session->link == NULL && command->verb == LK_ACQUIRE) {
-        session->owner[0] = '\0'; /* it is ended, and another begun */
+        session->owner[0] = '\0'; /* end this session, and begin another */
         session_call(session, pg_session_end_sql);
         session = NULL;
     }
@@ -608,7 +611,7 @@ static void sessions_run(struct pg_sent *sent) {
     session_serve(session);
 }
 
-/* Its session clears away later what the command leaves. */
+/* The session cleans up later after the command. */
 static enum lk_status sessions_expire(struct pg_sent *sent) {
     struct session *session = sent->session;
     enum lk_verb verb = sent->command->verb;
@@ -621,7 +624,7 @@ static enum lk_status sessions_expire(struct pg_sent *sent) {
     if (verb != LK_ACQUIRE || session->is_used)
         return LK_UNKNOWN;
     if (TAILQ_EMPTY(&session->line))
-        session_become_nobodys(session); /* it goes on opening, for the next */
+        session_become_nobodys(session); /* it goes on opening, for the next owner */
     return LK_UNAVAILABLE;
 }
 

@@ -1,5 +1,5 @@
-/* A lock of a session is in pg_locks with the key's halves in classid and objid, and objsubid 1,
- * which sets it apart from locks of two integers. */
+/* A session's lock is in pg_locks with the halves of the key in classid and objid. objsubid is 1,
+ * which tells it from locks of two integers. */
 #include "session_sql.h"
 
 #define IS_OURS                                                                                    \
@@ -7,8 +7,8 @@
     " AND ((k.classid::bigint << 32) | k.objid::bigint) = $1::bigint"                              \
     " AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 
-/* The token is at least the server's clock in microseconds, so that it rises even when the last
- * rows were lost (a failover to a replica that lagged). */
+/* The token is at least the server's clock in microseconds. So it rises even if the last rows were
+ * lost (a failover to a replica that lagged). */
 #define TAKE(is_granted)                                                                           \
     "WITH got AS MATERIALIZED ("                                                                   \
     " SELECT set_config('idle_session_timeout', $5, false),"                                       \
@@ -25,8 +25,8 @@
     " RETURNING fence - $8::bigint AS fence)"                                                      \
     "SELECT ok, (SELECT fence FROM minted) FROM got"
 
-/* While it waits, keep-alives find out whether the client is still there: of about its TTL in all.
- */
+/* While the session waits, keep-alives check whether the client is still there. Together they last
+ * about its TTL. */
 #define WAIT(lock)                                                                                 \
     TAKE("set_config('tcp_keepalives_idle', greatest(1, $5::int / 2000)::text, false) ||"          \
          " set_config('tcp_keepalives_interval', greatest(1, $5::int / 6000)::text, false) ||"     \
@@ -57,15 +57,15 @@ const char *const pg_session_unlock_sql[2] = {
 
 const char pg_session_clean_sql[] = "SELECT pg_advisory_unlock_all()" REST;
 
-/* A request that comes before it waits would be ignored. */
+/* A request that comes before the session waits would have no effect. */
 const char pg_session_cancel_sql[] = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
                                      " WHERE pid = $1::int AND wait_event_type = 'Lock'";
 
 #define ENDED(pid) "pg_terminate_backend(" pid ", 400)"
 
-/* Not by the tag alone, which the next session of the same owner has, too: that of an acquisition
- * that is tried again. Nor by the pid, which may be another's by now. Without the label, of which
- * the server keeps only ASCII. */
+/* The tag alone is not enough: if the same owner tries again, its next session has the same tag.
+ * Nor is the pid: another session may have it by now. The label is left out, because the server
+ * keeps only its ASCII. */
 const char pg_session_end_sql[] = "SELECT coalesce(bool_and(" ENDED(
     "pid") "), true) FROM pg_stat_activity"
            " WHERE pid = $1::int AND substr(application_name, 1, 36) = substr($2, 1, 36)";

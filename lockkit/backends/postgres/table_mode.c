@@ -1,8 +1,8 @@
-/* mode=table: a lock is a row, its end a moment on the server's clock.
+/* mode=table: a lock is a row, and ends at a moment on the server's clock.
  *
- * Each command is one statement, which commits by itself, so it works through a transaction pooler,
- * too. Waiters hear of a release by NOTIFY; through a pooler, which cannot bring that, they poll.
- */
+ * Each command is one statement, which commits by itself. So it also works through a transaction
+ * pooler. Waiters hear of a release by NOTIFY. A pooler cannot pass that on, so behind one they
+ * poll. */
 #include "backoff.h"
 #include "clock.h"
 #include "postgres_mode.h"
@@ -16,10 +16,10 @@
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MOST_MS  5000
 
-/* $1 name, $2 owner, $3 ttl, $4 label, $5 a token that was seen, $6 how many are reserved. A lock
- * that is held is not touched: the conflict alone would write to its row. The token is at least the
- * server's clock in microseconds, so that it rises even when the last rows were lost (a failover to
- * a replica that lagged). */
+/* $1 name, $2 owner, $3 ttl, $4 label, $5 a token that was seen, $6 number of reserved tokens. The
+ * first condition keeps a refused attempt from writing: the conflict alone would write to the row.
+ * The token is at least the server's clock in microseconds. So it rises even if the last rows were
+ * lost (a failover to a replica that lagged). */
 static const char acquire_sql[] =
     "WITH got AS ("
     " INSERT INTO lockkit_lock AS l (name, owner, label, fence, until)"
@@ -83,7 +83,7 @@ static void on_listener_open(void *data) {
     backend->listener.link = NULL;
 }
 
-/* What was given back before was not heard. */
+/* Earlier releases were not heard. */
 static void table_mode_on_listening(void *data, PGresult *result) {
     PQclear(result);
     table_mode_push_all(data);
@@ -100,13 +100,13 @@ static void on_listener_end(void *data, enum pg_link_end end, const char *why) {
     struct pg_backend *backend = data;
 
     (void)end;
-    (void)why; /* those that run commands tell it */
+    (void)why; /* the connections that run commands tell it */
     backend->listener.link = NULL;
     backend->listener.at_ms = clock_now_ms() + (int64_t)backoff_ms(backend->listener.failures++,
                                                                    PAUSE_FIRST_MS, PAUSE_MOST_MS);
 }
 
-/* From the first that waits on; opened again when one waits after it broke. */
+/* Begins with the first waiter. If the connection breaks, the next waiter opens it again. */
 static void listen_from_now(struct pg_backend *backend) {
     static const struct pg_link_events events = {.on_open = on_listener_open,
                                                  .on_result = table_mode_on_listening,

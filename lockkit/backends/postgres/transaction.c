@@ -32,7 +32,7 @@ static void tell_lock_refused(const char *why) {
              log_quote(quoted, sizeof quoted, line));
 }
 
-/* One statement: OK, and *is_true its first field; TIMEOUT for 55P03. */
+/* Run one statement. OK: *is_true is its first field. TIMEOUT: 55P03. */
 static enum lk_status transaction_run(PGconn *conn, const char *sql, const char *param,
                                       bool *is_true) {
     PGresult *result = PQexecParams(conn, sql, param != NULL ? 1 : 0, NULL, &param, NULL, NULL, 0);
@@ -52,7 +52,7 @@ static enum lk_status transaction_run(PGconn *conn, const char *sql, const char 
     return status;
 }
 
-/* Who waits does so below a savepoint, so that the transaction outlives a wait that fails. */
+/* Waits below a savepoint, so that the transaction outlives a wait that fails. */
 static enum lk_status transaction_wait(PGconn *conn, const char *sql, const char *key,
                                        uint32_t wait_ms) {
     char limit[PG_NUMBER_SIZE];
@@ -60,7 +60,7 @@ static enum lk_status transaction_wait(PGconn *conn, const char *sql, const char
 
     (void)snprintf(limit, sizeof limit, "%u", wait_ms == LK_FOREVER ? 0 : wait_ms);
     status = transaction_run(conn, "SAVEPOINT lockkit", NULL, NULL);
-    /* What it was is kept beside it, as a setting of a custom name. */
+    /* The old value is kept beside it, in a setting with a custom name. */
     if (status == LK_OK)
         status = transaction_run(
             conn,

@@ -1,5 +1,5 @@
--- First what costs least: it is ours already, or nobody has it nor waits. Idempotent for its own token: after a lost reply, and
--- after a hand-over, it finds its grant.
+-- The cheapest cases come first: the owner holds the lock already, or nobody holds it or waits. An owner that asks again, after a
+-- lost reply or a hand-over, finds its grant.
 local held = redis.call('GET', KEYS[1])
 if held and string.sub(held, 1, 40) == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -21,8 +21,8 @@ local waits = redis.call('ZSCORE', KEYS[3], owner)
 if not held and permits > 0 and extend(owner, ttl) then
   return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
 end
--- Redis denies memory to the first write of a script, and to no later one. Two writes that change nothing: the first lets one in
--- line keep its place; the other is denied to a new one, before purge() lets its writes through.
+-- Redis denies memory only to the first write of a script. So there are two first writes that change nothing. The first needs no
+-- memory: an owner in line keeps its place. The second is denied to a new owner, before purge() would let its writes through.
 if waits then redis.call('HDEL', KEYS[5], '') else redis.call('ZADD', KEYS[4], 'XX', 0, '') end
 if not held then purge() end
 if patience > 0 then

@@ -3,7 +3,7 @@ local holders, waiters = {}, {}
 local function add(list, ...)
   for _, each in ipairs({...}) do list[#list + 1] = each end
 end
--- What was written by others is shown as the owner.
+-- A text of another program is shown as the owner.
 local held = redis.call('GET', KEYS[1])
 if held then
   local owner, fence, label = string.match(held, '^(%x+):(%d+):(.*)$')

@@ -5,7 +5,7 @@ if redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return {is_ours and 1 or 0} 
 -- include parts/clock.lua
 -- include parts/mint.lua
 -- include parts/line.lua
--- Also of one that only waits, who leaves the line, and may have been in the way of others.
+-- The owner shares the lock, or only waits. A waiter leaves the line; it may have been in the way of others.
 if not is_ours then
   purge()
   is_ours = drop(ARGV[1])

@@ -1,4 +1,4 @@
--- Extends what is still ours; never creates. A key of another type spoils only its own part.
+-- Extends the locks that their owner still holds; creates none. A key of another type spoils only its own answer.
 local answers = {}
 for i, key in ipairs(KEYS) do
   local held = redis.pcall('GET', key)

@@ -1,6 +1,6 @@
--- The vote is given when it is free or the owner's already. A ballot that was long on its way never replaces a newer one of the
--- same owner. The counter of fencing tokens has no TTL, so that it outlives the vote. Lua turns a large number into 1e+15, so
--- the numbers have formats. It counts exactly up to 2^53.
+-- Gives the vote if it is free, or if the owner has it already. A ballot that arrives late never replaces a newer one of the same
+-- owner. The counter of fencing tokens has no TTL, so that it outlives the vote. Lua counts exactly up to 2^53. It prints a large
+-- number as 1e+15, hence the formats.
 local held = redis.call('GET', KEYS[1])
 if held then
   local owner, ballot = string.match(held, '^(%x+):(%d+):')

@@ -1,4 +1,4 @@
--- Who shares it: a set by the end of their TTLs, of which those that are over go first.
+-- The sharers: a set by the end of their TTLs.
 local function drop(owner)
   if redis.call('ZREM', KEYS[4], owner) == 0 then return false end
   local permits = string.match(redis.call('HGET', KEYS[5], owner) or '', '^%d+:(%d+):')
@@ -9,13 +9,13 @@ end
 local function tidy()
   if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('HDEL', KEYS[5], 'used') end
 end
--- Not needed while one holds it alone: then there are none.
+-- Drops sharers with a TTL that is over. Not needed while an exclusive holder has the lock: then there are none.
 local function purge()
   for _, each in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now)) do drop(each) end
   tidy()
 end
 
--- Who waits.
+-- The waiters.
 local function leave(owner)
   if redis.call('ZREM', KEYS[3], owner) == 1 then redis.call('HDEL', KEYS[5], owner) end
 end
@@ -40,14 +40,14 @@ local function grant(owner, permits, ms, above, more, label)
   end
   return fence
 end
--- Not the receivers that PUBLISH counts: a message also goes to other nodes, and to those who listen to all channels.
+-- The receivers that PUBLISH counts do not help: they include other nodes, and clients that listen to all channels.
 local function listens(channel)
   return (redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0) > 0
 end
 
--- To the first in line, and those behind that it leaves room for. `mine` is the token of `me`, when that is one of them; `here`
--- is what those of the same client are told, by the answer; others get it as a message. Whose client does not listen may be
--- dead, and has it for a bound of time only.
+-- Grants the lock to the first in line, and to the waiters behind it while there is room. `mine`: the token of `me`, if `me` got
+-- the lock. `here`: the news for other owners of this client, which the answer brings. Other clients get a message. If an
+-- owner's client does not listen, the owner may be dead, and gets the lock only for a bounded time.
 local mine, here = nil, {}
 local function hand_over(me)
   while true do

@@ -1,10 +1,10 @@
--- A fencing token, minted only with a new grant, and before it, so that a counter that cannot rise grants nothing: then nil.
+-- Mints a fencing token, only for a new grant, and before it: if the counter cannot rise, it returns nil and nothing is granted.
 --
--- It is the server's clock in microseconds, or one above the last, or one above what the client has seen, whichever is most:
--- a hybrid clock (Kulkarni et al. 2014, Logical Physical Clocks). So a counter that was lost, or that lags on a replica which
--- was promoted, is above all that was given before, as nobody locks a name a million times a second; and when the clock was
--- set back as well, it is above what this client knows of. Lua's numbers count exactly up to 2^53, and its own conversion of a
--- large one would turn to 1e+15, hence the formats. The `more` tokens above it are the holder's, too, to hand over with.
+-- The token is the greatest of three: the server's clock in microseconds, one above the last token, one above the client's
+-- highest. That is a hybrid clock (Kulkarni et al. 2014, Logical Physical Clocks). A counter may be lost, or lag on a promoted
+-- replica. The next token is still above all earlier ones, because nobody locks a name a million times a second. If the clock
+-- was set back as well, the token is above all that this client knows. Lua counts exactly up to 2^53. It prints a large number
+-- as 1e+15, hence the formats. The `more` tokens above it belong to the holder, too, for hand-overs.
 local is_broken = false
 local function mint(above, more)
   local last = tonumber(redis.call('GET', KEYS[2]) or 0)

@@ -1,4 +1,4 @@
--- The fencing token of a new grant. It is stored before the grant, so that a counter that cannot rise grants nothing. It is the
+-- The fencing token of a new grant. It is stored before the grant: if the counter cannot rise, nothing is granted. It is the
 -- greatest of three: the server's clock in microseconds, one above the last token, one above the client's highest. Lua counts
 -- exactly up to 2^53.
 local last = tonumber(redis.call('HGET', KEYS[2], 'fence') or 0)
