@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MOST 1000 /* nodes of a line that are listed */
+#define LOOK_MOST 1000 /* nodes of a line that INSPECT lists */
 
 /* Read the line; `on_line` runs later. */
 static void zk_fair_list(struct zk_operation *operation, strings_completion_t on_line) {
@@ -28,10 +28,10 @@ static void delete_node(struct zk_operation *operation, const char *node) {
  *                  └─► not first: watch the one before ──► BUSY ... its event: list, as above
  *                           └─ gone meanwhile: list again
  *
- * The create carries the owner token in the node's name, so that one whose answer was lost is found
- * in the list when the same owner asks again. What tries without waiting looks at the line first,
- * so that it makes no node where it would be refused; one that is overtaken deletes its own before
- * it answers. Nothing of an earlier session is ever taken over: its nodes go with it. */
+ * The node's name has the owner token. So if the answer to a create was lost, the same owner finds
+ * its node in the list when it asks again. An ACQUIRE that only tries looks at the line first, and
+ * makes no node if it would be refused. If it is overtaken, it deletes its node before it answers.
+ * Nodes of an earlier session go with that session, and are never taken over. */
 
 static void acquire_create(struct zk_operation *operation);
 static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data);
@@ -65,8 +65,9 @@ static void on_watched(int error, const char *value, int length, const struct St
         acquire_busy(operation);
 }
 
-/* By its data and not its existence: no watch stays on a node that is gone already. NULL: the whole
- * line, of which any may be the one to give way, and which is read again in the same request. */
+/* Watch the entry by its data, not by its existence: so no watch stays on a node that has gone.
+ * NULL: watch the whole line, because any entry may give way; the same request reads the line
+ * again. */
 static void acquire_wait_for(struct zk_operation *operation, const struct zk_entry *entry) {
     struct zk_contender *contender = operation->contender;
     zhandle_t *handle = zk_handle(operation);
@@ -74,7 +75,7 @@ static void acquire_wait_for(struct zk_operation *operation, const struct zk_ent
     uint64_t hash;
 
     if (entry != NULL && !zk_path(path, operation->folder, entry->node)) {
-        acquire_busy(operation); /* the name of somebody else's, too long for us: it is polled */
+        acquire_busy(operation); /* another program's name, too long for us: poll */
         return;
     }
     hash = zk_hash(entry != NULL ? path : operation->folder);
@@ -91,7 +92,7 @@ static void acquire_wait_for(struct zk_operation *operation, const struct zk_ent
                                  on_line_to_acquire, operation));
 }
 
-/* -- Finding a node whose creation was not answered */
+/* -- Finding a node after a create without an answer */
 
 static void contender_forget(struct zk_contender *contender) {
     contender->node[0] = '\0';
@@ -158,13 +159,13 @@ static void acquire_take_line(struct zk_operation *operation, const struct zk_li
         else if (operation->command->patience_ms > 0)
             acquire_wait_for(operation, stand.watched);
         else {
-            contender->is_unwanted = true; /* what was tried is withdrawn */
+            contender->is_unwanted = true; /* withdraw the node of the try */
             delete_node(operation, contender->node);
         }
     }
 }
 
-/* The folder is not there. */
+/* The folder is missing. */
 static void acquire_no_folder(struct zk_operation *operation) {
     operation->is_peeking = false;
     contender_forget(operation->contender);
@@ -184,8 +185,7 @@ static void on_line_to_acquire(int error, const struct String_vector *nodes, con
     else if (error != ZOK && error != ZNONODE)
         zk_fail(operation, error);
     else if (operation->command == NULL)
-        zk_finish(operation, LK_UNKNOWN); /* what it has got is known, and is asked for or given
-                                             back by the next command */
+        zk_finish(operation, LK_UNKNOWN); /* the next command asks for the node, or gives it back */
     else if (operation->error == ZNONODE || error == ZNONODE)
         acquire_no_folder(operation);
     else if (zk_line_read(&line, nodes->data, nodes->count) != 0)
@@ -212,11 +212,12 @@ static void zk_fair_on_created(int error, const char *path, const struct Stat *s
         (void)snprintf(contender->node, ZK_NODE_SIZE, "%s", slash != NULL ? slash + 1 : path);
         contender->czxid = stat->czxid;
     }
-    if (zk_completed(operation)) /* the list could not be asked for */
+    if (zk_completed(operation)) /* the list could not be requested */
         zk_fail(operation, error ? error : ZCONNECTIONLOSS);
 }
 
-/* And list, without waiting in between: requests of a session take effect in their order. */
+/* Create the node and list the line, both at once: requests of a session take effect in their
+ * order. */
 static void acquire_create(struct zk_operation *operation) {
     struct zk_client *client = operation->client;
     char node[ZK_NODE_SIZE], path[ZK_PATH_SIZE];
@@ -252,10 +253,10 @@ static void zk_fair_acquire(struct zk_operation *operation) {
     }
 }
 
-/* ---- Giving back one's node: it is deleted, and that is repeated by the client until it is
- * confirmed or the session has ended, whatever the core has given up. */
+/* ---- Giving back: delete the owner's node. The client repeats that until it is confirmed or the
+ * session has ended, even if the core has given up. */
 
-/* Whether a create that was not answered has made a node. */
+/* Whether an unanswered create has made a node. */
 static void on_line_to_release(int error, const struct String_vector *nodes, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
     const struct zk_entry *entry;
@@ -292,12 +293,12 @@ static void zk_fair_release(struct zk_operation *operation) {
         zk_fair_list(operation, on_line_to_release);
 }
 
-/* ---- Who holds and who waits, and taking the lock from those who hold it: by the line's nodes, of
- * which the data is a label. */
+/* ---- INSPECT and BREAK: read the nodes of the line, with their data as labels, or delete the
+ * holders' nodes. */
 
 struct zk_look {
     size_t count, listed;
-    struct lk_holder *list; /* the holders from its start, the waiters after them */
+    struct lk_holder *list; /* first the holders, then the waiters */
     struct zk_found {
         struct zk_operation *operation;
         bool is_there, is_holder;
@@ -331,7 +332,7 @@ static void look_answer(struct zk_operation *operation) {
     zk_finish(operation, LK_OK);
 }
 
-/* One that has gone meanwhile is left out. */
+/* A node that has gone meanwhile is left out. */
 static void on_data(int error, const char *value, int length, const struct Stat *stat,
                     const void *data) {
     struct zk_found *found = (struct zk_found *)(uintptr_t)data;

@@ -1,4 +1,4 @@
-/* Who stands where: pure functions of the names in a lock's folder. */
+/* Places in the line: pure functions of the names in a lock's folder. */
 #include "zk_line.h"
 
 #include <assert.h>
@@ -48,7 +48,7 @@ void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout,
     assert(strlen(node) + strlen("-2147483648") < ZK_NODE_SIZE); /* the server adds the number */
 }
 
-/* Cut `suffix` off the first `*length` bytes of `text`, when they end so. */
+/* Cut `suffix` off the first `*length` bytes of `text`, if they end with it. */
 static bool zk_line_cut(const char *text, size_t *length, const char *suffix) {
     size_t size = strlen(suffix);
 
@@ -58,7 +58,7 @@ static bool zk_line_cut(const char *text, size_t *length, const char *suffix) {
     return true;
 }
 
-/* Up to the sequence number: ten digits, with a sign once the counter has wrapped around. */
+/* Cut the sequence number off: ten digits, with a sign once the counter has wrapped around. */
 static bool cut_sequence(const char *node, size_t *length, int32_t *sequence) {
     const size_t digits = 10;
     long long value;
@@ -67,7 +67,7 @@ static bool cut_sequence(const char *node, size_t *length, int32_t *sequence) {
         return false;
     *length -= digits;
     value = atoll(node + *length);
-    /* The marks "lock-" and "-2147483648" both have their dash. */
+    /* The marks "lock-" and "-2147483648" each have a dash of their own. */
     if (*length >= 2 && node[*length - 1] == '-' &&
         (node[*length - 2] == '-' || node[*length - 2] == '_')) {
         value = -value;
@@ -121,7 +121,7 @@ static bool zk_line_parse(struct zk_entry *entry, const char *node) {
     return true;
 }
 
-/* By the distance from one to the other, which is right across a wrap. */
+/* Compares by distance, which is right across a wrap. */
 static int zk_line_compare(const void *a, const void *b) {
     uint32_t distance = (uint32_t)((const struct zk_entry *)a)->sequence -
                         (uint32_t)((const struct zk_entry *)b)->sequence;
@@ -157,7 +157,7 @@ const struct zk_entry *zk_line_find(const struct zk_line *line, const char *node
     return NULL;
 }
 
-/* Of an entry that is or would be at `place`. */
+/* For an entry that is, or would be, at `place`. */
 static struct zk_stand zk_line_stand_at(const struct zk_line *line, size_t place,
                                         const struct zk_entry *entry) {
     struct zk_stand stand = {.is_granted = true};

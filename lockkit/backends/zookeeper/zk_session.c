@@ -4,17 +4,17 @@
  *         ^                        | the server says that the session has expired
  *         +------------------------+
  *
- * What libzookeeper-st asks for:
- * - It resolves names when it is opened and at each attempt to connect, and blocks. So they are
- *   resolved here, and it gets addresses.
- * - It opens and closes its socket in any of its functions, and the next one may have the same
- *   number: libuv watches a duplicate, and the inode tells whether it is still the same one.
- * - One that it closes while it sends is closed without a word, and what was sent on it stays
- *   unanswered: `told_up` is compared with its state each time, and the next connection is cut as
- *   well, this time so that it takes notice.
- * - zookeeper_close() waits for the server's answer to its last request: 4.5 s when it is silent.
- *   So it runs on libuv's thread pool, where getaddrinfo() runs, too, and after a second the
- *   connection is shut down under it. The loop does not touch the handle meanwhile. */
+ * How this file treats libzookeeper-st:
+ * - The library resolves names when it opens and at each attempt to connect, and blocks. So this
+ *   file resolves them, and gives it addresses.
+ * - It opens and closes its socket in any of its functions, and the next socket may have the same
+ *   number. So libuv watches a duplicate, and the inode tells whether it is still the same socket.
+ * - If it closes a socket while it sends, it tells nobody, and requests on that socket stay
+ *   unanswered. So `told_up` is compared with its state each time. The next connection is then cut
+ *   as well, this time so that the library notices.
+ * - zookeeper_close() waits for the server's answer to its last request: 4.5 s if the server is
+ *   silent. So it runs on libuv's thread pool, like getaddrinfo(). After a second the connection is
+ *   shut down under it. The loop does not touch the handle meanwhile. */
 #include "zk_session.h"
 
 #include "clock.h"
@@ -30,10 +30,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PACKETS_MOST  64   /* to take in before others on the loop have their turn */
+#define PACKETS_MOST  64   /* to take in before others on the loop get a turn */
 #define PAUSE_MS      1000 /* before names are resolved again */
 #define SOON_MS       10
-#define LOOK_MS       100 /* between two looks at an attempt to connect */
+#define LOOK_MS       100 /* between two checks of an attempt to connect */
 #define CLOSE_MOST_MS 1000
 #define DEFAULT_PORT  2181
 #define DEFAULT_BASE  "/lockkit"
@@ -49,7 +49,7 @@ static int zk_url_copy(char *to, size_t size, const char *from, size_t length) {
     return 0;
 }
 
-/* What ZooKeeper takes for a path, of plain characters; "/" is the root. */
+/* A path that ZooKeeper accepts, of plain characters; "/" is the root. */
 static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
     size_t length = (size_t)(end - at);
 
@@ -111,11 +111,11 @@ int zk_url_parse(struct zk_url *parsed, const char *url) {
     return zk_url_parse_query(parsed, query);
 }
 
-/* ---- The socket; most of these do nothing without one */
+/* ---- The socket; most of these functions do nothing without one */
 
 struct socket {
     uv_poll_t poll;
-    int fd; /* ours */
+    int fd; /* our duplicate */
     ino_t inode;
     uint64_t since_ms; /* by uv_now() */
 };
@@ -135,7 +135,7 @@ static void socket_unwatch(struct socket **socket) {
     *socket = NULL;
 }
 
-/* NULL when there is no room for it now. */
+/* NULL: no memory or descriptor is free now. */
 static struct socket *socket_new(uv_loop_t *loop, int fd, ino_t inode) {
     struct socket *socket = malloc(sizeof *socket);
 
@@ -152,9 +152,8 @@ static struct socket *socket_new(uv_loop_t *loop, int fd, ino_t inode) {
     return NULL;
 }
 
-/* Watch `fd` for `events`, and no other: when it is not the socket that *socket watches, or none
- * (-1), that goes first. 0, or -1 when it cannot be watched now. `on_ready` has `data` in its
- * handle. */
+/* Watch `fd` for `events`. If *socket watches another socket, or `fd` is -1, unwatch that first. 0;
+ * -1: it cannot be watched now. `on_ready` gets `data` in its handle. */
 static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int events,
                         uv_poll_cb on_ready, void *data) {
     struct stat stat = {0};
@@ -171,13 +170,14 @@ static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int eve
     return uv_poll_start(&(*socket)->poll, events, on_ready) == 0 ? 0 : -1;
 }
 
-/* Neither send nor receive on it any more: it is ready at once, and the library finds it broken. */
+/* Neither send nor receive any more: the socket is ready at once, and the library finds it broken.
+ */
 static void socket_cut(struct socket *socket) {
     if (socket != NULL)
         (void)shutdown(socket->fd, SHUT_RDWR);
 }
 
-/* Send what is written from now on in one piece, when that is over. */
+/* Hold back data while it is on, and send it in one piece when it goes off. */
 static void socket_cork(struct socket *socket, bool is_on) {
     const int on = is_on;
 
@@ -185,12 +185,12 @@ static void socket_cork(struct socket *socket, bool is_on) {
         (void)setsockopt(socket->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
-/* ---- What the library says */
+/* ---- The library's log */
 
-static _Thread_local struct log_limit errors; /* libzookeeper does not say of which handle */
+static _Thread_local struct log_limit errors; /* libzookeeper does not say which handle failed */
 
-/* "2026-11-22 14:00:00,000:1234(0x7f00):ZOO_ERROR@handle_error@2000: text": the text of an error.
- */
+/* Log the text of an error line: "2026-11-22 14:00:00,000:1234(0x7f00):ZOO_ERROR@handle_error@2000:
+ * text". */
 static void zk_session_on_log(const char *line) {
     const char *text = strstr(line, ":ZOO_ERROR@");
     char quoted[300];
@@ -210,7 +210,7 @@ static void on_pause(uv_timer_t *timer) {
     resolve_next(timer->data);
 }
 
-/* A new handle, for a new session; names are resolved again, as they may have changed. */
+/* A new handle for a new session. Names are resolved again, because they may have changed. */
 static void session_begin(struct zk_session *session, uint64_t pause_ms) {
     session->resolved = 0;
     session->addresses[0] = '\0';
@@ -218,7 +218,8 @@ static void session_begin(struct zk_session *session, uint64_t pause_ms) {
         (void)uv_timer_start(&session->timer, on_pause, pause_ms, 0);
 }
 
-/* With none of its functions on the stack. Not connected, it does not block. */
+/* Call it with none of the library's functions on the stack. Without a connection it does not
+ * block. */
 static void end_handle(struct zk_session *session) {
     zhandle_t *handle = session->handle;
 
@@ -227,14 +228,14 @@ static void end_handle(struct zk_session *session) {
     (void)zookeeper_close(handle);
 }
 
-/* No server has answered for so long that the session has expired, if any server knows of it: it is
- * given up, and a new one tries names that may have moved to other addresses. */
+/* No server has answered for so long that the session must have expired. Give it up: a new session
+ * resolves names that may have moved to other addresses. */
 static bool is_hopeless(const struct zk_session *session) {
     return !session->told_up &&
            uv_now(session->loop) > session->down_since_ms + 2 * (uint64_t)session->timeout_ms;
 }
 
-/* Tell of what has changed. */
+/* Tell each change of state. */
 static void session_tell(struct zk_session *session) {
     const int state = zoo_state(session->handle);
     const bool is_up = state == ZOO_CONNECTED_STATE;
@@ -263,10 +264,10 @@ static void session_tell(struct zk_session *session) {
     }
 }
 
-/* A server that accepts connections and is silent, or a host that is not there, must not use up
- * the time of the session: each has a share of it, and the library may try one of them
- * twice before it comes to another. A lone one has two: a server of 3.8 that starts forgets
- * connections that come before its database is there, and never answers them. */
+/* A server may accept connections and stay silent, or a host may be absent. It must not use up the
+ * time of the session: each server gets a share of it, and the library may try one of them twice
+ * before it comes to another. A single server gets two shares: while a server of 3.8 starts without
+ * its database, it forgets connections and never answers them. */
 static bool is_attempt_over(const struct zk_session *session) {
     const size_t servers = session->url->server_count;
     const uint64_t share_ms = session->timeout_ms / 3 / (servers > 1 ? servers : 2);
@@ -286,7 +287,7 @@ static int session_watch(struct zk_session *session, int fd, int interest) {
 
 static void zk_session_on_time(uv_timer_t *timer);
 
-/* What it wants to be told next, and what has come of what it was told. */
+/* Ask the library for its next events, and act on its new state. */
 static void session_go_on(struct zk_session *session) {
     const bool is_cut = session->told_up && zoo_state(session->handle) == ZOO_NOTCONNECTED_STATE;
     int fd = -1, interest = 0, error;
@@ -325,7 +326,7 @@ static void zk_session_on_ready(uv_poll_t *poll, int status, int events) {
 
     if (status != 0)
         flags = ZOOKEEPER_READ | ZOOKEEPER_WRITE;
-    /* One packet each time. It says ZNOTHING when there is no whole one. */
+    /* Each call takes one packet. It returns ZNOTHING when there is no whole one. */
     while (rest-- > 0 && zookeeper_process(session->handle, flags) == ZOK &&
            (flags & ZOOKEEPER_READ))
         flags = ZOOKEEPER_READ;
@@ -432,7 +433,7 @@ static void on_close_late(uv_timer_t *timer) {
     socket_cut(session->socket);
 }
 
-/* With nothing of the library on the stack. */
+/* Call it with none of the library's functions on the stack. */
 static void close_now(struct zk_session *session) {
     if (session->is_tearing_down || session->is_resolving)
         return;
@@ -477,7 +478,7 @@ static void zk_session_on_prepare(uv_prepare_t *prepare) {
     session->events.on_turn(session->events.data);
     socket_cork(session->socket, false);
     if (session->handle != NULL && !session->is_closing)
-        session_go_on(session); /* which sends what is left, and finds a socket that was closed */
+        session_go_on(session); /* it sends the rest, and notices a closed socket */
 }
 
 void zk_session_turn(struct zk_session *session) {

@@ -1,6 +1,6 @@
 /* The URL of a ZooKeeper ensemble, and a session with it on the caller's loop, through
- * libzookeeper-st: it connects by itself, again when the connection breaks, and begins anew when
- * the session has expired. */
+ * libzookeeper-st. The session connects by itself, and again when the connection breaks. If it
+ * expires, a new one begins. */
 #ifndef LOCKKIT_ZK_SESSION_H
 #define LOCKKIT_ZK_SESSION_H
 
@@ -19,26 +19,26 @@
 #define ZK_SESSION_LEAST 100 /* milliseconds */
 #define ZK_SESSION_MOST  86400000
 
-/* How the nodes of a lock are named: as Apache Curator or as kazoo names them. */
+/* The names of a lock's nodes: like Apache Curator's, or like kazoo's. */
 enum zk_layout { ZK_CURATOR, ZK_KAZOO };
 
 struct zk_url {
     struct server_name servers[ZK_SERVERS_MOST];
     size_t server_count;
-    char base[ZK_BASE_MAX + 1]; /* below which the locks are: "/..."; empty: the root */
-    uint32_t session_ms;        /* to ask for [10,000] */
+    char base[ZK_BASE_MAX + 1]; /* the parent of all lock folders: "/..."; empty: the root */
+    uint32_t session_ms;        /* the timeout to ask for [10,000] */
     bool is_fair;
     enum zk_layout layout;
 };
 
-/* 0, or -1 when it is no such URL. */
+/* 0; -1: it is no such URL. */
 int zk_url_parse(struct zk_url *parsed, const char *url);
 
 /* ---- The session */
 
 #define ZK_ADDRESSES_SIZE (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
 
-/* All run on the loop, and none inside a call of zk_session_...(). */
+/* All run on the loop, never inside a call of zk_session_...(). */
 struct zk_session_events {
     void (*on_up)(void *data);      /* requests can be sent (again) */
     void (*on_doubt)(void *data);   /* the connection broke; the session may go on */

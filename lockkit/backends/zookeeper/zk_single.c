@@ -1,9 +1,10 @@
-/* The unfair kind: one ephemeral node, "lock", which all who wait watch, and run for when it goes.
+/* The unfair kind: one ephemeral node, "lock". All waiters watch it, and race for it when it goes.
  *
- * Its data is `owner:label`. A second node, named by the owner, is made and deleted in the same
- * transaction: so a release, whenever it takes effect, deletes the lock only while it is this
- * owner's. The request for the data follows the creation without waiting: its answer says who holds
- * the lock, be it by a creation whose answer was lost, and watches for its end. */
+ * Its data is `owner:label`. The same transaction makes and deletes a second node, named by the
+ * owner. So a release deletes the lock only while this owner holds it, no matter when it takes
+ * effect. The request for the data follows the create at once. Its answer names the holder, also if
+ * this owner holds the lock by a create without an answer, and it watches for the end of the
+ * holder. */
 #include "zk_client.h"
 
 #include <stdio.h>
@@ -33,8 +34,9 @@ static bool is_owner(const char *value, int length, const char *owner) {
            value[size] == ':';
 }
 
-/* It is somebody else's, or went between the two requests. What we have asked for before has come
- * to nothing: these came after it, and this server knows at least as much as they did. */
+/* Another owner has the lock, or it went between the two requests. Earlier requests of this owner
+ * had no effect: these requests came after them, and this server knows at least as much as those
+ * requests did. */
 static void busy_or_again(struct zk_operation *operation, int error) {
     operation->contender->is_doubtful = false;
     if (error == ZNONODE) {
@@ -44,7 +46,7 @@ static void busy_or_again(struct zk_operation *operation, int error) {
     if (operation->command != NULL && operation->command->patience_ms == 0)
         operation->contender->watched = 0;
     else if (operation->command != NULL)
-        operation->command->is_queued = true; /* so that it says when it gives up */
+        operation->command->is_queued = true; /* so that the core withdraws it when it gives up */
     zk_finish(operation, LK_BUSY);
 }
 
@@ -82,7 +84,7 @@ static void zk_single_on_created(int error, const void *data) {
     operation->error = error;
     if (!zk_is_unanswered(error) && error != ZNODEEXISTS)
         operation->contender->is_doubtful = error == ZOK;
-    if (zk_completed(operation)) /* who holds it could not be asked for */
+    if (zk_completed(operation)) /* the request for the holder could not be sent */
         zk_fail(operation, error ? error : ZCONNECTIONLOSS);
 }
 
@@ -138,7 +140,7 @@ static void zk_single_release(struct zk_operation *operation) {
         zk_lose(operation);
 }
 
-/* ---- Looking, and taking it away */
+/* ---- INSPECT and BREAK */
 
 static void tell_holder(struct zk_operation *operation, struct lk_holder *holder) {
     struct lk_command *command = operation->command;

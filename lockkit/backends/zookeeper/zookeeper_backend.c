@@ -1,7 +1,7 @@
-/* Locks in ZooKeeper: commands, their deadlines, and what a session's end means for them.
+/* Locks in ZooKeeper: commands, their deadlines, and their end with the session.
  *
- * A command waits for the connection until its deadline, and is then UNAVAILABLE, for nothing of it
- * was sent; once it has been sent it is UNKNOWN. */
+ * A command waits for the connection until its deadline. Then it is UNAVAILABLE, because nothing
+ * was sent. Once it was sent, it is UNKNOWN at its deadline. */
 #include "zk_client.h"
 
 #include <assert.h>
@@ -103,9 +103,9 @@ bool zk_completed(struct zk_operation *operation) {
     return false;
 }
 
-/* What an ACQUIRE that was not granted leaves: a node that must be given back, which the core does
- * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again, unless by
- * another operation, which began when this one was late. */
+/* An ACQUIRE that was not granted may leave a node. The core gives that back, after BUSY in line
+ * and after UNKNOWN. If it leaves nothing, nobody asks for the contender again, except another
+ * operation that began while this one was late. */
 static enum lk_status operation_leave(struct zk_operation *operation, enum lk_status status) {
     struct zk_contender *contender = operation->contender;
 
@@ -234,8 +234,8 @@ static bool make_node(struct zk_operation *operation, const char *path, int mode
                                   zookeeper_on_made, operation));
 }
 
-/* One after the other, without waiting in between: the answer to the last one tells. A container
- * goes by itself when it has been empty for a while. */
+/* All requests are sent at once: the answer to the last one counts. ZooKeeper removes a container
+ * after it was empty for some time. */
 void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_operation *operation)) {
     char path[ZK_FOLDER_SIZE];
 
@@ -251,7 +251,7 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
     (void)make_node(operation, path, ZOO_CONTAINER);
 }
 
-/* FNV-1a. Two paths of one hash only cost a look that was not needed. */
+/* FNV-1a. If two paths have the same hash, a contender looks once too often. */
 uint64_t zk_hash(const char *path) {
     uint64_t hash = 14695981039346656037U;
 
@@ -284,8 +284,8 @@ void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, 
     }
 }
 
-/* ---- Renewing: it reads the owner's node. What the server near us says may be old news: the
- * leader ends sessions, and so the leader is asked first, in the same breath. */
+/* ---- Renewing: read the owner's node. The answer of the nearest server may be old. The leader
+ * ends sessions, so the same turn first asks the leader. */
 
 static void on_renewed(int error, const char *value, int length, const struct Stat *stat,
                        const void *data) {
@@ -393,7 +393,7 @@ static void operation_begin(struct zk_operation *operation) {
         kind->run[operation->verb](operation);
 }
 
-/* NULL when there is none, and none to be made; or without memory. */
+/* NULL: there is none and none is made, or out of memory. */
 static struct zk_contender *contender_of(struct zk_client *client,
                                          const struct lk_command *command) {
     struct zk_contender *contender = contender_find(client, command->owner);
@@ -409,7 +409,8 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     struct zk_contender *contender = is_of_owner ? contender_of(client, command) : NULL;
     struct zk_operation *operation;
 
-    if (is_of_owner && contender == NULL) { /* whoever has no node in this session holds nothing */
+    /* an owner without a node in this session holds nothing */
+    if (is_of_owner && contender == NULL) {
         sent_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
@@ -427,7 +428,7 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     operation_begin(operation);
 }
 
-/* Releases that nobody waits for any more, as long as nothing else is under way for them. */
+/* Releases without a waiting command, while nothing else is under way for their contender. */
 static void clean_up(struct zk_client *client) {
     struct zk_contender *contender, *next = TAILQ_FIRST(&client->contenders);
 
@@ -470,7 +471,7 @@ static void zookeeper_on_up(void *data) {
     client->sync_error = ZOK;
     zookeeper_begin_all(client);
     clean_up(client);
-    zookeeper_push_all(client, LK_PUSH_FREE, NULL); /* what happened meanwhile, nobody told us */
+    zookeeper_push_all(client, LK_PUSH_FREE, NULL); /* nobody told us of events meanwhile */
 }
 
 static void on_doubt(void *data) {
@@ -500,7 +501,7 @@ static void zookeeper_run(struct lk_backend *backend, struct lk_command *command
     sent_insert(&client->fresh, sent);
     if (command->verb == LK_ACQUIRE || command->verb == LK_RELEASE)
         contender = contender_find(client, command->owner);
-    /* From here on, also when there is no connection before the deadline. */
+    /* This counts from now on, even if the deadline passes without a connection. */
     if (contender != NULL)
         contender->is_unwanted = command->verb == LK_RELEASE;
     zk_session_turn(&client->session);
