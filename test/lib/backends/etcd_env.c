@@ -1,4 +1,4 @@
-/* A cluster for a group of tests, empty for each. */
+/* A cluster for a group of tests, empty before each test. */
 #include "etcd_env.h"
 
 struct own_etcd etcd;

@@ -1,4 +1,4 @@
-/* What the tests of Redlock share: five servers, clients of them, and a look at the votes. */
+/* The environment of the Redlock tests: five servers, clients of them, and a look at the votes. */
 #ifndef LOCKKIT_TEST_REDLOCK_ENV_H
 #define LOCKKIT_TEST_REDLOCK_ENV_H
 
@@ -8,7 +8,7 @@
 #define REDLOCK_LONG_MS 60000 /* a TTL that no test waits for */
 
 struct redlock_env {
-    /* Its client trusts the nodes to have forgotten nothing; its lock has the long TTL. */
+    /* Its client trusts the nodes to remember. Its lock has the long TTL. */
     struct fixture fixture;
     struct own_ensemble *ensemble;
 };
@@ -18,11 +18,11 @@ int redlock_env_stop(void **state);
 int redlock_env_set_up(void **state);
 int redlock_env_tear_down(void **state);
 
-/* Another client, whose votes may take as long as its replies; `options` begin with "?". */
+/* Another client; its votes may take as long as its replies. `options` begin with "?". */
 lk_client *redlock_env_open(struct redlock_env *env, const char *options);
-/* On how many of the nodes that run somebody has the vote. */
+/* The number of running nodes on which somebody has the vote. */
 int votes_held(struct redlock_env *env);
-/* The time that a node's vote still has, or less than 0. */
+/* The remaining time of a node's vote, or less than 0. */
 int64_t vote_left_ms(struct redlock_env *env, int node);
 
 #define REDLOCK_TEST(test)                                                                         \

@@ -1,4 +1,4 @@
-/* The contract of lockkit.h, held by every backend: the same tests run over each. */
+/* The contract of lockkit.h, the part without faults: the same tests run over every backend. */
 #include "contract.h"
 
 static void test_lock_is_granted_and_given_back(void **state) {
@@ -74,7 +74,7 @@ static void test_waiters_can_be_cancelled_in_any_place(void **state) {
     struct caller holder, waiters[3];
 
     for (int place = 0; place < 3; place++) {
-        /* Not LK_TRY: one that was cancelled in the server's line may have it for a moment. */
+        /* Not LK_TRY: a cancelled waiter in the server's line may have the lock for a moment. */
         obtain(fixture, &holder, fixture->lock, 10000);
         for (int i = 0; i < 3; i++)
             start(&waiters[i], fixture->lock, LK_FOREVER);
@@ -120,7 +120,7 @@ static void test_fence_rises_across_clients_and_restarts(void **state) {
     }
 }
 
-/* Whether its TTL, if it has one, ends before or after the time. */
+/* The TTL, if there is one, ends before the hold time or after it. */
 static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
     static const struct { uint32_t ttl_ms, hold_ms; } cases[] = {{300, 0}, {500, 900}, {600, 100}};
     struct fixture *fixture = *state;
@@ -142,7 +142,7 @@ static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
     }
 }
 
-/* By the client's last word, or because it goes on until the time is over. */
+/* The client extends the lock before it closes, or stays until the time is over. */
 static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
     struct fixture *fixture = *state;
     lk_client *client;
@@ -179,7 +179,7 @@ static void test_inspect_shows_holder_and_waiters(void **state) {
     assert_in_range(seen.fence, lk_lease_fence(holder.lease),
                     lk_lease_fence(holder.lease) + (strstr(contract->url, "handover=16") ? 16 : 0));
     assert_int_equal(seen.waiters_here, 1);
-    /* Of a session nobody but its server knows when it would end. */
+    /* Only the server knows when a session will end. */
     if (has(fixture, LK_CAP_SESSION) || !has(fixture, LK_CAP_TTL))
         assert_int_equal(seen.remaining_ms, -1);
     else

@@ -1,5 +1,5 @@
-/* The contract when answers are lost, a server is silent, and processes that hold or wait are
- * killed or stopped. */
+/* The contract when answers are lost, when a server is silent, and when processes that hold or wait
+ * are killed or stopped. */
 #include "contract.h"
 #include "env.h"
 #include "holder.h"
@@ -33,8 +33,7 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     assert_int_equal(give(&env->fixture, &next), LK_OK);
 }
 
-/* A session ends with the silence of its client: its lease has no time to be suspect for so long.
- */
+/* A silent client ends its session: its lease has no time to be suspect for so long. */
 static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -119,7 +118,7 @@ static void test_late_grant_goes_to_the_next_waiter(void **state) {
     assert_int_equal(next.status, LK_OK);
     assert_int_equal(first.status, LK_CANCELED);
     assert_int_equal(counters(env->far).late_grants, 0);
-    assert_int_equal(counters(env->far).acquired, 2); /* with that of before */
+    assert_int_equal(counters(env->far).acquired, 2); /* with the earlier one */
     assert_int_equal(give(&env->fixture, &next), LK_OK);
 }
 
@@ -209,8 +208,8 @@ static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor
     holder_end(&holder);
 }
 
-/* The next one waits for the lock, and does not take the end of the waiter before it for the
- * lock's. */
+/* The next waiter waits for the lock, and does not take the end of the waiter before it for the end
+ * of the lock. */
 static void test_waiter_that_dies_in_the_middle_is_passed_over(void **state) {
     struct env *env = *state;
     struct holder middle;

@@ -1,8 +1,8 @@
-/* The contract of what not every backend can do: shared locks, permits, order across clients,
- * lists, breaking. What it cannot do, it must refuse. */
+/* The contract of optional abilities: shared locks, permits, order across clients, lists, breaking.
+ * A backend that lacks one must refuse it. */
 #include "contract.h"
 
-/* Another client, where the backend excludes others than its own; else the same. */
+/* Another client, if the backend excludes other clients; else the same one. */
 static lk_client *other_client(struct fixture *fixture) {
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return fixture->client;
@@ -127,7 +127,7 @@ static void test_no_more_permits_are_out_than_there_are(void **state) {
 
 #define IN_LINE 6
 
-/* Each is in line before the next one comes. */
+/* Each waiter is in line before the next one comes. */
 static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, waiters[IN_LINE];
@@ -187,7 +187,7 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
     seen->last = state;
 }
 
-/* For a holder of a TTL the next renewal may be what tells him. */
+/* A holder with a TTL may hear of it only at the next renewal. */
 static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, next;
@@ -211,14 +211,14 @@ static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) 
     assert_int_equal(give(fixture, &next), LK_OK);
 }
 
-/* Tokens that are above all clocks are counted, not read from one. */
+/* A token above all clocks was counted, not read from a clock. */
 #define BEYOND_CLOCKS (UINT64_C(1) << 52)
 
-/* Without another at the server: each who has it excludes the others as the first one did. */
+/* The server grants once. Each heir excludes the others, like the first holder. */
 static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_them(void **state) {
     struct fixture *fixture = *state;
-    /* It is not handed over after a third of the TTL, nor to one who is polling; not even in a
-     * stall of the machine does either happen here. */
+    /* A lock is not handed over after a third of the TTL, nor to a waiter that polls at that
+     * moment. These values are so long that neither happens in a stall of the machine. */
     const struct lk_lock_options twice = {
         .handover = 2, .ttl_ms = 3 * PATIENCE_MS, .poll_ms = 3 * PATIENCE_MS};
     struct caller callers[3], next;

@@ -1,4 +1,4 @@
-/* The contract in a crowd, without memory, and when cancel or close strike at any moment. */
+/* The contract in a crowd, without memory, and when a cancel or a close comes at any moment. */
 #include "contract.h"
 #include "fault.h"
 
@@ -8,7 +8,7 @@ static int contenders(void) {
     return contract->crowd ? contract->crowd : CONTENDERS_MOST;
 }
 
-/* Many callers of one lock, and what they saw. */
+/* Many callers of one lock, and the facts that they record. */
 struct crowd {
     struct fixture *fixture;
     lk_lock *locks[2];
@@ -96,7 +96,7 @@ static void test_holders_of_two_clients_never_overlap(void **state) {
     free(crowd);
 }
 
-/* Enough turns of the loop to pass every stage of an acquisition. */
+/* Enough turns of the loop for every stage of an acquisition. */
 #define MOMENTS 12
 
 static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
@@ -144,7 +144,7 @@ static void test_cancel_at_each_moment_leaves_the_lock_to_the_next(void **state)
 
 struct closing {
     struct caller holder, waiter, releaser;
-    lk_lock *lock; /* the same, of the client that stays */
+    lk_lock *lock; /* the same, for the client that stays */
     bool is_closed;
 };
 
@@ -166,7 +166,7 @@ static void close_at(struct fixture *fixture, struct closing *closing, int momen
     lk_client_close(client, on_flag, &closing->is_closed);
 }
 
-/* Each under a name of its own, so that the abandoned ones end at the same time. */
+/* Each has a name of its own, so that the abandoned ones end at the same time. */
 static void test_close_at_each_moment_gives_everything_back(void **state) {
     struct fixture *fixture = *state;
     struct closing closings[MOMENTS];

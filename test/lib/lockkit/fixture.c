@@ -213,7 +213,7 @@ struct inspected inspect_lock(struct fixture *fixture, lk_lock *lock) {
     return seen;
 }
 
-/* A server that stalls answers too late, and is asked again. */
+/* A stalled server may answer too late: ask again. */
 static bool is_crowd(struct fixture *fixture, size_t holders, size_t waiters) {
     const struct inspected seen = inspect_lock(fixture, fixture->lock);
 

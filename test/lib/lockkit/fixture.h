@@ -1,5 +1,5 @@
-/* What the lockkit tests share: a loop that is awaited with a deadline, and callers that remember
- * what they were told. */
+/* The fixture of the lockkit tests: a loop with waits that have a deadline, and callers that
+ * remember their answers. */
 #ifndef LOCKKIT_TEST_FIXTURE_H
 #define LOCKKIT_TEST_FIXTURE_H
 
@@ -17,13 +17,13 @@
 
 #include <cmocka.h>
 
-/* How long clients wait for a reply: a machine that stalls is not silent. */
+/* How long clients wait for a reply: a stalled machine does not count as silent. */
 #define FIXTURE_REPLY_MS 2000
 
 struct fixture {
     uv_loop_t loop;
     uv_timer_t tick;           /* keeps UV_RUN_ONCE from sleeping for long */
-    lk_client *client, *other; /* closed at the end, if there is one */
+    lk_client *client, *other; /* closed at the end, unless NULL */
     lk_lock *lock;
     char name[64];
 };
@@ -40,19 +40,19 @@ struct caller {
 
 void fixture_init(struct fixture *fixture);
 void fixture_end(struct fixture *fixture);
-/* For set-up: *state is a struct of `size` that begins with its struct fixture, and is zero behind
- * that. With a `url` the fixture has a client there and a lock, with a TTL of 2 s. */
+/* For set-up: *state becomes a struct of `size` that begins with its struct fixture; the rest is
+ * zero. With a `url` the fixture has a client there and a lock with a TTL of 2 s. */
 void *fixture_open(void **state, size_t size, const char *url);
 int fixture_close(void **state); /* for tear-down */
 
-void on_flag(void *data); /* sets a bool */
+void on_flag(void *data); /* a callback that sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);
 lk_client *open_client(struct fixture *fixture, const char *url);
 struct lk_counters counters(const lk_client *client);
-/* A lock of the fixture's name; the size of `options` is filled in. */
+/* A lock of the fixture's name. The function fills in the size of `options`. */
 lk_lock *open_lock_as(struct fixture *fixture, lk_client *client, struct lk_lock_options options);
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
-/* The same, SUSPECT so long before it is LOST that a stall does not skip either. */
+/* The same. It is SUSPECT for so long before it is LOST that a stall skips neither. */
 lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
                         uint32_t suspect_ms);
 
@@ -63,23 +63,24 @@ void start(struct caller *caller, lk_lock *lock, uint32_t wait_ms);
 /* Acquire, and wait for the outcome. */
 enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *lock,
                     uint32_t wait_ms);
-/* The same, and it is granted. */
+/* The same; asserts that it is granted. */
 void obtain(struct fixture *fixture, struct caller *caller, lk_lock *lock, uint32_t wait_ms);
-/* It is granted and given back; the fencing token. */
+/* Acquire and release, and return the fencing token. */
 uint64_t use_once(struct fixture *fixture, lk_lock *lock, uint32_t wait_ms);
-/* One that was started is granted now, and given back. */
+/* A started caller is granted now; give its lock back. */
 void await_and_give(struct fixture *fixture, struct caller *caller);
-/* On Redis a caller that waits asks again once its client has its channel: until that is
- * answered. */
+/* On Redis a waiting caller asks again once its client has its channel: wait for the answer to
+ * that. */
 void await_channel(struct fixture *fixture, lk_client *client, const struct caller *caller);
-/* To try is UNAVAILABLE; and before that UNKNOWN, when it is sent as the connection breaks. */
+/* Wait until a try is UNAVAILABLE. Before that it may be UNKNOWN: it was sent when the connection
+ * broke. */
 void await_unavailable(struct fixture *fixture, lk_lock *lock);
-/* Take it away from `owner`, or from all when that is NULL, and wait for the outcome. */
+/* Break the lock of `owner`, or of all holders if `owner` is NULL, and wait for the outcome. */
 enum lk_status break_lock(struct fixture *fixture, lk_lock *lock, const char *owner);
 /* Release, and wait for the outcome. */
 enum lk_status give(struct fixture *fixture, struct caller *caller);
 
-/* What lk_inspect() shows, with the first of the holders. */
+/* The answer of lk_inspect(), with its first holder. */
 struct inspected {
     int calls;
     enum lk_status status;
@@ -92,7 +93,8 @@ struct inspected {
 };
 struct inspected inspect_lock(struct fixture *fixture, lk_lock *lock);
 void turn(struct fixture *fixture, int times); /* of the loop */
-/* Until so many hold the fixture's lock and wait for it, by what the server tells its client. */
+/* Wait until so many hold the fixture's lock and wait for it, by the server's word to its client.
+ */
 void await_crowd(struct fixture *fixture, size_t holders, size_t waiters);
 
 #endif

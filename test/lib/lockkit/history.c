@@ -1,16 +1,17 @@
-/* A history in shared memory, those who write it, and its judge. */
+/* A history in shared memory, the processes that write it, and its judge. */
 #include "history.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#define ACTORS  5
-#define NAMES   4
-#define ENOUGH  4 /* grants: where a server is slow beside the TTL, it takes as long as that */
+#define ACTORS 5
+#define NAMES  4
+/* grants; on a server that is slow beside the TTL the history lasts until it has them */
+#define ENOUGH  4
 #define TICK_MS 2
 
-/* In a child, where cmocka cannot fail the test. */
+/* For a child, where cmocka cannot fail the test. */
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -84,17 +85,17 @@ enum state { IDLE, WAITING, HOLDING, RELEASING };
 
 struct process;
 
-/* One user of the locks, who does one thing after the other. */
+/* A user of the locks. It does one thing after another. */
 struct actor {
     struct process *process;
     enum state state;
     lk_request *request;
     lk_lease *lease;
-    uint32_t patience; /* in ticks that the lease is held for, about */
+    uint32_t patience; /* about so many ticks the lease is held */
     struct grant grant;
 };
 
-/* What a child works with. */
+/* The objects of a child. */
 struct process {
     uv_loop_t loop;
     uv_timer_t tick;
@@ -108,7 +109,7 @@ struct process {
     int closed;
 };
 
-/* As far as the holder knows now. The clock is read first, so that the moment is never too late. */
+/* The end that the holder knows now. It reads the clock first, so the moment is never too late. */
 static void observe(struct actor *actor) {
     int64_t before_ns = history_now_ns();
     int64_t left_ms = lk_lease_remaining_ms(actor->lease);
@@ -117,7 +118,7 @@ static void observe(struct actor *actor) {
         actor->grant.until_ns = before_ns + left_ms * 1000000;
 }
 
-/* The server has said so before the validity ended: from here on the lock is nobody's. */
+/* If the server said LOST before the validity ended, the lock belongs to nobody from here on. */
 static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
     struct actor *actor = data;
     const int64_t told_ns = history_now_ns();
@@ -169,7 +170,7 @@ static void acquire(struct actor *actor) {
     REQUIRE(actor->state == WAITING);
 }
 
-/* The holder's validity ends here, by its own doing. */
+/* The holder ends its validity here by itself. */
 static void record(struct actor *actor) {
     int64_t end_ns = history_now_ns();
 
@@ -180,7 +181,7 @@ static void record(struct actor *actor) {
         history_add(actor->process->history, &actor->grant);
 }
 
-/* It stays taken until its TTL has ended, or, with a session, for as long as is asked for. */
+/* The lock stays taken until its TTL has ended; with a session, for as long as the caller asked. */
 static void abandon(struct actor *actor) {
     struct process *process = actor->process;
     uint32_t hold_ms = dice(&process->random, 2) ? 0 : process->use->ttl_ms;
@@ -239,7 +240,7 @@ bool history_is_over(const struct history *history, int64_t end_ms) {
     return clock_now_ms() >= end_ms && history->count >= ENOUGH;
 }
 
-/* In the middle of everything. */
+/* In the middle of all operations. */
 static void close_process(struct process *process) {
     (void)uv_timer_stop(&process->tick);
     for (int i = 0; i < ACTORS; i++)

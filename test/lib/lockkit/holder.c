@@ -1,4 +1,4 @@
-/* The child's whole life, and its parent's view of it. */
+/* The child's whole life, and the parent's view of it. */
 #include "holder.h"
 
 #include "process_end.h"

@@ -1,4 +1,4 @@
-/* A process that takes a lock and keeps it, to be killed or stopped while it does. */
+/* A process that takes a lock and keeps it, for tests that kill or stop it. */
 #ifndef LOCKKIT_TEST_HOLDER_H
 #define LOCKKIT_TEST_HOLDER_H
 
@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/* What it tells: that it holds, and later that it has lost the lock, and has released it. */
+/* Its news: that it holds, and later that it has lost the lock, and has released it. */
 struct news {
     uint64_t fence;
     enum lk_state state;
@@ -19,9 +19,9 @@ struct holder {
     struct news news;
 };
 
-/* Start one that wants the lock, and does not have it yet. */
+/* Start a process that will want the lock. */
 void holder_start(struct holder *holder, const char *url, const char *name, uint32_t ttl_ms);
-/* Something new was read into `news`. */
+/* The test read something new into `news`. */
 bool holder_has_news(struct holder *holder);
 /* Kill it, if it lives. */
 void holder_end(struct holder *holder);
