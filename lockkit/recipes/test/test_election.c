@@ -1,4 +1,4 @@
-/* Leader election: one leads, and when it goes another does. */
+/* Leader election: one leads, and when it goes another leads. */
 #include "fixture.h"
 #include "redis_admin.h"
 
@@ -61,7 +61,7 @@ static int tear_down(void **state) {
     return fixture_close(state);
 }
 
-/* Told so, and so by the clock; NULL while there is none. Never two. */
+/* The leader, by its callback and by the clock; NULL: none. Never two. */
 static struct candidate *leader(struct env *env) {
     struct candidate *found = NULL;
 

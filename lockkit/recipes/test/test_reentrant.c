@@ -1,4 +1,4 @@
-/* Taking one's own lock again. */
+/* Acquiring a lock again that one already holds. */
 #include "fault.h"
 #include "fixture.h"
 

@@ -16,7 +16,7 @@ struct set_caller {
     lk_set *set, *pending;
 };
 
-/* On two clients, of two backends; and not in the order of their names. */
+/* On two clients of two backends, and not in the order of their names. */
 static int set_up(void **state) {
     static const char *const names[LOCKS] = {"b", "a", "c"};
     struct env *env = fixture_open(state, sizeof *env, NULL);

@@ -1,5 +1,4 @@
-/* What a backend says by itself: in doubt, lost. Said here by the test, on a backend that is real.
- */
+/* Events of a backend: in doubt, lost. The test pushes them, on a real backend. */
 #include "client.h"
 #include "fixture.h"
 #include "redis_admin.h"

@@ -1,7 +1,7 @@
-/* Random histories: several processes take and give back the same locks while their connections are
- * delayed and cut, the processes are stopped and the server forgets its scripts. Whatever happens,
- * no two are valid holders at a time, fencing tokens rise with each grant, each callback runs once,
- * and everything ends. */
+/* Random histories. Several processes take and give back the same locks. Their connections are
+ * delayed and cut, the processes are stopped, and the server forgets its scripts. No two are ever
+ * valid holders at a time, fencing tokens rise with each grant, each callback runs once, and
+ * everything ends. */
 #include "history.h"
 #include "own_zookeeper.h"
 #include "postgres_env.h"
@@ -17,7 +17,7 @@
 static const struct history_use use = {
     .ttl_ms = TTL_MS, .reply_ms = 40, .poll_ms = 30, .duration_ms = 1500};
 
-/* A child as its parent sees it, with the proxy that it connects through. */
+/* A child and its proxy, in the eyes of the parent. */
 struct victim {
     struct fault_proxy *proxy;
     pid_t pid;
@@ -69,7 +69,7 @@ static void torment(struct victim *victim, redisContext *admin, uint32_t *random
     victim->suffers_until_ms = clock_now_ms() + 10 + dice(random, 2 * TTL_MS);
 }
 
-/* Cut, at times, what was delayed: the replies are lost then. */
+/* Sometimes cut a connection with delayed data: the replies are then lost. */
 static void on_turn(struct victim *victim, redisContext *admin, uint32_t *random) {
     if (victim->suffers_until_ms > clock_now_ms())
         return;
@@ -164,8 +164,8 @@ static void test_random_histories_on_zookeeper_keep_the_promises(void **state) {
     own_zookeeper_stop(&own);
 }
 
-/* A session of Postgres frees its locks as soon as its connection is cut, before a holder that is
- * stopped can know: what README.md says of it. Of all else it is free. */
+/* A session of Postgres frees its locks as soon as its connection is cut, before a stopped holder
+ * can know (see README.md). The other rules hold for it, too. */
 static void test_random_histories_on_postgres_keep_the_promises(void **state) {
     run_histories(*state, postgres_url("mode=table"));
     run_histories(*state, postgres_url("mode=table&handover=4"));

@@ -1,4 +1,4 @@
-/* The example, as a user runs it. */
+/* The example, run like a user would run it. */
 #include "fixture.h"
 #include "redis_admin.h"
 
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Start `hold ARGUMENTS`: it stands in bin, three folders above the tests. */
+/* Start `hold ARGUMENTS`: it is in bin, three folders above the tests. */
 static FILE *start_hold(const char *arguments) {
     char path[4096] = "", command[8192];
     FILE *output;
@@ -19,7 +19,7 @@ static FILE *start_hold(const char *arguments) {
     return output;
 }
 
-/* Its exit code, with all that it printed in `text`. */
+/* Its exit code; `text` gets its output. */
 static int end_hold(FILE *output, char *text, size_t size) {
     text[fread(text, 1, size - 1, output)] = '\0';
     return WEXITSTATUS(pclose(output));

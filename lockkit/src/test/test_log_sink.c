@@ -1,4 +1,4 @@
-/* The library's log: the program's callback has it, and nothing else. */
+/* The library's log goes to the program's callback, and nowhere else. */
 #include "fixture.h"
 #include "said.h"
 

@@ -7,10 +7,10 @@
 #define DRIFT_MS      102 /* 1 % of it, and 2 */
 #define LONG_MS       60000
 
-/* A server that is scripted, in the place of the client's own backend, until the end. */
+/* A scripted server replaces the client's own backend, until the end. */
 struct server {
     struct lk_backend backend;
-    struct lk_command *commands[COMMANDS_MOST]; /* as they came; NULL once answered */
+    struct lk_command *commands[COMMANDS_MOST]; /* in their order; NULL once answered */
     enum lk_verb verbs[COMMANDS_MOST];
     char owners[COMMANDS_MOST][OWNER_SIZE];
     int count;
@@ -78,7 +78,7 @@ static int tear_down(void **state) {
     return fixture_close(state);
 }
 
-/* The command that came as number `index`, the first as 0, is the last one so far. */
+/* The command with number `index`, from 0, is the last one so far. */
 static struct lk_command *expect(struct env *env, int index, enum lk_verb verb) {
     WAIT_FOR(&env->fixture.loop, env->server.count > index);
     settle(env);
@@ -147,7 +147,8 @@ static void push_free(struct env *env, const char *name, const char *owner) {
     client_push(env->fixture.client, LK_PUSH_FREE, name, owner, NULL);
 }
 
-/* Attempt 0 is under way, of the first of so many who never poll; the others stand behind it. */
+/* Attempt 0 is under way, for the first of so many waiters that never poll. The others stand behind
+ * it. */
 static void start_in_line(struct env *env, struct caller *callers, int count,
                           struct lk_lock_options options) {
     options.poll_ms = LONG_MS;
@@ -222,7 +223,7 @@ static void test_next_who_shares_asks_at_once_after_a_shared_grant(void **state)
     expect_granted(env, &callers[0], 0);
 }
 
-/* By its name, as one of all names, and by an owner who has no queue of its own. */
+/* By its name, by an event for all names, and by an owner without a queue of its own. */
 static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     struct env *env = *state;
     const char *pushes[][2] = {{env->fixture.name}, {NULL}, {env->fixture.name, "somebody"}};
@@ -240,13 +241,13 @@ static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     end_wait(env, &caller);
 }
 
-/* One whose wait ends during its attempt, which is command 0, and one behind it. */
+/* A waiter with a wait that ends during its attempt, command 0, and a waiter behind it. */
 static void start_two(struct env *env, struct caller *first, struct caller *next) {
     start(first, env->fixture.lock, LK_FOREVER);
     start(next, env->fixture.lock, LK_FOREVER);
     (void)expect(env, 0, LK_ACQUIRE);
     end_wait(env, first);
-    (void)expect(env, 0, LK_ACQUIRE); /* no attempt beside it */
+    (void)expect(env, 0, LK_ACQUIRE); /* no other attempt beside it */
 }
 
 static void test_late_grant_goes_to_the_next_waiter(void **state) {
@@ -312,7 +313,8 @@ static void test_late_grant_whose_validity_is_over_is_renewed_by_the_next_waiter
     expect_same_owner(env, 0, 1, true);
     answer(env, 1, LK_OK);
     lk_release(next.lease, on_caller_released, &next);
-    env->now_ns += 2 * TTL_MS * UINT64_C(1000000); /* it is doubtful: released for so long */
+    /* it is doubtful: its release is repeated for so long */
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000);
     answer_release(env, 2, 0);
 }
 
@@ -340,7 +342,7 @@ static void test_place_in_line_that_comes_late_is_the_next_waiters(void **state)
 
     start_two(env, &first, &next);
     answer_in_line(env, 0);
-    (void)expect(env, 0, LK_ACQUIRE); /* it is told when it is its turn */
+    (void)expect(env, 0, LK_ACQUIRE); /* the server will tell it when it is its turn */
     push_free(env, env->fixture.name, NULL);
     (void)expect(env, 1, LK_ACQUIRE);
     expect_same_owner(env, 0, 1, true);
@@ -375,7 +377,7 @@ static void test_news_during_a_late_attempt_reaches_the_next_waiter(void **state
     push_free(env, env->fixture.name, NULL);
     end_wait(env, &first);
     start(&next, env->fixture.lock, LK_FOREVER);
-    answer(env, 0, LK_BUSY); /* by the server as it was before the news */
+    answer(env, 0, LK_BUSY); /* the answer describes the server before the news */
     (void)expect(env, 1, LK_ACQUIRE);
     answer(env, 1, LK_OK);
     expect_granted(env, &next, 1);
@@ -506,9 +508,9 @@ static void test_place_of_its_own_ends_while_a_grant_is_in_time(void **state) {
     wait_ms(env, LONG_MS);
     answer_in_line(env, 1);
     push_free(env, env->fixture.name, NULL);
-    expect_patience(env, 2, 1); /* 0 would be one that tries */
+    expect_patience(env, 2, 1); /* 0 would be LK_TRY */
     start(&next, lock, LONG_MS);
-    expect_patience(env, 3, LONG_MS / 2); /* however slow the server is */
+    expect_patience(env, 3, LONG_MS / 2); /* at any speed of the server */
     answer_in_line(env, 2);
     answer_in_line(env, 3);
     end_wait(env, &next);

@@ -1,4 +1,4 @@
-/* The answers of etcd's gateways, word for word, and answers that are none: none of those is a
+/* The answers of etcd's gateways, word for word, and malformed answers: none of the latter is a
  * grant, a renewal, a release or a free lock. */
 #include "fiber.h"
 #include "fixture.h"
@@ -16,7 +16,7 @@
 #define NONE            "{\"response_range\":{" OF "}}"
 #define DONE(responses) "{" H ",\"succeeded\":true,\"responses\":[" responses "]}"
 
-/* The ways to say that a right is missing: of etcd 3.4, and of 3.5 and 3.6. */
+/* The words for a missing right: of etcd 3.4, and of 3.5 and 3.6. */
 #define DENIED_34                                                                                  \
     "{\"error\":\"etcdserver: permission denied\",\"code\":7,"                                     \
     "\"message\":\"etcdserver: permission denied\"}"
@@ -25,7 +25,7 @@
     "{\"error\":{\"grpc_code\":7,\"http_code\":403,\"message\":\"etcdserver: permission denied\"," \
     "\"http_status\":\"Forbidden\"}}"
 
-/* A question, by its path and a word of its body; %lld in the answer is the ID of the lease, %d its
+/* A question, by its path and a word of its body. In the answer %lld is the ID of the lease, %d its
  * TTL. */
 struct question {
     const char *path, *word, *answer;
@@ -49,7 +49,7 @@ static struct {
     struct fixture fixture;
     struct http_server *server;
     long long lease, ttl_s;
-    int odd, status;    /* the question that is answered in another way, with this HTTP status */
+    int odd, status;    /* the question that gets another answer, with this HTTP status */
     const char *answer; /* and this body */
     bool is_closed;
 } etcd;
@@ -96,7 +96,7 @@ static void on_question(struct http_exchange *exchange, void *data) {
     http_reply(exchange, i == etcd.odd ? etcd.status : 200, "application/json", text, strlen(text));
 }
 
-/* A client without a lease to spare. */
+/* A client without a spare lease. */
 static void open_anew(void) {
     char url[64];
 
@@ -141,8 +141,7 @@ static void answer(int odd, int status, const char *text) {
     etcd.answer = text;
 }
 
-/* Under a name of its own: a grant that comes after its wait goes to the next waiter of the name.
- */
+/* Each has a name of its own: a late grant goes to the next waiter of the name. */
 static enum lk_status try_once(uint32_t wait_ms) {
     static unsigned names;
     lk_lock *lock;
@@ -210,7 +209,7 @@ static void test_errors_of_old_and_new_gateways_are_refusals(void **state) {
     }
 }
 
-/* Of whatever question: no sign of etcd, a part of it, or another type. */
+/* For any question: an answer without a sign of etcd, a part of one, or another type. */
 static const char *const none[] = {
     "{}",
     "[]",
@@ -264,7 +263,7 @@ static void test_an_answer_that_is_none_acquires_nothing(void **state) {
     assert_int_equal(try_once(LK_TRY), LK_UNKNOWN);
 }
 
-/* And none of them says that somebody else has it now. */
+/* And none of them says that another owner has the lock now. */
 static void test_an_answer_that_is_none_releases_nothing(void **state) {
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         answer(LEAVE, 200, none[i]);

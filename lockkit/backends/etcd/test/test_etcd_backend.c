@@ -1,6 +1,5 @@
-/* What the etcd backend makes of URLs, names, passwords and what others wrote, what it costs, and
- * what becomes of keys that others delete, a lost reply with its lease, and members that restart or
- * die. */
+/* The etcd backend with URLs, names, passwords and keys of other programs; its costs; and its
+ * behaviour when keys are deleted, a reply and its lease are lost, and members restart or die. */
 #include "etcd_env.h"
 #include "etcd_line.h"
 
@@ -146,7 +145,7 @@ static void test_key_of_another_program_holds_the_lock_until_it_is_broken(void *
 
 /* ---- Faults */
 
-/* From the first renewal on: not by the next one, but by the event. */
+/* From the first renewal on an event tells it, before the next renewal. */
 static void test_holder_hears_at_once_that_its_key_was_deleted(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -211,7 +210,7 @@ static void test_lock_outlives_a_restart_of_the_server(void **state) {
     assert_int_equal(give(fixture, &other), LK_OK);
 }
 
-/* ---- Three members, of which some are dead, stopped or without a leader */
+/* ---- Three members, some of them dead, stopped or without a leader */
 
 static int other_than(int member) {
     return (member + 1) % OWN_ETCD_MOST;
@@ -237,7 +236,7 @@ static void test_others_are_asked_when_one_is_dead(void **state) {
     revive(follower);
 }
 
-/* It accepts connections and never answers: whatever was asked of it is asked of another. */
+/* This member accepts connections and never answers: each question goes to another member. */
 static void test_others_are_asked_when_one_is_stopped(void **state) {
     struct env *env = *state;
     int follower = other_than(own_etcd_leader(&etcd));
@@ -277,7 +276,7 @@ static void test_lease_outlives_the_leader(void **state) {
     revive(leader);
 }
 
-/* Only its own answer says so: nobody else is asked. */
+/* Only its own answer says so: no other member is asked. */
 static void test_member_without_a_leader_grants_nothing(void **state) {
     struct env *env = *state;
     int leader = own_etcd_leader(&etcd), last = other_than(leader);

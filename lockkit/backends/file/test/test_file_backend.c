@@ -1,5 +1,5 @@
-/* Locks in folders whose holders are killed, whose process numbers are taken by others, on disks
- * that are full, among what others left behind. */
+/* Locks in folders: with killed holders, reused process numbers, full disks, and files that others
+ * left behind. */
 #include "fixture.h"
 #include "holder.h"
 #include "log.h"
@@ -102,7 +102,7 @@ static void test_lock_of_a_killed_process_is_free(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
-/* No TTL: it is not dead. */
+/* There is no TTL: a stopped holder is not dead. */
 static void test_stopped_holder_keeps_its_lock(void **state) {
     struct env *env = *state;
     struct holder holder;
@@ -130,8 +130,8 @@ static void test_waiter_is_woken_by_the_release_of_another_client(void **state) 
     close_client(&env->fixture, client);
 }
 
-/* Whoever gives it back has its guard for longer than a waiter waits, as on a slow disk: that the
- * lock is free is told before the guard is. */
+/* The one that gives back keeps its guard longer than a waiter waits, as on a slow disk: waiters
+ * hear of the free lock before the guard is free. */
 static void test_waiter_comes_again_when_the_guard_is_free(void **state) {
     struct env *env = *state;
     struct caller first, second;
@@ -200,7 +200,7 @@ struct process {
     char boot[37];
 };
 
-/* Of this process, from its own record. */
+/* This process, from its own record. */
 static struct process read_self(struct env *env) {
     struct process self;
     struct caller caller;
@@ -221,7 +221,7 @@ static void remove_held(struct env *env) {
     assert_int_equal(rmdir(path_of(env, "x.held")), 0);
 }
 
-/* A folder as a holder leaves it that had our process number. */
+/* A folder that was left by a holder with our process number. */
 static void leave_behind(struct env *env, const struct process *holder) {
     char text[256];
 
@@ -235,9 +235,9 @@ static void leave_behind(struct env *env, const struct process *holder) {
 static void test_holder_that_had_our_number_deceives_nobody(void **state) {
     static const struct {
         const char *what;
-        unsigned started, space; /* it differs from us by so much */
+        unsigned started, space; /* its start time differs from ours by so much */
         bool is_of_another_boot;
-        uint64_t fence; /* of the next grant; 0: there is none */
+        uint64_t fence; /* the token of the next grant; 0: none */
     } cases[] = {
         {"it lives", 0, 0, false, 0},
         {"it is dead, and its number is in use again", 1, 0, false, 8},

@@ -1,4 +1,4 @@
-/* The contract on the two modes of the postgres backend; a row of a table through a pooler, too. */
+/* The contract on both modes of the postgres backend; mode=table through a pooler, too. */
 #include "contract.h"
 #include "own_pgbouncer.h"
 #include "postgres_env.h"

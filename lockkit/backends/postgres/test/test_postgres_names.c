@@ -1,4 +1,4 @@
-/* A name with several addresses: each one is tried. The tests of the pool have the rest. */
+/* A name with several addresses: each is tried. The tests of the pool have the rest. */
 #include "names.h"
 #include "postgres_env.h"
 

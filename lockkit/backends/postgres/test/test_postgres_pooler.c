@@ -1,4 +1,4 @@
-/* A pooler that lends a session for one transaction: an advisory lock is no lock there, so
+/* A pooler that lends a session for one transaction: an advisory lock does not exclude there, so
  * mode=session refuses it, and mode=table works. */
 #include "own_pgbouncer.h"
 #include "postgres_env.h"
@@ -22,7 +22,8 @@ static int stop_pooler(void **state) {
     return 0;
 }
 
-/* Why it is refused: both have it, and the second gives back what is not its own. */
+/* The reason for the refusal: both have it, and the second gives back a lock that is not its own.
+ */
 static void test_advisory_lock_through_the_pooler_is_no_lock(void **state) {
     PGconn *clients[2] = {PQconnectdb(pooler.url), PQconnectdb(pooler.url)};
 
@@ -56,7 +57,7 @@ static void test_session_mode_refuses_the_pooler(void **state) {
     close_client(&env->fixture, client);
 }
 
-/* What others get next from the pooler is as it was. */
+/* The next client of the pooler gets an unchanged session. */
 static void test_refused_session_is_left_as_it_was(void **state) {
     struct env *env = *state;
     lk_client *client = open_client(&env->fixture, pooled("mode=session"));

@@ -1,4 +1,4 @@
-/* A server that crashes under holders and waiters, and comes back: both modes. */
+/* A server that crashes under holders and waiters, and comes back, in both modes. */
 #include "fixture.h"
 #include "own_postgres.h"
 
@@ -33,7 +33,7 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
         *(bool *)data = true;
 }
 
-/* Its sessions ended with it: told at once, and the lock can be had again. */
+/* Its sessions ended with it: the holder is told at once, and the lock is free. */
 static void test_session_ends_with_its_server(void **state) {
     struct fixture *fixture = open_on("session");
     struct caller holder, waiter;
@@ -56,7 +56,7 @@ static void test_session_ends_with_its_server(void **state) {
     close_it(fixture);
 }
 
-/* A row outlives it, and is renewed when it is back. */
+/* A row outlives the crash, and is renewed when the server is back. */
 static void test_row_outlives_its_server(void **state) {
     struct fixture *fixture = open_on("table");
     struct fixture *other = open_on("table");
@@ -72,7 +72,8 @@ static void test_row_outlives_its_server(void **state) {
     own_postgres_start_again(&server);
     assert_int_equal(take(other, &late, open_lock(other, other->client, 2000), 500), LK_TIMEOUT);
     for (int turns = 0; turns < 5; turns++)
-        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT); /* it notices that its connections are gone */
+        /* the backend notices that its connections are gone */
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
     assert_false(is_lost);
     assert_int_equal(give(fixture, &holder), LK_OK);
     (void)use_once(other, open_lock(other, other->client, 2000), 10000);
@@ -80,7 +81,7 @@ static void test_row_outlives_its_server(void **state) {
     close_it(other);
 }
 
-/* Each token was on disk when it was told. */
+/* Each token was on disk before it was told. */
 static void test_tokens_rise_across_crashes(void **state) {
     static const char *const modes[] = {"session", "table"};
     uint64_t fence = 0;

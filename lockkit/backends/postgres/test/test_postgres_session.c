@@ -1,7 +1,7 @@
-/* Advisory locks: what the server sees, and what a session's end means. */
+/* Advisory locks: the server's view of them, and the end of a session. */
 #include "postgres_env.h"
 
-/* One that has the lock, "granted", or waits for it, "NOT granted". */
+/* A session that has the lock, "granted", or waits for it, "NOT granted". */
 static void terminate(struct env *env, const char *which) {
     char sql[300];
 
@@ -30,7 +30,7 @@ static void test_terminated_session_is_told_as_lost(void **state) {
     assert_int_equal(give(&env->fixture, &other), LK_OK);
 }
 
-/* Its loop does not run until the server has granted the lock and ended the session. */
+/* The loop does not run until the server has granted the lock and ended the session. */
 static void test_grant_is_told_before_the_end_of_its_session(void **state) {
     struct lk_client_options options = {
         .size = sizeof options, .label = "test", .reply_ms = PATIENCE_MS};
@@ -70,7 +70,7 @@ static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
     await_and_give(&env->fixture, &waiter);
 }
 
-/* Its loop does not run after its last word, which would wait for the answer to a renewal. */
+/* The loop does not run after its last command: it would wait for the answer to a renewal. */
 static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void **state) {
     struct env *env = *state;
     struct caller paused, other;
@@ -92,11 +92,12 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
     fixture_end(&aside);
 }
 
-/* The request to end the session that broke comes late, when the caller has the lock by another. */
+/* The request to end the broken session comes late, when the caller has the lock by another
+ * session. */
 static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
     struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
-    const struct inspected seen = inspect_lock(&env->fixture, lock); /* on a connection for it */
+    const struct inspected seen = inspect_lock(&env->fixture, lock); /* on a connection for calls */
     struct caller caller;
 
     assert_int_equal(seen.status, LK_OK);
@@ -117,7 +118,8 @@ static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
-/* One session for the holder, and a few that take turns waiting: not one for each waiter. */
+/* One session for the holder, and a few for the waiters that take turns: not one for each waiter.
+ */
 static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void **state) {
     struct env *env = *state;
     struct caller holder, waiter;
@@ -218,7 +220,7 @@ static void test_shared_leases_are_beside_each_other_alone(void **state) {
     await_and_give(&env->fixture, &writer);
 }
 
-/* Locked by somebody's own statement, under the key that is documented. */
+/* Locked by another program's statement, under the documented key. */
 static void test_lock_of_another_program_excludes(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -264,7 +266,7 @@ static void have_trigger_return(const char *what) {
     (void)postgres_ask(sql);
 }
 
-/* A trigger of the table skips the row: the server alone has granted the lock. */
+/* A trigger of the table skips the row: only the server has granted the lock. */
 static void test_a_lock_without_a_fencing_token_is_not_granted(void **state) {
     struct env *env = *state;
     struct caller caller, waiter;

@@ -1,5 +1,5 @@
-/* Locks in Postgres under settings of a role and variables of the environment that are not ours;
- * and over sessions that are not what they were. */
+/* Locks in Postgres under hostile settings of a role and hostile variables of the environment, and
+ * over sessions with settings that changed. */
 #include "postgres_env.h"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ static void test_no_variable_says_where_to_connect(void **state) {
     (void)unsetenv("PGHOSTADDR");
 }
 
-/* A role that new sessions get hostile settings for, and rights to make a table. */
+/* A role with hostile settings for its new sessions, and with the right to make a table. */
 static const char *hostile_url(const char *mode) {
     static const char *const settings[] = {
         "search_path = 'nowhere'",   "default_transaction_isolation = 'serializable'",
@@ -92,8 +92,8 @@ static void test_table_that_was_dropped_is_made_again(void **state) {
     }
 }
 
-/* As through a pooler whose sessions are serializable, or whose statements are gone. A sequence
- * does not go back with the transaction. */
+/* This behaves like a pooler with serializable sessions, or one that lost its prepared statements.
+ * A sequence does not go back with the transaction. */
 static void run_again(struct env *env, const char *sqlstate) {
     lk_client *client = open_client(&env->fixture, postgres_url("mode=table"));
     lk_lock *lock = open_lock(&env->fixture, client, 5000);

@@ -1,4 +1,4 @@
-/* Rows of a table: the server's clock, and what releases, waits and missing rights leave. */
+/* Rows of a table: the server's clock, and the effects of releases, waits and missing rights. */
 #include "postgres_env.h"
 
 #include <libpq-fe.h>
@@ -82,7 +82,7 @@ static void test_reply_lost_after_the_command_took_effect(void **state) {
 
     lock = open_lock_as(&env->fixture, env->far,
                         (struct lk_lock_options){.ttl_ms = 2000, .handover = 16});
-    obtain(&env->fixture, &first, lock, LK_FOREVER); /* opens a connection */
+    obtain(&env->fixture, &first, lock, LK_FOREVER); /* it opens a connection */
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(&caller, lock, 5000);
@@ -98,7 +98,7 @@ static void test_reply_lost_after_the_command_took_effect(void **state) {
     assert_string_equal(row(env, "owner"), "");
 }
 
-/* A role of its own, in a schema where it may not create. */
+/* A role of its own, in a schema in which it may not create a table. */
 static void test_missing_rights_are_refused(void **state) {
     struct env *env = *state;
     PGconn *admin = postgres_admin();

@@ -68,7 +68,7 @@ static void test_transaction_excludes_a_session(void **state) {
     (void)use_once(&env->fixture, env->fixture.lock, 5000);
 }
 
-/* Where the lock of a session is none. */
+/* Here the lock of a session does not exclude. */
 static void test_transaction_excludes_through_a_pooler(void **state) {
     struct own_pgbouncer pooler;
     PGconn *clients[2];

@@ -1,4 +1,4 @@
-/* Replies that the scripts do not give: none is a grant, a renewal, a release or a free lock. */
+/* Replies that no script gives: none of them is a grant, a renewal, a release or a free lock. */
 #include "redis_answer.h"
 
 #include "fixture.h"

@@ -17,7 +17,7 @@ static void test_scripts_survive_a_flush(void **state) {
     }
 }
 
-/* The build computes all digests by one rule. */
+/* The build computes all digests by the same rule. */
 static void test_digests_are_those_of_the_scripts(void **state) {
     extern const struct redis_script redis_acquire, redis_renew;
     const struct redis_script *const scripts[] = {&redis_acquire, &redis_renew};
@@ -31,7 +31,7 @@ static void test_digests_are_those_of_the_scripts(void **state) {
     }
 }
 
-/* Until all that the client has asked for is answered: replies come in the order of requests. */
+/* Wait until all requests of the client are answered: replies come in the order of requests. */
 static void await_answers(struct env *env, lk_client *client) {
     lk_lock *lock;
     char name[96];
@@ -47,7 +47,7 @@ static void test_waiter_is_woken_by_an_event(void **state) {
 
     obtain(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
-    /* One attempt when the subscription has become effective, one for the release. */
+    /* One attempt after the subscription began, one after the release. */
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     await_answers(env, env->far);
     assert_int_equal(waiter.calls, 0);
@@ -81,7 +81,7 @@ static void test_round_trips_are_counted(void **state) {
     struct caller holder, waiter;
 
     obtain(&env->fixture, &holder, near, LK_TRY);
-    assert_int_equal(holder.round_trips, 2); /* the second brought the script */
+    assert_int_equal(holder.round_trips, 2); /* the second one brought the script */
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     obtain(&env->fixture, &holder, near, LK_TRY);
     assert_int_equal(holder.round_trips, 1);
@@ -95,7 +95,7 @@ static void test_round_trips_are_counted(void **state) {
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
 
-/* Clients that have a channel. */
+/* Number of clients with a channel. */
 static size_t subscribers(void) {
     redisReply *reply = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
     size_t count = reply->elements;
@@ -126,7 +126,7 @@ static void test_many_waiters_share_one_subscription(void **state) {
     free(waiters);
 }
 
-/* Two waiters of one client, so that it always wants the lock. */
+/* Two waiters of one client, so that the client always wants the lock. */
 struct greedy {
     lk_lock *lock;
     int served, under_way;
@@ -146,7 +146,7 @@ static void on_greedy(lk_request *request, enum lk_status status, lk_lease *leas
         assert_int_equal(lk_acquire(greedy->lock, LK_FOREVER, on_greedy, greedy, NULL), LK_OK);
 }
 
-/* The near one knows of each release before the far one does, and could take the lock each time. */
+/* The near client knows of each release before the far one, and could take the lock each time. */
 static void test_two_greedy_clients_both_get_on(void **state) {
     struct env *env = *state;
     struct greedy greedy[2] = {
@@ -202,7 +202,7 @@ static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
     struct caller caller;
     lk_client *client;
 
-    fault_proxy_set(env->proxy, PROXY_HOLDS); /* also what a connection begins with */
+    fault_proxy_set(env->proxy, PROXY_HOLDS); /* a connection begins with them, too */
     client = open_with(env, env->proxy->url, SHORT_MS, NULL);
     assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
                          LK_OK);
@@ -223,8 +223,8 @@ static void test_key_of_another_type_grants_nothing(void **state) {
 
 #define LEASES 200
 
-/* Those that are due in one turn of the loop go in one script; and one key that is spoilt costs the
- * others nothing. */
+/* Renewals that are due in one turn of the loop go in one script. A spoilt key costs the others
+ * nothing. */
 static void test_renewals_leave_together(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
@@ -242,7 +242,7 @@ static void test_renewals_leave_together(void **state) {
     own_redis_do(&own_server, "SADD lk:{name-7} other");
     scripts = calls_of("evalsha");
     for (uint64_t round = 1; round <= 3; round++) {
-        (void)usleep(1200 * 1000); /* the loop stands still, so that all are due in its next turn */
+        (void)usleep(1200 * 1000); /* the loop stands still, so all are due in its next turn */
         WAIT_FOR(&env->fixture.loop, counters(client).renewed >= round * (LEASES - 1));
     }
     assert_in_range(calls_of("evalsha") - scripts, 3, 3 * LEASES / 10);

@@ -1,5 +1,4 @@
-/* Silence, expiry, lost replies and suspended machines: what only a backend with a server and a TTL
- * can show. */
+/* Silence, expiry, lost replies and suspended machines, on a backend with a server and a TTL. */
 #include "redis_env.h"
 
 static void test_release_after_expiry_spares_the_successor(void **state) {
@@ -36,7 +35,7 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     WAIT_FOR(&env->fixture.loop, !exists());
 }
 
-/* Acquire although the reply to the first attempt is lost. */
+/* Acquire, although the reply to the first attempt is lost. */
 static void take_doubtful(struct env *env, struct caller *caller, lk_lock *lock) {
     env_lose_grant(env, caller, lock, LK_FOREVER);
     fault_proxy_set(env->proxy, PROXY_PASSES);
@@ -68,15 +67,14 @@ static void test_repeated_releases_are_few(void **state) {
     take_doubtful(env, &caller, open_lock_as(&env->fixture, env->far, options));
     before = env->proxy->chunks;
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    /* Until the clean-up is over: as long as an abandoned lock stays. */
+    /* Wait until the clean-up is over, for as long as an abandoned lock stays. */
     obtain(&env->fixture, &caller, near, LK_FOREVER);
     lk_abandon(caller.lease, 0);
     obtain(&env->fixture, &caller, near, LK_FOREVER);
     assert_in_range(env->proxy->chunks - before, 3, 20);
 }
 
-/* The first command that should extend it is lost; the lock is taken all the same when its own TTL
- * is over. */
+/* The first command that should extend the lock is lost; the lock stays taken after its own TTL. */
 static void test_abandoned_lock_is_extended_until_it_is_confirmed(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -88,7 +86,7 @@ static void test_abandoned_lock_is_extended_until_it_is_confirmed(void **state) 
     fault_proxy_set(env->proxy, PROXY_PASSES);
     fault_proxy_cut(env->proxy);
     WAIT_FOR(&env->fixture.loop, ask("PTTL %s") > 10000);
-    /* And stays so without us. */
+    /* And it stays taken without this client. */
     close_client(&env->fixture, env->far);
     env->far = open_with(env, env->proxy->url, FIXTURE_REPLY_MS, NULL);
     assert_true(ask("PTTL %s") > 10000);
@@ -99,7 +97,7 @@ static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    /* Ahead of the clock, so that each grant has the next token. */
+    /* Ahead of the clock, so that each grant gets the next token. */
     freeReplyObject(redisCommand(redis, "SET %s:fence 9000000000000007", redis_key));
     take_doubtful(env, &caller, open_lock(&env->fixture, env->far, 60000));
     assert_int_equal(lk_lease_fence(caller.lease), 9000000000000009);

@@ -1,4 +1,5 @@
-/* Hand-over within a client: without a word to the server, so often, while the lease is fresh. */
+/* Hand-over within a client: without a word to the server, at most so often, while the lease is
+ * fresh. */
 #include "redis_env.h"
 
 #include <signal.h>
@@ -11,7 +12,7 @@
 #define LONG_MS 60000
 #define CROWD   10
 
-/* That only an event helps. */
+/* A lock with which only an event helps. */
 static lk_lock *open_with_handover(struct env *env, lk_client *client, uint32_t handover) {
     return open_lock_as(
         &env->fixture, client,
@@ -52,7 +53,7 @@ static void test_it_costs_no_round_trip_and_the_fence_rises(void **state) {
     assert_int_equal(handed_over(client), 4);
 }
 
-/* Who got it, in order. */
+/* The winners, in order. */
 struct order {
     struct one {
         struct order *order;
@@ -156,8 +157,8 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
     *(enum lk_state *)data = state;
 }
 
-/* Taken away, or expired at the server: the heir is told, and who waits behind it asks the server.
- */
+/* The lock was broken, or expired at the server: the heir is told, and the waiter behind it asks
+ * the server. */
 static void test_heir_is_told_that_it_has_lost(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
@@ -213,18 +214,18 @@ static void take_where_others_waited(struct fixture *fixture, struct caller *cal
     assert_int_equal(caller->status, LK_OK);
 }
 
-/* As if it had been handed over, long ago. */
+/* Pretend that it was handed over long ago. */
 static void send_message(const char *owner, const char *name) {
     redisReply *channels = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
 
-    assert_int_equal(channels->elements, 1); /* there is one client only that has a channel */
+    assert_int_equal(channels->elements, 1); /* only one client has a channel */
     assert_int_equal(
         own_redis_do(&own_server, "PUBLISH %s %s:1:1:1:%s", channels->element[0]->str, owner, name),
         1);
     freeReplyObject(channels);
 }
 
-/* The heir's place in the server's line is the next one's, and at last nobody's. */
+/* The heir's place in the server's line goes to the next waiter, and at last to nobody. */
 static void test_place_in_line_is_passed_on_and_then_given_up(void **state) {
     struct env *env = *state;
     uv_loop_t *loop = &env->fixture.loop;
@@ -250,7 +251,7 @@ static void test_place_in_line_is_passed_on_and_then_given_up(void **state) {
     assert_int_equal(own_redis_do(&own_server, "DBSIZE"), 1); /* the counter */
 }
 
-/* What a process that will be killed tells of its grants. */
+/* The grants that a process records before it is killed. */
 struct told {
     atomic_ullong fence;
     atomic_int grants;
@@ -327,7 +328,7 @@ static void test_only_exclusive_ones_that_share_a_line_can_be_handed_over(void *
 
         options.size = sizeof options;
         assert_int_equal(lk_lock_open(&lock, client, "x", &options), LK_INVALID);
-        options.handover = 0; /* what the URL says is for those who can */
+        options.handover = 0; /* the URL's value counts only for locks that can do it */
         assert_int_equal(lk_lock_open(&lock, client, "x", &options), LK_OK);
     }
 }

@@ -1,10 +1,10 @@
-/* The line of waiters at the server: handed over to the first alone, past those who are dead, and
- * gone when nobody waits. */
+/* The line of waiters at the server: the lock goes only to the first, dead waiters are skipped, and
+ * the line goes when nobody waits. */
 #include "redis_env.h"
 
 #define LONG_MS 120000
 
-/* How long one that polls may say nothing before it counts as dead. */
+/* How long a polling waiter may be silent before it counts as dead. */
 #define DEAD_MS (2 * 30 + FIXTURE_REPLY_MS)
 
 static lk_lock *polled(struct env *env, lk_client *client) {
@@ -52,7 +52,7 @@ static void test_dead_waiter_is_passed_over(void **state) {
     fault_proxy_set(env->proxy, PROXY_REFUSES);
     WAIT_FOR(&env->fixture.loop, listeners() == 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    assert_in_range(ask("PTTL %s"), 0, DEAD_MS); /* handed to the dead one, and not for long */
+    assert_in_range(ask("PTTL %s"), 0, DEAD_MS); /* it went to the dead waiter, but not for long */
     WAIT_FOR(&env->fixture.loop, next.calls == 1);
     assert_int_equal(dead.calls, 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
@@ -60,7 +60,7 @@ static void test_dead_waiter_is_passed_over(void **state) {
     await_and_give(&env->fixture, &dead);
 }
 
-/* `holder` gives back what `waiter` waits for with `far`, and has its channel. */
+/* `holder` gives the lock back. `waiter` waits for it with `far`, and has its channel. */
 static void stand_in_line(struct env *env, struct caller *holder, struct caller *waiter,
                           struct lk_lock_options options) {
     obtain(&env->fixture, holder, open_unpolled(env, env->fixture.client), LK_TRY);
@@ -88,8 +88,8 @@ static void test_who_is_told_holds_it_without_asking(void **state) {
     assert_false(exists());
 }
 
-/* `waiter` is told of its hand-over once so much of the TTL has passed. The round trips that it
- * made from then on. */
+/* `waiter` hears of its hand-over after so much of the TTL has passed. Returns the round trips that
+ * it made from then on. */
 static unsigned tell_late(struct env *env, struct caller *waiter, uint32_t ttl_ms,
                           int64_t late_ms) {
     struct caller holder;
@@ -106,7 +106,7 @@ static unsigned tell_late(struct env *env, struct caller *waiter, uint32_t ttl_m
     return waiter->round_trips - round_trips;
 }
 
-/* The TTL began when it was handed over, not when that was heard of. */
+/* The TTL began at the hand-over, not when the client heard of it. */
 static void test_who_is_told_late_holds_it_for_less(void **state) {
     struct env *env = *state;
     struct caller waiter;
@@ -132,7 +132,7 @@ static int64_t server_ms(void) {
     return ms;
 }
 
-/* News for the first in line, on the only channel. */
+/* News for the first in line, on its only channel. */
 static void tell(const char *name, int64_t at_ms, int ttl_ms) {
     redisReply *channels = redisCommand(own_server.admin, "PUBSUB CHANNELS lk:client:*");
     redisReply *line = redisCommand(own_server.admin, "ZRANGE lk:{%s}:queue 0 0", name);
@@ -146,8 +146,8 @@ static void tell(const char *name, int64_t at_ms, int ttl_ms) {
     freeReplyObject(line);
 }
 
-/* Of the future, as after a step of the server's clock; of what was not asked for, as when a place
- * in line has gone from one waiter to another; of long ago. */
+/* News from the future, as after a step of the server's clock; of a lock that was not asked for, as
+ * when a place in line passes from one waiter to another; and news of long ago. */
 static void test_news_that_cannot_be_is_not_believed(void **state) {
     static const struct {
         int64_t since_ms;
@@ -221,7 +221,7 @@ static void test_nothing_is_left_of_those_who_gave_up(void **state) {
     start_in_line(env, &waiter, lock);
     lk_cancel(waiter.request);
     WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
-    /* Nor of those who never said that they did. */
+    /* Nothing stays of a waiter that could not tell the server that it gave up. */
     start_in_line(env, &waiter, lock);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
@@ -250,7 +250,7 @@ static void on_member(lk_request *request, enum lk_status status, lk_lease *leas
 #define MEMBERS 8
 #define ROUNDS  50
 
-/* However many wait: to stand in line, to be told, and to give it back. */
+/* With any number of waiters: stand in line, hear of the lock, give it back. */
 static void test_hand_over_takes_two_commands_and_one_message(void **state) {
     struct env *env = *state;
     lk_client *clients[MEMBERS];
@@ -269,7 +269,7 @@ static void test_hand_over_takes_two_commands_and_one_message(void **state) {
         close_client(&env->fixture, clients[i]);
     scripts = calls_of("evalsha");
     messages = calls_of("publish");
-    /* And, for each, until its channel was there. */
+    /* And each needs one until its channel was there. */
     assert_in_range(scripts, 2 * MEMBERS * ROUNDS, 2 * MEMBERS * ROUNDS + 4 * MEMBERS);
     assert_in_range(messages, MEMBERS * ROUNDS / 2, MEMBERS * ROUNDS);
 }
@@ -294,7 +294,7 @@ static void test_permits_of_the_dead_are_free_after_their_ttl(void **state) {
     assert_int_equal(keys_left(env), 1);
 }
 
-/* Readers who come all the time do not keep a writer out, nor writers a reader. */
+/* A stream of readers does not keep a writer out, nor a stream of writers a reader. */
 static void test_neither_readers_nor_writers_starve(void **state) {
     struct env *env = *state;
     lk_client *clients[4];

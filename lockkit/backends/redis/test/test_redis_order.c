@@ -1,5 +1,5 @@
-/* Turns: clients that always want the same lock, in processes of their own, get it in turn, however
- * long each of them holds it, and also when their callers give up and come again. */
+/* Turns: client processes that always want the same lock get it in turn, for any time that each of
+ * them holds it, and also if their callers give up and come again. */
 #include "redis_env.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define CLIENTS_MOST 4
-#define CALLERS      3 /* of a client, so that one of them always waits */
+#define CALLERS      3 /* callers of a client, so that one of them always waits */
 #define GRANTS_MOST  4096
 #define TURNS_MOST   2 /* in a row */
 
@@ -89,7 +89,7 @@ static void on_connected(lk_request *request, enum lk_status status, lk_lease *l
     atomic_fetch_add(&worker->log->connected, 1);
 }
 
-/* By a lock of its own; so that none has it for long before the others come. */
+/* By a lock of its own, so that no client has it for long before the others come. */
 static void await_others(struct worker *worker, const char *name) {
     lk_lock *own;
     char own_name[128];
@@ -106,7 +106,7 @@ static void await_others(struct worker *worker, const char *name) {
 static void live(struct worker *worker, const char *name) {
     struct lk_lock_options policy = {
         .size = sizeof policy, .ttl_ms = 5000, .handover = worker->handover};
-    /* Also how long a place in line lasts: no one that lives loses it in a stall. */
+    /* A place in line lasts as long, too: no living client loses it in a stall. */
     struct lk_client_options options = {.size = sizeof options, .reply_ms = 10000};
 
     REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && uv_loop_init(&worker->loop) == 0);
@@ -134,7 +134,7 @@ static int by_fence(const void *left, const void *right) {
     return (a->fence > b->fence) - (a->fence < b->fence);
 }
 
-/* From when all of them have had it, until nobody had been told to stop. */
+/* From the moment when all clients have had it, until the first was told to stop. */
 static void judge(struct log *log, int count, int clients, int row_most) {
     int grants[CLIENTS_MOST] = {0}, seen = 0, row = 0, longest = 0, judged = 0;
 
@@ -157,8 +157,8 @@ static void judge(struct log *log, int count, int clients, int row_most) {
             fail_msg("client %d of %d had it %d times of %d", i, clients, grants[i], judged);
 }
 
-/* Client 0 waits for `wait_ms` each time, and the others for `others_wait_ms`. A turn is one grant,
- * and as often as it may be handed over. */
+/* Client 0 waits for `wait_ms` each time, the others for `others_wait_ms`. A turn is one grant plus
+ * the allowed hand-overs. */
 static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
                        uint32_t others_wait_ms, int grants, uint32_t handover) {
     struct log *log =
@@ -212,12 +212,12 @@ static void test_two_clients_take_turns_although_callers_give_up(void **state) {
     take_turns(*state, 2, (const uint32_t[]){5, 150}, 400, 400, 40, 0);
 }
 
-/* Each is held for so long that no caller's wait lasts for a whole round. */
+/* Each hold is so long that no caller's wait lasts for a whole round. */
 static void test_four_clients_take_turns_although_callers_give_up(void **state) {
     take_turns(*state, 4, (const uint32_t[]){100, 200, 150, 250}, 400, 400, 32, 0);
 }
 
-/* A client whose callers all give up before it is their turn has its turn all the same. */
+/* All callers of a client give up before its turn comes; it gets its turn all the same. */
 static void test_patience_of_the_others_starves_nobody(void **state) {
     take_turns(*state, 4, (const uint32_t[]){10, 200, 200, 200}, 400, LK_FOREVER, 32, 0);
 }

@@ -1,5 +1,5 @@
-/* A Redis server that refuses, is full, or loses what it was given: said in the log, and harmless
- * where it can be. */
+/* A Redis server that refuses, is full, or loses its data: the log says so, and it does no harm
+ * where it can be avoided. */
 #include "fixture.h"
 #include "own_redis.h"
 #include "said.h"
@@ -7,7 +7,7 @@
 #include "log.h"
 
 #define TTL_MS       5000
-#define RENEWALS     4 /* at a third of the TTL each: past the TTL of before */
+#define RENEWALS     4 /* each renewal at a third of the TTL: past the first TTL */
 #define CLIENTS_MOST 32
 
 static struct own_redis own;
@@ -38,7 +38,7 @@ static void open_here(void) {
     fixture.lock = open_lock(&fixture, fixture.client, 5000);
 }
 
-/* The server's refusal of a script that asks for the time, without what it says of the script. */
+/* The server's refusal of a script that asks for the time, without its words about the script. */
 static void ask_for_words(char *words, size_t size) {
     redisReply *reply = redisCommand(own.admin, "EVAL %s 0", "return redis.call('TIME')");
 
@@ -51,7 +51,7 @@ static void ask_for_words(char *words, size_t size) {
 static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
     static struct {
         const char *refuse[4], *allow[4];
-        const char *word; /* NULL: no version has those of another */
+        const char *word; /* NULL: only this version has these words */
     } cases[] = {
         {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, "OOM"},
         {{"ACL", "SETUSER", "default", "-time"}, {"ACL", "SETUSER", "default", "+time"}, NULL},
@@ -63,7 +63,7 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
         int before = said("redis refuses a lock command");
 
         open_here();
-        use_once(&fixture, fixture.lock, 5000); /* has the script */
+        use_once(&fixture, fixture.lock, 5000); /* it has the script */
         freeReplyObject(
             redisCommandArgv(own.admin, cases[i].refuse[3] != NULL ? 4 : 3, cases[i].refuse, NULL));
         for (int attempt = 0; attempt < 3; attempt++)
@@ -97,7 +97,7 @@ static void test_without_the_right_to_subscribe_waiters_poll(void **state) {
     assert_int_equal(give(&fixture, &waiter), LK_OK);
 }
 
-/* Also: what was sent before is answered. */
+/* Also: earlier requests are answered. */
 static void assert_free(void) {
     use_once(&fixture, fixture.lock, 10000);
 }
@@ -141,7 +141,7 @@ static uint64_t fence_of_a_grant(void) {
     return fence;
 }
 
-/* The counter of a replica that was promoted before it had received the last grants. */
+/* The counter of a replica that was promoted before it got the last grants. */
 static void test_fence_rises_when_the_counter_lags(void **state) {
     uint64_t last = 0, counter;
 
@@ -150,13 +150,13 @@ static void test_fence_rises_when_the_counter_lags(void **state) {
     for (int i = 0; i < 5; i++)
         last = fence_of_a_grant();
     assert_true(last > counter);
-    close_client(&fixture, fixture.client); /* whoever comes next has seen nothing */
+    close_client(&fixture, fixture.client); /* the next client has seen no token */
     own_redis_do(&own, "SET lk:{%s}:fence %llu", fixture.name, (unsigned long long)counter);
     open_here();
     assert_true(fence_of_a_grant() > last);
 }
 
-/* As if the clock had been an hour ahead, and were set back before the keys were lost. */
+/* Pretend that the clock was an hour ahead, and was set back before the keys were lost. */
 static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(void **state) {
     struct caller caller;
     uint64_t ahead, last;
@@ -168,7 +168,7 @@ static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(
     assert_true(last > ahead);
     own_redis_do(&own, "FLUSHALL");
     assert_true(fence_of_a_grant() > last);
-    /* Another client has not seen it, but the resource has, and tells. */
+    /* Another client has not seen the token, but the resource has, and tells it. */
     close_client(&fixture, fixture.client);
     own_redis_do(&own, "FLUSHALL");
     open_here();
@@ -179,7 +179,7 @@ static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(
     assert_true(fence_of_a_grant() > last);
 }
 
-/* What would not count exactly, and what is none, grants nothing. */
+/* A counter that could not count exactly, and a malformed one, grant nothing. */
 static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
     static const char *const counters[] = {"9007199254740991", "9223372036854775807", "many", "-x"};
     struct caller caller;
@@ -193,11 +193,11 @@ static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
     assert_true(fence_of_a_grant() > 0);
 }
 
-/* ---- At maxmemory, for each kind of lock: what is held is renewed and given back, those in line
- * keep their place, and nothing new is granted. */
+/* ---- At maxmemory, for each kind of lock: held locks are renewed and given back, waiters keep
+ * their place, and nothing new is granted. */
 
 static const struct kind {
-    const char *url; /* with the place of the server's */
+    const char *url; /* %s: the server's URL */
     struct lk_lock_options options;
 } kinds[] = {
     {"%s", {.ttl_ms = TTL_MS}},
@@ -212,7 +212,7 @@ static const struct kind {
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
-/* Each caller has a client of its own, and so counters. */
+/* Each caller has a client of its own, and so its own counters. */
 static lk_lock *open_kind(const struct kind *kind, const char *name) {
     struct lk_lock_options options = kind->options;
     char url[128];
@@ -229,7 +229,7 @@ static lk_lock *open_kind(const struct kind *kind, const char *name) {
     return lock;
 }
 
-/* No script is known any more, either. */
+/* The server has forgotten the scripts, too. */
 static void fill(void) {
     own_redis_do(&own, "SCRIPT FLUSH");
     own_redis_do(&own, "CONFIG SET maxmemory 1");

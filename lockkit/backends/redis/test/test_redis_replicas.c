@@ -1,4 +1,4 @@
-/* redis://...?wait=k: a grant counts when so many replicas have it, and else is given back. */
+/* redis://...?wait=k: a grant counts if k replicas have it, and else is given back. */
 #include "fixture.h"
 #include "own_redis.h"
 #include "said.h"
@@ -99,7 +99,7 @@ static void test_replica_that_is_paused_or_killed_does_not_count(void **state) {
     WAIT_FOR(&fixture.loop, !has_it(&primary));
 }
 
-/* A renewal that too few replicas have is none. */
+/* A renewal that too few replicas have does not count. */
 static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **state) {
     struct caller caller;
 
@@ -115,7 +115,7 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
     lk_release(caller.lease, NULL, NULL);
 }
 
-/* News of it says nothing of replicas. */
+/* The news of a hand-over says nothing about replicas. */
 static void test_handed_over_is_not_granted_without_the_replicas(void **state) {
     struct caller holder, waiter;
 

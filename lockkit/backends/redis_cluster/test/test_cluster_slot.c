@@ -1,4 +1,4 @@
-/* Slots as the Redis Cluster specification has them, and what nodes say of them. */
+/* Slots by the Redis Cluster specification, and the nodes' words about them. */
 #include "cluster_slot.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* Locks in a cluster whose slots move while they are held and waited for, and whose nodes die. */
+/* Locks in a cluster: slots move while locks are held and waited for, and nodes die. */
 #include "cluster_slot.h"
 #include "fixture.h"
 #include "own_cluster.h"
@@ -10,7 +10,7 @@ static struct own_cluster cluster;
 struct env {
     struct fixture fixture;
     lk_lock *lock;
-    int slot, home, away; /* of the lock's name: its node, and another one */
+    int slot, home, away; /* for the lock's name: its node, and another one */
 };
 
 static int start_all(void **state) {
@@ -122,7 +122,7 @@ static void test_leases_are_renewed_and_given_back_by_full_nodes(void **state) {
     obtain(&env->fixture, &alone, env->lock, LK_TRY);
     obtain(&env->fixture, &holder, lock, LK_TRY);
     limit_memory(1);
-    await_renewals(env, 8); /* of both, past their TTL */
+    await_renewals(env, 8); /* both leases, past their TTL */
     assert_int_equal(counters(env->fixture.client).renew_failed, 0);
     assert_int_equal(take(&env->fixture, &late, lock, LK_TRY), LK_REFUSED);
     assert_int_equal(give(&env->fixture, &alone), LK_OK);
@@ -150,7 +150,7 @@ static void test_lease_is_renewed_while_its_slot_moves(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
-/* The scripts need all keys of a lock, which are on neither node until the slot has moved. */
+/* The scripts need all keys of a lock. While the slot moves, no node has all of them. */
 static void test_lock_cannot_be_taken_before_its_slot_has_moved(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -176,8 +176,8 @@ static void test_waiter_gets_the_lock_on_the_new_node(void **state) {
     await_and_give(&env->fixture, &waiter);
 }
 
-/* Its message comes from the node that it is subscribed at, by way of the new one, which knows of
- * no listener and keeps the lock for a bound of time only. */
+/* The message comes from the node of its subscription, through the new one. The new node knows no
+ * listener, so it grants the lock only for a bounded time. */
 static void test_waiter_does_not_believe_in_more_than_the_new_node_keeps(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.other = open_here(env);

@@ -1,4 +1,4 @@
-/* The contract on locks in the layouts of others. */
+/* The contract on locks in the layouts of other libraries. */
 #include "contract.h"
 #include "redis_admin.h"
 

@@ -1,4 +1,4 @@
-/* The layouts: tokens that come back, and channels. */
+/* The layouts: tokens there and back, and channels. */
 #include "test.h"
 #include "wire_layout.h"
 
@@ -21,7 +21,7 @@ static void test_a_token_is_a_thread_and_comes_back(void **state) {
     }
 }
 
-/* As lk_inspect() showed it, for lk_break(). */
+/* The text that lk_inspect() showed, for lk_break(). */
 static void test_what_others_wrote_stays_as_it_is(void **state) {
     static const char *const names[] = {"", "b983c153-7421-469a-addb-44fb92259a1b:1", "node 7"};
     char field[WIRE_FIELD_SIZE];

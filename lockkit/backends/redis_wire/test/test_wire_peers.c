@@ -1,12 +1,12 @@
-/* redis+string: against the libraries whose locks look so: each in a process of its own
- * (test/wire/), on the same server, in both directions. */
+/* redis+string: against the libraries with that layout, each in a process of its own (test/wire/),
+ * on the same server, in both directions. */
 #include "peer.h"
 #include "redis_admin.h"
 
 static const struct library {
     const char *name, *program, *script;
     const char *prefix; /* of its keys */
-    bool tells_lost;    /* when it gives back what it has lost */
+    bool tells_lost;    /* when it gives back a lock that it has lost */
 } libraries[] = {
     {"redis-py", "/usr/bin/python3", "test/wire/peer.py", "", true}, /* Debian's, with its redis */
     {"redlock", "node", "test/wire/peer.js", "", true},
@@ -42,7 +42,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* Whatever was done, the name is free. */
+/* After each test the name is free. */
 static int tear_down(void **state) {
     redisReply *reply = redisCommand(t.redis, "EXISTS %s", t.fixture.name);
 
@@ -86,7 +86,8 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     peer_assert_answer(&t.peer, "given");
 }
 
-/* Theirs has ended, and they do not know: neither to extend nor to give it back touches ours. */
+/* Their lock has ended, and they do not know: neither their extension nor their release touches
+ * ours. */
 static void test_what_they_have_lost_stays_ours(void **state) {
     struct caller caller;
 
@@ -102,7 +103,7 @@ static void test_what_they_have_lost_stays_ours(void **state) {
     assert_int_equal(give(&t.fixture, &caller), LK_OK);
 }
 
-/* Ours has ended, and we find out: neither our renewal nor our release touches theirs. */
+/* Our lock has ended, and we find out: neither our renewal nor our release touches theirs. */
 static void test_what_we_have_lost_stays_theirs(void **state) {
     const struct lk_lock_options options = {.ttl_ms = 100, .no_renew = 1};
     struct caller caller;
@@ -118,7 +119,7 @@ static void test_what_we_have_lost_stays_theirs(void **state) {
     peer_assert_answer(&t.peer, "given");
 }
 
-/* For as long as they hold it beyond their first TTL, too. */
+/* They hold it beyond their first TTL, too. */
 static void test_what_they_extend_stays_theirs(void **state) {
     struct caller caller;
 
@@ -131,7 +132,8 @@ static void test_what_they_extend_stays_theirs(void **state) {
     peer_assert_answer(&t.peer, "given");
 }
 
-/* Each in turn, while the other waits: nobody is left out for ever, and nobody comes in beside. */
+/* Each in turn, while the other waits: both get the lock again and again, and never at the same
+ * time. */
 static void test_turns_are_taken(void **state) {
     struct caller caller;
 

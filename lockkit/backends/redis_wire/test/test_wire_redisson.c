@@ -12,7 +12,8 @@ static struct {
     redisContext *subscriber;
 } t;
 
-/* A command with the lock's name as its key; the integer, or the string as one, or -1. */
+/* A command with the lock's name as its key. Returns the integer, or the string as a number, or -1.
+ */
 static long long ask(const char *command, const char *more) {
     char words[256];
     redisReply *reply;
@@ -31,7 +32,7 @@ static long long ask(const char *command, const char *more) {
     return answer;
 }
 
-/* They take it, or take it once more. */
+/* They take it, or take it again. */
 static void they_take(const char *ttl_ms) {
     (void)ask("HINCRBY", THEM " 1");
     assert_int_equal(ask("PEXPIRE", ttl_ms), 1);
@@ -42,7 +43,7 @@ static void publish(void) {
         redisCommand(t.own.admin, "PUBLISH redisson_lock__channel:{%s} 0", t.fixture.name));
 }
 
-/* They give it back as often as they took it, and say so. */
+/* They give it back as often as they took it, and publish that. */
 static void they_give(void) {
     if (ask("HINCRBY", THEM " -1") > 0)
         return;
@@ -50,7 +51,7 @@ static void they_give(void) {
     publish();
 }
 
-/* They listen, as one who waits does. */
+/* They listen like a waiter. */
 static void they_listen(void) {
     t.subscriber = redisConnect("127.0.0.1", t.own.port);
     assert_non_null(t.subscriber);
@@ -75,7 +76,7 @@ static int set_up(void **state) {
     (void)snprintf(url, sizeof url, "redis+redisson://127.0.0.1:%d", t.own.port);
     fixture_init(&t.fixture);
     t.fixture.client = open_client(&t.fixture, url);
-    /* Nothing but an event or the end of a TTL makes a waiter ask again. */
+    /* Only an event or the end of a TTL makes a waiter ask again. */
     t.fixture.lock = open_lock_as(&t.fixture, t.fixture.client,
                                   (struct lk_lock_options){.ttl_ms = 5000, .poll_ms = 600000});
     t.subscriber = NULL;
@@ -138,7 +139,7 @@ static void test_their_end_of_ttl_is_awaited(void **state) {
     assert_int_equal(give(&t.fixture, &caller), LK_OK);
 }
 
-/* Ours has ended under us. */
+/* Our lock has ended under us. */
 static void test_what_we_have_lost_stays_theirs(void **state) {
     struct caller caller;
 
@@ -185,7 +186,7 @@ static void test_without_the_right_to_a_ttl_there_is_no_lock(void **state) {
     assert_int_equal(ask("EXISTS", ""), 0);
 }
 
-/* It is asked for again with the same token: found, and not counted as taken twice. */
+/* The same token asks again: it finds its lock, which does not count as taken twice. */
 static void test_a_grant_whose_reply_was_lost_is_found_again(void **state) {
     struct fault_proxy *proxy = fault_proxy_open_url(&t.fixture.loop, t.own.url);
     struct lk_client_options options = {.size = sizeof options, .reply_ms = 2000};
@@ -226,7 +227,7 @@ static void test_a_parameter_that_would_not_be_kept_is_refused(void **state) {
         assert_int_equal(lk_client_open(&client, &t.fixture.loop, urls[i], NULL), LK_INVALID);
 }
 
-/* Whatever leads to a server stands behind the layout. */
+/* Each spelling of a server may stand behind the layout. */
 static void test_a_socket_leads_to_the_same_lock(void **state) {
     struct caller caller, other;
     lk_client *client;

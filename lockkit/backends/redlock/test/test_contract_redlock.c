@@ -1,4 +1,4 @@
-/* The contract on an ensemble of five servers, which are known to have forgotten nothing. */
+/* The contract on an ensemble of five servers that are known to remember. */
 #include "contract.h"
 #include "own_ensemble.h"
 

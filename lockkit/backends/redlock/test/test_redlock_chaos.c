@@ -1,6 +1,6 @@
-/* Four processes take and give back the same locks, while nodes are stopped, or killed and started
- * again without their memory, never more than a minority at a time, and the processes are stopped,
- * too. No two are ever valid holders at a time, and tokens rise with each grant. */
+/* Four processes take and give back the same locks. Nodes are stopped, or killed and started again
+ * without their memory, never more than a minority at a time. The processes are stopped, too. No
+ * two are ever valid holders at a time, and tokens rise with each grant. */
 #include "history.h"
 #include "redlock_env.h"
 
@@ -14,7 +14,7 @@
 static const struct history_use use = {
     .ttl_ms = TTL_MS, .reply_ms = 100, .poll_ms = 50, .duration_ms = 8000};
 
-/* Nodes `first` and the next: stopped for a while, or started again, empty. */
+/* Node `first` and the next one are stopped for a while, or started again, empty. */
 static void disturb_nodes(struct own_ensemble *ensemble, uint32_t *random) {
     const uint32_t first = dice(random, ENSEMBLE_NODES), count = 1 + dice(random, 2);
     const bool is_killed = dice(random, 2) == 0;
@@ -36,7 +36,7 @@ static void disturb_nodes(struct own_ensemble *ensemble, uint32_t *random) {
         else
             own_redis_go_on(node);
     }
-    /* Those that are empty have no vote for so long, and the others are to be a majority. */
+    /* Empty nodes have no vote for so long, and the others must be a majority. */
     if (is_killed)
         (void)usleep(1000 * (TTL_MS + 1100));
 }

@@ -1,4 +1,4 @@
-/* Which votes decide what. */
+/* The votes that decide each command. */
 #include "redlock_nodes.h"
 #include "test.h"
 
@@ -32,7 +32,7 @@ static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
     assert_int_equal(decided(by, COUNT(.yes = 2, .unknown = 1, .no = 2)), LK_UNKNOWN);
     assert_int_equal(decided(by, COUNT(.unknown = 3, .unsent = 2)), LK_UNKNOWN);
     assert_int_equal(decided(by, COUNT(.yes = 1, .unknown = 1, .no = 3)), LK_BUSY);
-    /* What is still out has no vote. */
+    /* The pending nodes have no vote. */
     assert_int_equal(decided(by, COUNT(.yes = 2, .no = 2, .pending = 1)), LK_BUSY);
     assert_int_equal(decided(by, COUNT(.yes = 2, .pending = 3)), LK_UNAVAILABLE);
 }

@@ -1,4 +1,4 @@
-/* Redlock when nodes die, stop, restart without their memory, or answer into the void. */
+/* Redlock when nodes die, stop, restart without their memory, or lose their answers. */
 #include "fault_proxy.h"
 #include "redlock_env.h"
 
@@ -101,7 +101,7 @@ static int64_t counter(struct redlock_env *env, int node) {
     return value;
 }
 
-/* An ensemble of three, two of which are heard through proxies that keep their answers. */
+/* An ensemble of three; proxies hold back the answers of two. */
 static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
     struct redlock_env *env = *state;
     struct fault_proxy *proxies[2];
@@ -120,7 +120,7 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
     client = open_client(&env->fixture, url);
     lock = open_lock(&env->fixture, client, REDLOCK_LONG_MS);
     use_once(&env->fixture, lock, LK_TRY);
-    for (int i = 0; i < 2; i++) /* also where the majority did not wait for it */
+    for (int i = 0; i < 2; i++) /* also on nodes for which the majority did not wait */
         WAIT_FOR(&env->fixture.loop, counter(env, i) > 0);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
     for (int i = 0; i < 2; i++) {
@@ -128,7 +128,7 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
         minted[i] = counter(env, i);
     }
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
-    for (int i = 0; i < 2; i++) /* it has been granted there */
+    for (int i = 0; i < 2; i++) /* it was granted there */
         WAIT_FOR(&env->fixture.loop, counter(env, i) > minted[i]);
     for (int i = 0; i < 2; i++) {
         fault_proxy_cut(proxies[i]);
@@ -170,7 +170,7 @@ static void test_broken_lock_is_not_filled_again(void **state) {
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
 }
 
-/* Counters that clients with clocks far ahead have left, on each node another. */
+/* Clients with clocks far ahead have left a different counter on each node. */
 static void test_token_stands_with_a_majority_before_the_grant_is_told(void **state) {
     struct redlock_env *env = *state;
     lk_lock *lock = env->fixture.lock;

@@ -1,5 +1,4 @@
-/* Which nodes have a vote: those that are old enough to have forgotten nothing that still counts.
- */
+/* The nodes that have a vote: they are old enough to have forgotten nothing that still counts. */
 #include "redlock_env.h"
 
 static int told_young, told_twin, told_silent;
@@ -21,7 +20,7 @@ static void forget_a_vote(struct redlock_env *env, struct caller *holder) {
         own_redis_kill(&env->ensemble->nodes[i]);
     obtain(&env->fixture, holder, env->fixture.lock, 10000);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 3);
-    /* Else those that come up are still asked for the vote. */
+    /* Else the client would still ask the new nodes for the vote. */
     given_up_ms = clock_now_ms() + FIXTURE_REPLY_MS;
     WAIT_FOR(&env->fixture.loop, clock_now_ms() > given_up_ms);
     own_redis_kill(&env->ensemble->nodes[2]);
@@ -41,10 +40,10 @@ static void test_node_that_forgot_a_vote_has_none(void **state) {
         LK_UNAVAILABLE);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 2); /* the holder's */
     close_client(&env->fixture, client);
-    assert_int_equal(give(&env->fixture, &holder), LK_LOST); /* without a majority, as it learns */
+    assert_int_equal(give(&env->fixture, &holder), LK_LOST); /* it learns that it has no majority */
 }
 
-/* Why there is a quarantine. */
+/* The reason for the quarantine. */
 static void test_without_quarantine_two_hold(void **state) {
     struct redlock_env *env = *state;
     lk_client *client;
@@ -58,7 +57,7 @@ static void test_without_quarantine_two_hold(void **state) {
     lk_release(holder.lease, NULL, NULL);
 }
 
-/* A client that was there before: it counts none of its new connections' votes either. */
+/* A client from before: it does not count the votes of its new connections either. */
 static void test_client_that_stays_notices_the_restart(void **state) {
     struct redlock_env *env = *state;
     lk_client *client = env->fixture.other = redlock_env_open(env, "?longest=2000");
@@ -86,7 +85,7 @@ static void test_lock_that_outlasts_the_quarantine_is_refused(void **state) {
                      LK_REFUSED);
 }
 
-/* A user who may not see the age of the nodes. */
+/* A user that may not see the age of the nodes. */
 static void test_node_that_does_not_tell_its_age_has_no_vote(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;

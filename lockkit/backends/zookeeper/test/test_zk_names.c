@@ -1,4 +1,4 @@
-/* URLs, names and lines: what needs no server. */
+/* URLs, names and lines, without a server. */
 #include "test.h"
 #include "zk_line.h"
 

@@ -1,5 +1,5 @@
-/* Connections that break, answers that are lost, sessions that expire, holders and waiters that are
- * killed, and an ensemble that loses its leader: the zookeeper backend. */
+/* The zookeeper backend when connections break, answers are lost, sessions expire, holders and
+ * waiters are killed, and an ensemble loses its leader. */
 #include "holder.h"
 #include "zookeeper_env.h"
 
@@ -28,7 +28,7 @@ static void test_broken_connection_is_suspect_until_a_renewal(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
-/* The session goes on after the loss of its lease: what it left must not stay in the way. */
+/* The session goes on after the loss of its lease: its node must not stay in the way. */
 static void test_lease_lost_in_silence_is_given_back(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -42,7 +42,7 @@ static void test_lease_lost_in_silence_is_given_back(void **state) {
     await_crowd(&env->fixture, 0, 0);
 }
 
-/* Nobody waits for it any more: what it got is given back. */
+/* Nobody waits for it any more: it gives its grant back. */
 static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state) {
     struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
@@ -57,7 +57,7 @@ static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state
     await_crowd(&env->fixture, 0, 0);
 }
 
-/* Its client stays, with its session: only the node can go. */
+/* Its client stays, with its session: only its node can go. */
 static void test_waiter_that_gives_up_while_cut_off_leaves_the_line(void **state) {
     struct env *env = *state;
     struct caller holder, waiter;
@@ -73,7 +73,7 @@ static void test_waiter_that_gives_up_while_cut_off_leaves_the_line(void **state
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
-/* Longer than the core goes on trying: the session is long, and the lock must not stay as long. */
+/* The core stops trying earlier: the session is long, and the lock must not stay for so long. */
 static void test_release_in_an_outage_takes_effect_after_it(void **state) {
     struct env *env = *state;
     struct caller holder;
@@ -83,13 +83,13 @@ static void test_release_in_an_outage_takes_effect_after_it(void **state) {
     env_hold(env, &holder, env->far, 10000);
     fault_proxy_set(env->proxy, PROXY_REFUSES);
     assert_int_equal(give(&env->fixture, &holder), LK_UNKNOWN);
-    until_ms = clock_now_ms() + 500; /* and then some: it has given up by then */
+    until_ms = clock_now_ms() + 500; /* some time more: it has given up by then */
     WAIT_FOR(&env->fixture.loop, clock_now_ms() >= until_ms);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     use_once(&env->fixture, env->fixture.lock, 10000);
 }
 
-/* As a server does that starts: the connection is never answered, and the next one is. */
+/* A starting server does this: it never answers the first connection, and answers the next one. */
 static void test_silence_after_connecting_does_not_cost_the_lease(void **state) {
     struct env *env = *state;
     struct caller holder;
@@ -146,7 +146,7 @@ static int close_ensemble(void **state) {
     return env_close(state);
 }
 
-/* A client of three addresses, which leaves a silent one early enough to keep its lease. */
+/* A client with three addresses leaves a silent one early enough to keep its lease. */
 static void open_ensemble(struct env *env) {
     struct lk_client_options options = {.size = sizeof options, .reply_ms = 1000};
     char servers[120] = "zookeeper:/";
@@ -162,7 +162,7 @@ static void open_ensemble(struct env *env) {
     assert_int_equal(lk_client_open(&env->far, &env->fixture.loop, servers, &options), LK_OK);
 }
 
-/* The one that it uses falls silent, and the next that it tries is so, too. */
+/* The server in use falls silent, and so is the next one that it tries. */
 static void test_silent_servers_of_an_ensemble_do_not_cost_the_lease(void **state) {
     struct env *env = *state;
     struct caller holder;
@@ -180,7 +180,7 @@ static void test_silent_servers_of_an_ensemble_do_not_cost_the_lease(void **stat
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
-/* What no server answers ends in time, with a word that nothing was done. */
+/* If no server answers, a command ends in time, and says that nothing was done. */
 static void test_server_that_is_away_is_unavailable(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -211,7 +211,7 @@ static void test_lock_of_a_killed_process_is_freed_with_its_session(void **state
 
 enum { CROWD = 5, ROUNDS = 12 };
 
-/* Whoever has got it gives it back. */
+/* Each process that gets it gives it back. */
 static bool have_ended(struct caller *callers) {
     bool have_ended = true;
 
@@ -228,7 +228,7 @@ static bool have_ended(struct caller *callers) {
     return have_ended;
 }
 
-/* Among five who come and go in any order, one after the other gets it, and nothing is left. */
+/* Five clients come and go in any order: one after the other gets it, and nothing is left. */
 static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
     struct env *env = *state;
     const struct lk_lock_options fair = {.is_fair = 1};

@@ -1,14 +1,14 @@
-/* Against the libraries whose locks look so, each in a process of its own (test/wire/), on the same
+/* Against the libraries with these layouts, each in a process of its own (test/wire/), on the same
  * server, in both directions. */
 #include "peer.h"
 #include "zookeeper_env.h"
 
 #include <signal.h>
 
-/* The jar names those that it needs. */
+/* The jar names the jars that it needs. */
 #define CLASSPATH "/usr/share/java/curator-recipes.jar:/usr/share/java/slf4j-nop.jar"
 
-/* One of their locks, and what ours is beside it. */
+/* One of their locks, and our view of it. */
 static struct library {
     const char *program[5], *kind, *layout, *label;
     enum lk_mode mode;
@@ -49,13 +49,13 @@ static void tell_give(void) {
     peer_tell(&t.peer, "give\n");
 }
 
-/* The one that runs is of the tests before. */
+/* the running peer is from the earlier tests */
 static void end_peer(void) {
     if (t.peer.pid > 0)
         peer_end(&t.peer);
 }
 
-/* A peer serves all tests in a row that use it: some take seconds to start. */
+/* A peer serves all tests in a row that use it: some peers take seconds to start. */
 static void start_peer(const struct library *library) {
     const char *arguments[8] = {NULL};
     int count = 0;
@@ -85,7 +85,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* Whatever was done, nobody holds or waits. */
+/* After each test nobody holds or waits. */
 static int tear_down(void **state) {
     await_crowd(&t.env.fixture, 0, 0);
     fixture_end(&t.env.fixture);
@@ -146,7 +146,7 @@ static void test_line_is_one_for_all(void **state) {
     await_and_give(&t.env.fixture, &second);
 }
 
-/* They die: their lock goes with their session, as ours would. */
+/* They die: their lock goes with their session, like ours. */
 static void test_lock_of_one_that_dies_is_ours(void **state) {
     struct caller caller;
 
