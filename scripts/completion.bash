@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion for bash. Each program itself says what may stand there: --help-format words. Where it says nothing, a file may.
+# Completion for bash. It asks the program for the words that may follow: --help-format words. Without an answer bash completes a file name.
 _inventory_sale() { # _inventory_sale PROGRAM WORD
     local word=${COMP_WORDS[COMP_CWORD]}
     [[ $word != = ]] || word=''

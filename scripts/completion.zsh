@@ -1,5 +1,5 @@
 #compdef inventory-svc lab loadgen lockctl order-svc
-# Completion for zsh. Each program itself says what may stand there: --help-format words. Where it says nothing, a file may.
+# Completion for zsh. It asks the program for the words that may follow: --help-format words. Without an answer zsh completes a file name.
 local -a told
 told=("${(@f)$($words[1] --help-format words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 if [[ -n $told ]]; then

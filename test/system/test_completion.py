@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness import BUILD, ROOT
 
-# What is typed before TAB, and what it becomes: flags and commands of the programs, and flags of a command.
+# The line before TAB, and after it: flags and commands of the programs, and flags of a command.
 TYPED = [("loadgen --str", "loadgen --strategy "), ("loadgen --rate 5 --thr", "loadgen --rate 5 --threshold "),
          ("loadgen cre", "loadgen create "), ("loadgen serve --cl", "loadgen serve --class "),
          ("lab expl", "lab explore "), ("lab explore redis --preem", "lab explore redis --preemptions "),

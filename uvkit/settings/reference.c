@@ -1,5 +1,4 @@
-/* Each format is a struct style: how it begins, a paragraph, a literal block, a table of settings.
- * Markdown is GitHub's, the man page is mdoc(7). */
+/* Markdown, in GitHub's form, and mdoc(7) are a struct style each. */
 #include "reference.h"
 
 #include "complain.h"
@@ -28,7 +27,7 @@ static bool is_shown(const struct setting *setting, bool is_secret) {
     return setting->help != NULL && (setting->type == SETTING_SECRET) == is_secret;
 }
 
-/* A setting of the program itself is told there; commands that take it only name it. */
+/* The program itself shows this setting, so the command only names it. */
 static bool is_told_above(const struct reference *it, const struct reference_command *command,
                           const struct setting *setting) {
     const struct setting *at = command != it->commands ? it->commands->table : NULL;
@@ -38,7 +37,7 @@ static bool is_told_above(const struct reference *it, const struct reference_com
     return at != NULL && at->name != NULL && at->help != NULL;
 }
 
-/* Its arguments, without its word, which some usage lines begin with. */
+/* The usage line without the command's word: `rest` may begin with it. */
 static const char *arguments_of(const struct reference_command *command) {
     const char *rest = command->program->rest != NULL ? command->program->rest : "";
     const size_t length = strlen(command->word);
@@ -48,14 +47,14 @@ static const char *arguments_of(const struct reference_command *command) {
                : rest;
 }
 
-/* What it does: `about` begins with the name of the program or the command. */
+/* `about` begins with the name of the program or the command, and a colon. */
 static const char *purpose_of(const struct reference_command *command) {
     const char *about = command->program->about, *colon = strstr(about, ": ");
 
     return colon != NULL ? colon + 2 : about;
 }
 
-/* The first sentence or half of one, line breaks as spaces. */
+/* The first sentence, up to one of `ends`, on one line. */
 static void print_purpose(const struct reference_command *command, const char *ends) {
     const char *at = purpose_of(command);
 
@@ -100,7 +99,7 @@ static void print_about(const struct style *style, const char *text) {
 
 /* ---- markdown */
 
-/* Nothing but `code` means anything to the reader's browser. */
+/* In a table's cell: only backticks keep their meaning. */
 static void print_markdown(const char *text, size_t length) {
     bool is_code = false;
 
@@ -170,7 +169,7 @@ static void print_document(const struct reference *it) {
 
 /* ---- the man page */
 
-/* A sentence begins on a new line, but in a literal block, whose lines begin with a space. */
+/* mdoc wants each sentence on a line of its own. Lines of a literal block begin with a space. */
 static void print_mdoc(const char *text, size_t length) {
     if (length > 0 && (text[0] == '.' || text[0] == '\''))
         (void)fputs("\\&", stdout);
@@ -308,7 +307,7 @@ static bool takes_value(const struct reference_command *command, const char *wor
     return strcmp(word, "=") == 0; /* bash gives it a word of its own */
 }
 
-/* Flags after a dash, else the commands until there is one; nothing where a value is to stand. */
+/* Flags after a dash; else commands, if none is given. Nothing where a value must stand. */
 static void print_words(const struct reference *it, int argc, char **argv) {
     const char *typed = argc > 0 ? argv[argc - 1] : "";
     const struct reference_command *command = command_of(it, argc - 1, argv);
@@ -331,18 +330,23 @@ static void print_words(const struct reference *it, int argc, char **argv) {
 int reference_asked(const struct reference *it, int argc, char **argv) {
     static const struct style *const styles[] = {&markdown_style, &man_style};
     const char *format = argc > 2 ? argv[2] : "";
+    const struct style *style = NULL;
 
     if (argc < 2 || strcmp(argv[1], "--help-format") != 0)
         return -1;
-    if (strcmp(format, "words") == 0) {
-        print_words(it, argc - 3, argv + 3);
-        return EX_OK;
-    }
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (strcmp(format, styles[i]->name) == 0) {
-            styles[i]->print(it);
-            return EX_OK;
-        }
-    complain(it->name, "--help-format is markdown, man or words");
-    return EX_USAGE;
+        if (strcmp(format, styles[i]->name) == 0)
+            style = styles[i];
+    if (style == NULL && strcmp(format, "words") != 0) {
+        complain(it->name, "--help-format is markdown, man or words");
+        return EX_USAGE;
+    }
+    if (style != NULL)
+        style->print(it);
+    else
+        print_words(it, argc - 3, argv + 3);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EX_OK;
+    complain(it->name, "the output cannot be written");
+    return EX_IOERR;
 }

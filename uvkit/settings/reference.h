@@ -1,10 +1,12 @@
-/* What a program tells of itself besides --help, from the same tables: its part of
- * docs/reference.md, its man page, and the words that shells complete.
+/* A program prints its reference from the tables that --help prints: its part of docs/reference.md,
+ * its man page, and the words that a shell completes.
  *
  *     PROGRAM --help-format markdown
  *     PROGRAM --help-format man
- *     PROGRAM --help-format words ARGUMENT... WORD    what WORD, which is being typed, may become:
- *                                                     a line each, with a tab and its help */
+ *     PROGRAM --help-format words ARGUMENT... WORD
+ *
+ * The last prints the words that may stand in place of WORD, which a user is typing: a line each, with
+ * a tab and its help. It prints nothing where a file or a value may stand. */
 #ifndef UVKIT_REFERENCE_H
 #define UVKIT_REFERENCE_H
 
@@ -26,8 +28,8 @@ struct reference {
     size_t count;
 };
 
-/* Print what `argv` asks for. -1 when it does not ask for any of that; or the exit code: 0, or 64
- * after a line on stderr. */
+/* If `argv` asks for a reference, print it. Returns -1 if it does not ask; else the exit code: 0; or
+ * 64 or 74 after a line on stderr that says why. */
 int reference_asked(const struct reference *reference, int argc, char **argv);
 
 #endif
