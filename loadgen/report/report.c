@@ -341,7 +341,7 @@ static void fill_spread(const struct result *result, struct table_row *row) {
 static void remark_repeats(const struct summary *summary, FILE *to) {
     const struct recorder *total = summary->count > 0 ? summary->results[0].total : NULL;
 
-    if (total != NULL && total->repeats > 0)
+    if (total != NULL && total->repeats > 0 && !summary->options->no_judge)
         table_say(to, 2,
                   "%zu of the %zu requests repeat a key: a repeat gets the first yes again, and "
                   "buys no second unit",
@@ -540,6 +540,11 @@ static void report_print_others(const struct result *result, const struct option
         if (by_status[status] > 0 && status != 409 && status != 503 && status != 504)
             table_say(to, 2, "POST %s answered %d, %zu time%s", options->path, status,
                       by_status[status], by_status[status] == 1 ? "" : "s");
+    if (options->no_judge && options->product != NULL && options->product[0] == '\0' &&
+        by_status[400] + by_status[404] > 0) /* not of a history, which has no --product */
+        table_say(to, 2,
+                  "--no-judge makes no product. Name one with --product (`create` prints "
+                  "an id), or with --path an endpoint that needs none");
     if (result->total->late_launches > 0)
         table_say(to, 2,
                   "%zu requests were sent late: %" PRId64 " were in flight, the limit of "

@@ -84,8 +84,8 @@ class Loadgen(SystemTest):
 
     def test_bad_usage_ends_with_64_and_says_what_is_right(self):
         cases = [(["--nosuch"], "--nosuch"), (["--rate", "0"], "1..1000000"), (["--rate", "many"], "many"),
-                 (["--work", "2"], "like 2ms"), (["--arrival", "never"], "poisson or constant"),
-                 (["--output-format", "xml"], "text or json"), (["--path", "orders"], "starts with a /"),
+                 (["--work", "2"], "for example 2ms"), (["--arrival", "never"], "poisson or constant"),
+                 (["--output-format", "xml"], "text or json"), (["--path", "orders"], "must start with /"),
                  (["--strategy", "redis,,none"], "nothing between two commas"),
                  (["--strategy", "ttl=2s,redis"], "option before any name"),
                  (["--strategy", "none", "--expect", "redis=TWIN"], '"redis", which is not in --strategy'),
@@ -289,7 +289,10 @@ class Loadgen(SystemTest):
                          product, "--no-results")
         self.says(64, "there is no product", "--product", str(uuid.uuid4()))
         self.says(69, "the database inventory", "--product", product, env={"LOADGEN_INVENTORY_DB": "host=127.0.0.1 port=9"})
-        self.says(0, [], "--no-judge", "--product", product, *QUICK, env={"LOADGEN_INVENTORY_DB": None})
+        done = self.says(0, [], "--no-judge", "--product", product, *QUICK, env={"LOADGEN_INVENTORY_DB": None})
+        self.assertNotIn("makes no product", done.stdout)
+        done = self.stack.loadgen("--no-judge", "-d", "200ms")
+        self.assertIn("--no-judge makes no product. Name one with --product", done.stdout)
 
     def test_a_full_disk_is_told_and_the_table_still_printed(self):
         done = self.says(70, "No space left on device", "--strategy", "atomic", "-d", "200ms", "-o", "/dev/full")
