@@ -1,4 +1,4 @@
-/* The class's page: what may be asked, the one program that runs, and who watches it. */
+/* The class's page: its requests, the one program that it runs, and its watchers. */
 #include "class.h"
 
 #include "exit_code.h"
@@ -20,15 +20,15 @@
 #include <unistd.h>
 
 #define WATCHERS_MAX 16
-#define LOOK_MS      100  /* between two looks at whether there is something new to show */
-#define QUIET_MS     1000 /* without news, a watcher is asked whether it is still there */
+#define LOOK_MS      100  /* between two checks for news */
+#define QUIET_MS     1000 /* without news, this long until a byte tests whether a watcher is gone */
 #define RUNS_MAX     12   /* earlier runs to compare with */
-#define GRACE_MS     8000 /* for a run to judge what there is, and to mend what it broke */
+#define GRACE_MS     8000 /* for a stopped run to judge its records and start its servers again */
 
-/* The page and what it loads are in the program. */
+/* The files of the page, compiled into the program. */
 extern const char class_html[], class_css[], class_dom_js[], class_steps_js[], class_js[];
 
-/* No script or style but these; nothing from elsewhere. */
+/* Only these scripts and styles, and nothing from another site. */
 static const char policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -38,7 +38,7 @@ static struct {
     uv_loop_t *loop;
     const struct options *options;
     FILE *to;
-    char lab[PATH_MAX]; /* the program, beside this one */
+    char lab[PATH_MAX]; /* path of the program lab, beside this one */
     struct guard guard;
     struct runner runner;
     unsigned watchers;
@@ -46,7 +46,7 @@ static struct {
     bool is_ending, is_drained;
 } room;
 
-/* ---- who may ask */
+/* ---- access */
 
 static bool is_let_in(struct http_exchange *exchange, bool is_change) {
     const struct guard_headers headers = {.host = http_header(exchange, "Host"),
@@ -64,9 +64,9 @@ static void reply_json(struct http_exchange *exchange, int status, json_t *json)
     http_reply_json(exchange, status, json);
 }
 
-/* ---- what is there */
+/* ---- questions without effect */
 
-/* The page, or a file of it. */
+/* Replies with the page or one of its files. */
 static void class_on_file(struct http_exchange *exchange, void *data) {
     static const char script[] = "text/javascript; charset=utf-8";
     static const struct {
@@ -90,7 +90,7 @@ static void class_on_file(struct http_exchange *exchange, void *data) {
     http_reply_error(exchange, 404, "not_found", "the page has no such file");
 }
 
-/* The target's own table, a new reference; or NULL, and `why`. */
+/* The target's table of strategies, a new reference; or NULL with the reason in `why`. */
 static json_t *fetch_strategies(struct why *why) {
     struct target target = {.client = NULL};
     json_t *strategies = NULL;
@@ -138,7 +138,7 @@ static void on_runs(struct http_exchange *exchange, void *data) {
     reply_json(exchange, 200, names);
 }
 
-/* What lab has found last. */
+/* Replies with the result of the last exploration. */
 static void on_explored(struct http_exchange *exchange, void *data) {
     json_t *json = NULL;
 
@@ -153,10 +153,10 @@ static void on_explored(struct http_exchange *exchange, void *data) {
         return;
     }
     json_decref(json);
-    http_reply_error(exchange, 404, "not_found", "no exploration has ended with an answer");
+    http_reply_error(exchange, 404, "not_found", "no exploration has ended with a result");
 }
 
-/* ---- the program that runs */
+/* ---- the running program */
 
 static void class_on_end(void) {
     assert(!room.runner.is_running);
@@ -164,12 +164,13 @@ static void class_on_end(void) {
         interrupts_close(&room.interrupts);
 }
 
-/* False: another one runs, and so the asker is told. */
+/* Returns false, after an error reply, if another program runs or the server ends. */
 static bool is_free(struct http_exchange *exchange) {
     if (room.is_ending)
-        http_reply_error(exchange, 503, "ending", "this server is ending");
+        http_reply_error(exchange, 503, "ending", "this server stops");
     else if (room.runner.is_running)
-        http_reply_error(exchange, 409, "busy", "%s of %s is going on: wait for it, or press Stop",
+        http_reply_error(exchange, 409, "busy",
+                         "%s of %s is still running: wait for it, or press Stop",
                          room.runner.kind == LESSON_RUN ? "a run" : "an exploration",
                          summary_text(room.runner.shown, "title"));
     else
@@ -205,7 +206,7 @@ static void class_ask(struct http_exchange *exchange, enum lesson_kind kind) {
         http_reply_error(exchange, 503, "no_target", "%s", why.text);
     else if (lesson_read(kind, asked, strategies, &place, &lesson, &why) != 0)
         http_reply_error(exchange, 422, "refused", "%s", why.text);
-    else if (is_free(exchange)) /* still */
+    else if (is_free(exchange)) /* once more: the fiber waited */
         class_start(exchange, &lesson);
     json_decref(strategies);
     json_decref(asked);
@@ -229,9 +230,9 @@ static void on_stop(struct http_exchange *exchange, void *data) {
     reply_json(exchange, 202, json_pack("{s:b}", "is_running", room.runner.is_running));
 }
 
-/* ---- who watches */
+/* ---- watchers */
 
-/* Until the page is gone, or has read nothing for long. */
+/* Sends events until the page is gone, or has read nothing for a long time. */
 static void class_follow(struct http_exchange *exchange) {
     uint64_t seen = 0, quiet_ms = 0;
     bool is_there = true;
@@ -260,7 +261,7 @@ static void class_on_events(struct http_exchange *exchange, void *data) {
     if (!is_let_in(exchange, false))
         return;
     if (room.watchers == WATCHERS_MAX) {
-        http_reply_error(exchange, 503, "too_many", "%d pages watch already: close one",
+        http_reply_error(exchange, 503, "too_many", "%d pages are already watching: close one",
                          WATCHERS_MAX);
         return;
     }
@@ -272,9 +273,9 @@ static void class_on_events(struct http_exchange *exchange, void *data) {
     room.watchers--;
 }
 
-/* ---- the life of it */
+/* ---- start and end */
 
-/* The page's token is in its URL's fragment, which no browser sends. */
+/* The token is in the fragment of the URL: browsers never send a fragment. */
 static void class_on_listening(const char *origin) {
     fprintf(room.to, "the page for the class: %s/class#%s\n", origin, room.guard.token);
     (void)fflush(room.to);
@@ -282,7 +283,7 @@ static void class_on_listening(const char *origin) {
 
 static void class_on_signal(void *data, int number) {
     const bool is_for_server =
-        number == SIGINT || number == SIGTERM; /* which has its own handler */
+        number == SIGINT || number == SIGTERM; /* it has a handler of its own */
 
     (void)data;
     if (!is_for_server)
@@ -292,7 +293,7 @@ static void class_on_signal(void *data, int number) {
     room.is_ending = room.is_ending || is_for_server;
 }
 
-/* The program that runs keeps the loop alive until it has ended. */
+/* A running program keeps the loop alive until it has ended. */
 static void class_on_drained(void) {
     room.is_ending = room.is_drained = true;
     runner_stop(&room.runner, GRACE_MS);
@@ -331,14 +332,15 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     room.options = options;
     room.to = to;
     if (find_lab() != 0 || guard_init(&room.guard, options->listen) != 0) {
-        fprintf(stderr, "loadgen: no random bytes, or no /proc\n");
+        fprintf(stderr,
+                "loadgen: serve --class: the system gives no random bytes, or has no /proc\n");
         return EXIT_INTERNAL;
     }
-    (void)mkdir(serve_root(options), 0777); /* its first run is to come */
+    (void)mkdir(serve_root(options), 0777); /* the first run may be still to come */
     runner_init(&room.runner, loop, class_on_end);
     interrupts_watch(&room.interrupts, loop, class_on_signal, NULL);
     exit_code = serve(loop, options, to, &more);
-    interrupts_close(&room.interrupts); /* when nothing was served */
+    interrupts_close(&room.interrupts); /* if nothing was served */
     (void)uv_run(loop, UV_RUN_DEFAULT);
     runner_free(&room.runner);
     return exit_code;

@@ -1,4 +1,4 @@
-// The page for the class: what to run, how it goes, what was proved, and the schedules of the explorer.
+// The page for the class: the form, the running sale, the proof, and the schedules of the explorer.
 'use strict';
 
 (() => {
@@ -9,7 +9,7 @@
   const toneOf = (verdict) => TONES[String(verdict).split(' ')[0]] || 'none';
   const badge = (verdict, css = 'badge') => el('strong', { class: `${css} ${toneOf(verdict)}` }, el('span', { class: 'shape', 'aria-hidden': 'true' }, MARKS[toneOf(verdict)]), verdict);
 
-  // ---- asking; the token comes in the fragment of the address once, and then stays in this tab alone
+  // ---- requests; the token comes once, in the fragment of the address, and then stays in this tab only
 
   function takeToken() {
     if (/^#[0-9a-f]{32}$/.test(location.hash)) {
@@ -39,12 +39,12 @@
       const json = await answer.json();
       tellProblem(answer.ok ? '' : json.message);
     } catch (error) {
-      tellProblem('The server does not answer: start it again, and open the address that it prints.');
+      tellProblem('The server does not answer. Start it again, and open the address that it prints.');
     }
     state.isAsking = false;
   }
 
-  // ---- what to run
+  // ---- the form
 
   function limit(form, limits) {
     for (const [name, [least, most, usual]] of Object.entries(limits)) {
@@ -87,7 +87,7 @@
       tellFault();
     }
     byId('no-lab').hidden = setup.has_lab;
-    tellProblem(setup.problem || (token ? '' : 'To run something, open the address that loadgen printed. This page shows what runs.'));
+    tellProblem(setup.problem || (token ? '' : 'This page only shows runs. To start one, open the address that loadgen printed.'));
     setTimeout(() => setup.problem && setUp().catch(() => {}), 3000); // until the stack is up
     enable();
   }
@@ -120,16 +120,16 @@
       stop.disabled = !isBusy || !token;
       stop.textContent = isBusy && state.board.is_stopping ? '■ Stopping' : '■ Stop';
     }
-    // A button that is switched off hands the focus to its neighbour.
+    // A button that gets disabled passes the focus to its neighbour.
     if (focused && focused.disabled && focused.closest('.buttons')) focused.closest('.buttons').querySelector(focused.matches('.stop') ? '.strong' : '.stop').focus();
   }
 
-  // ---- how it goes
+  // ---- the running sale
 
-  const PHASES = { sending: 'sending', waiting: 'waiting for the last answers', judging: 'reading the ledger, and judging' };
+  const PHASES = { sending: 'sending', waiting: 'waiting for the last answers', judging: 'reading and judging the ledger' };
   const seconds = (value) => `${(value / 1000).toFixed(1)} s`;
 
-  // As large as it fits.
+  // The class sets the size: a longer number gets smaller digits.
   function showNumber(id, text) {
     byId(id).textContent = text;
     byId(id).className = text.length <= 3 ? '' : text.length <= 5 ? 'long' : 'longer';
@@ -147,8 +147,8 @@
     byId('of').textContent = live.stock === null ? '' : `of ${count(live.stock)}`;
     byId('over').textContent = over ? `✗ ${count(over)} too many` : '';
     byId('sold-tile').classList.toggle('bad', over > 0);
-    byId('holder').textContent = live.verdict ? '–' : live.holder === undefined ? 'none that the services name' : live.holder ? `${live.holder} holds it` : 'nobody held it when last asked';
-    byId('others').textContent = [`${count(live.in_flight)} on their way`, ...others].join(' · ');
+    byId('holder').textContent = live.verdict ? '–' : live.holder === undefined ? 'the services name no holder' : live.holder ? `${live.holder} holds it` : 'free at the last look';
+    byId('others').textContent = [`${count(live.in_flight)} in flight`, ...others].join(' · ');
     showMeter(live.sold, live.stock || 0);
   }
 
@@ -160,7 +160,7 @@
     byId('meter-stock').style.left = part(stock);
   }
 
-  // Sold over time, a curve for each round.
+  // Units sold over time: one curve for each round.
   function addPoint(live) {
     const last = state.curves[state.curves.length - 1];
     if (!last || last.round !== live.round) state.curves.push({ round: live.round, name: live.strategy, points: [[0, 0]], stock: live.stock, span: live.span_ms });
@@ -186,7 +186,7 @@
     return undefined;
   }
 
-  // A screen reader hears it every three seconds, and at once what was judged.
+  // Tells a screen reader the state every three seconds, and a verdict at once.
   function say(live) {
     if (!live.verdict && Date.now() - state.toldAt < 3000) return;
     state.toldAt = Date.now();
@@ -224,11 +224,11 @@
     }
     if (board.ended && state.shownEnd !== JSON.stringify(board.ended)) {
       state.shownEnd = JSON.stringify(board.ended);
-      showEnd(board.ended).catch((error) => tellProblem(`What came out of it cannot be read: ${error.message}`));
+      showEnd(board.ended).catch((error) => tellProblem(`The result cannot be read: ${error.message}`));
     }
   }
 
-  // ---- what came of it
+  // ---- the result
 
   function howItEnded(ended, program) {
     if (ended.was_stopped) return '';
@@ -239,7 +239,7 @@
   async function showEnd(ended) {
     if (ended.kind === 'explore') return showExplored(ended);
     if (!ended.folder) tellProblem(howItEnded(ended, 'loadgen'));
-    if (ended.was_stopped) byId('phase').textContent = `Stopped${ended.folder ? ', and judged as far as it went' : ' before a round was judged'}.`;
+    if (ended.was_stopped) byId('phase').textContent = `Stopped${ended.folder ? ', and judged up to that moment' : ' before a round was judged'}.`;
     if (ended.folder) await showProof(ended.folder);
     return showComparison(ended.folder);
   }
@@ -249,7 +249,7 @@
     return state.summaries.get(folder);
   }
 
-  // A, B and C are the letters of the page; of ids the end tells them apart.
+  // A, B and C are letters of the page. Ids differ only at their end, so only the end is shown.
   function marked(text) {
     return text.split(/\b([ABC]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/).map((part, i) => (i % 2 === 0 ? part
       : part.length === 1 ? el('b', { class: `letter letter-${part}` }, part) : el('span', { title: part }, `…${part.slice(-12)}`)));
@@ -298,7 +298,7 @@
   // ---- the events
 
   function tellLink(isThere) {
-    byId('link').textContent = isThere ? '● live' : '○ no answer: is the server still there?';
+    byId('link').textContent = isThere ? '● live' : '○ no answer: does the server still run?';
     byId('link').className = `badge ${isThere ? 'ok' : 'unknown'}`;
   }
 

@@ -1,4 +1,4 @@
-/* The files of the page, in the program: texts that end with a NUL. */
+/* Compiles the files of the page into the program, as texts that end with a NUL. */
     .section .rodata
     .global class_html, class_css, class_dom_js, class_steps_js, class_js
 class_html:

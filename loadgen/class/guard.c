@@ -1,4 +1,4 @@
-/* Compares the headers of a request with what they have to be. */
+/* Checks the headers of a request. */
 #include "guard.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 
 #define HOST_BYTES 80 /* more than an address in brackets and a port */
 
-/* Cuts the port off, and the brackets; NULL when it is no host. */
+/* Cuts off the port and the brackets. Returns NULL if it is no host. */
 static const char *address_of(char host[HOST_BYTES]) {
     bool is_ipv6 = host[0] == '[';
     char *end = host + strcspn(host, is_ipv6 ? "]" : ":");
@@ -50,7 +50,7 @@ static bool guard_is_host(const char *host, const char *listen) {
     return address != NULL && (is_loopback(address) || is_same_address(address, listen));
 }
 
-/* It is http:// and that very Host. */
+/* The Origin must be http:// with the same Host. */
 static bool guard_is_origin(const char *origin, const char *host) {
     static const char scheme[] = "http://";
 
@@ -58,7 +58,7 @@ static bool guard_is_origin(const char *origin, const char *host) {
            strcasecmp(origin + strlen(scheme), host) == 0;
 }
 
-/* Takes as long whatever was given. */
+/* Takes the same time for every given token. */
 static bool guard_is_token(const char *given, const char *token) {
     const size_t length = given != NULL ? strlen(given) : 0;
     volatile unsigned char differs = length != GUARD_TOKEN - 1;
@@ -84,8 +84,8 @@ const struct guard_refusal *guard_look(const struct guard *guard, const struct g
                                        bool is_change) {
     static const struct guard_refusal
         foreign_host = {421, "foreign_host",
-                        "ask by localhost, a loopback address, or the address of --listen"},
-        foreign_origin = {403, "foreign_origin", "only this page may ask"},
+                        "use localhost, a loopback address, or the address of --listen"},
+        foreign_origin = {403, "foreign_origin", "only the page of this server may do this"},
         wrong_token = {403, "wrong_token",
                        "open the address that loadgen printed: its token changes at each start"};
 

@@ -1,4 +1,4 @@
-/* Who may ask the class's page for what: pure, of the headers of a request. */
+/* Decides by the headers of a request whether the class's page serves it. Pure functions. */
 #ifndef LOADGEN_GUARD_H
 #define LOADGEN_GUARD_H
 
@@ -11,7 +11,7 @@ struct guard {
     char token[GUARD_TOKEN];
 };
 
-/* Of a request, or NULL. */
+/* Headers of a request; NULL: missing. */
 struct guard_headers {
     const char *host, *origin, *token;
 };
@@ -21,10 +21,11 @@ struct guard_refusal {
     const char *code, *message;
 };
 
-/* Makes the token. 0, or -1 when the system gives no random bytes. */
+/* Makes the token. Returns 0, or -1 if the system gives no random bytes. `listen` must live on. */
 __attribute__((warn_unused_result)) int guard_init(struct guard *guard, const char *listen);
-/* NULL: welcome. The Host is localhost, a loopback address, or the server's own, with any port. A
- * request that changes anything also has that Host as its Origin, and the guard's token. */
+/* Returns NULL if the request is allowed: its Host is localhost, a loopback address, or the server's
+ * own address, with any port. A request that changes anything also needs that Host as its Origin,
+ * and the guard's token. */
 const struct guard_refusal *guard_look(const struct guard *guard, const struct guard_headers *asked,
                                        bool is_change);
 

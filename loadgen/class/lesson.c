@@ -1,4 +1,4 @@
-/* Reads what the page asks for, and makes arguments of it. */
+/* Reads a request of the page, and makes arguments of it. */
 #include "lesson.h"
 
 #include "json_text.h"
@@ -31,7 +31,7 @@ static const struct number explore_numbers[] = {
 static const char *const explore_faults[] = {"pause", "crash", "lost-reply", "expiry", "failover"};
 #define EXPLORE_FAULTS (sizeof explore_faults / sizeof explore_faults[0])
 
-/* A fault as --fault takes it: a failpoint; or a server's, at a part of the demand. */
+/* A value of --fault: a failpoint, or a fault of a server after a part of the demand. */
 #define ACTS 2
 static const struct run_fault {
     const char *name, *title, *about;
@@ -44,21 +44,21 @@ static const struct run_fault {
 } run_faults[] = {
     {.name = "none", .title = "nothing fails", .about = "Every server answers."},
     {.name = "pause",
-     .title = "an instance stands still in mid-sale",
+     .title = "an instance stands still in a sale",
      .about =
-         "inventory-1 stops for 2 s at its 20th sale, just before it writes; a lease lasts 1 s.",
+         "inventory-1 stops for 2 s at its 20th sale, just before it writes. A lease lasts 1 s.",
      .failpoint = "inventory-1/before-write:pause=2s@20",
      .ttl = "1s"},
     {.name = "crash",
-     .title = "an instance dies in mid-sale",
+     .title = "an instance dies in a sale",
      .about = "inventory-1 is killed at its 20th sale, after it has "
-              "read the stock; a lease lasts 1 s.",
+              "read the stock. A lease lasts 1 s.",
      .failpoint = "inventory-1/after-read:crash@20",
      .ttl = "1s"},
     {.name = "kept-lock",
-     .title = "a lock is never given back",
-     .about = "Each instance fails at its 20th sale before it gives "
-              "its lock back; a lease lasts 1 h.",
+     .title = "a lock is never released",
+     .about = "Each instance fails at its 20th sale before it "
+              "releases its lock. A lease lasts 1 h.",
      .failpoint = "before-unlock:error@20",
      .ttl = "1h",
      .wait = "500ms"},
@@ -105,13 +105,13 @@ static int read_numbers(const json_t *asked, const struct number *numbers, size_
 
         values[i] = json_integer_value(value);
         if (!json_is_integer(value) || values[i] < numbers[i].least || values[i] > numbers[i].most)
-            return why_set(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
+            return why_set(why, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64,
                            numbers[i].key, numbers[i].least, numbers[i].most);
     }
     return 0;
 }
 
-/* The table's own text, or NULL. */
+/* Returns the table's own text of a name, or NULL. */
 static const char *lesson_find_strategy(const json_t *strategies, const json_t *name) {
     size_t i;
     json_t *strategy;
@@ -134,7 +134,7 @@ static const struct run_fault *find_fault(const json_t *name) {
 
 /* ---- arguments */
 
-/* One that does not fit leaves `used` at the end: lesson_read() tells. */
+/* If an argument does not fit, `used` is at the end: lesson_read() reports it. */
 __attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *lesson,
                                                              const char *format, ...) {
     size_t room = sizeof lesson->text - lesson->used;
@@ -153,7 +153,7 @@ __attribute__((format(printf, 2, 3))) static void lesson_add(struct lesson *less
     lesson->used += (size_t)length + 1;
 }
 
-/* The flags are called as the numbers are. */
+/* Flags have the names of the numbers. */
 static void add_numbers(struct lesson *lesson, const struct number *numbers, size_t count,
                         const int64_t *values) {
     for (size_t i = 0; i < count; i++) {
@@ -167,7 +167,7 @@ static void add_text(struct lesson *lesson, const char *flag, const char *value)
     lesson_add(lesson, "%s", value);
 }
 
-/* Into the title, with commas between. */
+/* Writes the names to the title, with commas between. */
 static int lesson_read_strategies(const json_t *asked, const json_t *strategies,
                                   struct lesson *lesson, struct why *why) {
     const json_t *names = json_object_get(asked, "strategies");
@@ -213,17 +213,17 @@ static int lesson_read_run(const json_t *asked, const json_t *strategies,
         lesson_read_strategies(asked, strategies, lesson, why) != 0)
         return -1;
     if (fault == NULL)
-        return why_set(why, "\"fault\" is none of the page's");
+        return why_set(why, "\"fault\" is no fault of this page");
     if (values[REQUESTS] > values[RATE] * DEMAND_MOST_S)
-        return why_set(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
+        return why_set(why, "this many requests at this rate take more than %d s", DEMAND_MOST_S);
     lesson_add(lesson, "loadgen");
     add_text(lesson, "--strategy", lesson->title);
-    add_numbers(lesson, run_numbers, WORK, values); /* those before it */
+    add_numbers(lesson, run_numbers, WORK, values); /* the numbers before WORK */
     lesson_add(lesson, "--work");
     lesson_add(lesson, "%" PRId64 "ms", values[WORK]);
-    add_text(lesson, "--dup-rate", "0"); /* so that on the wall, sold and refused add up */
+    add_text(lesson, "--dup-rate", "0"); /* then sold and refused add up on the page */
     add_fault(lesson, fault, values[REQUESTS] * 1000 / values[RATE]);
-    add_text(lesson, "--late", "1s"); /* a browser and a projector are on this machine, too */
+    add_text(lesson, "--late", "1s"); /* a browser and a projector use this machine, too */
     add_text(lesson, "--target", place->target);
     add_text(lesson, "--results", place->results);
     add_text(lesson, "--name", fault == run_faults ? "class" : fault->name);
@@ -249,7 +249,8 @@ static int lesson_read_faults(const json_t *asked, char list[128], struct why *w
             break;
         }
     if (!json_is_array(names) || found != json_array_size(names))
-        return why_set(why, "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
+        return why_set(why,
+                       "\"faults\" must be a list of pause, crash, lost-reply, expiry, failover");
     return 0;
 }
 
@@ -263,7 +264,7 @@ static int lesson_read_exploration(const json_t *asked, const json_t *strategies
         lesson_read_faults(asked, faults, why) != 0)
         return -1;
     if (strategy == NULL)
-        return why_set(why, "\"strategy\" is none that the target knows");
+        return why_set(why, "\"strategy\" is unknown to the target");
     snprintf(lesson->title, sizeof lesson->title, "%s", strategy);
     lesson_add(lesson, "lab");
     add_text(lesson, "explore", strategy);

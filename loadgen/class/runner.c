@@ -1,4 +1,4 @@
-/* Starts a program, reads both its outputs, sees to its end, and keeps what is shown of it. */
+/* Starts a program, reads both its outputs, makes sure that it ends, and keeps the shown state. */
 #include "runner.h"
 
 #include "json_read.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is shown */
+/* ---- the shown state */
 
 static void runner_put(struct runner *runner, const char *key, json_t *value) {
     (void)json_object_set_new(runner->shown, key, value);
 }
 
-/* `doing` and `title` are stolen. */
+/* Takes over `doing` and `title`. */
 static void show_anew(struct runner *runner, json_t *doing, json_t *title) {
     json_decref(runner->shown);
     runner->shown =
@@ -27,7 +27,7 @@ static void show_anew(struct runner *runner, json_t *doing, json_t *title) {
     runner->version++;
 }
 
-/* A line of --json-progress; what is none is not shown. */
+/* Shows a line of --json-progress; ignores any other line. */
 static void show_progress(struct runner *runner, const char *line, size_t length) {
     json_t *json = json_read(line, length, NULL);
 
@@ -41,7 +41,7 @@ static void show_progress(struct runner *runner, const char *line, size_t length
     runner->version++;
 }
 
-/* The name of a run's results folder, by the summary that it printed; or null. */
+/* The name of the results folder, from the summary that the run printed; or null. */
 static json_t *runner_folder(const struct runner *runner) {
     struct why why;
     json_t *summary = runner->kind == LESSON_RUN && runner->said.length > 0
@@ -62,7 +62,8 @@ static void show_end(struct runner *runner) {
         {"kind", json_incref(kind)}, {"title", json_incref(title)},
         {"exit_code", json_integer(runner->exit_code)}, {"signal", json_integer(runner->signal)},
         {"was_stopped", json_boolean(runner->is_stopping)}, {"folder", runner_folder(runner)},
-        {"said", json_text(runner->is_too_much ? "it wrote more than 8 MiB" : runner->tail)});
+        {"said", json_text(runner->is_too_much ? "it wrote more than 8 MiB, and was killed"
+                                               : runner->tail)});
 
     runner_put(runner, "ended", ended);
     runner_put(runner, "doing", json_null());
@@ -85,7 +86,7 @@ char *runner_event(const struct runner *runner, size_t *length) {
     return printed > 0 ? event : NULL;
 }
 
-/* ---- its end */
+/* ---- the end of the program */
 
 static void runner_on_closed(uv_handle_t *handle) {
     struct runner *runner = handle->data;
@@ -130,7 +131,7 @@ void runner_stop(struct runner *runner, uint64_t grace_ms) {
         signal_group(runner, SIGKILL);
 }
 
-/* What it has left behind in its group dies with it, so both pipes end. */
+/* Kills the rest of its process group, so that both pipes end. */
 static void runner_on_exit(uv_process_t *process, int64_t exit_code, int number) {
     struct runner *runner = process->data;
 
@@ -143,7 +144,7 @@ static void runner_on_exit(uv_process_t *process, int64_t exit_code, int number)
     runner_close_handle((uv_handle_t *)&runner->grace);
 }
 
-/* ---- what it says */
+/* ---- its output */
 
 static void runner_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     struct runner *runner = handle->data;
@@ -166,7 +167,7 @@ static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
     }
 }
 
-/* Keeps the end of it. */
+/* Keeps only the end of the output. */
 static void runner_keep(struct runner *runner, const char *line, size_t length) {
     size_t used = strlen(runner->tail), most = sizeof runner->tail - 2, drop;
 
@@ -213,7 +214,7 @@ static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) 
         runner_close_handle((uv_handle_t *)stream);
 }
 
-/* ---- its start */
+/* ---- the start of the program */
 
 void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void)) {
     *runner = (struct runner){.loop = loop, .on_end = on_end};

@@ -1,4 +1,4 @@
-// Scales, axes, and the frame that every chart has: title, legend, drawing, keyboard, table.
+// Scales, axes, and the frame of every chart: title, legend, drawing, keyboard, table.
 
 // ---- scales: a function from value to 0..1, with ticks
 
@@ -39,7 +39,7 @@ function logarithmic(from, to, format = brief) {
   return scale;
 }
 
-// 1 / (1 - p): each nine is as wide as the one before.
+// 1 / (1 - p): all nines have the same width.
 function nines(most) {
   const high = Math.log10(1 / (1 - most));
   const scale = (part) => Math.min(1, Math.log10(1 / Math.max(1 - part, 1 - most)) / high);
@@ -91,7 +91,7 @@ const line = (points) => points.map(([x, y], i) => `${i ? 'L' : 'M'}${x.toFixed(
 const steps = (points) => points.map(([x, y], i) =>
   (i ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`)).join('');
 
-// ---- shapes: an outcome is told by colour and by shape
+// ---- shapes: an outcome has a colour and a shape
 
 const SHAPES = {
   circle: (r) => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`,
@@ -108,7 +108,7 @@ const OUTCOMES = {
   sold: ['sold', 'circle', 'sold: told “yours”'],
   sold_out: ['sold-out', 'square', 'sold out'],
   busy: ['busy', 'diamond', 'busy: nothing was sold'],
-  unknown: ['unknown', 'up', 'unknown: no reply, or not known'],
+  unknown: ['unknown', 'up', 'unknown: no reply, or no yes and no no in it'],
   refused: ['refused', 'plus', 'refused: a bad request'],
   failed: ['failed', 'cross', 'failed: an error of the server'],
   unreached: ['unreached', 'down', 'unreached: no connection'],
@@ -165,7 +165,7 @@ function watchWidth(holder, draw) {
   }).observe(holder);
 }
 
-// The same values as text, made when it is opened.
+// The same values as text. The table is made when it is opened.
 function dataTable(spec) {
   const details = el('details', { class: 'data' }, el('summary', {}, 'Values as a table'));
   details.addEventListener('toggle', () => {

@@ -1,4 +1,4 @@
-/* Samples a round for the page: what happened over time, and what the ledgers say. */
+/* Samples a round for the page: its requests and events over time, and its ledgers. */
 #include "chart.h"
 
 #include "chart_ledger.h"
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERVALS 60   /* of latency, at the most */
-#define RARE      150  /* of an outcome that are kept however many others there are */
-#define WANTED    1300 /* drawn by lot, so that those that come out fit into CHART_POINTS */
-#define EVENTS    40   /* that are drawn, at the most */
+#define INTERVALS 60  /* most intervals of latency */
+#define RARE      150 /* kept requests of an outcome, even if other outcomes are many */
+#define WANTED    1300 /* expected number of drawn points; the real one then fits into CHART_POINTS */
+#define EVENTS    40   /* most drawn events */
 #define SLACK_NS  250000000
 #define SILENT_US 250000
-#define LOOK      5000 /* requests after a gap that are looked at */
-#define BANDS     40   /* of silence, at the most */
+#define LOOK      5000 /* requests after a gap that are examined */
+#define BANDS     40   /* most bands of silence */
 
-/* 1, 2, 5, 10, 20, 50 ... times the least. */
+/* The least step of 1, 2, 5, 10, 20, 50 ... times `least_us` that gives at most `most` steps. */
 static int64_t step_for(int64_t span_us, int64_t least_us, int64_t most) {
     static const int factors[] = {2, 5, 10};
     int64_t base = least_us, step = base;
@@ -85,7 +85,7 @@ static int64_t latency_us(const struct record *record) {
     return (record->received_ns - record->planned_ns) / CHART_US;
 }
 
-/* Of those of this length, the one in which it was planned. */
+/* The interval of this length in which the request was planned. */
 static int64_t interval_of(const struct record *record, int64_t step_us) {
     return record->planned_ns / CHART_US / step_us;
 }
@@ -93,7 +93,7 @@ static int64_t interval_of(const struct record *record, int64_t step_us) {
 /* ---- percentiles of latency */
 
 struct sample {
-    int64_t interval, latency_us; /* they are sorted by both */
+    int64_t interval, latency_us; /* sort keys, in this order */
 };
 
 static int by_latency(const void *a, const void *b) {
@@ -104,7 +104,7 @@ static int by_latency(const void *a, const void *b) {
     return (x->latency_us > y->latency_us) - (x->latency_us < y->latency_us);
 }
 
-/* As the summary counts them: what was never sent has no response time. */
+/* Like the summary: a request that was never sent has no response time. */
 static size_t collect_samples(const struct chart *chart, int64_t step_us, struct sample *samples) {
     size_t count = 0;
 
@@ -118,7 +118,7 @@ static size_t collect_samples(const struct chart *chart, int64_t step_us, struct
     return count;
 }
 
-/* By the nearest rank: the least that so great a part does not exceed. */
+/* Percentiles by nearest rank: the least value that this part of the samples does not exceed. */
 static json_t *percentile_row(const struct sample *samples, size_t count) {
     static const double parts[] = {0.5, 0.95, 0.99, 1};
     json_t *row = json_array();
@@ -150,7 +150,7 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
     return rows;
 }
 
-/* A percentile of a few requests says little: intervals hold some 150 of them. */
+/* A percentile of few requests says little, so an interval has about 150 requests. */
 static json_t *latency(const struct chart *chart) {
     int64_t most = (int64_t)(chart->count / 150), step_us;
 
@@ -163,18 +163,18 @@ static json_t *latency(const struct chart *chart) {
 /* ---- single requests, as points */
 
 struct lot {
-    uint32_t order; /* what is drawn first */
+    uint32_t order; /* the least comes first */
     const struct record *record;
 };
 
-/* A good mix of all bits (Knuth's multiplicative hash, and its high half folded down). */
+/* Mixes all bits: Knuth's multiplicative hash with its high half folded down. */
 static uint32_t chart_hash(uint32_t number) {
     uint32_t mixed = (number + 1) * 2654435761u;
 
     return (mixed ^ mixed >> 16) * 2246822519u;
 }
 
-/* The chance of an outcome's request to be kept, in 2^32. */
+/* The chance that a request of this outcome is kept, times 2^32. */
 static uint64_t chance(const struct chart *chart, enum record_outcome outcome) {
     const size_t *by_outcome = chart->round->recorder->by_outcome;
     uint64_t count = by_outcome[outcome], share;
@@ -199,7 +199,7 @@ static void find_slowest(const struct chart *chart, int64_t step_us,
     }
 }
 
-/* The slowest of each interval comes before all others. */
+/* The slowest request of each interval precedes all others. */
 static size_t draw_lots(const struct chart *chart, struct lot *lots, size_t room) {
     const int64_t step_us = step_for(chart->planned_us, 10000, INTERVALS);
     const struct record *slowest[INTERVALS + 1] = {NULL};
@@ -259,7 +259,7 @@ static json_t *scatter(const struct chart *chart, json_t *names) {
 
 /* ---- events: failpoints that fired, and servers that were down */
 
-/* That of a server may silence any instance. */
+/* A fault of a server may silence any instance. */
 static bool explains(const struct event *event, const char *instance) {
     return event_is_standstill(event) &&
            (event->kind == EVENT_SERVER || instance == NULL || strcmp(event->who, instance) == 0);
@@ -289,7 +289,7 @@ static json_t *event_json(const struct chart *chart, const struct event *event) 
                      (json_int_t)end_us, json_text(text));
 }
 
-/* How often something failed on purpose. */
+/* The number of injected faults. */
 static size_t chart_event_count(const struct chart *chart) {
     const struct event_list *events = &chart->round->events;
     size_t count = 0;
@@ -299,7 +299,7 @@ static size_t chart_event_count(const struct chart *chart) {
     return count;
 }
 
-/* Of many, some of all times. */
+/* All events, or an even choice if there are many. */
 static json_t *chart_events(const struct chart *chart) {
     const struct event_list *events = &chart->round->events;
     const size_t step = chart_event_count(chart) / EVENTS + 1;
@@ -315,12 +315,12 @@ static json_t *chart_events(const struct chart *chart) {
 /* ---- silence: an instance answered nothing though requests were in flight */
 
 struct span {
-    int64_t ended_us, sent_us; /* they are sorted by the first */
+    int64_t ended_us, sent_us; /* the first is the sort key */
 };
 
-/* The answers of one instance, by the time of the answer, and what was never answered. */
+/* The answers of one instance, sorted by time, and the requests without an answer. */
 struct answers {
-    int instance; /* -1: of all */
+    int instance; /* -1: all instances */
     size_t count, lost_count;
     struct span *spans, *lost;
 };
@@ -358,7 +358,7 @@ static void collect_answers(const struct chart *chart, int instance, struct answ
     qsort(answers->spans, answers->count, sizeof *answers->spans, by_end);
 }
 
-/* Count a request that was in flight for long enough in from .. to. */
+/* Counts a request that was in flight for more than SILENT_US within from .. to. */
 static void count_waiting(struct band *band, int64_t from_us, int64_t to_us, struct span span) {
     int64_t begin = span.sent_us > from_us ? span.sent_us : from_us;
     int64_t end = span.ended_us < to_us ? span.ended_us : to_us;
@@ -386,7 +386,7 @@ static bool is_of_one(const struct bands *bands, const struct band *all) {
     return false;
 }
 
-/* Nothing came from answer `i - 1` to `to_us`: answer `i`, or the end. */
+/* There was no answer from answer `i - 1` until `to_us`, which is answer `i` or the end. */
 static void look_at_gap(const struct answers *answers, size_t i, int64_t to_us,
                         struct bands *bands) {
     int64_t from_us = i > 0 ? answers->spans[i - 1].ended_us : 0;
@@ -422,7 +422,7 @@ static int64_t last_answer(const struct chart *chart) {
     return last_us;
 }
 
-/* What one instance explains, and what stands still on purpose, which is drawn as such. */
+/* Drops silence that one instance or a drawn fault explains. */
 static void drop_explained(const struct chart *chart, struct bands *bands) {
     size_t kept = 0;
 
@@ -431,7 +431,7 @@ static void drop_explained(const struct chart *chart, struct bands *bands) {
         const char *instance =
             band->instance >= 0 ? chart->round->recorder->instances[band->instance] : NULL;
 
-        /* Those of all instances come first, so none of one is gone yet. */
+        /* Bands of all instances come first, so no band of a single one is dropped yet. */
         if ((instance != NULL || !is_of_one(bands, band)) &&
             !is_known(chart, instance, band->from_us, band->to_us))
             bands->items[kept++] = *band;
@@ -459,9 +459,9 @@ static json_t *chart_faults(const struct chart *chart) {
     return json;
 }
 
-/* ---- all of it */
+/* ---- the whole chart */
 
-/* A history may tell an answer before its planned time. */
+/* In a history an answer may precede its planned time. */
 static void find_ends(struct chart *chart) {
     chart->end_us = chart->planned_us = 1000;
     for (size_t i = 0; i < chart->count; i++) {
@@ -515,12 +515,12 @@ json_t *chart_make(const struct round *round) {
 
 /* ---- thinning */
 
-/* An op that the counterexample calls A, B or C. */
+/* Whether the counterexample calls this op A, B or C. */
 static bool chart_is_named(const json_t *ops, size_t i) {
     return json_integer_value(json_array_get(json_array_get(ops, i), 1)) != 0;
 }
 
-/* Those that are named, and the `keep` around the first of them. */
+/* Keeps the named ops, and `keep` ops around the first of them. */
 static void thin_ops(json_t *ops, size_t keep) {
     size_t first = 0, from;
 

@@ -1,4 +1,4 @@
-/* Draws the stock as its rows told it, and the requests around each counterexample. */
+/* Draws the stock by its rows, and the requests around each counterexample. */
 #include "chart_ledger.h"
 
 #include "json_text.h"
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOCK_US 1000 /* a database time this far outside of its request is told */
+#define CLOCK_US 1000 /* a database time farther outside of its request is counted */
 #define FAR_NS   (INT64_C(1) << 46)
 
-/* A ledger's time on the round's clock; -1 when it cannot be read. */
+/* A ledger's time on the round's clock; -1 if it cannot be read. */
 static int64_t chart_ledger_us(const struct round *round, const char *at) {
     int64_t us = ledger_time_us(at);
 
     return us < 0 ? -1 : us + round->ledger_skew_us - round->started_us;
 }
 
-/* The order that a request is about. */
+/* The order id of a request. */
 static const char *chart_order_id(const struct record *record) {
     return record->order_id[0] != '\0' ? record->order_id : record->key;
 }
@@ -30,30 +30,30 @@ static const struct ledger_sale *chart_sale(const struct round *round, uint32_t 
     return ledger_find_sale(&round->ledgers[item], order_id);
 }
 
-/* For qsort(), of what begins with an int64_t. */
+/* For qsort(): compares structs by their first member, an int64_t. */
 static int chart_by_number(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);
 }
 
-/* ---- the stock as its rows told it, beside the orders that were confirmed */
+/* ---- the stock by its rows, beside the confirmed orders */
 
 /* A sale or an order. */
 struct change {
-    int64_t at_us;                  /* they are sorted by it */
+    int64_t at_us;                  /* sort key */
     const struct ledger_sale *sale; /* NULL for an order */
-    const struct ledger_row *row;   /* that it was sold from, or NULL when there is none */
-    int64_t *left;                  /* in that row at the time */
+    const struct ledger_row *row;   /* the row that sold it, or NULL if there is none */
+    int64_t *left;                  /* units left in that row at the time */
 };
 
-/* What is drawn: the product that was oversold the most, for in a sum the units of others hide it;
- * or all of them. */
+/* The drawn products: all of them, or only the one with the largest oversell, because in a sum the
+ * units of other products would hide it. */
 struct drawn {
     const struct round *round;
     size_t first, end; /* places in the round's ledgers */
     int64_t initial;
-    size_t change_count, row_count; /* as much as there is room for */
+    size_t change_count, row_count; /* sizes of the two arrays */
     struct change *changes;
     int64_t *left; /* in each stock row */
 };
@@ -79,7 +79,7 @@ static void chart_choose(struct drawn *drawn) {
     }
 }
 
-/* `left` has what is left in each row of the ledger. */
+/* `left` has the units left in each row of the ledger. */
 static struct change change_of(const struct round *round, const struct ledger *ledger,
                                const struct ledger_sale *sale, int64_t *left) {
     struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
@@ -116,7 +116,7 @@ struct counts {
     int64_t stock, sold, orders;
 };
 
-/* A unit that had come back is sold without its row, and tells 0. */
+/* A returned unit is sold without its row: its sale says that 0 remain. */
 static void count_change(struct counts *counts, const struct change *change) {
     const struct ledger_sale *sale = change->sale;
 
@@ -128,17 +128,17 @@ static void count_change(struct counts *counts, const struct change *change) {
     *change->left = sale->remaining;
 }
 
-/* The numbers of each step; each line is NULL without memory. */
+/* The lines of the drawing, a number per step. A line is NULL without memory. */
 enum { LINE_T, LINE_STOCK, LINE_SOLD, LINE_ORDERS, LINES };
 static const char *const line_names[LINES] = {"t", "stock", "sold", "orders"};
 
-/* When the orders became more than the units, and what the stock row said then. */
+/* The moment when orders became more than units, and the count of the stock row then. */
 struct oversell {
     int64_t at_us; /* -1: never */
     int64_t left;
 };
 
-/* The lines go on while requests are due or the ledgers change: a late answer adds nothing. */
+/* Lines end after the last planned request and the last change: a late answer adds nothing. */
 static int64_t last_step_us(const struct chart *chart, const struct drawn *drawn) {
     int64_t last_us = drawn->change_count > 0 ? drawn->changes[drawn->change_count - 1].at_us : 0;
 
@@ -170,7 +170,7 @@ static struct oversell draw_steps(const struct chart *chart, const struct drawn 
     return oversell;
 }
 
-/* How many database times lie outside of the request that made them. */
+/* Counts sales with a database time outside of their request. */
 static json_t *clock_check(const struct chart *chart) {
     json_int_t sales = 0, outside = 0;
 
@@ -196,7 +196,7 @@ static json_t *chart_number_or_null(int64_t number) {
     return number >= 0 ? json_integer(number) : json_null();
 }
 
-/* The lines, and when the stock was oversold. NULL without memory. */
+/* Makes the lines, and sets `oversell`. NULL without memory. */
 static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
                           struct oversell *oversell) {
     json_t *lines[LINES] = {json_array(), json_array(), json_array(), json_array()};
@@ -241,7 +241,7 @@ void chart_set_stock(const struct chart *chart, json_t **json) {
 
 /* ---- the requests around each counterexample */
 
-/* The place of the instance of this name; added when it is new. -1 for "". */
+/* The place of the instance of this name; adds a new name. -1 for "". */
 static int instance_place(struct chart *chart, const char *name) {
     size_t i;
     json_t *known;
@@ -254,11 +254,11 @@ static int instance_place(struct chart *chart, const char *name) {
     return json_array_append_new(chart->instances, json_string(name)) == 0 ? (int)i : -1;
 }
 
-/* The operations of a counterexample, and where they are in time. */
+/* The operations of a counterexample, with their times. */
 struct proof {
     const struct counterexample *example;
-    const struct ledger_sale *sales[COUNTEREXAMPLE_OPS]; /* NULL for one without */
-    int64_t at_ns[COUNTEREXAMPLE_OPS];                   /* -1 when not known */
+    const struct ledger_sale *sales[COUNTEREXAMPLE_OPS]; /* NULL: it has no sale */
+    int64_t at_ns[COUNTEREXAMPLE_OPS];                   /* -1: unknown */
     bool has_request[COUNTEREXAMPLE_OPS];
 };
 
@@ -317,7 +317,7 @@ static json_t *request_json(struct chart *chart, const struct record *record, in
                      (json_int_t)(sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1));
 }
 
-/* A named row of the ledger that no request of this run is about. */
+/* An order of the proof that has a ledger row, but no request in this run. */
 static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i) {
     const struct ledger_sale *sale = proof->sales[i];
 
@@ -326,14 +326,14 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
 }
 
-/* A request, and a time by which it is sorted: how far it is away, then when it was sent. */
+/* A request with a sort key: first its distance from the proof, then its sending time. */
 struct near {
     int64_t ns;
     const struct record *record;
 };
 
-/* The nearest first, as many as are kept: no more than CHART_OPS, and of those that are equally far
- * away all or none. */
+/* Sorts the nearest first, and returns how many to keep: at most CHART_OPS, and all or none of the
+ * requests with the same distance. */
 static size_t find_near(const struct chart *chart, const struct proof *proof, struct near *near) {
     size_t found = 0, kept;
 
@@ -369,7 +369,7 @@ static json_t *ops_json(struct chart *chart, const struct proof *proof) {
     return ops;
 }
 
-/* Of a counterexample, with the place of its order among A, B and C. */
+/* The events of a counterexample; each has the place of its order among A, B and C. */
 static json_t *example_events(const struct chart *chart, const struct counterexample *example) {
     json_t *json = json_array();
 

@@ -1,4 +1,4 @@
-/* What a chart draws of the ledgers: the stock, and the requests around each counterexample. */
+/* The parts of a chart that need the ledgers: the stock, and the requests around counterexamples. */
 #ifndef LOADGEN_CHART_LEDGER_H
 #define LOADGEN_CHART_LEDGER_H
 
@@ -8,26 +8,27 @@
 #include <stdint.h>
 
 #define CHART_US    1000 /* nanoseconds */
-#define CHART_OPS   200  /* around a counterexample */
-#define CHART_STEPS 400  /* of a line over time */
+#define CHART_OPS   200  /* most operations around a counterexample */
+#define CHART_STEPS 400  /* points of a line over time */
 
-/* A round that is being drawn. */
+/* A round, while it is drawn. */
 struct chart {
     const struct round *round;
     const struct record *records;
-    size_t count;                    /* of records */
-    int64_t end_us;                  /* the last thing that happened */
-    int64_t planned_us;              /* the last request that was due */
-    int place[RECORD_OUTCOME_COUNT]; /* of an outcome among those that occurred, or -1 */
-    json_t *instances;               /* names, those of the ledger after the recorder's; borrowed */
+    size_t count;       /* of records */
+    int64_t end_us;     /* the last event of the round */
+    int64_t planned_us; /* planned time of the last request */
+    int place
+        [RECORD_OUTCOME_COUNT]; /* place of an outcome among the outcomes that occurred, or -1 */
+    json_t *instances;          /* names: first the recorder's, then the ledger's; borrowed */
 };
 
-/* When the request ended, or was to be sent and was not. */
+/* The time of the answer; for a request without one, its planned time. */
 static inline int64_t chart_end_us(const struct record *record) {
     return (record->received_ns > 0 ? record->received_ns : record->planned_ns) / CHART_US;
 }
 
-/* Set what the ledgers say in `json`: `stock`, null without them, and what goes with it. */
+/* Sets `stock` in `json` (null without ledgers), and the other keys that come from the ledgers. */
 void chart_set_stock(const struct chart *chart, json_t **json);
 /* A new reference, or NULL without memory. */
 json_t *chart_examples(struct chart *chart);

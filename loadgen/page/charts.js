@@ -2,8 +2,8 @@
 
 const seconds = (us) => `${+(us / 1e6).toFixed(3)}`;
 
-// Of a page that became too large without them, or of a run that has none.
-const noChart = (title) => missing(title, runs.areThinned ? 'Left out so that this page stays small: the page of the run itself has it.' : 'Not measured: the run left no history.');
+// Stands for a chart if the page would be too large, or if the run has no chart.
+const noChart = (title) => missing(title, runs.areThinned ? 'Left out to keep this page small. The page of the single run has it.' : 'Not measured: the run has no history.');
 
 function missing(title, why) {
   return el('figure', { class: 'chart' }, el('figcaption', {}, el('h3', {}, title)), el('p', { class: 'missing' }, why));
@@ -11,7 +11,7 @@ function missing(title, why) {
 
 const silent = (chart, instance) => (instance < 0 ? 'all instances' : chart.instances[instance]);
 
-// What failed on purpose: a band while it stood still, and a line where it began.
+// Injected faults: a line at the begin, and a band for a standstill.
 function eventBands(plot, chart, end, isLabelled) {
   (chart.events || []).forEach(([who, from, to, words], i) => {
     if (from >= end || to < 0) return;
@@ -41,7 +41,7 @@ function faultWords(chart) {
   if (chart.fail) words.push(`Armed failpoints: ${chart.fail}.`);
   const events = chart.events || [], faults = chart.faults || [];
   if (events.length)
-    words.push(`Failed on purpose: ${events.slice(0, 4).map(([, from, to, what]) => `${what}, ${to > from ? `from ${moment(from, 3)} to ${moment(to, 3)}` : `at ${moment(from, 3)}`}`).join('; ')}` +
+    words.push(`Injected faults: ${events.slice(0, 4).map(([, from, to, what]) => `${what}, ${to > from ? `from ${moment(from, 3)} to ${moment(to, 3)}` : `at ${moment(from, 3)}`}`).join('; ')}` +
       `${chart.event_count > 4 ? `; and ${chart.event_count - 4} more` : ''}.`);
   if (faults.length)
     words.push(`Silent while requests waited: ${faults.slice(0, 4).map(([instance, from, to, waiting]) => `${silent(chart, instance)} from ` +
@@ -58,10 +58,10 @@ function stockChart({ chart }) {
   const { t, stock, orders } = chart.stock, most = Math.max(chart.initial, ...orders, ...stock) * 1.1;
   return chartFigure({
     id: 'chart-stock', title, yLabel: 'units, orders', describe: [stockWords(chart), faultWords(chart)].filter(Boolean).join(' '),
-    legend: [['stock', 'line', 'units left, as the stock row says'], ['orders', 'line', 'orders confirmed'],
-      ['limit', 'dash', `${plural(chart.initial, 'unit')} there were`],
+    legend: [['stock', 'line', 'units left, by the stock row'], ['orders', 'line', 'orders confirmed'],
+      ['limit', 'dash', `${plural(chart.initial, 'unit')} at the start`],
       ...(isNumber(chart.oversold_us) ? [['oversold', 'area', 'sold beyond the stock']] : []),
-      ...((chart.events || []).length ? [['fault', 'area', 'failed on purpose']] : []),
+      ...((chart.events || []).length ? [['fault', 'area', 'injected fault']] : []),
       ...((chart.faults || []).length ? [['fault', 'area', 'an instance was silent']] : [])],
     draw: (width) => drawStock(chart, width, most),
     table: () => ({ head: ['time (s)', 'units left', 'orders confirmed', 'ledger sales'],
@@ -69,15 +69,15 @@ function stockChart({ chart }) {
   });
 }
 
-// One sentence that says what the lines show.
+// One sentence about the lines.
 function stockWords(chart) {
   const { stock, orders } = chart.stock, beyond = orders.at(-1) - chart.initial, gap = chart.initial - stock.at(-1) - orders.at(-1);
-  const where = isNumber(chart.product) ? `Of product ${chart.product + 1}, which was oversold the most: where` : 'Where';
+  const orderLine = isNumber(chart.product) ? `Product ${chart.product + 1} was oversold the most. Its orders` : 'The orders';
   if (isNumber(chart.oversold_us))
-    return `${where} the orders cross the dashed line, at ${moment(chart.oversold_us)}, order ${count(chart.initial + 1)} was confirmed of ` +
-      `${plural(chart.initial, 'unit')}, for the stock row still said ${count(chart.oversold_left)} left; in the end ${count(beyond)} too many were sold.`;
+    return `${orderLine} cross the dashed line at ${moment(chart.oversold_us)}: order ${count(chart.initial + 1)} was confirmed for ` +
+      `${plural(chart.initial, 'unit')}, because the stock row still said ${count(chart.oversold_left)} left. In the end ${count(beyond)} too many were sold.`;
   if (gap < 0)
-    return `${plural(orders.at(-1), 'order')} were confirmed, and the stock row fell by ${count(chart.initial - stock.at(-1))} alone: sales overwrote each other’s count.`;
+    return `${plural(orders.at(-1), 'order')} were confirmed, but the stock row fell only by ${count(chart.initial - stock.at(-1))}: sales overwrote each other’s count.`;
   return gap === 0 ? 'Each confirmed order took one unit: the two lines are mirror images.'
     : `The stock row fell by ${count(chart.initial - stock.at(-1))}, and ${plural(orders.at(-1), 'order')} were confirmed.`;
 }
@@ -120,7 +120,7 @@ function outcomeChart({ chart }) {
   const { names, rows, step_us: step } = chart.outcomes, unit = step >= 1e6 ? (step === 1e6 ? 'second' : `${step / 1e6} s`) : `${step / 1000} ms`;
   return chartFigure({
     id: 'chart-outcomes', title: `Outcomes per ${unit}`, yLabel: `requests per ${unit}`,
-    describe: 'When each request ended, and how.',
+    describe: 'The time and the outcome of each request.',
     legend: names.map((name) => [outcomeOf(name)[0], outcomeOf(name)[1], outcomeOf(name)[2]]),
     draw: (width) => drawOutcomes(chart, width),
     table: () => ({ head: ['from (s)', ...names], rows: rows.map((row, i) => [seconds(i * step), ...row]) }),
@@ -158,8 +158,8 @@ function latencyChart({ chart }) {
   const seen = names.filter((_, o) => points.some((point) => point[2] === o));
   return chartFigure({
     id: 'chart-latency', title, yLabel: 'response time (log scale)',
-    describe: points.length < of ? `${count(points.length)} of ${count(of)} requests: the slowest and the rare outcomes are all there. ` +
-      `The lines are from all that were sent, per ${brief(chart.latency.step_us / 1000)}.` : `A mark for every request; the lines are of each ${brief(chart.latency.step_us / 1000)}.`,
+    describe: points.length < of ? `${count(points.length)} of ${count(of)} requests, with all of the slowest and of the rare outcomes. ` +
+      `The lines are from all sent requests, per ${brief(chart.latency.step_us / 1000)}.` : `Each mark is a request. The lines are per ${brief(chart.latency.step_us / 1000)}.`,
     legend: [...seen.map((name) => [outcomeOf(name)[0], outcomeOf(name)[1], outcomeOf(name)[2]]), ...LINES.map(([name]) => [name, 'line', name])],
     draw: (width) => drawLatency(chart, width),
     table: () => ({ head: ['from (s)', 'requests', 'p50', 'p95', 'p99', 'max'],
@@ -187,7 +187,7 @@ function drawLatency(chart, width) {
 
 const FEW = [[0.5, 'p50'], [0.9, 'p90'], [0.95, 'p95'], [0.99, 'p99'], [0.999, 'p99_9']];
 
-// [[part, ms]] of a distribution: the ladder when it was kept, else the few points of the summary.
+// [[part, ms]] of a distribution: the ladder if the summary has it, else its few percentiles.
 function ladderOf(strategy, which) {
   const ladder = (strategy.percentiles || {})[which] || (strategy.percentiles || {})[`${which}_ms`];
   const short = strategy[which === 'response' ? 'latency_ms' : 'service_ms'];
@@ -203,8 +203,8 @@ function ladderChart({ strategy }) {
   if (!ladders[0][1].length) return missing(title, 'Not measured: no request was answered.');
   return chartFigure({
     id: 'chart-percentiles', title, yLabel: 'time (log scale)',
-    describe: 'Each nine is as wide as the one before (1/(1−p)). Response time counts from the planned moment, service time from the ' +
-      'sending; where they part, requests waited to be sent.',
+    describe: 'All nines have the same width (1/(1−p)). Response time counts from the planned moment, service time from the ' +
+      'sending. Where the lines differ, requests waited to be sent.',
     legend: [['response', 'line', 'response time, from planned'], ['service', 'dash', 'service time, from sent']],
     draw: (width) => drawLadders(ladders, strategy, width),
     table: () => ({ head: ['percentile', 'response', 'service'], rows: ladders[0][1].map(([part, value]) =>
@@ -228,7 +228,7 @@ const serviceAt = (ladders, part) => (ladders[1][1].find(([other]) => Math.abs(o
 
 // ---- all strategies
 
-// What one order may take at the offered rate, when orders take turns.
+// The longest turn of an order that keeps up with the offered rate.
 function turnMs(entry) {
   const settings = entry.run.summary.settings || {}, offered = ((entry.strategy.capacity || {}).lock || {}).offered_rate || settings.rate;
   return isNumber(offered) && offered > 0 ? 1000 / offered : NaN;
@@ -236,11 +236,11 @@ function turnMs(entry) {
 
 function workChart() {
   const title = 'Where an order spends its time', told = entries.map((entry) => [entry, workOf(entry.strategy)]).filter(([, work]) => work);
-  if (told.length === 0) return missing(title, 'Not measured: the replies told nothing of their cost (Server-Timing).');
+  if (told.length === 0) return missing(title, 'Not measured: the replies did not report their cost (Server-Timing).');
   const turns = new Set(told.map(([entry]) => turnMs(entry))), turn = turns.size === 1 ? [...turns][0] : NaN;
-  const words = isNumber(turn) ? `One lock that is held longer than ${brief(turn)} (the dashed line) cannot keep up with ${rate(1000 / turn)}.` : '';
+  const words = isNumber(turn) ? `A lock that is held longer than ${brief(turn)} (the dashed line) cannot keep up with ${rate(1000 / turn)}.` : '';
   return chartFigure({
-    id: 'chart-work', title, describe: `Medians, as the replies told. ${words}`,
+    id: 'chart-work', title, describe: `Medians, from the replies. ${words}`,
     legend: [...(told.some(([, work]) => work.hold) ? [['wait', 'diamond', 'wait for the lock'], ['hold', 'square', 'hold the lock']] : []), ['commit', 'circle', 'commit the sale'],
       ...(isNumber(turn) ? [['limit', 'dash', `1/rate = ${brief(turn)}: the longest hold that keeps up`]] : [])],
     draw: (width) => drawWork(told, turn, width),
@@ -249,7 +249,7 @@ function workChart() {
   });
 }
 
-// Marks and no bars, for a log scale has no zero that bars could begin at.
+// Marks instead of bars: a log scale has no zero where a bar could start.
 const WORK_SHAPES = { wait: 'diamond', hold: 'square', commit: 'circle' };
 
 function drawWork(told, turn, width) {
@@ -280,7 +280,7 @@ function tradeoffChart() {
   const shown = entries.filter(({ strategy }) => isNumber(latency(strategy, 'p99')) && latency(strategy, 'p99') > 0 && (isJudged(strategy) || (strategy.anomalies || []).length));
   if (shown.length < 2) return null;
   return chartFigure({
-    id: 'chart-tradeoff', title: 'Safety against latency', yLabel: 'the most frequent anomaly, per order sold (log scale; zero has a band of its own)',
+    id: 'chart-tradeoff', title: 'Safety against latency', yLabel: 'the most frequent anomaly, per order sold (log scale; zero has its own band)',
     describe: 'Down and to the left is better: no anomaly found, and a short p99.',
     legend: [['ok', 'circle', 'VALID'], ['unknown', 'up', 'INCONCLUSIVE'], ['fail', 'cross', 'VIOLATED']],
     draw: (width) => drawTradeoff(shown, width),
@@ -289,7 +289,7 @@ function tradeoffChart() {
   });
 }
 
-// Not their sum: one sale too many may be an OVERSELL and a TWIN.
+// The largest, not the sum: one sale may count as an OVERSELL and as a TWIN.
 const anomaliesPerOrder = (strategy) => Math.max(0, ...(strategy.anomalies || []).map((anomaly) => anomaly.count)) / Math.max(1, strategy.sold || strategy.offered || 1);
 const isJudged = (strategy) => strategy.verdict === 'VALID' || strategy.verdict === 'VIOLATED';
 
@@ -312,7 +312,7 @@ function drawTradeoff(shown, width) {
   return { plot, points, nearest: 'xy' };
 }
 
-// Beside its mark where there is room; where there is none the tip and the table tell the name.
+// Beside the mark if there is room; else only the tip and the table have the name.
 function placeLabel(plot, taken, text, x, y) {
   const wide = text.length * 7;
   const places = [[x + 10, y + 4], [x - 10 - wide, y + 4], [x - wide / 2, y - 11], [x - wide / 2, y + 20], [x + 8, y - 10], [x + 8, y + 18]];
@@ -330,7 +330,7 @@ function capacitySection() {
     el('ul', { class: 'notes' }, told.map(([entry, sentence]) => el('li', {}, nameFirst(entry, sentence.replace(/->/g, '→')))))) : null;
 }
 
-// The sentence begins with the name of the strategy, as a rule.
+// The sentence usually begins with the name of the strategy.
 function nameFirst({ name, strategy }, sentence) {
   const first = strategy.strategy.split(',')[0];
   return runs.length === 1 && sentence.startsWith(`${first} `) ? [el('strong', {}, first), sentence.slice(first.length)] : [el('strong', {}, name), ': ', sentence];

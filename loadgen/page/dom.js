@@ -1,9 +1,9 @@
-// Elements, number formats, and what hovers over a chart.
+// Elements, number formats, and the tip over a chart.
 'use strict';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-// el('p', {class: 'x'}, 'text', child): text is set as text, so that no name is ever markup.
+// el('p', {class: 'x'}, 'text', child): text is set as text, so a name is never markup.
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (typeof value === 'function') node.addEventListener(name, value);
@@ -15,7 +15,7 @@ function fill(node, attributes, children) {
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A part with its heading, open; on a phone it begins folded, or the page would be twenty screens long. Paper shows all of it.
+// A part with its heading. On a phone it starts folded, because the page would be twenty screens long. Print shows all of it.
 function fold(heading, ...children) {
   return el('details', { class: 'fold', open: !matchMedia('(max-width: 600px)').matches }, el('summary', {}, heading), children);
 }
@@ -38,7 +38,7 @@ function ms(value) {
   const [scaled, unit] = Math.abs(value) < 0.9995 ? [value * 1000, 'µs'] : Math.abs(value) < 999.5 ? [value, 'ms'] : [value / 1000, 's'];
   return `${Math.abs(scaled) < 99.95 ? scaled.toPrecision(3) : count(scaled)} ${unit}`;
 }
-// The same without zeros at the end, for axes and words.
+// The same without zeros at the end, for axes and sentences.
 const brief = (value) => ms(value).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
 
 function rate(value) {
@@ -60,7 +60,7 @@ function loadRuns() {
   read('summaries').forEach((summary, i) => runs.push({ summary, charts: charts[i] || [], environment: environments[i] || {} }));
 }
 
-// Every strategy of every run: what the tabs, the tables and the overviews go through.
+// Every strategy of every run, for tabs, tables and overviews.
 const entries = [];
 function loadEntries() {
   runs.forEach((run, r) => (run.summary.strategies || []).forEach((strategy, s) => {
@@ -69,7 +69,7 @@ function loadEntries() {
   }));
 }
 
-// The name that it was given, when no other run of the page has it.
+// The name of the run, with a number if another run of the page has the same name or it has none.
 function runName({ summary }, index) {
   const isOwn = summary.name && runs.filter((other) => other.summary.name === summary.name).length === 1;
   return isOwn ? summary.name : `${summary.name || 'run'} ${index + 1}`;

@@ -1,4 +1,4 @@
-// Counterexamples: the prose, and a lane for each instance and one for the database.
+// Counterexamples: the sentences, and a drawing with a lane for each instance and one for the database.
 
 const LETTERS = ['', 'A', 'B', 'C'];
 
@@ -15,7 +15,7 @@ function exampleSection(entry) {
 
 const firstOfEach = (examples) => [...examples.keys()].filter((i) => examples.findIndex((other) => other.anomaly === examples[i].anomaly) === i);
 
-// More of a kind that is shown already.
+// More counterexamples of an anomaly that is already shown.
 function furtherExamples(chart, examples) {
   const shown = firstOfEach(examples), rest = [...examples.keys()].filter((i) => !shown.includes(i));
   if (rest.length === 0) return null;
@@ -28,19 +28,19 @@ function prose(example) {
     lines.map((text) => el('p', {}, marked(text))), eventList(example.events || []));
 }
 
-// What befell the operations, as the history has it.
+// The events of the operations, from the history.
 function eventList(events) {
   if (events.length === 0) return null;
   return el('ul', { class: 'notes events' }, events.map((event) => el('li', {}, marked(eventWords(event)))));
 }
 
-// Of the drawing, or of summary.json.
+// An event of the drawing, or one of summary.json.
 function eventWords(event) {
   const [letter, from, , who, text] = Array.isArray(event) ? event : [LETTERS.indexOf(event.order), event.at_ms * 1000, 0, event.who, event.text];
   return `${moment(from, 6)}: ${letter > 0 ? `${LETTERS[letter]} at ` : ''}${who}: ${text}`;
 }
 
-// A, B and C as words of their own are the letters of the drawing. Ids of one moment begin alike, so their end tells them apart.
+// The words A, B and C are letters of the drawing. Ids of one moment begin alike, so only their end is shown.
 function marked(text) {
   return text.split(/\b([ABC]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/).map((part, i) => (i % 2 === 0 ? part
     : part.length === 1 ? el('b', { class: `letter letter-${part}` }, part) : el('span', { title: part }, `…${part.slice(-12)}`)));
@@ -48,11 +48,11 @@ function marked(text) {
 
 function exampleFigure(chart, example, index) {
   const letters = LETTERS.filter((letter, i) => letter && example.ops.some((op) => op[1] === i));
-  if (letters.length === 0) return el('div', { class: 'chart example' }, prose(example)); // of counts, as a LEAK is
+  if (letters.length === 0) return el('div', { class: 'chart example' }, prose(example)); // only counts, for example a LEAK
   const id = `lanes-${index + 1}`, whole = windowOf(example.ops), near = zoomOf(example, whole), state = { view: near, redraw: null };
   const holder = el('div', { class: 'plot lanes', id });
   const detail = el('p', { class: 'op-detail' }, 'Hover an operation, or focus the drawing and use the arrow keys.',
-    example.of > example.ops.length ? ` It has the ${count(example.ops.length)} operations nearest to the violation, of ${count(example.of)}.` : '');
+    example.of > example.ops.length ? ` It shows the ${count(example.ops.length)} operations nearest to the violation, of ${count(example.of)}.` : '');
   const button = (text, view) => el('button', { type: 'button', class: 'small', click: () => { state.view = view(); state.redraw(); } }, text);
   const zoom = (factor) => () => {
     const middle = (state.view[0] + state.view[1]) / 2, half = Math.max(50, (state.view[1] - state.view[0]) / 2 * factor);
@@ -94,9 +94,9 @@ function zoomOf(example, whole) {
   return [Math.max(whole[0], from - room), Math.min(whole[1], to + room)];
 }
 
-const ROWS = 10; // of a lane
+const ROWS = 10; // most rows of a lane
 
-// Operations of one lane that overlap lie in rows below each other: the proof's own first, and of the rest as many as there is room for.
+// Operations of a lane that overlap get rows of their own: first those in the proof, then others as far as there is room.
 function pack(ops, view) {
   const lanes = new Map(), gap = (view[1] - view[0]) * 0.004;
   for (const op of [...ops].sort((a, b) => (b[1] > 0) - (a[1] > 0) || a[3] - b[3])) {
@@ -156,7 +156,7 @@ function drawLanes(chart, example, view, width) {
   if (events.length) band(happened, 'failpoints, locks and servers', '');
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));
   for (const [, from, to, who, text] of events) {
-    const place = places.get(chart.instances.indexOf(who)); // what stands still
+    const place = places.get(chart.instances.indexOf(who)); // the lane of a standstill
     if (place && /^(\S+ )?(pause|kill|restart)\b/.test(text))
       plot.add('rect', { class: 'area-fault', x: clip(from), y: place.top, width: Math.max(2, clip(to) - clip(from)), height: place.height });
   }

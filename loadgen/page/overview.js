@@ -1,12 +1,12 @@
-// The banner: what came out, in words that can be read from the back of the room; and the caveats.
+// The banner, with the result in words readable from the back of the room; and the caveats.
 
 const EXITS = {
   0: ['ok', 'every verdict is as expected'],
-  1: ['fail', 'a violation that was not expected, or an expected one that did not appear'],
-  2: ['unknown', 'inconclusive: the run proves nothing, and the page says why'],
+  1: ['fail', 'an unexpected anomaly was found, or an expected one was missing'],
+  2: ['unknown', 'inconclusive: the run proves nothing, for the reasons on this page'],
   70: ['fail', 'loadgen itself failed'],
   99: ['fail', 'the verdicts are as expected; a threshold was missed'],
-  130: ['unknown', 'interrupted: the page has what was measured until then'],
+  130: ['unknown', 'interrupted: the page covers the time until then'],
 };
 
 function headline(strategies) {
@@ -81,7 +81,7 @@ function facts(run) {
     ['when', summary.started_at ? summary.started_at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC') : null],
     ['load', (settings.stages || []).length > 1 ? `${settings.stages.map(stageWords).join(', ')}, ${settings.arrival}` : isNumber(settings.rate) ? `${rate(settings.rate)}, ${count(settings.requests)} requests, ${settings.arrival || ''}` : null],
     ['stock', isNumber(settings.stock) && settings.is_judged !== false ? `${count(settings.stock)}${settings.items > 1 ? ` × ${count(settings.items)} products` : ''}` : null],
-    ['rounds', settings.repeat > 1 ? `${count(settings.repeat)} of each strategy, order rotated` : null],
+    ['rounds', settings.repeat > 1 ? `${count(settings.repeat)} of each strategy, in rotating order` : null],
     ['seed', isNumber(settings.seed) ? String(settings.seed) : null],
     ['target', settings.target || null],
     ['machine', machineWords(run.environment)],
@@ -94,7 +94,7 @@ function facts(run) {
 function runBanner(run, index) {
   const { summary } = run, strategies = summary.strategies || [], command = commandOf(summary);
   const isUnjudged = summary.exit_code === 0 && strategies.every((strategy) => strategy.verdict === 'not judged');
-  const [tone, meaning] = isUnjudged ? ['none', 'nothing was to be judged'] : EXITS[summary.exit_code] || ['unknown', ''];
+  const [tone, meaning] = isUnjudged ? ['none', 'nothing was judged, because of --no-judge'] : EXITS[summary.exit_code] || ['unknown', ''];
   return el('section', { class: 'banner', 'aria-label': 'Verdict' },
     runs.length > 1 ? el('h2', {}, runName(run, index)) : null,
     headline(strategies),
@@ -102,14 +102,14 @@ function runBanner(run, index) {
     recommendation(summary),
     el('p', { class: 'exit' }, el('strong', { class: `tone-${tone}` }, `Exit ${summary.exit_code}`), meaning ? `: ${meaning}.` : '.'),
     summary.is_interrupted ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run was interrupted.'),
-      ' Strategies that had no finished round are not shown.') : null,
+      ' Strategies without a finished round are not shown.') : null,
     summary.is_left_down ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run ended early.'),
       ' Servers that a fault stopped did not come up again, so the next round could sell nothing.') : null,
     command ? el('div', { class: 'command' }, el('span', { class: 'label' }, 'Reproduce'), el('code', {}, tokens(command)), copyButton(command)) : null,
     fold(el('strong', {}, 'Conditions'), facts(run)));
 }
 
-// An option is not broken at its dashes.
+// No line breaks at the dashes of an option.
 const tokens = (command) => command.split(' ').flatMap((token, i) => [i ? ' ' : '', token.length < 30 ? el('span', { class: 'token' }, token) : token]);
 
 // ---- caveats
@@ -131,25 +131,25 @@ function caveatNotes(entry) {
   if (isNumber(schedule.within_1ms_percent))
     notes.push(`${significant(schedule.within_1ms_percent, 4)} % of the requests were sent within 1 ms of plan, ` +
       `${significant(schedule.within_10ms_percent, 4)} % within 10 ms.`);
-  notes.push(`${plural(strategy.offered, 'request')} in ${roundNotes(strategy) || 'one round; --repeat shows how far rounds differ'}.`);
+  notes.push(`${plural(strategy.offered, 'request')} in ${roundNotes(strategy) || 'one round; --repeat shows how much rounds differ'}.`);
   if (chart && chart.scatter && chart.scatter.points.length < chart.scatter.of)
     notes.push(`the scatter shows ${count(chart.scatter.points.length)} of ${count(chart.scatter.of)} requests: the slowest of each ` +
-      'interval and rare outcomes are all kept, the rest is thinned out. Lines and tables are from all requests.');
+      'interval, all rare outcomes, and a sample of the rest. Lines and tables use all requests.');
   if (chart && chart.clock && chart.clock.sales > 0)
     notes.push(chart.clock.outside === 0 ? 'every sale was written between the sending and the answer of its request, by the clocks of both.'
-      : `${count(chart.clock.outside)} of ${count(chart.clock.sales)} sales were, by the clocks, written outside of their request: the order of events across clocks is no more exact than that.`);
+      : `${count(chart.clock.outside)} of ${count(chart.clock.sales)} sales were written outside of their request, by the clocks of both: the order of events of different clocks is only that exact.`);
   return notes;
 }
 
-// Whatever --late lets pass as a verdict: what was measured is not the target's alone.
+// Also when a larger --late allows a verdict: the measured times are not only the target's.
 function unkeptNote() {
   const unkept = entries.filter(({ strategy }) => (strategy.schedule || {}).within_10ms_percent < 95);
-  return unkept.length ? el('p', { class: 'unkept' }, el('strong', { class: 'tone-unknown' }, 'The schedule was not kept'),
+  return unkept.length ? el('p', { class: 'unkept' }, el('strong', { class: 'tone-unknown' }, 'The schedule was missed'),
     ` under ${unkept.map(({ name, strategy }) => `${name} (${significant(100 - strategy.schedule.within_10ms_percent, 3)} % of the requests were sent more than 10 ms late)`).join(', ')}: ` +
-    'the response times there have this delay of loadgen’s own in them.') : null;
+    'the response times there include this delay of loadgen.') : null;
 }
 
-// What is said of several strategies is said once.
+// A note about several strategies appears once.
 function caveatRows() {
   const names = new Map();
   for (const entry of entries) for (const note of caveatNotes(entry)) names.set(note, [...(names.get(note) || []), entry.name]);
@@ -158,12 +158,12 @@ function caveatRows() {
 }
 
 function caveats() {
-  return section('caveats', 'Caveats', 'What these numbers do not say.',
+  return section('caveats', 'Caveats', 'The limits of these numbers.',
     el('ul', { class: 'notes' },
-      el('li', {}, 'Response time counts from the planned moment of a request, service time from its sending: a server that stalls is charged for all who wait.'),
-      el('li', {}, 'Times of requests are from the load generator’s monotonic clock; times of the ledger are the database’s, moved by the measured difference.'),
-      el('li', {}, 'A request without an answer counts as lasting until it was given up.'),
-      el('li', {}, 'Figures are of this machine and this load. Compare strategies of one run, not runs of different machines.'),
+      el('li', {}, 'Response time counts from the planned moment of a request, service time from its sending. So a stall of a server counts for every request that waited.'),
+      el('li', {}, 'Times of requests are from loadgen’s monotonic clock. Times of the ledger are from the database’s clock, corrected by the measured difference.'),
+      el('li', {}, 'A request without an answer lasts until loadgen gave it up.'),
+      el('li', {}, 'The figures hold for this machine and this load. Compare strategies of one run, not runs of different machines.'),
       caveatRows()));
 }
 

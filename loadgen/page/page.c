@@ -1,4 +1,4 @@
-/* Puts the page together: its own markup, style and script, and the data as JSON. */
+/* Builds the page from its markup, style and script, and the data as JSON. */
 #include "page.h"
 
 #include "chart.h"
@@ -12,17 +12,17 @@
 
 extern const char page_html[], page_style[], page_script[];
 
-/* What goes into page.html where its mark, `@name@`, stands. */
+/* Replaces the mark `@name@` in page.html. */
 struct part {
     const char *mark;
-    const char *text; /* or NULL for data */
+    const char *text; /* NULL: `data` instead */
     const json_t *data;
 };
 
 #define DATA_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9))
 
-/* The parser of HTML looks for `</script` and `<!--` in data, too; JSON can spell `<` otherwise.
- * Everything beyond ASCII is escaped already. */
+/* An HTML parser finds `</script` and `<!--` in data, too, so JSON escapes `<`. DATA_FLAGS already
+ * escape everything beyond ASCII. */
 static bool needs_escape(char byte) {
     return byte == '<' || byte == '>' || byte == '&';
 }
@@ -42,7 +42,7 @@ static int write_part(const struct part *part, FILE *to) {
     return fputs(part->text, to) != EOF ? 0 : -1;
 }
 
-/* Copy page.html, and at each mark the part; they stand there in the order of the parts. */
+/* Copies page.html with a part in place of each mark. Marks and parts have the same order. */
 static int fill_in(const struct part *parts, size_t count, FILE *to) {
     const char *at = page_html;
 
@@ -71,7 +71,7 @@ static size_t size_of(const json_t *json) {
     return json_dump_callback(json, count_bytes, &total, DATA_FLAGS) == 0 ? total : SIZE_MAX;
 }
 
-/* Half the samples each time: charts are copies, so the run's own stay whole. */
+/* Halves the samples until the charts fit. They are copies: the run's own charts stay whole. */
 static int page_fit(json_t *charts, size_t room) {
     size_t run, place;
     json_t *of_run, *chart;
@@ -88,7 +88,7 @@ static int page_fit(json_t *charts, size_t room) {
 
 /* ---- writing */
 
-/* What can be found, with what it means. */
+/* All anomalies with their meanings. */
 static json_t *anomalies_json(void) {
     json_t *json = json_array();
 

@@ -1,4 +1,4 @@
-// Puts the page together, and shows the strategy that is chosen.
+// Builds the page, and shows the chosen strategy.
 
 function tabList(panel) {
   const tabs = entries.map((entry) => el('button', { type: 'button', role: 'tab', id: `tab-${entry.id}`, 'aria-controls': 'panel',
@@ -43,7 +43,7 @@ function strategySection() {
   chosen.panel = el('div', { role: entries.length > 1 ? 'tabpanel' : null, id: 'panel', tabindex: '-1' });
   chosen.tabs = tabList(chosen.panel);
   const part = section('strategy', entries.length > 1 ? 'Strategy by strategy' : 'Over time', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
-  part.querySelector('details').open = true; // its charts are folded
+  part.querySelector('details').open = true; // its charts have folds of their own
   return part;
 }
 
@@ -51,13 +51,13 @@ function strategyCharts(entry) {
   const { strategy, chart } = entry;
   const head = el('div', { class: 'strategy-head' }, el('h3', { class: 'strategy-name' }, entry.name), verdictBadge(strategy),
     chart && (strategy.rounds || []).length > 1
-      ? el('span', { class: 'faint' }, `counts and percentiles are of all ${strategy.rounds.length} rounds, the drawings of round ${chart.repeat + 1}`) : null,
+      ? el('span', { class: 'faint' }, `counts and percentiles: all ${strategy.rounds.length} rounds; drawings: round ${chart.repeat + 1}`) : null,
     saidOf(strategy), foundList(strategy));
   return [head, stockChart(entry), exampleSection(entry), outcomeChart(entry), latencyChart(entry), ladderChart(entry)]
     .filter(Boolean);
 }
 
-// Links from the tables go to a strategy: show it, and go where its charts begin.
+// A link of a table names a strategy: show it, and scroll to its charts.
 function followHash() {
   const isStrategy = entries.some(({ id }) => `#${id}` === location.hash);
   showChosen();
@@ -89,14 +89,14 @@ function build() {
     ...runs.map(runBanner));
   if (entries.length) {
     main.append(anomalySection(),
-      section('outcomes-part', 'How the requests ended', 'Of all rounds together.', outcomeTotals()),
-      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', unkeptNote(), comparison()),
+      section('outcomes-part', 'How the requests ended', 'All rounds together.', outcomeTotals()),
+      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. The range of the rounds stands below a figure.', unkeptNote(), comparison()),
       whySection(),
       strategySection(), caveats());
     window.addEventListener('hashchange', followHash);
     showChosen();
   }
-  main.append(el('footer', {}, 'Made by loadgen. The numbers are those of summary.json, which this file contains.'));
+  main.append(el('footer', {}, 'Made by loadgen. All numbers are from summary.json, which this file contains.'));
   document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
   window.addEventListener('scroll', hideTip, { passive: true });
 }

@@ -1,4 +1,4 @@
-/* The files of the page, in the program: texts that end with a NUL. */
+/* Compiles the files of the page into the program, as texts that end with a NUL. */
     .section .rodata
     .global page_html, page_style, page_script
 page_html:

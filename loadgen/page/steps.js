@@ -1,9 +1,9 @@
-// The schedule that `lab explore --json` prints, step by step, forward and back. Steps.show(node, explored) fills the node
-// from that object alone, and needs nothing but steps.css: so a page of one file can have it, too.
+// Shows the schedule of `lab explore --json` step by step, forward and back. Steps.show(node, explored) fills the node from
+// that object only. It needs nothing but steps.css, so a page of one file can use it, too.
 'use strict';
 
 const Steps = (() => {
-  // Text is set as text, so that no name is ever markup.
+  // Text is set as text, so a name is never markup.
   function make(tag, attributes, ...children) {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
@@ -18,7 +18,7 @@ const Steps = (() => {
   const amount = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
   const isOrder = (actor) => actor !== 'clock' && actor !== 'fault';
 
-  // The bound within which it was explored, and whether that was all of it.
+  // The bound of the exploration, and whether it was complete.
   function headline(explored) {
     const bound = `${amount(explored.orders, 'order', 'orders')} on ${amount(explored.instances, 'instance', 'instances')}, stock ${number(explored.stock)}, ` +
       `at most ${amount(explored.preemptions, 'preemption', 'preemptions')}, faults: ${(explored.faults || []).join(', ') || 'none'}`;
@@ -69,7 +69,7 @@ const Steps = (() => {
     const made = Object.fromEntries(Object.keys(buttons).map((name) => [name, make('button', { type: 'button', class: `steps-${name}`, click: () => go(buttons[name]()) }, texts[name])]));
     let at = 0;
 
-    // The focus stays where it is, so a button that leads nowhere is told to be so, and not switched off.
+    // A disabled button would lose the focus, so a button without effect only gets aria-disabled.
     function go(to) {
       at = Math.max(0, Math.min(steps.length - 1, to));
       const step = steps[at], over = explored.stock < step.sold, isLast = at === steps.length - 1;

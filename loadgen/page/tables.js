@@ -1,6 +1,6 @@
 // The grid of anomalies and the table of measurements.
 
-// {name, text} of all that can be found, and of what a run of another version found.
+// {name, text} of all known anomalies, and of others that a run of another version found.
 function anomalyList() {
   const known = new Map(read('anomaly-list').map((anomaly) => [anomaly.name, anomaly]));
   for (const { strategy } of entries)
@@ -37,7 +37,7 @@ function foundIn(strategy) {
   return found;
 }
 
-// VALID rules every anomaly out in what was seen; INCONCLUSIVE rules out none.
+// VALID excludes every anomaly in the observed round; INCONCLUSIVE excludes none.
 function anomalyCell(strategy, name) {
   const found = foundIn(strategy).get(name);
   if (found)
@@ -69,7 +69,7 @@ function meanings(anomalies) {
     el('div', {}, el('dt', { class: isFound(name) ? 'tone-fail' : null }, name), el('dd', {}, text || 'of another version of loadgen'))));
 }
 
-// "sold 800 of 500 units, ...": the sentence without the name that it begins with.
+// "sold 800 of 500 units, ...": the sentence without the name at its beginning.
 function saidOf({ sentence, strategy }) {
   if (!sentence) return null;
   return el('p', { class: 'said' }, sentence.startsWith(`${strategy}: `) ? sentence.slice(strategy.length + 2) : sentence);
@@ -89,7 +89,7 @@ function strategyLink(entry) {
     run ? el('span', { class: 'run' }, run) : null);
 }
 
-// A wide table scrolls in itself, by keyboard too, and says so.
+// A wide table scrolls inside the page, by keyboard, too, and has a hint about it.
 function scrollable(label, table) {
   const region = el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
   const hint = el('p', { class: 'scroll-hint', hidden: true }, 'Wider than the screen: scroll it sideways →');
@@ -97,7 +97,7 @@ function scrollable(label, table) {
   return el('div', {}, hint, region);
 }
 
-// On a phone its rows are blocks, in which each cell tells its column (page.css).
+// On a phone each row is a block, and each cell shows its column name (page.css).
 function stacking(label, table) {
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
   for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.name = names[i]; });
@@ -129,7 +129,7 @@ function repeatWords() {
 
 // ---- measurements
 
-// What replies told of their cost: {wait, hold, commit} in ms each {p50, ...}, trips, retries. Null: not measured.
+// The cost that replies reported: {wait, hold, commit}, each {p50, ...} in ms, trips, retries. Null: not measured.
 function workOf(strategy) {
   const work = strategy.work;
   if (!work) return null;
@@ -142,7 +142,7 @@ function workOf(strategy) {
   return isTold ? { ...parts, work } : null;
 }
 
-// The unit once, when it is the same.
+// If both have the same unit, it appears once.
 function spreadWords(low, high) {
   const [value, unit] = low.split(' ');
   return unit && high.endsWith(` ${unit}`) ? `${value}–${high}` : `${low.replace('/s', '')}–${high}`;
@@ -153,7 +153,7 @@ function spreadNote(spread, format) {
   return el('span', { class: 'spread' }, spreadWords(format(spread.min), format(spread.max)));
 }
 
-// Of all rounds and products together, as `sold` is.
+// The stock of all rounds and products, like `sold`.
 function stockOf({ strategy, run }) {
   return strategy.stock * Math.max(1, (strategy.rounds || []).length) * ((run.summary.settings || {}).items || 1);
 }
@@ -201,7 +201,7 @@ function comparison() {
   return stacking('Measurements, by strategy', el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
 }
 
-// Times are in nanoseconds, and parts of 1, as in the summary.
+// As in the summary, times are in nanoseconds, and shares are parts of 1.
 function measuredWords({ text, measured }) {
   if (!isNumber(measured)) return 'nothing measured';
   if (/^\s*(service_)?(p\W*\d|mean|max)/.test(text)) return ms(measured / 1e6);

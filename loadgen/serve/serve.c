@@ -1,6 +1,6 @@
-/* The results folders in a browser: finds and opens them, lists them as HTML, and serves both.
+/* Finds and opens results folders, lists them as HTML, and serves the list and the files.
  *
- * Each part of a path is opened by itself, so that no link between leads out of the results. */
+ * Each part of a path is opened by itself, so that no symbolic link leads out of the results. */
 #include "serve.h"
 
 #include "complain.h"
@@ -57,7 +57,7 @@ static const struct serve_file *serve_file_named(const char *name) {
     return NULL;
 }
 
-/* Letters, digits and "-_.+", and no dot first: as loadgen names its folders. */
+/* loadgen names its folders with letters, digits and "-_.+", and no dot first. */
 static bool serve_is_plain(const char *folder) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-_.+";
@@ -79,14 +79,14 @@ static int open_folder(const char *root, const char *folder) {
     return fd;
 }
 
-/* A descriptor to read it by, and its size; or a negative errno. Without waiting for a writer,
- * should it be a pipe. */
+/* Returns a descriptor, and sets its size; or returns a negative errno. Does not wait for a writer
+ * if the file is a pipe. */
 static int serve_open(const char *root, const char *folder, const char *file, size_t *size) {
     int at = open_folder(root, folder);
     struct stat status;
     int fd;
 
-    assert(serve_file_named(file) != NULL); /* a browser's word is looked up before */
+    assert(serve_file_named(file) != NULL); /* the caller has looked the name up */
     if (at < 0)
         return at;
     fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -108,8 +108,8 @@ bool serve_has(const char *root, const char *folder, const char *file) {
     return fd >= 0 && close(fd) == 0;
 }
 
-/* All of it, NUL-terminated; free() it. A file that grows meanwhile is cut where it was. 0, or a
- * negative errno: -EFBIG for more than `most` bytes. */
+/* Reads the whole file, with a NUL at its end. The caller frees `bytes`. If the file grows meanwhile,
+ * the new part is left out. Returns 0 or a negative errno: -EFBIG for more than `most` bytes. */
 static int serve_read(const char *root, const char *folder, const char *file, size_t most,
                       char **bytes, size_t *length) {
     size_t size;
@@ -147,7 +147,7 @@ static int may_be_folder(const struct dirent *entry) {
            (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-/* Some file systems do not tell what an entry is. */
+/* Some file systems do not tell the type of an entry. */
 static bool serve_is_folder(int root, const struct dirent *entry) {
     struct stat status;
 
@@ -187,9 +187,9 @@ void serve_list_free(struct dirent **folders, size_t count) {
     free(folders);
 }
 
-/* ---- the list of runs as HTML; all that it has of them is escaped, cut, and bounded */
+/* ---- the list of runs as HTML; every text of a run is escaped, cut, and bounded */
 
-/* With what HTML would read as its own spelled out, and cut at TEXT_MAX, between characters. */
+/* Escapes the characters of HTML, and cuts at TEXT_MAX, between characters. */
 static void text(FILE *to, const char *at) {
     static const char *const spelled[] = {
         ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
@@ -214,7 +214,7 @@ static void serve_element(FILE *to, const char *open, const char *inside, const 
     fputs(close, to);
 }
 
-/* The summary of a run, a new reference; or NULL, and `why` says why not. */
+/* The summary of a run, a new reference; or NULL with the reason in `why`. */
 static json_t *serve_load(const char *root, const char *folder, struct why *why) {
     struct why wrong;
     char *bytes;
@@ -223,7 +223,7 @@ static json_t *serve_load(const char *root, const char *folder, struct why *why)
     int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
 
     if (rc == -ENOENT)
-        why_set(why, "no summary.json: the run goes on, or ended early");
+        why_set(why, "no summary.json: the run still goes on, or it ended early");
     else if (rc != 0)
         why_set(why, "summary.json cannot be read: %s", strerror(-rc));
     else if ((summary = summary_parse(bytes, length, &wrong)) == NULL)
@@ -232,7 +232,7 @@ static json_t *serve_load(const char *root, const char *folder, struct why *why)
     return summary;
 }
 
-/* Only words that we give: what the style knows. */
+/* Uses only classes that the style sheet has. */
 static void serve_print_verdict(const char *verdict, FILE *to) {
     const char *class = "";
 
@@ -265,7 +265,7 @@ static void print_expected(const json_t *strategy, FILE *to) {
         fputs(json_is_true(expected) ? "<td>yes</td>" : "<td>-</td>", to);
 }
 
-/* Sold and stock of all rounds together; the summary has the stock of a product of a round. */
+/* Prints sold and stock of all rounds. The summary has the stock of one product of one round. */
 static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) {
     const json_t *items = json_object_get(json_object_get(summary, "settings"), "items");
     double rounds = (double)json_array_size(json_object_get(strategy, "rounds"));
@@ -322,7 +322,7 @@ static void print_missed(const json_t *summary, FILE *to) {
     }
 }
 
-/* Folder and file names are plain, so they may stand in a URL as they are. */
+/* Folder and file names are plain, so they need no escapes in a URL. */
 static void print_files(const char *root, const char *folder, FILE *to) {
     fputs("<p class=\"files\">", to);
     for (const struct serve_file *file = serve_files; file->name != NULL; file++)
@@ -331,7 +331,7 @@ static void print_files(const char *root, const char *folder, FILE *to) {
     fputs("</p>\n", to);
 }
 
-/* "2026-11-21T10:01:02.658Z" as people write it. */
+/* Prints "2026-11-21T10:01:02.658Z" as "2026-11-21 10:01:02 UTC". */
 static void print_time(const char *time, FILE *to) {
     char moment[32];
     bool is_moment = strlen(time) >= 19 && time[10] == 'T' && strlen(time) < sizeof moment;
@@ -395,8 +395,8 @@ static void serve_print_others(size_t from, size_t count, FILE *to) {
     fputs("</p>\n", to);
 }
 
-/* Write the list: the runs from number `from` on, the newest being 0. A run that cannot be read is
- * listed with the reason. 0, or -1 when it could not be written. */
+/* Writes the list of runs, from number `from` on; the newest has number 0. A run that cannot be read
+ * is listed with the reason. Returns 0, or -1 if it could not be written. */
 static int print_list(const char *root, size_t from, FILE *to) {
     struct dirent **folders;
     size_t count;
@@ -408,9 +408,8 @@ static int print_list(const char *root, size_t from, FILE *to) {
     if (rc != 0)
         fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
     else if (count == 0)
-        serve_element(to, "<p>None yet: <code>", user_command(USER_LOADGEN),
-                      " --strategy none,redis,atomic</code> makes one. "
-                      "Reload this page then.</p>\n");
+        serve_element(to, "<p>No run yet. Make one with <code>", user_command(USER_LOADGEN),
+                      " --strategy none,redis,atomic</code>, then reload this page.</p>\n");
     if (from > count)
         from = count;
     for (size_t i = from; i < count && i < from + RUNS_A_PAGE; i++)
@@ -430,9 +429,9 @@ struct viewer {
     const struct serve_more *more; /* or NULL */
 };
 
-/* The list has no script. A report is one file with its scripts and styles in it, and needs nothing
- * from elsewhere; it may be another's, so its scripts run as those of a site of its own, which can
- * read no other run. */
+/* The list has no script. A report is one file with its own scripts and styles, and loads nothing.
+ * It may come from somebody else, so its scripts run as a site of their own and can read no other
+ * run. */
 #define POLICY                                                                                     \
     "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "        \
     "form-action 'none'; frame-ancestors 'none'"
@@ -466,12 +465,12 @@ static void on_index(struct http_exchange *exchange, void *data) {
     if (rc == 0)
         http_reply(exchange, 200, "text/html; charset=utf-8", page, length);
     else
-        http_reply_error(exchange, 500, "out_of_memory", "there is no memory for the page");
+        http_reply_error(exchange, 500, "out_of_memory", "out of memory for the page");
     free(page);
 }
 
-/* A part at a time, of which little is held for a browser that stops reading. A file that grows
- * meanwhile is cut where it was; one that shrinks ends the connection. */
+/* Sends the file in small parts, so that a browser that stops reading holds little memory. If the
+ * file grows meanwhile, the new part is left out; if it shrinks, the connection ends. */
 static void send_file(struct http_exchange *exchange, int fd, size_t left) {
     char part[PART_BYTES];
 
@@ -502,7 +501,7 @@ static void serve_on_file(struct http_exchange *exchange, void *data) {
     } else if (fd == -ENOMEM || fd == -EACCES || fd == -EIO || fd == -EMFILE) {
         http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-fd));
     } else {
-        http_reply_error(exchange, 404, "not_found", "no results folder has such a file");
+        http_reply_error(exchange, 404, "not_found", "there is no such file in a results folder");
     }
 }
 
@@ -514,7 +513,7 @@ static struct http_route routes[ROUTES_MOST] = {
 static void serve_join_routes(const struct http_route *more) {
     size_t count = 2;
 
-    assert(routes[count].method == NULL); /* they are joined once */
+    assert(routes[count].method == NULL); /* called once */
     while (more->method != NULL && count + 1 < ROUTES_MOST)
         routes[count++] = *more++;
     assert(more->method == NULL);
@@ -547,13 +546,13 @@ static int check_root(const char *root) {
     if (stat(root, &status) != 0 || !S_ISDIR(status.st_mode)) {
         complain("loadgen",
                  "%s is no folder of results: name another, "
-                 "or run loadgen, which makes it",
+                 "or make it by a run of loadgen",
                  root);
         return EXIT_NO_INPUT;
     }
     snprintf(run, sizeof run, "%s/summary.json", root);
     if (stat(run, &status) == 0) {
-        complain("loadgen", "%s is a single run: name the folder that it is in", root);
+        complain("loadgen", "%s is a single run: name the folder above it", root);
         return EXIT_USAGE;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* How the list of runs begins, in the program: a text that ends with a NUL. */
+/* Compiles the head of the list of runs into the program, as a text that ends with a NUL. */
     .section .rodata
     .global serve_index_head
 serve_index_head:

@@ -62,8 +62,8 @@ class Events(SystemTest):
         found, = look(page)
         self.assertEqual(found["problems"], [])
         self.assertEqual(found["clipped"], [])
-        self.assertIn("Failed on purpose: after-read pause 600 ms at inventory-", found["text"])
-        self.assertIn("failed on purpose", found["text"])
+        self.assertIn("Injected faults: after-read pause 600 ms at inventory-", found["text"])
+        self.assertIn("injected fault", found["text"])
 
     def check_again(self, run, summary):
         done = self.stack.loadgen("check", str(run), "--output-format", "json")

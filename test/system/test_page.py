@@ -293,7 +293,7 @@ class Page(SystemTest):
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)
         self.assertIn("No round was finished", self.found["bare"]["text"])
-        self.assertIn("The schedule was not kept", text)
+        self.assertIn("The schedule was missed", text)
         self.assertIn("unmeasured (23.5 % of the requests were sent more than 10 ms late)", text)
 
     def test_the_script_takes_pictures_for_the_readme(self):

@@ -180,7 +180,7 @@ class ServeTest(unittest.TestCase):
         self.assertIn("the good one", page)
         self.assertEqual(page.count("summary.json is broken"), 5)
         self.assertIn("nested too deeply", page)
-        self.assertIn("no summary.json: the run goes on, or ended early", page)
+        self.assertIn("no summary.json: the run still goes on, or it ended early", page)
         self.assertTrue(page.endswith("</html>\n"))
         self.assertEqual(viewer.get("/runs/half/summary.json").text, "{\"name\": \"x")
 
@@ -219,7 +219,7 @@ class ServeTest(unittest.TestCase):
 
     def test_an_empty_folder_says_what_to_do(self):
         viewer = self.serve()
-        self.assertIn("None yet", viewer.get("/").text)
+        self.assertIn("No run yet", viewer.get("/").text)
         make_run(self.root, "run-1")
         self.assertIn("run-1", viewer.get("/").text)
         shutil.rmtree(self.root)

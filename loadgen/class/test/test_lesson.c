@@ -92,7 +92,7 @@ static void test_an_exploration_becomes_arguments(void **state) {
  * in range. */
 static void test_all_else_is_refused_with_a_reason(void **state) {
     static const char unknown[] = "does not know", few[] = "choose 1 to 6",
-                      rate[] = "\"rate\" is a whole number from 1 to 5000";
+                      rate[] = "\"rate\" must be a whole number from 1 to 5000";
     static const struct {
         enum lesson_kind kind;
         const char *asked, *reason;
@@ -129,7 +129,7 @@ static void test_all_else_is_refused_with_a_reason(void **state) {
         {LESSON_EXPLORE,
          "{\"strategy\":\"none\",\"orders\":9,\"instances\":2,\"stock\":1,\"preemptions\":0,"
          "\"faults\":[]}",
-         "\"orders\" is a whole number from 1 to 4"}};
+         "\"orders\" must be a whole number from 1 to 4"}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (read_text(cases[i].kind, cases[i].asked) == 0)

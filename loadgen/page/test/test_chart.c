@@ -1,4 +1,4 @@
-/* What the page draws: samples keep what is rare, times agree, and data never ends the script. */
+/* Charts of the page: samples keep rare outcomes, times agree, and data never ends the script. */
 #include "verdict_fixture.h"
 
 #include "chart.h"
@@ -68,7 +68,7 @@ static void test_oversell_is_where_orders_pass_the_stock(void **state) {
     assert_int_equal(number("oversold_us"), 3000);
 }
 
-/* A hundred units of the others would hide that the second product was sold twice. */
+/* The second product was oversold; a hundred units of the other products would hide that. */
 static void test_oversold_product_is_drawn_alone(void **state) {
     struct ledger_order bought[2] = {{.at = "2026-11-21T10:01:02.001000Z"},
                                      {.at = "2026-11-21T10:01:02.002000Z"}};
@@ -112,7 +112,7 @@ static void test_request_that_was_not_sent_has_no_response_time(void **state) {
     assert_int_equal(json_integer_value(part("scatter", "of")), 2);
 }
 
-/* As a history may tell it that was written by another hand. */
+/* Somebody else may have written the history. */
 static void test_answer_before_its_planned_time_is_drawn(void **state) {
     sell(1)->planned_ns = 3600 * 1000 * MS;
     draw();
@@ -120,8 +120,8 @@ static void test_answer_before_its_planned_time_is_drawn(void **state) {
     assert_int_equal(number("end_us"), 3600000000);
 }
 
-/* One answer of three came after 6 s: what is drawn by planned time, and the lines of the stock, do
- * not wait for it. */
+/* One answer of three came after 6 s. Drawings by planned time and the lines of the stock do not
+ * wait for it. */
 static void test_axis_ends_where_its_data_ends(void **state) {
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
@@ -158,7 +158,7 @@ static json_int_t number_in(const json_t *rows, size_t row, size_t place) {
     return json_integer_value(json_array_get(json_array_get(rows, row), place));
 }
 
-/* 200 units, by two instances in turns. */
+/* Two instances sell 200 units in turns. */
 static void sell_by_two(void) {
     (void)recorder_instance(recorder, "inventory-1");
     (void)recorder_instance(recorder, "inventory-2");
@@ -166,7 +166,7 @@ static void sell_by_two(void) {
         sell(i + 1)->instance = (int16_t)(i % 2);
 }
 
-/* Instance 0 answers every millisecond but in the 300 ms after number 50; instance 1 always. */
+/* Instance 0 answers every millisecond, except in the 300 ms after number 50; instance 1 always. */
 static void test_silent_instance_is_a_fault(void **state) {
     const json_t *faults;
 
@@ -181,7 +181,7 @@ static void test_silent_instance_is_a_fault(void **state) {
     assert_int_equal(number_in(faults, 0, 2), 353000);
 }
 
-/* The same silence, which is known; results of locks are for counterexamples alone. */
+/* An event explains the same silence; results of locks appear only in counterexamples. */
 static void test_what_failed_on_purpose_is_not_inferred(void **state) {
     struct event events[] = {{.at_ns = 40 * MS,
                               .until_ns = 40 * MS,
@@ -236,7 +236,7 @@ static void test_of_many_events_some_of_all_times_are_drawn(void **state) {
     assert_int_equal(number("event_count"), 800);
 }
 
-/* Instance 0 stops for a second, and instance 1 with it but for an answer in between. */
+/* Instance 0 stops for a second. Instance 1 is silent, too, except for one answer in between. */
 static void test_fault_of_one_instance_is_not_told_of_all(void **state) {
     sell_by_two();
     for (int i = 50; i < 200; i++)
@@ -274,7 +274,7 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
     assert_int_equal(json_integer_value(part("scatter", "of")), count);
 }
 
-/* Two sales of unit 9, among 400 others: the picture has both, and no more than it may. */
+/* Two sales of unit 9 among 400 others: the drawing has both, and at most CHART_OPS in all. */
 static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     const json_t *example, *op;
     size_t i, named = 0;
