@@ -1,4 +1,4 @@
-/* The names of anomalies, and what they mean. */
+/* The names of anomalies and their meanings. */
 #include "anomaly.h"
 
 static const struct {

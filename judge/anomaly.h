@@ -1,4 +1,4 @@
-/* What can be wrong with a sale, and the evidence that it was. */
+/* The anomalies of a sale, and the evidence for each. */
 #ifndef JUDGE_ANOMALY_H
 #define JUDGE_ANOMALY_H
 
@@ -41,23 +41,23 @@ struct anomaly_found {
 #define COUNTEREXAMPLE_LINES    10
 #define COUNTEREXAMPLE_EVENTS   12
 
-/* One of its operations, as a picture needs it. Times are those of the round; 0 for what did not
- * happen. */
+/* An operation of a counterexample, with the times that a picture needs. They count from the start
+ * of the round; 0: this did not happen. */
 struct counterexample_op {
-    char instance[LEDGER_INSTANCE]; /* that made the sale, or "" when none did */
-    int64_t sent_ns, answered_ns;   /* by the client's clock; answered: the first yes, or the no */
-    int64_t ledger_us;              /* when its row was written: the database's wall clock */
+    char instance[LEDGER_INSTANCE]; /* that made the sale; "": none did */
+    int64_t sent_ns, answered_ns; /* by the client's clock; answered: by the first yes, or by no */
+    int64_t ledger_us;            /* when its row was written: the database's wall clock */
 };
 
-/* What befell its operations: a failpoint, the result of a raw lock command, a server's fault. */
+/* Something that hit the operations: a failpoint, a raw lock command's result, a server's fault. */
 struct counterexample_event {
     int64_t at_ns, until_ns; /* as in event.h */
-    char letter;             /* of the operation that it belongs to, or '\0' */
+    char letter;             /* the name of its operation, or '\0' */
     char who[LEDGER_INSTANCE];
     char text[112]; /* "SET NX ttl 200 ms: yes" */
 };
 
-/* The fewest operations that no correct sale of this stock could have produced together, in prose.
+/* The fewest operations that a correct sale of this stock cannot have produced together, in prose.
  * The prose calls them A, B, C, in the order of `order_id`. */
 struct counterexample {
     enum anomaly anomaly;
@@ -68,10 +68,10 @@ struct counterexample {
     struct counterexample_op op[COUNTEREXAMPLE_OPS];
     size_t lines;
     char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];
-    bool has_chain; /* a line tells how two came to hold one lock */
+    bool has_chain; /* a line tells how two orders came to hold one lock */
     size_t events;  /* in order of time */
     struct counterexample_event event[COUNTEREXAMPLE_EVENTS];
-    int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0 when not known */
+    int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0: not known */
 };
 
 #endif

@@ -1,8 +1,8 @@
-/* Tells what contradicts what, in prose.
+/* Tells each contradiction in prose.
  *
- * From below: words for the operations, which are called A, B and C: who asked, what it read and
- * wrote, what its customer was told; how two orders came to hold one raw lock, and what befell
- * orders, instances and servers; a sentence or two for each anomaly; and which ones are told. */
+ * In this order: words for the operations A, B and C (request, read, write, answer); how two orders
+ * came to hold one raw lock; failures that hit orders, instances and servers; a sentence or two for
+ * each anomaly; and the choice of counterexamples. */
 #include "judge.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static double example_in_seconds(int64_t ns) {
 
 /* ---- operations */
 
-/* What the operation about this order is called: 'A'; '\0' when it is about none of them. */
+/* The name of this order's operation: 'A'; '\0': the order has none. */
 static char example_name(const struct counterexample *example, const char *order_id) {
     for (size_t i = 0; i < example->ops; i++)
         if (order_id[0] != '\0' && strcmp(example->order_id[i], order_id) == 0)
@@ -60,7 +60,7 @@ static struct counterexample_op *example_add_op(struct counterexample *example, 
     return op;
 }
 
-/* "sent 0.417213 s" or why it is not known. */
+/* "sent 0.417213 s", or the reason why the time is not known. */
 static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
     if (buyer->purchase == NULL)
         snprintf(text, PART_TEXT, "no request for this product");
@@ -79,7 +79,7 @@ static const struct record *example_told(const struct purchase *purchase) {
     return purchase->yes != NULL ? purchase->yes : purchase->requests[0];
 }
 
-/* Of the reply that counts; LINEAR_NEVER when there was none. */
+/* When the reply that counts arrived; LINEAR_NEVER: there was none. */
 static int64_t answered_ns(const struct buyer *buyer) {
     const struct record *told = buyer->purchase != NULL ? example_told(buyer->purchase) : NULL;
 
@@ -167,9 +167,9 @@ static void example_tell_turned_away(struct counterexample *example, const struc
                 example_in_seconds(stuck->from_ns), example_in_seconds(stuck->to_ns), told);
 }
 
-/* ---- locks: A's expired, B took it, A freed it, C took it while B was at work */
+/* ---- locks: A's expired, B took it, A freed it, C took it while B was still at work */
 
-/* The order that freed a lock which was not its own: it may have sold nothing. */
+/* Tell the order that freed another's lock: it may have sold nothing. */
 static void tell_freer(struct counterexample *example, const struct judge *judge,
                        const char *order_id) {
     const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order_id);
@@ -181,7 +181,7 @@ static void tell_freer(struct counterexample *example, const struct judge *judge
         example_tell_outcome(example, example_told(purchase), order_id);
 }
 
-/* How the second came to hold the lock of the first. */
+/* Tell how B came to hold the lock of A. */
 static void example_tell_taken(struct counterexample *example, const struct overlap *overlap) {
     if (overlap->has_expired)
         example_say(
@@ -217,7 +217,7 @@ static void example_tell_chain(struct counterexample *example, const struct judg
         tell_freed(example, overlap);
 }
 
-/* ---- what befell them */
+/* ---- failures that hit them */
 
 static bool is_at_hand(const struct counterexample *example, const struct event *event) {
     if (event->at_ns > example->to_ns || event->until_ns < example->from_ns)
@@ -228,7 +228,7 @@ static bool is_at_hand(const struct counterexample *example, const struct event 
     return event->kind == EVENT_SERVER;
 }
 
-/* A lock that was refused is asked for again and again. */
+/* Refused attempts to take a lock are left out: they come again and again. */
 static bool is_telling(const struct counterexample *example, const struct event *event) {
     switch (event->kind) {
     case EVENT_SERVER:
@@ -266,11 +266,11 @@ static void example_weave(struct counterexample *example, const struct judge *ju
             example_add(example, &judge->events->items[i]);
 }
 
-/* ---- one anomaly each, which was found; no line when no request shows it */
+/* ---- a function for each anomaly, called if it was found; no line if no request shows it */
 
-/* Whether a sale between the two may have set the row's count back to what both read: then B need
- * not have read it before A wrote. Only a sale writes the count, while it holds the row, and then
- * it writes what it left; but one that was given back is in the ledger no more. */
+/* Whether a sale between the two may have set the row's count back to the value that both read:
+ * then B need not have read before A wrote. Only a sale writes the count, and it holds the row
+ * while it does; but a sale that was given back is no longer in the ledger. */
 static bool is_set_back(const struct judge *judge, const struct ledger_sale *a,
                         const struct ledger_sale *b) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
@@ -287,7 +287,8 @@ static bool is_counted(const struct judge *judge, const struct ledger_sale *sale
     return judge_sale_kind(judge, sale) == SALE_COUNTED;
 }
 
-/* What is known of the reads of two sales from the count of one row; `a` wrote first. */
+/* Tell the reads of two sales from the count of one row, as far as they are known. `a` wrote
+ * first. */
 static void tell_reads(struct counterexample *example, const struct judge *judge,
                        const struct ledger_sale *a, const struct ledger_sale *b) {
     const char one = example_name(example, a->order_id), other = example_name(example, b->order_id);
@@ -318,7 +319,7 @@ static const struct overlap *find_overlap(const struct judge *judge, const struc
     return NULL;
 }
 
-/* The one that wrote first is A, unless it was sent after the other one had been answered. */
+/* A is the sale that wrote first, unless it was sent after the other one had been answered. */
 static void tell_twins(struct counterexample *example, const struct judge *judge,
                        const struct pair *pair) {
     bool is_turned = judge_buyer(judge, pair->sales[1])->answered_ns <
@@ -341,13 +342,13 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
                 a->unit);
 }
 
-/* More sales than units, all of units that there were, are twins. */
+/* If all sales are of units that existed, more sales than units are twins. */
 static void tell_oversell(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale =
         judge->outside != NULL ? judge->outside : judge->range.sales[0];
     const struct ledger_row *row = sale != NULL ? judge_row(judge, sale->shard) : NULL;
     const int64_t initial = judge->ledger->initial;
-    /* Not the tightest, which is told as a TWIN. */
+    /* Not the tightest pair: that is told as a TWIN. */
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
 
     if (sale != NULL) {
@@ -622,7 +623,7 @@ static const struct ledger_row *tell_wrong(struct counterexample *example,
     return row;
 }
 
-/* The plainest of what was found, and a row that shows it; NULL: the sums alone do. */
+/* Tell the plainest finding. Returns a row that shows it; NULL: only the sums do. */
 static const struct ledger_row *tell_plainest(struct counterexample *example,
                                               const struct judge *judge) {
     const struct leak *leak = &judge->leak;

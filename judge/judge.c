@@ -1,5 +1,5 @@
-/* Requests by their keys, and joined with the rows of the ledger. All by sorting: no search takes
- * longer than the logarithm of a round. */
+/* Joins requests, by their keys, with the rows of the ledger. All is sorted, so that a search takes
+ * O(log n). */
 #include "judge.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ static const struct purchase *find_key(const struct judge *judge, const char *ke
                                      : NULL;
 }
 
-/* The place among `named` of the first that is not before this order. */
+/* The place in `named` of the first order that is not before this one. */
 static size_t find_named(const struct judge *judge, const char *id) {
     size_t low = 0;
 
@@ -88,7 +88,7 @@ static int by_unit(const void *a, const void *b) {
     return order != 0 ? order : strcmp(x->order_id, y->order_id);
 }
 
-/* The purchases of a product are in one run, and so are their requests. */
+/* The purchases of a product stand together, and so do their requests. */
 static void index_purchases(struct judge *judge) {
     judge->requests = judge->purchase_count > 0 ? judge->purchases[0].requests : NULL;
     for (size_t i = 0; i < judge->purchase_count; i++) {
@@ -108,7 +108,7 @@ static bool names_another(const struct record *record) {
            strcmp(record->order_id, record->key) != 0;
 }
 
-/* The order id is to be the key, so there are none but for a fault. */
+/* An order's id must be its key, so without a fault there are none. */
 static int index_named(struct judge *judge) {
     size_t count = 0;
 
@@ -137,7 +137,7 @@ static bool is_answered_with(const struct purchase *purchase, const char *id) {
     return purchase->yes == NULL || strcmp(purchase->id, id) == 0;
 }
 
-/* Of an order that nobody has as his key: whoever was told of it may be the one. */
+/* The buyer of an order that is no request's key: the first customer that was told of it. */
 static struct buyer told_of(const struct judge *judge, const char *id) {
     struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
 
@@ -154,7 +154,7 @@ static struct buyer told_of(const struct judge *judge, const char *id) {
     return buyer;
 }
 
-/* Sales and purchases are in the same order. An id with several rows was asked for in each. */
+/* Sales and purchases are in the same order. All rows of one id have the same buyer. */
 static void index_buyers(struct judge *judge) {
     size_t next = 0;
 
@@ -171,7 +171,7 @@ static void index_buyers(struct judge *judge) {
                                                                              : LINEAR_NEVER};
         else
             judge->buyers[i] = told_of(judge, id);
-        if (judge->buyers[i].answered_ns < judge->buyers[i].sent_ns) /* by a reply to another */
+        if (judge->buyers[i].answered_ns < judge->buyers[i].sent_ns) /* of another sale */
             judge->buyers[i].answered_ns = LINEAR_NEVER;
     }
 }
@@ -186,9 +186,10 @@ static bool is_nobodys(const struct purchase *purchase) {
     return purchase->is_unknown && record_is_nameless(purchase->requests[0]);
 }
 
-/* A request without a key and without an answer may have any order that nobody else asked for.
- * Which one is not known, so the sale gets no times of it; stock.c asks whether enough of them were
- * sent in time. For people, and to count overlaps, the last sent gets the first order. */
+/* A request without a key and without an answer may own any order that no other request asked
+ * for. It is not known which one, so the sale does not get its times; stock.c checks whether
+ * enough of these requests were sent in time. For the prose, and to count overlaps, the last
+ * sent request gets the first order. */
 static int seat_nameless(struct judge *judge) {
     struct purchase **nameless = calloc(judge->purchase_count + 1, sizeof(struct purchase *));
     size_t count = 0;
@@ -225,7 +226,7 @@ bool judge_may_undo(const struct judge *judge, const struct record *record) {
             record->outcome == RECORD_FAILED);
 }
 
-/* The only request of a key that has its sale has given none back. */
+/* A key with one request and a sale gave no unit back. */
 static bool may_have_returned(const struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *purchase = &judge->purchases[i];
@@ -239,9 +240,9 @@ static bool may_have_returned(const struct judge *judge) {
     return false;
 }
 
-/* A unit that came back by its number is sold with nothing remaining, which gives it away, unless
- * it is the first of its row. One that returned to the count leaves any number of those that the
- * count has had: below what never was sold it has never been. */
+/* The sale of a unit that came back to the list has a `remaining` of 0. That shows it, unless the
+ * unit is the first of its row. The sale of a unit that came back to the count may leave any number
+ * that the count has had; the count was never below the units that were never sold. */
 static bool may_leave(const struct ledger_row *row, int64_t remaining) {
     if (!row->returns_to_count)
         return remaining == 0;

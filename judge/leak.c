@@ -1,8 +1,8 @@
-/* Units and counts that do not add up.
+/* LEAK: units and counts that do not add up.
  *
- * The sums of the product are held against its stock, and so is each row by itself (stock.c): one
- * unit too many here hides one that is missing there. A unit sold twice counts once: that is a
- * TWIN, and a leak only when more is missing. */
+ * The sums of the product are compared with its stock, and so is each row by itself (stock.c),
+ * because a unit too many in one row hides a missing one in another row. A unit sold twice counts
+ * once: that is a TWIN, and no LEAK unless more is missing. */
 #include "judge.h"
 
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 
 /* ---- sums */
 
-/* What follows when `excess` more units were found than there were. Units that never were, and rows
- * below zero or beyond their beginning, let nothing be said of those that were. */
+/* Words for `excess` units too many. If units were sold that never existed, or a row is below
+ * zero or above its beginning, nothing more is known about the units that did exist. */
 static const char *tell_excess(const struct judge *judge, int64_t excess) {
     const struct ledger *ledger = judge->ledger;
 
@@ -47,7 +47,7 @@ static int64_t write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
     return excess;
 }
 
-/* Different units that this shard has sold. */
+/* The number of different units that this shard sold. */
 static int64_t units_sold(const struct judge *judge, int64_t shard) {
     const struct ledger_sale *last = NULL;
     int64_t count = 0;
@@ -83,7 +83,7 @@ int64_t leak_write_row(const struct judge *judge, const struct ledger_row *row,
     return sold + row->available + back - row->initial;
 }
 
-/* ---- what the ledger says against itself */
+/* ---- contradictions within the ledger */
 
 static void find_wrong(struct judge *judge) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
@@ -127,8 +127,8 @@ static int by_returned(const void *a, const void *b) {
     return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* Units that wait to be sold again: of no row of theirs, or that an order has, or that wait twice.
- */
+/* Find units in the list of returned units that are not of their row, that an order has, or that
+ * are in the list twice. */
 static int find_returned(struct judge *judge) {
     const size_t count = judge->ledger->returned_count;
     struct ledger_returned *units = calloc(count + 1, sizeof *units);
@@ -155,7 +155,7 @@ static int find_returned(struct judge *judge) {
     return 0;
 }
 
-/* How many units each row has too many or too few, by itself. */
+/* Count the units that each row, by itself, has too many or too few. */
 static void find_unbalanced(struct judge *judge) {
     struct leak *leak = &judge->leak;
     char sums[VERDICT_TEXT];
@@ -169,8 +169,8 @@ static void find_unbalanced(struct judge *judge) {
     }
 }
 
-/* The last sale of a unit that is in the stock all the same, and the last sale of its row, which
- * wrote what is left there. */
+/* The last sale of a unit that is still in the stock, and the last sale of its row, which wrote the
+ * number that is left there. */
 static struct pair find_last(const struct judge *judge) {
     struct pair pair = {.sales = {judge->leak.left, NULL}};
 
@@ -220,7 +220,7 @@ static void leak_write_parts(struct leak *leak, int64_t count) {
         snprintf(leak->sums + used, VERDICT_TEXT - used, ")");
 }
 
-/* `count` in all, and an example of each kind. */
+/* Count `count` units, and give an example of each kind. */
 static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
     const struct leak *leak = &judge->leak;
 

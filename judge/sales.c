@@ -1,6 +1,6 @@
-/* What each sale shows by itself, beside another one, and beside what its customer was told: units
- * sold twice, units that never were, promises without a sale, and sales without a promise. Of two
- * that sold one unit it is asked whether they held one raw lock at a time. */
+/* The rules for single sales: alone, beside another sale, and beside the answers to the customer.
+ * They find units sold twice, units that never existed, promises without a sale, and sales without
+ * a promise. For two sales of one unit they find out whether both held one raw lock. */
 #include "judge.h"
 
 #include <assert.h>
@@ -11,8 +11,8 @@
 
 /* ---- the ledger alone */
 
-/* How far apart in time. Two by one instance stand behind two by different ones that are up to a
- * millisecond wider: these show what no lock inside a process can prevent. */
+/* How far apart in time two sales are. Sales of one instance count as a millisecond further apart,
+ * because sales of two instances show more: no lock inside a process can prevent them. */
 static int64_t apart_us(const struct pair *pair) {
     int64_t apart = ledger_time_us(pair->sales[1]->at) - ledger_time_us(pair->sales[0]->at);
 
@@ -21,7 +21,7 @@ static int64_t apart_us(const struct pair *pair) {
     return apart;
 }
 
-/* The tightest pairs, in order: insert it where it belongs, and let the last one go. */
+/* Insert the pair into the tightest pairs, in order, and drop the last one. */
 static void keep_twin(struct judge *judge, const struct ledger_sale *a,
                       const struct ledger_sale *b) {
     struct pair pair = {.sales = {a, b}};
@@ -56,7 +56,8 @@ static void sales_find_twins(struct judge *judge) {
     }
 }
 
-/* Sales beyond the stock, or of units beyond it, whichever are more: they may be the same sales. */
+/* Sales beyond the stock, or sales of units outside it: the greater number, because some may be
+ * both. */
 static void find_oversell(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
     int64_t beyond = (int64_t)ledger->sale_count - ledger->initial;
@@ -93,20 +94,20 @@ static void find_double_rows(struct judge *judge) {
     }
 }
 
-/* ---- two that held one raw lock, from the results of their commands
+/* ---- two orders that held one raw lock, by the results of their commands
  *
- * A grant is in force until its own order tries to free the key. The order of results is not quite
- * that of the commands, as a reply may lie unread for a moment; so a command counts as before a
- * result when it was sent before that arrived, and results that arrived a little later are looked
- * at, too. */
+ * A grant is in force until its own order tries to free the key. Results may arrive in another
+ * order than Redis ran the commands, because a reply may lie unread for a moment. So a command
+ * counts as before a result if it was sent before that result arrived; results that arrive a
+ * little later are searched, too. */
 
 #define UNREAD_NS 100000000 /* for how long a reply may lie unread */
-#define EARLY_NS  50000000  /* a server ends a TTL so long before its end by the result */
+#define EARLY_NS  50000000  /* a TTL may end so long before the end that its result suggests */
 
-/* What is known of a key at some moment. */
+/* The state of a key at some moment, as far as it is known. */
 struct hold {
-    const struct event *grant; /* not given back so far, or NULL */
-    const struct event *freed; /* since then, by another order; or NULL */
+    const struct event *grant; /* not given back so far; or NULL */
+    const struct event *freed; /* another order freed the key since the grant; or NULL */
 };
 
 static bool is_grant(const struct event *event) {
@@ -130,7 +131,7 @@ struct results {
     size_t count;
 };
 
-/* When a grant's TTL ran out, or EVENT_OPEN: as it says itself, or a later command of its order. */
+/* When a grant's TTL ran out, by the grant or a later command of its order; or EVENT_OPEN. */
 static int64_t expiry_of(const struct results *results, const struct event *grant) {
     int64_t until_ns = grant->until_ns > grant->at_ns ? grant->until_ns : EVENT_OPEN;
 
@@ -143,7 +144,7 @@ static int64_t expiry_of(const struct results *results, const struct event *gran
     return until_ns;
 }
 
-/* The last grant to the order of `freed` before it; NULL: none is known. */
+/* The last known grant to the order of `freed` before it, or NULL. */
 static const struct event *grant_to(const struct results *results, const struct event *freed) {
     const struct event *grant = NULL;
 
@@ -162,7 +163,8 @@ static void note_free(struct hold *hold, const struct event *event) {
         hold->freed = event;
 }
 
-/* A grant is told at `i`: note what was sent before that, and told after it. */
+/* The result at `i` is a grant: note the commands that were sent before it and answered after
+ * it. */
 static void look_ahead(const struct results *results, size_t i, struct hold *hold) {
     const int64_t at_ns = results->events[i]->at_ns;
 
@@ -174,12 +176,12 @@ static void look_ahead(const struct results *results, size_t i, struct hold *hol
     }
 }
 
-/* How much of the article's story it is. */
+/* How much of the article's story the overlap has. */
 static int rank(const struct overlap *overlap) {
     return 2 * (overlap->freed != NULL) + overlap->has_expired;
 }
 
-/* Keep an overlap that sold one unit twice: the best stories stand first, else the earlier ones. */
+/* Keep an overlap that sold one unit twice. The best stories come first, then the earlier ones. */
 static void keep_overlap(struct judge *judge, const struct overlap *overlap) {
     const struct ledger_sale *one = ledger_find_sale(judge->ledger, overlap->held->order_id);
     const struct ledger_sale *other = ledger_find_sale(judge->ledger, overlap->taken->order_id);
@@ -231,7 +233,7 @@ static void look_at_key(struct judge *judge, const struct results *results) {
             note_free(&hold, results->events[i]);
 }
 
-/* The twins of the best overlap are the most telling of all. */
+/* The twins of the best overlap are the best evidence: move them to the front. */
 static void put_first(struct judge *judge) {
     const struct overlap *best = &judge->overlaps[0];
     size_t place = 0;
@@ -271,13 +273,13 @@ static int find_overlaps(struct judge *judge) {
     return 0;
 }
 
-/* ---- what clients were told */
+/* ---- the answers to clients */
 
 static void found_ghost(struct judge *judge, const struct purchase *purchase) {
     judge->ghost = judge->ghost != NULL ? judge->ghost : purchase;
 }
 
-/* The yes replies to one key must all be the same one. */
+/* A yes to the key that differs from its first yes, or NULL. */
 static const struct record *purchase_other_yes(const struct purchase *purchase) {
     assert(purchase->yes != NULL);
     for (size_t i = 0; i < purchase->count; i++) {
@@ -314,8 +316,8 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
     return true;
 }
 
-/* The key becomes the order id, so a promise of another order is none that its customer can hold
- * the sale to; two orders of one key have been told by then. */
+/* The key becomes the order's id, so a promise under another id is worth nothing to the
+ * customer. If the key has two orders, it was counted as a DUPLICATE before. */
 static void check_yes(struct judge *judge, const struct purchase *purchase, bool is_duplicate) {
     const struct ledger_sale *sale = purchase->sale;
     const char *key = purchase->requests[0]->key;
@@ -365,8 +367,8 @@ static void check_no(struct judge *judge, const struct purchase *purchase) {
     found_orphan(judge, purchase, sale);
 }
 
-/* Whoever asks again with a key that was told yes is to be told the same. A 503 or 500 says only
- * that the order could not be looked up. */
+/* A customer that was told yes and repeats the key must be told yes again. A 503 or 500 is no
+ * contradiction: it says only that the order could not be looked up. */
 static void check_repeats(struct judge *judge, const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++) {
         const struct record *record = purchase->requests[i];
@@ -387,8 +389,8 @@ static void check_repeats(struct judge *judge, const struct purchase *purchase) 
     }
 }
 
-/* Keys differ but for repeats; what was asked for without one is known by the order of its reply.
- */
+/* Without keys, a request is known by the order of its reply: so one order may be promised to
+ * several customers. With keys, only repeats share a key. */
 static void check_shared(struct judge *judge, const struct purchase *purchase) {
     size_t promises = 0;
 
@@ -428,8 +430,8 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
     }
 }
 
-/* Those of no sale whose request was answered with yes or no have been looked at already, and a
- * promise of another unit than the ledger's, too. */
+/* An order without a sale was counted before if its request was told yes or no; and so was a
+ * promise of another unit than the ledger's. */
 static void check_order(struct judge *judge, const struct ledger_order *order) {
     const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
     const struct purchase *purchase;

@@ -1,21 +1,21 @@
-/* What the stock rows show: clients were refused while there were units, or at the end nobody was
- * sold anything any more, or the counts that the sales of a row saw contradict each other.
+/* The rules for stock rows: clients were refused while there were units, nothing was sold at the
+ * end any more, or the counts that the sales of a row saw contradict each other.
  *
- * STUCK: a lock that nobody will ever give back. The demand for a product lasts from the first of
- * its requests that was sent to the last, or until the last of those who were told busy or an error
- * was told so: he waited until then. Nothing was sold in the last --stuck-after of it, nor later,
- * while
- * - 30 attempts at least were made in that span: keys without a unit whose request was told busy,
- *   an error or that the outcome is unknown, or not answered. When none of them was answered at
- *   all, the target does not answer, and that is no lock. A bad request wanted nothing;
- * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
- *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
- * - the lock is not known to have changed hands in that span (is_turn_taken);
- * - units were left that had never been sold: there they had been all the time;
- * - the demand lasted twice as long at least, since the last moment, too, at which a server was
- *   known to be down: a new start takes some time;
- * - the round was not stopped. Then the answers are cut off that would have shown another sale.
- * It is said of a product, not of a stock row: where another row still sells, the product does. */
+ * STUCK is a lock that nobody will ever give back. The demand for a product lasts from its first
+ * request to its last, or until the last busy or error answer if that is later: that customer
+ * waited until then. The product is STUCK if nothing was sold in the last --stuck-after of the
+ * demand (the span), nor later, and
+ * - at least 30 attempts were made in the span: keys without a unit with a request that was told
+ *   busy or an error, or has an unknown outcome. At least one of them was answered: if none was,
+ *   the target hangs, and that is no lock. A bad request wants nothing;
+ * - nobody was told yes or sold out from the span's beginning on: such a customer had a turn. A
+ *   sale without an answer counts by the ledger's clock; if that is not known, it counts as late;
+ * - the lock is not known to have changed hands in the span (is_turn_taken);
+ * - units are left that were never sold: these were in the stock all the time;
+ * - the demand lasted at least twice as long as the span, and so long since the last moment at
+ *   which a server was known to be down: a new start takes some time;
+ * - the round was not stopped: that cuts off the answers that might have shown another sale.
+ * It is a rule for products, not for stock rows: while another row sells, the product sells. */
 #include "judge.h"
 #include "verdict.h"
 
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first refusal and the last to arrive; returns how many there are. */
+/* Find the first and the last refusal by arrival. Returns the number of refusals. */
 static int64_t find_refusals(struct judge *judge) {
     int64_t count = 0;
 
@@ -43,9 +43,9 @@ static int64_t find_refusals(struct judge *judge) {
     return count;
 }
 
-/* A unit that is left at the end and never was sold was there at every refusal. A unit that came
- * back may have done so after the last refusal, and is not counted. So many of the refused
- * customers could have bought. */
+/* A unit that is left and was never sold was in the stock at every refusal: a refused customer
+ * could have bought it. A unit that came back is not counted: it may have done so after the last
+ * refusal. */
 static void find_undersell(struct judge *judge, int64_t refusals) {
     int64_t left = 0;
 
@@ -60,8 +60,8 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
                     refusals, left);
 }
 
-/* Those refused before the latest buyer are counted. The evidence is the next one, and the last
- * refusal before it: these two are the closest in time. */
+/* Count the refusals before the latest buyer. The evidence is the next buyer and the last refusal
+ * before it: these two are the closest in time. */
 static void found_early_sold_out(struct judge *judge, const struct ledger_sale *next,
                                  const struct ledger_sale *latest) {
     const int64_t next_ns = judge_buyer(judge, next)->sent_ns;
@@ -79,7 +79,7 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
             (before == NULL || record->received_ns > before->received_ns))
             before = record;
     }
-    assert(before != NULL && early > 0); /* refused_first is such a one */
+    assert(before != NULL && early > 0); /* refused_first is before both */
     judge->refused_early = early;
     judge->early = (struct pair){.sales = {next}, .refusal = before};
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
@@ -88,9 +88,8 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
                 latest->order_id, (double)latest_ns / 1e9);
 }
 
-/* Sales whose request was sent after a refusal had arrived, and whose units never came back: they
- * were there at the refusal. Of those that may have come back, the check of the rows says how many
- * cannot. */
+/* Find sales with a request that was sent after a refusal had arrived. Their units were in the
+ * stock then, unless they came back later; the check of the rows says how many cannot have. */
 static void find_early_sold_out(struct judge *judge) {
     const struct ledger_sale *next = NULL, *latest = NULL;
 
@@ -123,7 +122,7 @@ static bool is_sold_since(const struct judge *judge, const struct ledger_sale *s
     return at_us >= judge->ledger_start_us + from_ns / 1000;
 }
 
-/* Somebody had his turn. */
+/* Whether a customer had a turn: a sale, a yes or a "sold out". */
 static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++)
         if (is_sold_since(judge, &judge->ledger->sales[i], from_ns))
@@ -134,13 +133,14 @@ static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
     return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
 }
 
-/* A change this soon after the beginning of the span is not told from the time that the first
- * refusal takes. */
+/* A change in this part of the span, at its beginning, may be no more than the time that the first
+ * refused attempt took. */
 #define KEPT_SLACK_PART 10
 
-/* The customer was turned away in the span, and knows that others did not keep the lock all the
- * time: he had it himself and gave it back, or it was kept for less than he waited in the span.
- * Where he had the lock of one shard, and was refused that of the next, the latter counts. */
+/* Whether a customer was turned away in the span and the answer shows that the lock changed hands:
+ * the customer held the lock and gave it back, or others kept it for less than the customer waited
+ * in the span. If the customer held one shard's lock and was refused the next one's, the next one
+ * counts. */
 static bool tells_of_turn(const struct record *record, const struct stuck *stuck) {
     const struct record_cost *cost = &record->cost;
     const int64_t begun_ns = record->received_ns - (int64_t)cost->wait_us * 1000;
@@ -155,7 +155,7 @@ static bool tells_of_turn(const struct record *record, const struct stuck *stuck
     return cost->wait_us >= 0 && begun_ns <= stuck->from_ns && kept_ns > stuck->from_ns + slack_ns;
 }
 
-/* The lock changed hands: by what customers were told, or by the results of raw commands. */
+/* Whether the lock changed hands, by the answers to customers or by the results of raw commands. */
 static bool is_turn_taken(const struct judge *judge, const struct stuck *stuck) {
     for (size_t i = 0; i < judge->request_count; i++)
         if (tells_of_turn(judge->requests[i], stuck))
@@ -170,14 +170,14 @@ static bool is_turn_taken(const struct judge *judge, const struct stuck *stuck) 
     return false;
 }
 
-/* Until when its customer wanted a unit, as far as is known: a reply that is missing may have been
- * lost at any time. */
+/* Until when its customer certainly wanted a unit. A missing reply may have been lost at any
+ * time, so such a request counts only when it was sent. */
 static int64_t wanted_until(const struct record *record) {
     return record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ? record->received_ns
                                                                               : record->sent_ns;
 }
 
-/* The last request of this customer in the span, when he was turned away; else NULL. */
+/* The last request of this customer in the span if the customer was turned away, else NULL. */
 static const struct record *find_attempt(const struct purchase *purchase, int64_t from_ns) {
     for (size_t i = purchase->count; i-- > 0 && purchase->sale == NULL && purchase->yes == NULL;) {
         const struct record *record = purchase->requests[i];
@@ -190,7 +190,7 @@ static const struct record *find_attempt(const struct purchase *purchase, int64_
     return NULL;
 }
 
-/* How many attempts were made in the span; 0 when none of them was answered. */
+/* The number of attempts in the span; 0 if none of them was answered. */
 static int64_t count_attempts(const struct judge *judge, struct stuck *stuck) {
     bool is_any_answered = false;
     int64_t count = 0;
@@ -210,7 +210,7 @@ static int64_t count_attempts(const struct judge *judge, struct stuck *stuck) {
     return is_any_answered ? count : 0;
 }
 
-/* The end of the demand: false when it was too short to show anything. */
+/* Find the span. False: the demand was too short to show anything. */
 static bool find_span(const struct judge *judge, struct stuck *stuck) {
     int64_t first_ns = INT64_MAX, last_ns = 0;
 
@@ -277,29 +277,29 @@ static void check_refusals(struct judge *judge) {
     find_stuck(judge);
 }
 
-/* ---- the linearizability check of the rows: their sales, the first refusal, what is not known,
- * and what they have at the end
+/* ---- the linearizability check of the rows: their sales, the first refusal, unknown outcomes, and
+ * the counts at the end
  *
- * The simpler rules have looked before, and say more plainly what they find. Two sales of one rank
- * have one unit, too, a sale after a refusal is early by their count, and units left after it are
- * an UNDERSELL; what remains are stale counts, and units that a row lost or has too many. */
+ * The simpler rules ran before, because their findings are easier to tell: two sales of one rank
+ * are a TWIN, a sale after a refusal is early, and units left after a refusal are an UNDERSELL.
+ * So this check reports only stale counts, and units that a row lost or has too many. */
 
 /* The operations on all rows, one row after the other. */
 struct rows {
     struct judge *judge;
     const struct ledger_sale **first; /* of each row, or NULL */
     const struct ledger_sale **after; /* each sale, in its place, the next of its row, or NULL */
-    const struct purchase **ghosts;   /* told yes, and without a sale */
+    const struct purchase **ghosts;   /* told yes, without a sale */
     size_t ghost_count;
     struct linear_row *rows;
     struct linear_answer *answers;
     struct linear_op *ops;
-    const struct ledger_sale **sales; /* behind `ops`; NULL: the first refusal, or not a sale */
+    const struct ledger_sale **sales; /* of `ops`; NULL: not a sale */
     size_t count;
     struct linear_open open;
 };
 
-/* Each row's sales as a list, in the order of the ledger. Sales of a shard that has no row are left
+/* List each row's sales, in the order of the ledger. Sales of a shard without a row are left
  * out. */
 static void list_by_row(struct rows *rows) {
     const struct judge *judge = rows->judge;
@@ -315,10 +315,10 @@ static void list_by_row(struct rows *rows) {
     }
 }
 
-/* ---- operations without a row: each may explain one thing */
+/* ---- open operations: requests without a row, each of which may explain one thing */
 
-/* Each request may have given a unit back, but for the one that took what the key has, and the one
- * that may have sold what no row tells of, or a nameless sale. */
+/* Each request may have given a unit back, except one: the request that took the unit of its
+ * key, or that may have taken a unit without a row or made a nameless sale. */
 static void open_requests(struct rows *rows, const struct purchase *purchase) {
     bool is_one_spoken_for = purchase->yes == NULL && purchase->sale != NULL;
 
@@ -369,7 +369,7 @@ static void rows_add_op(struct rows *rows, struct linear_op op, const struct led
     rows->sales[rows->count++] = sale;
 }
 
-/* A unit that came back to the count may be sold from any place of it. */
+/* How far below its rank a unit lay: one that came back to the count may be sold from any place. */
 static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *sale,
                         enum sale_kind kind) {
     if (kind != SALE_AGAIN || !row->returns_to_count)
@@ -397,13 +397,13 @@ static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
         sale);
 }
 
-/* At an unknown time. */
+/* A unit was taken, at an unknown time. */
 static struct linear_op taken(int64_t rank, enum linear_kind kind) {
     return (struct linear_op){
         .invoke_ns = LINEAR_BEFORE, .return_ns = LINEAR_NEVER, .rank = (int32_t)rank, .kind = kind};
 }
 
-/* A promise without a row says enough by itself: its unit counts as sold, whenever that was. */
+/* A promise without a row is told as a GHOST, so its unit counts as sold, at an unknown time. */
 static void add_ghosts(struct rows *rows, const struct ledger_row *row, int64_t left) {
     for (size_t i = 0; i < rows->ghost_count; i++) {
         int64_t rank = rows->ghosts[i]->yes->unit - row->first_unit;
@@ -443,14 +443,14 @@ static void rows_collect(struct rows *rows, size_t which) {
         rows_add_sale(rows, row, sale);
     add_ghosts(rows, row, left);
     rows_add_others(rows, row);
-    if (ledger->counted != (int64_t)ledger->sale_count) /* it changed while it was read */
+    if (ledger->counted != (int64_t)ledger->sale_count) /* the ledger changed while it was read */
         left = LINEAR_UNREAD;
     rows->rows[which] =
         (struct linear_row){units, left, &rows->ops[begin], rows->count - begin,
                             row->returns_to_count && rows->judge->may_have_returned};
 }
 
-/* ---- what was found */
+/* ---- findings */
 
 static struct pair pair_of(const struct rows *rows, size_t which,
                            const struct linear_finding *found) {
@@ -473,7 +473,7 @@ static void found_stale(const struct rows *rows, size_t which, const struct line
     struct pair pair = pair_of(rows, which, found);
 
     if (found->count == 0 || pair.sales[0] == NULL || pair.sales[1] == NULL)
-        return; /* a promise without a row is a GHOST */
+        return; /* the promise without a row is a GHOST already */
     if (judge->stale.sales[0] == NULL)
         judge->stale = pair;
     judge_found(judge, ANOMALY_STALE, found->count,
@@ -485,7 +485,7 @@ static void found_stale(const struct rows *rows, size_t which, const struct line
                 pair.sales[1]->unit);
 }
 
-/* Sold by a row that did not have it. The unit may be one of another row. */
+/* A row sold a unit that it did not have. The unit may be of another row. */
 static void found_out_of_range(const struct rows *rows, size_t which,
                                const struct linear_finding *found) {
     struct judge *judge = rows->judge;
@@ -493,7 +493,7 @@ static void found_out_of_range(const struct rows *rows, size_t which,
     struct pair pair = pair_of(rows, which, found);
 
     if (found->count == 0 || pair.sales[0] == NULL)
-        return; /* a unit that came back is for leak.c */
+        return; /* a unit that came back: leak.c reports it */
     if (judge->range.sales[0] == NULL)
         judge->range = pair;
     if (judge->outside != NULL || judge->twin_count > 0)
@@ -505,7 +505,7 @@ static void found_out_of_range(const struct rows *rows, size_t which,
                 pair.sales[0]->unit, pair.sales[0]->order_id);
 }
 
-/* The unit may have come back, but fewer requests can have given one back than sales need it. */
+/* The unit might have come back, but too few requests can have given one back. */
 static void found_early(const struct rows *rows, size_t which, const struct linear_finding *found) {
     const struct ledger_sale *sale = NULL;
 
@@ -530,7 +530,7 @@ static void found_unasked(const struct rows *rows, size_t which,
     judge->unasked = judge->unasked != NULL ? judge->unasked : sale;
 }
 
-/* Of a row below zero or above its beginning, what its sales do not explain. */
+/* Count the units of a row below zero or above its beginning that its sales do not explain. */
 static void found_beyond(const struct rows *rows, size_t which) {
     const struct ledger_row *row = &rows->judge->rows[which];
     struct leak *leak = &rows->judge->leak;

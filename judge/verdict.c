@@ -1,8 +1,9 @@
-/* Conducts the judgement: the rules look at each product, and then it is asked what the run proves.
+/* Conducts the judgement: the rules look at each product; then the doubts say whether the run
+ * proves anything.
  *
- * One anomaly makes it VIOLATED, whatever else was wrong with the run: evidence stands by itself.
- * Without one, each doubt makes it INCONCLUSIVE: a run that could not have shown a race, or whose
- * ledger is not known to be whole, proves nothing. */
+ * One anomaly makes it VIOLATED, and no doubt about the run changes that: evidence stands by
+ * itself. Without an anomaly, each doubt makes it INCONCLUSIVE: a run proves nothing if it could
+ * not have shown a race, or if its ledger may lack rows. */
 #include "verdict.h"
 
 #include "duration.h"
@@ -28,13 +29,13 @@ const char *verdict_kind_name(enum verdict_kind kind) {
 }
 
 double verdict_rate_bound(const struct verdict *verdict) {
-    /* Up to here all of them might have been anomalies: 3 / n would be 100 % or more. */
+    /* With 3 or fewer, 3 / n is 100 % or more. */
     return verdict->overlapping > 3 ? 3.0 / (double)verdict->overlapping : -1;
 }
 
 /* ---- purchases: requests by their keys */
 
-/* All of the round, sorted by product, then key; each item's are in one run. */
+/* All purchases of the round, sorted by product, then key. */
 struct purchases {
     const struct record **requests;
     struct purchase *all;
@@ -66,7 +67,7 @@ static void take_request(struct purchase *purchase, const struct record *record)
         purchase->yes = record;
 }
 
-/* The first that may have sold. One that was told no, however, sold nothing by itself. */
+/* The first request that may have sold: one that was told no sold nothing. */
 static const struct record *first_seller(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
         if (purchase->requests[i]->outcome == RECORD_SOLD ||
@@ -107,12 +108,12 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
     return 0;
 }
 
-/* ---- how many races the run could have shown: attempts that overlapped in time, of which one at
- * least took a unit. Two that were both refused compete for nothing.
+/* ---- how many races the run could have shown: pairs of attempts that overlapped in time, at least
+ * one of which took a unit. Two refused attempts compete for nothing.
  *
- * Those that overlap with one attempt are all that began before its end, less those that had ended
- * by its start: the latter are among the former. So sorted starts and sorted ends answer how many
- * they are, and each pair is counted from both of its sides. */
+ * The number of attempts that overlap with one is the number that began before its end, less the
+ * number that had ended by its start. So sorted starts and sorted ends are enough. Each pair is
+ * counted twice, once from each side. */
 
 struct span {
     int64_t start; /* the first member: moment_compare() sorts spans by it */
@@ -126,14 +127,14 @@ struct bounds {
     size_t count;
 };
 
-/* Bad requests, failures and what was not sent never came near the stock. */
+/* Bad requests, failures and requests that were not sent never came near the stock. */
 static bool has_competed(const struct record *record) {
     return record->outcome == RECORD_SOLD || record->outcome == RECORD_SOLD_OUT ||
            record->outcome == RECORD_BUSY || record->outcome == RECORD_UNKNOWN;
 }
 
-/* From the first request that came near the stock to the first yes, or the last answer. Requests of
- * one key are one attempt, and do not compete with each other. False when none came near it. */
+/* The span of an attempt: from its first request that came near the stock to the first yes, or else
+ * to the last answer. Requests of one key do not compete with each other. False: none came near. */
 static bool overlap_span_of(const struct purchase *purchase, struct span *span) {
     bool has_any = false;
 
@@ -150,12 +151,12 @@ static bool overlap_span_of(const struct purchase *purchase, struct span *span) 
     }
     if (has_any && purchase->yes != NULL)
         span->end = purchase->answered_ns;
-    if (has_any && span->end <= span->start) /* by a clock that is too coarse */
+    if (has_any && span->end <= span->start) /* the clock is too coarse */
         span->end = span->start + 1;
     return has_any;
 }
 
-/* Of all attempts, which are sorted, or of those that took a unit, with room for them at `room`. */
+/* Bounds of all attempts, which are sorted, or only of buyers. `room` has room for 2 * count. */
 static struct bounds bounds_of(const struct span *spans, size_t count, bool is_of_all,
                                int64_t *room) {
     struct bounds bounds = {.starts = room, .ends = room + count};
@@ -184,7 +185,7 @@ static void count_pairs(struct judge *judge, const struct span *spans, size_t co
     const struct bounds buyers = bounds_of(spans, count, false, room + 2 * count);
 
     for (size_t i = 0; i < count; i++) {
-        /* The rivals of a buyer are all but itself. */
+        /* A buyer is not its own rival. */
         size_t rivals = spans[i].is_buyer ? count_overlaps(&all, &spans[i]) - 1
                                           : count_overlaps(&buyers, &spans[i]);
 
@@ -225,7 +226,7 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
-/* ---- until when a server was down without which nothing can be sold */
+/* ---- until when a server was down that every sale needs */
 
 static int64_t down_of(const struct event *event) {
     if (event->kind == EVENT_FAILPOINT && strcmp(event->detail, "crash") == 0)
@@ -253,7 +254,7 @@ static int64_t down_of_instances(const struct event_list *events, const struct r
     return first_ns;
 }
 
-/* Where no instance has sold, each may be the only one. */
+/* If no instance sold, each may be the only one, so an instance counts as well. */
 static bool is_needed(const struct event *event, const struct recorder *recorder) {
     return event->kind == EVENT_SERVER && strncmp(event->who, "replica", 7) != 0 &&
            (recorder->instance_count == 0 || strncmp(event->who, "inventory-", 10) != 0);
@@ -273,7 +274,7 @@ static bool is_still_down(const struct verdict_case *judged) {
     return judged->is_down && judged->recorder->instance_count == 0;
 }
 
-/* Of an instance only while each other that sold anything is down, too. EVENT_OPEN: at the end. */
+/* An instance counts only while all instances that sold are down. EVENT_OPEN: down at the end. */
 static int64_t find_down_until(const struct verdict_case *judged) {
     const struct event_list *events = judged->events;
     const struct recorder *recorder = judged->recorder;
@@ -287,7 +288,7 @@ static int64_t find_down_until(const struct verdict_case *judged) {
     return end_ns;
 }
 
-/* Product by product: its purchases are next to each other. */
+/* Product by product: the purchases of one stand together. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
     const int64_t down_until_ns = find_down_until(judged);
@@ -319,11 +320,11 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
         }
         judge_close(&judge);
     }
-    assert(rc != 0 || next == purchases->count); /* no purchase is of a product beyond the last */
+    assert(rc != 0 || next == purchases->count); /* each purchase is of one of the products */
     return rc;
 }
 
-/* Of different anomalies first, then more twins. */
+/* One of each anomaly first, then more twins. */
 static void choose_counterexamples(const struct counterexamples *all, struct verdict *verdict) {
     size_t *count = &verdict->counterexamples;
 
@@ -351,9 +352,9 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
     return rc;
 }
 
-/* ---- what was armed */
+/* ---- firings */
 
-/* Until when a failure matters: the product's last unit is sold, or, where some are left, the last
+/* A failure matters until the product's last unit is sold or, if units are left, until the last
  * request is answered. */
 static int64_t verdict_end_of(const struct verdict_case *judged, const struct ledger *ledger) {
     int64_t end_us = 0;
@@ -371,7 +372,7 @@ static int64_t verdict_end_of(const struct verdict_case *judged, const struct le
     return end_us * 1000;
 }
 
-/* Without ledger or events nothing is known of failpoints. */
+/* Without ledger or events the firings of failpoints are not known, so none is listed. */
 static void verdict_arm(const struct verdict_case *judged, struct firings *firings) {
     for (size_t i = 0; judged->armed != NULL && i < judged->armed->count; i++)
         if (judged->armed->items[i].kind != EVENT_FAILPOINT ||
@@ -392,7 +393,7 @@ static int count_firings(const struct verdict_case *judged, struct firings *firi
     return 0;
 }
 
-/* ---- what the run proves */
+/* ---- doubts: whether the run proves anything */
 
 __attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict, const char *format,
                                                         ...) {

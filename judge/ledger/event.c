@@ -1,4 +1,4 @@
-/* Lists of events, and words for one. */
+/* Lists of events, and the words for one event. */
 #include "event.h"
 
 #include <assert.h>
@@ -42,7 +42,7 @@ int event_parse(const char *kind, const char *result, struct event *event) {
     return 0;
 }
 
-/* Its room follows from the count: 16, and twice as much whenever that is full. */
+/* The room follows from the count: 16, and it doubles each time it is full. */
 struct event *event_add(struct event_list *list) {
     const size_t count = list->count;
 
@@ -83,7 +83,8 @@ bool event_is_standstill(const struct event *event) {
             (event->kind == EVENT_FAILPOINT && strncmp(event->detail, "pause", 5) == 0));
 }
 
-/* By the names of inventory-svc's KV_COMMANDS: "SET NX", "PEXPIRE", "GET", "DEL", "DEL if own". */
+/* Names are those of KV_COMMANDS in inventory-svc: "SET NX", "PEXPIRE", "GET", "DEL", "DEL if
+ * own". */
 static bool is_command(const struct event *event, const char *name) {
     return event->kind == EVENT_LOCK && strncmp(event->name, name, strlen(name)) == 0;
 }

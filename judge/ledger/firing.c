@@ -1,4 +1,4 @@
-/* Holds events against what was armed. */
+/* Matches events with the failpoints and faults that were armed. */
 #include "firing.h"
 
 #include "number.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one of this name, new or known; NULL when there are too many. */
+/* Find the firing of this name, or add it. NULL: there are too many. */
 static struct firing *firing_take(struct firings *firings, enum event_kind kind, const char *what) {
     struct firing *firing;
 
@@ -40,7 +40,7 @@ void firings_arm_spec(struct firings *firings, const char *spec) {
     }
 }
 
-/* "after-read:pause", without what follows it in what was armed. */
+/* The name of an event: "after-read:pause", without the length and number of the armed text. */
 static void name_event(const struct event *event, char name[EVENT_TEXT]) {
     if (event->kind == EVENT_SERVER)
         snprintf(name, EVENT_TEXT, "%s:%s", event->who, event->name);
@@ -49,7 +49,7 @@ static void name_event(const struct event *event, char name[EVENT_TEXT]) {
                  event->detail);
 }
 
-/* "=4s@100" of what was armed, and "pause 4000 ms": one point may have several failpoints. */
+/* Whether "=4s@100" and "pause 4000 ms" are equally long: one point may have several failpoints. */
 static bool is_as_long(const char *armed, const char *detail) {
     const char *number = strchr(detail, ' ');
     char text[32];
@@ -61,7 +61,8 @@ static bool is_as_long(const char *armed, const char *detail) {
     return number_read_duration(text, &ns) != 0 || ns / 1000000 == strtoll(number, NULL, 10);
 }
 
-/* "inventory-1/after-read:crash" is armed at one instance. */
+/* Whether the event fired this one. "inventory-1/after-read:crash" is armed at one instance
+ * only. */
 static bool firing_is_of(const struct firing *firing, const struct event *event, const char *name) {
     const char *rest = strchr(firing->what, '/');
     const size_t length = strlen(name);
@@ -75,8 +76,8 @@ static bool firing_is_of(const struct firing *firing, const struct event *event,
            (event->kind == EVENT_SERVER || is_as_long(rest + length, event->detail));
 }
 
-/* A failpoint fires again and again, a fault of a server once: the second is the next of its name.
- */
+/* A failpoint fires again and again, but a fault of a server only once: a second event is the next
+ * armed fault of that name. */
 static struct firing *find_armed(struct firings *firings, const struct event *event) {
     char name[EVENT_TEXT];
 

@@ -1,4 +1,4 @@
-/* The order of a ledger's rows, and finding them by it. */
+/* Sorts the rows of a ledger, finds them, and reads their times. */
 #include "ledger.h"
 
 #include <assert.h>
@@ -7,10 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-_Static_assert(offsetof(struct ledger_sale, order_id) == 0, "by_id() compares what comes first");
-_Static_assert(offsetof(struct ledger_order, order_id) == 0, "by_id() compares what comes first");
+_Static_assert(offsetof(struct ledger_sale, order_id) == 0, "by_id() needs the id in front");
+_Static_assert(offsetof(struct ledger_order, order_id) == 0, "by_id() needs the id in front");
 
-/* Of sales and of orders; and an id alone is like a row that has nothing else. */
+/* Compares sales or orders by id. An id alone works as a key, because the id comes first in
+ * both. */
 static int by_id(const void *a, const void *b) {
     return strcmp(a, b);
 }
@@ -21,9 +22,8 @@ static int by_shard(const void *a, const void *b) {
     return (x->shard > y->shard) - (x->shard < y->shard);
 }
 
-/* Units are dealt out to the shards in one run: each row ends where the next one in order of units
- * begins, and the last one with the stock. Of rows that begin with the same unit, only the last has
- * it. */
+/* Each row ends where the next one, in order of units, begins; the last one ends with the stock. If
+ * several rows begin with the same unit, only the last one has it. */
 static void ledger_lay_out(struct ledger *ledger) {
     for (size_t i = 0; i < ledger->row_count; i++) {
         int64_t end = ledger->initial + 1;
@@ -36,7 +36,7 @@ static void ledger_lay_out(struct ledger *ledger) {
     }
 }
 
-/* Mostly they are sorted already: the database and a history have them in this order. */
+/* They are nearly always sorted already: databases and histories give them in this order. */
 static void sort_by_id(void *rows, size_t count, size_t size) {
     for (size_t i = 1; i < count; i++)
         if (by_id((char *)rows + (i - 1) * size, (char *)rows + i * size) > 0) {
@@ -55,7 +55,7 @@ void ledger_sort(struct ledger *ledger) {
     ledger_lay_out(ledger);
 }
 
-/* bsearch() may answer with any of several equal ones. */
+/* Go back to the first of equal rows: bsearch() may find any of them. */
 static const void *ledger_find(const char *order_id, const char *rows, size_t count, size_t size) {
     const char *found = count > 0 ? bsearch(order_id, rows, count, size, by_id) : NULL;
 
@@ -95,7 +95,7 @@ static int ledger_number_of(const char *digits, int count) {
     int number = 0;
 
     for (int i = 0; i < count; i++) {
-        assert(digits[i] >= '0' && digits[i] <= '9'); /* ledger_is_time() says so */
+        assert(digits[i] >= '0' && digits[i] <= '9'); /* ledger_is_time() checked it */
         number = 10 * number + (digits[i] - '0');
     }
     return number;

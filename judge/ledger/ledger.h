@@ -1,6 +1,6 @@
-/* The ledger of one product, as read from the two databases after a round, or from a history file.
+/* The ledger of one product, read from the two databases after a round or from a history file.
  *
- * It owns all that it points to; ledger_free() frees it. */
+ * It owns all memory that it points to; ledger_free() frees it. */
 #ifndef JUDGE_LEDGER_H
 #define JUDGE_LEDGER_H
 
@@ -21,7 +21,7 @@ struct ledger_sale {
     int64_t unit;
     int64_t shard;
     int64_t fence;
-    int64_t remaining; /* in its stock row after this sale; 0 for a unit that had come back */
+    int64_t remaining; /* in its stock row after this sale; 0 for a listed returned unit */
 };
 
 /* A row of the table orders: one promise to a customer. */
@@ -35,18 +35,18 @@ struct ledger_order {
 /* A row of the table stock. It began with the units first_unit .. first_unit + initial - 1. */
 struct ledger_row {
     int64_t shard, first_unit, initial;
-    int64_t available;     /* of those that never were sold */
+    int64_t available;     /* units that were never sold */
     bool returns_to_count; /* a unit that came back may be sold with any number remaining */
 };
 
-/* A row of the table returned_unit, or a unit that came back to the count: it was sold, given back,
- * and waits to be sold again. */
+/* A row of the table returned_unit, or a unit that came back to the count: an order took it,
+ * gave it back, and it can be sold again. */
 struct ledger_returned {
     int64_t shard, unit;
 };
 
 struct ledger {
-    int64_t initial;   /* units there were, numbered 1 .. initial */
+    int64_t initial;   /* units at first, numbered 1 .. initial */
     int64_t available; /* units left in the stock rows */
     int64_t returned;  /* units of cancelled reservations, for sale again */
     int64_t counted;   /* sales in the same snapshot as the three above */
@@ -54,25 +54,25 @@ struct ledger {
     size_t sale_count, order_count, row_count, returned_count;
     struct ledger_sale *sales;   /* in order of order_id */
     struct ledger_order *orders; /* in order of order_id */
-    struct ledger_row *rows;     /* in order of shard; none when it was never sold from */
+    struct ledger_row *rows;     /* in order of shard; none if nothing was ever sold */
     struct ledger_returned *returned_units;
 };
 
-/* Put the rows into their order, and work out the `initial` of each stock row. */
+/* Sort all rows, and compute the `initial` of each stock row. */
 void ledger_sort(struct ledger *ledger);
 void ledger_free(struct ledger *ledger);
 
-/* The sale or the order of this id in a sorted ledger, the first of several; NULL without one. */
+/* The first sale or order of this id in a sorted ledger, or NULL. */
 const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id);
 const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id);
 
-/* The first moment that no `at` has: 2200-01-01. Its nanoseconds fit into an int64_t. */
+/* Every `at` is before this moment: 2200-01-01. Its nanoseconds fit into an int64_t. */
 #define LEDGER_TIME_END_US INT64_C(7258118400000000)
-/* Whether it is an `at`: its form, and its year from 1970 on. */
+/* Whether the text has the form of an `at`, from 1970 on and before LEDGER_TIME_END_US. */
 bool ledger_is_time(const char *at);
-/* An `at` in microseconds since 1970, or -1 when it is no such time. */
+/* An `at` in microseconds since 1970, or -1: it is no `at`. */
 int64_t ledger_time_us(const char *at);
-/* Of an `at` its "10:01:02.123456Z". */
+/* The time of day in an `at`: "10:01:02.123456Z". */
 const char *ledger_clock(const char *at);
 
 #endif

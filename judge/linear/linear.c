@@ -1,8 +1,8 @@
-/* Checks a history of a falling stock: sort each row by rank, walk up once, and leave what no sale
- * of the row explains, the gaps, to the open operations.
+/* Checks a history of a falling stock: sort each row by rank, walk up once, and give the gaps, the
+ * ranks that no sale of the row explains, to the open operations.
  *
- * Walking from the lowest rank up, the earliest return so far is the deadline by which every higher
- * rank must have begun. */
+ * The walk goes from the lowest rank up. The earliest return so far is the deadline by which each
+ * higher rank must have begun. */
 #include "linear.h"
 
 #include "linear_stack.h"
@@ -19,7 +19,7 @@ struct ranked {
     uint32_t rank, op;
 };
 
-/* What all rows share, and the one that is looked at. */
+/* The state that all rows share, and the current row. */
 struct check {
     struct linear_gap *gaps;
     size_t gap_count, gap_room;
@@ -32,8 +32,8 @@ struct check {
     int64_t left;
     struct linear_answer *answer;
     uint32_t refusal;    /* the first to return */
-    uint32_t low_rank;   /* the lowest in need of a sale */
-    int64_t tightest[2]; /* spans of the TWIN and the STALE pair kept */
+    uint32_t low_rank;   /* the lowest rank that needs a sale */
+    int64_t tightest[2]; /* spans of the kept TWIN and STALE pairs */
     bool is_out_of_memory;
 };
 
@@ -47,7 +47,7 @@ static bool linear_is_sale(const struct check *check, uint32_t op) {
     return check->ops[op].kind == LINEAR_OK;
 }
 
-/* The lowest rank that it passed. */
+/* The lowest rank that the operation passed. */
 static uint32_t passed_by(const struct linear_op *op) {
     const int32_t below = op->below > 0 ? op->below : 0;
 
@@ -73,8 +73,8 @@ static void find_unsold(struct check *check, uint32_t index) {
     found->ops = 1;
 }
 
-/* Those with a rank to their array, once more by the lowest rank that they passed; the first
- * refusal, and what is out of range. */
+/* Put operations with a rank into the array, and again under the lowest rank that they passed. Find
+ * the first refusal and the sales that are out of range. */
 static void linear_collect(struct check *check) {
     uint32_t lowest = check->units;
 
@@ -102,8 +102,8 @@ static void linear_collect(struct check *check) {
         check->low_rank = check->refusal != LINEAR_NO_OP ? 0 : lowest;
 }
 
-/* By digits, the lowest first (radix sort, Knuth 5.2.5): it touches memory in order, where a
- * comparison sort would not. */
+/* Sort by digits, the lowest first (radix sort, Knuth 5.2.5): unlike a comparison sort it touches
+ * memory in order. */
 static void sort_ranks(struct check *check) {
     for (unsigned shift = 0; shift < 32 && check->units >> shift > 0; shift += DIGIT_BITS) {
         size_t places[DIGITS + 1] = {0};
@@ -122,7 +122,7 @@ static void sort_ranks(struct check *check) {
 
 /* ---- pairs */
 
-/* From the first's invoke to the second's return. */
+/* From the first's invoke to the later return. */
 static int64_t linear_span_of(const struct linear_op *first, const struct linear_op *second) {
     int64_t end = first->return_ns > second->return_ns ? first->return_ns : second->return_ns;
     int64_t span;
@@ -132,7 +132,7 @@ static int64_t linear_span_of(const struct linear_op *first, const struct linear
     return span;
 }
 
-/* Keep the pair when it is the first of its kind, or tighter in time than the one kept. */
+/* Keep the pair if it is the first of its kind, or tighter in time than the kept one. */
 static void keep_pair(struct check *check, enum linear_contradiction kind, int64_t *tightest,
                       uint32_t first, uint32_t second) {
     struct linear_finding *found = &check->answer->found[kind];
@@ -154,7 +154,7 @@ static int by_invoke(const void *a, const void *b, void *data) {
     return (x->invoke_ns > y->invoke_ns) - (x->invoke_ns < y->invoke_ns);
 }
 
-/* Of those of one rank, each beyond the first to begin is a twin. */
+/* Find twins: of the sales of one rank, each beyond the first to begin. */
 static void linear_find_twins(struct check *check, struct ranked *group, size_t count) {
     if (count == 1)
         return;
@@ -164,7 +164,7 @@ static void linear_find_twins(struct check *check, struct ranked *group, size_t 
         keep_pair(check, LINEAR_TWIN, &check->tightest[0], group[i - 1].op, group[i].op);
 }
 
-/* A sale that began after its rank, or a lower one, had been sold and told. */
+/* Find sales that began after a sale of their rank, or of a lower one, had returned. */
 static void find_stale(struct check *check, uint32_t passer, const struct ranked *group,
                        size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -203,7 +203,8 @@ static void add_gap(struct check *check, struct linear_gap gap) {
     check->gaps[check->gap_count++] = gap;
 }
 
-/* Nothing has the ranks from `low` to `end`. What is left, or was not passed, needs no sale. */
+/* No operation has the ranks `low` .. `end` - 1. Ranks that are left or were not passed need
+ * none. */
 static void add_empty(struct check *check, uint32_t low, uint32_t end, uint32_t seller) {
     uint32_t passer = first_to_return(check, check->refusal, seller);
 
@@ -214,8 +215,8 @@ static void add_empty(struct check *check, uint32_t low, uint32_t end, uint32_t 
                                            0, LINEAR_GAP_EMPTY, false, LINEAR_NEVER});
 }
 
-/* A unit that came back, or a nameless sale; `first` is the first to return of those that show it
- * taken. */
+/* Add a gap for a unit that came back, or for a nameless sale. `first` is the first operation to
+ * return that shows the unit taken. */
 static void add_taken(struct check *check, enum linear_gap_kind kind, uint32_t op, uint32_t first) {
     const bool is_any_time = kind == LINEAR_GAP_NAMELESS && check->ops[op].kind == LINEAR_AGAIN;
 
@@ -232,13 +233,14 @@ static void linear_find_surplus(struct check *check, uint32_t op) {
     found->op[0] = op; /* the highest rank is the last */
 }
 
-/* Whether it began in time to be the first of its rank. */
+/* Whether the operation began in time to be the first of its rank. */
 static bool may_be_first(const struct check *check, uint32_t op, uint32_t first) {
     return linear_is_sale(check, op) || (check->ops[op].kind == LINEAR_EITHER &&
                                          check->ops[op].invoke_ns <= return_of(check, first));
 }
 
-/* Those of one rank; `seller` is the first to return of those that passed it otherwise. */
+/* Walk over the operations of one rank. `seller` is the first other to return that passed the
+ * rank. */
 static uint32_t walk_rank(struct check *check, struct ranked *group, size_t count,
                           uint32_t seller) {
     uint32_t first = seller, passer;
@@ -261,7 +263,8 @@ static uint32_t walk_rank(struct check *check, struct ranked *group, size_t coun
     return first;
 }
 
-/* Those of the rank to the front, and the first to return of all. Returns how many they are. */
+/* Move operations of this rank to the front, and update the first to return. Returns their
+ * number. */
 static size_t part_group(const struct check *check, struct ranked *group, size_t count,
                          uint32_t *seller) {
     size_t own = 0;
@@ -300,7 +303,7 @@ static void walk_up(struct check *check) {
 
 /* ---- refusals, and tighter pairs */
 
-/* The first buyer after the first refusal, and the last refusal before that buyer. */
+/* Find the first buyer after the first refusal, and the last refusal before that buyer. */
 static void find_early(struct check *check) {
     struct linear_finding *found = &check->answer->found[LINEAR_EARLY];
     const struct linear_op *ops = check->ops;
@@ -330,7 +333,7 @@ static void find_early(struct check *check) {
     found->op[1] = buyer;
 }
 
-/* For the stale sale that was kept, the last to begin of those that had passed and returned. */
+/* For the kept stale sale, find the last to begin of the operations that passed it and returned. */
 static void tighten_stale(struct check *check) {
     struct linear_finding *found = &check->answer->found[LINEAR_STALE];
     const struct linear_op *late;
@@ -385,13 +388,13 @@ static int check_row(struct check *check, const struct linear_row *row) {
 
 /* ---- dealing the open operations out to the gaps of all rows
  *
- * Open operations in order of their invokes fill the gaps in order of their deadlines. That greedy
- * choice leaves as few gaps as any, because an operation that began early enough for one gap did so
- * for all with a later deadline (the exchange argument behind Jackson's rule, 1955: earliest
- * deadline first). Operations that can fill few gaps go first: those undone, into the ranks of
- * units that came back. */
+ * Open operations in order of their invokes fill the gaps in order of their deadlines. No other
+ * choice leaves fewer gaps, because an operation that began early enough for one gap also did so
+ * for each gap with a later deadline (the exchange argument behind Jackson's rule, 1955:
+ * earliest deadline first). Operations that can fill only few gaps go first: undone ones, into
+ * the ranks of units that came back. */
 
-/* Of one row the highest ranks first, which were passed first. */
+/* In one row the highest ranks come first: they were passed first. */
 static int by_deadline(const void *a, const void *b) {
     const struct linear_gap *x = a, *y = b;
 
@@ -407,18 +410,18 @@ static void sort(void *array, size_t count, size_t size,
         qsort(array, count, size, compare);
 }
 
-/* The open operations, and from which on they are not used. */
+/* The open operations, and the index of the next unused one of each kind. */
 struct dealer {
     const struct linear_row *rows;
     const struct linear_open *open;
     struct linear_gap *gaps;
     size_t count, undone, unknown;
-    /* Filled gaps of nameless sales that may be those of units that came back, the last on top. */
+    /* Filled gaps of nameless sales that may be sales of returned units, the last on top. */
     size_t *flexible;
     size_t flexible_count;
 };
 
-/* Fill as much of the gap as operations that began in time can, from the one at *used on. */
+/* Fill the gap with operations from *used on that began in time. */
 static void fill_gap(struct linear_gap *gap, const int64_t *invokes_ns, size_t count,
                      size_t *used) {
     for (; gap->count > 0 && *used < count && invokes_ns[*used] <= gap->deadline_ns; ++*used)
@@ -430,7 +433,7 @@ static bool is_flexible(const struct dealer *dealer, const struct linear_gap *ga
            dealer->rows[gap->row].ops[gap->op].kind == LINEAR_EITHER;
 }
 
-/* An unknown one that fills an earlier gap, which can do with others. */
+/* Take unknown operations away from earlier, flexible gaps, which undone ones may fill instead. */
 static void take_over(struct dealer *dealer, struct linear_gap *gap) {
     for (; gap->count > 0 && dealer->flexible_count > 0; gap->count--) {
         struct linear_gap *other = &dealer->gaps[dealer->flexible[--dealer->flexible_count]];
@@ -454,8 +457,8 @@ static void fill_by_unknown(struct dealer *dealer, size_t g) {
         gap->is_again = true;
 }
 
-/* The unit of a nameless sale came back: it was taken first by one that was undone, and the sale
- * was made by any unknown one. */
+/* The unit of a nameless sale had come back: an undone operation took it first, and any unknown one
+ * made the sale. */
 static void fill_again(struct dealer *dealer, struct linear_gap *gap) {
     const struct linear_open *open = dealer->open;
 
@@ -478,8 +481,8 @@ static void deal_gaps(struct dealer *dealer) {
         fill_again(dealer, &dealer->gaps[g]);
 }
 
-/* The contradiction when no open operation is left for a gap. A sale that could have been the
- * first of its rank is late for that. */
+/* The contradiction if no open operation is left for a gap. A sale that might have been the
+ * first of its rank began too late for that. */
 static enum linear_contradiction contradiction_of(const struct linear_gap *gap,
                                                   const struct linear_op *ops) {
     if (gap->kind == LINEAR_GAP_NAMELESS)
@@ -503,7 +506,7 @@ static void tell_open(const struct linear_gap *gap, const struct linear_row *row
     found->count += gap->count;
 }
 
-/* Add the gaps of the stacks behind the gaps of all rows, which come row by row. 0, or -1. */
+/* Append the gaps of stacks to the gaps of all rows, which are in order of rows. 0, or -1. */
 static int add_stacks(struct dealer *dealer, size_t row_count) {
     const size_t count = dealer->count;
     size_t next = 0;
@@ -525,7 +528,7 @@ static int add_stacks(struct dealer *dealer, size_t row_count) {
     return 0;
 }
 
-/* 0, or -1 without memory. */
+/* 0, or -1: out of memory. */
 static int deal_out(struct check *check, const struct linear_row *rows, size_t row_count,
                     const struct linear_open *open, struct linear_answer *answers) {
     struct dealer dealer = {.rows = rows, .open = open, .count = check->gap_count};
@@ -554,7 +557,7 @@ static int deal_out(struct check *check, const struct linear_row *rows, size_t r
 
 /* ---- all rows */
 
-/* The sale of the lowest rank above, for people to see between what the gap lies. */
+/* Add the sale of the next higher rank, so that people see both sides of the gap. */
 static void add_neighbour(const struct linear_row *row, struct linear_finding *found) {
     uint32_t best = LINEAR_NO_OP;
 

@@ -1,16 +1,15 @@
 /* The places of a stack: which operation must have taken a unit from which place.
  *
- * A sale of a stack of p + 1 units takes the one in place p, and leaves p. So each place from the
- * count at the end up is left for a last time, after each sale from a higher place. It is left so
- * 1. by the last sale from it; or
- * 2. where no sale is from it, by the first taker of the rank of that number, which gave its unit
- *    back; or else
- * 3. by one more operation that was undone. Its unit came back to a lower place, and was sold from
- *    there or waits there.
- * When it is sold from place p, p other units are not sold for good.
+ * A sale from a stack of p + 1 units takes the unit in place p, and leaves p. So each place, from
+ * the count at the end up, has a last leaver, after all sales from higher places:
+ * 1. the last sale from the place; or
+ * 2. without such a sale, the first taker of the rank of that number, which gave its unit back; or
+ * 3. one more undone operation. Its unit came back to a lower place, and was sold from there or
+ *    still lies there.
+ * When a unit is sold from place p, p other units are not sold for good.
  *
- * A sale that may be the first of its rank leaves its place in time for that, or it is one of a
- * unit that came back, and the first taker is one more operation that was undone. */
+ * A sale that may be the first of its rank left its place in time for that; or it is a sale of a
+ * unit that came back, and the first taker is one more undone operation. */
 #include "linear_stack.h"
 
 #include "moment.h"
@@ -19,15 +18,15 @@
 #include <stdlib.h>
 
 struct place {
-    int64_t passed_ns; /* by when the rank of this number was taken first */
-    int64_t left_ns;   /* the latest end of its sales: LINEAR_BEFORE without one */
-    int64_t again_ns;  /* the latest end of sales from below of units that may have come back */
-    int64_t late_ns;   /* by when each place up to here was left last, whatever else happened */
-    int64_t sent_ns;   /* the latest invoke of sales from above; LINEAR_BEFORE without one */
+    int64_t passed_ns; /* the first taker of the rank of this number was done by then */
+    int64_t left_ns;   /* the latest end of its sales; LINEAR_BEFORE: it has none */
+    int64_t again_ns;  /* the latest end of sales, from below, of units that may have come back */
+    int64_t late_ns;   /* each place up to here was left for the last time by then, in any case */
+    int64_t sent_ns;   /* the latest invoke of sales from above; LINEAR_BEFORE: none */
     uint32_t leaver, sender; /* the sales of left_ns and sent_ns, or LINEAR_NO_OP */
-    int64_t covers;          /* sales from above of units from here or below */
-    bool is_capped;          /* left_ns is that of a sale as the first of its rank */
-    bool is_any_again;       /* a unit that came back was sold from below, or waits there */
+    int64_t covers;          /* the number of sales, from above, of units from here or below */
+    bool is_capped;          /* left_ns is of a sale that was the first of its rank */
+    bool is_any_again;       /* a unit that came back was sold from below, or lies there */
 };
 
 struct stack {
@@ -48,7 +47,7 @@ static bool linear_stack_is_sale(const struct stack *stack, const struct linear_
            place_of(op) < stack->row->units;
 }
 
-/* The lowest place that it passed, from `low` on. */
+/* The lowest place, from `low` on, that the sale passed. */
 static struct place *lowest_of(const struct stack *stack, const struct linear_op *op) {
     const int64_t lowest = op->rank < place_of(op) ? op->rank : place_of(op);
 
@@ -102,7 +101,7 @@ static void linear_stack_add_sale(const struct stack *stack, uint32_t index) {
     }
 }
 
-/* Each place gets the sums and the extremes of the places below it, or above. */
+/* Give each place the sums and the extremes of the places below it and above it. */
 static void look_around(const struct stack *stack, bool is_any_waiting) {
     struct place from = {.again_ns = is_any_waiting ? LINEAR_NEVER : LINEAR_BEFORE,
                          .is_any_again = is_any_waiting,
@@ -139,7 +138,7 @@ static void look_around(const struct stack *stack, bool is_any_waiting) {
     }
 }
 
-/* Whether a sale from above came after this place was left as its sales and first taker say. */
+/* Whether a sale from above came after the sales and the first taker of this place had left it. */
 static bool is_left_later(const struct place *place) {
     if (place->sender == LINEAR_NO_OP)
         return false;
@@ -166,7 +165,7 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
         if (place->is_capped && place->passed_ns > gap.deadline_ns)
             gap.deadline_ns = place->passed_ns;
         gaps[found++] = gap;
-        /* One below that may have been the first of its rank is then of a unit that came back. */
+        /* A sale below that may be the first of its rank is then one of a unit that came back. */
         if (!place->is_capped && !place->is_any_again && !is_any_found)
             gaps[found++] = gap;
         is_any_found = true;
@@ -174,7 +173,7 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
     return found;
 }
 
-/* Sales from a place so high that too few units were left for it: no operation can mend it. */
+/* Find sales from a place that was too high for the units left. No open operation explains them. */
 static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) {
     const struct linear_row *row = stack->row;
     size_t found = 0, next = 0;
@@ -200,8 +199,9 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     return found;
 }
 
-/* A nameless sale of a unit that came back was made while enough units were left for its place, and
- * before each lower place was left for the last time, where nothing can have left it later. */
+/* A nameless sale of a unit that came back happened while enough units were left for its place. It
+ * also happened before each lower place was left for the last time, if nothing can have left that
+ * place later. */
 static void find_late(const struct stack *stack, struct linear_gap *own, size_t own_count) {
     for (size_t i = 0; i < own_count; i++) {
         const struct linear_op *op = &stack->row->ops[own[i].op];
@@ -231,7 +231,7 @@ int64_t linear_stack_find(const struct linear_row *row, struct linear_gap *own, 
         stack.low += row->ops[i].kind == LINEAR_BACK;
     for (size_t i = 0; i < row->count; i++)
         stack.count += linear_stack_is_sale(&stack, &row->ops[i]);
-    /* With units missing or sold twice nothing is said of their places. */
+    /* If units are missing or were sold twice, their places are not known. */
     if (stack.count == 0 || (int64_t)stack.count != row->units - stack.low)
         return 0;
     stack.places = malloc(stack.count * sizeof *stack.places);

@@ -1,5 +1,5 @@
-/* The gaps that the check of a row (linear.c) leaves to the open operations, and those that follow
- * when the row is a stack. */
+/* The gaps that the check of a row (linear.c) leaves to the open operations, and the additional
+ * gaps of a stack. */
 #ifndef JUDGE_LINEAR_STACK_H
 #define JUDGE_LINEAR_STACK_H
 
@@ -7,28 +7,28 @@
 
 #define LINEAR_NO_OP LINEAR_END
 
-/* An open operation must have taken one of these. */
+/* The kinds of gap. An open operation must have taken each rank of a gap. */
 enum linear_gap_kind {
     LINEAR_GAP_EMPTY,   /* ranks without a sale */
-    LINEAR_GAP_BACK,    /* a rank whose unit came back */
-    LINEAR_GAP_NAMELESS /* a sale that one of them made */
+    LINEAR_GAP_BACK,    /* the rank of a unit that came back */
+    LINEAR_GAP_NAMELESS /* a sale that an open operation made */
 };
 
 /* Ranks low .. low + count - 1 of a row. */
 struct linear_gap {
     int64_t deadline_ns;
     uint32_t low, count;
-    uint32_t op;     /* the sale, or what has the unit that came back; EMPTY: as `passer` */
-    uint32_t passer; /* what passed the gap first, or LINEAR_NO_OP */
+    uint32_t op;     /* the sale, or the entry of the unit that came back; EMPTY: as `passer` */
+    uint32_t passer; /* the first to return that passed the gap, or LINEAR_NO_OP */
     uint32_t row;
     enum linear_gap_kind kind;
-    bool is_again;   /* a nameless sale that had to be one of a unit that came back */
-    int64_t late_ns; /* by when the operation must have begun that made such a nameless sale */
+    bool is_again;   /* the nameless sale must be of a unit that came back */
+    int64_t late_ns; /* the operation of such a nameless sale must have begun by then */
 };
 
-/* Add at `more` the gaps of a stack besides a first taker for each unit that came back: at most
- * three for each of its sales. Sets `late_ns` of the row's own gaps. Returns how many it added; -1
- * without memory. */
+/* Write the additional gaps of a stack to `more`, at most three for each of its sales, and set
+ * `late_ns` of the row's own gaps (which have a first taker for each unit that came back). Returns
+ * the number of additional gaps; -1: out of memory. */
 __attribute__((warn_unused_result)) int64_t linear_stack_find(const struct linear_row *row,
                                                               struct linear_gap *own,
                                                               size_t own_count,

@@ -1,4 +1,4 @@
-/* Compares and searches moments. */
+/* Compares and counts moments. */
 #include "moment.h"
 
 int moment_compare(const void *a, const void *b) {

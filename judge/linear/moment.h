@@ -1,13 +1,13 @@
-/* Moments in their order. */
+/* Moments in nanoseconds, in order. */
 #ifndef JUDGE_MOMENT_H
 #define JUDGE_MOMENT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* For qsort(): moments, or what begins with one; the earliest first. */
+/* For qsort(), the earliest first: moments, or structs that begin with a moment. */
 int moment_compare(const void *a, const void *b);
-/* How many of these, in that order, are before `ns`. */
+/* How many of the sorted moments are before `ns`. */
 size_t moment_count_before(const int64_t *moments_ns, size_t count, int64_t ns);
 
 #endif

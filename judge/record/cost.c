@@ -1,4 +1,5 @@
-/* Reads Server-Timing: metrics by comma, their parameters by semicolon, values bare or quoted. */
+/* Parses Server-Timing: commas part metrics, semicolons part parameters; values are bare or
+ * quoted. */
 #include "cost.h"
 
 #include <string.h>
@@ -59,8 +60,8 @@ static struct piece unquoted(struct piece piece) {
     return piece;
 }
 
-/* Digits, and in `decimals` places digits after a point: the number of 10^-decimals, cut off behind
- * them. -1 for anything else and for what is above `most`. */
+/* A decimal number in units of 10^-decimals; finer digits are cut off. -1: no number, or above
+ * `most`. */
 static int64_t cost_number(struct piece piece, int decimals, int64_t most) {
     int64_t value = 0;
     bool has_point = false;
@@ -75,7 +76,7 @@ static int64_t cost_number(struct piece piece, int decimals, int64_t most) {
         if (*piece.at < '0' || *piece.at > '9')
             return -1;
         if (has_point && decimals == 0)
-            continue; /* finer than is kept */
+            continue; /* too fine */
         decimals -= has_point;
         value = value * 10 + (*piece.at - '0');
         if (value > most)

@@ -1,5 +1,5 @@
-/* From the last sent to the first: those who were sent later stand in a tree by the order in which
- * they were answered (Fenwick, 1994), which tells how many of them were before. */
+/* Goes from the last sent request to the first. A tree (Fenwick, 1994) holds the requests that were
+ * sent later, in the order of their answers, and counts how many were answered before. */
 #include "overtaken.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static int by_sending(const void *a, const void *b) {
     return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
 }
 
-/* tree[i] counts those of the ranks i - (i & -i) + 1 .. i. */
+/* tree[i] counts customers of the ranks i - (i & -i) + 1 .. i. */
 static void overtaken_add(size_t *tree, size_t count, size_t rank) {
     for (; rank <= count; rank += rank & (~rank + 1))
         tree[rank]++;
@@ -51,7 +51,7 @@ static size_t overtaken_count_before(const size_t *tree, size_t rank) {
     return sum;
 }
 
-/* Of one product: ranks of earlier products are lower, and none of theirs is in the tree. */
+/* The most for one product. Customers of other products are not in the tree. */
 static size_t most_of(const struct customer *customers, size_t first, size_t end, size_t *tree,
                       size_t count) {
     size_t later = end, most = 0;

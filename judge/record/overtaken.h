@@ -1,4 +1,4 @@
-/* How far from first come, first served a round was, as its customers saw it. */
+/* How far a round was from first come, first served, by the times of its customers. */
 #ifndef JUDGE_OVERTAKEN_H
 #define JUDGE_OVERTAKEN_H
 
@@ -6,14 +6,14 @@
 
 #include <stddef.h>
 
-/* Whose request was sent so much later certainly came later to the line of who was sent before, on
- * a machine that stands still for less. */
+/* A request that was sent so much later than another certainly arrived later, unless the machine
+ * stood still for so long. */
 #define OVERTAKEN_LATER_NS INT64_C(250000000)
 #define OVERTAKEN_NOMEM    SIZE_MAX
 
-/* Of all that were sold a unit, or told that it is too busy: the most others that were overtaken
- * by, each of whom was sent OVERTAKEN_LATER_NS later or more, for the same product, and had a unit
- * before. OVERTAKEN_NOMEM without memory. */
+/* The most other customers that overtook one customer. The one customer was sold a unit or told
+ * busy. Each of the others asked for the same product, at least OVERTAKEN_LATER_NS later, and
+ * got a unit earlier. OVERTAKEN_NOMEM: out of memory. */
 size_t overtaken_most(const struct recorder *recorder);
 
 #endif

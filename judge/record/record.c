@@ -1,4 +1,4 @@
-/* Keeps what happened to each request, and counts it. */
+/* Keeps a record of each request, and counts them. */
 #include "record.h"
 
 #include "spool.h"
@@ -141,7 +141,7 @@ static uint64_t record_count_of(int32_t value) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Who sold nothing gives the lock back sooner. */
+/* Holds without a sale are shorter, so they are summed apart. */
 static void add_hold(struct recorder *recorder, const struct record *record) {
     if (record_is_sale(record)) {
         add_time(&recorder->hold, record->cost.hold_us);
@@ -154,7 +154,7 @@ static void add_hold(struct recorder *recorder, const struct record *record) {
 static void record_add_cost(struct recorder *recorder, const struct record *record) {
     const struct record_cost *cost = &record->cost;
 
-    if (cost->postgres < 0) /* nothing was told */
+    if (cost->postgres < 0) /* the reply told no cost */
         return;
     recorder->costed++;
     recorder->postgres += record_count_of(cost->postgres);

@@ -1,4 +1,4 @@
-/* A nameless file, and memory over it. */
+/* An unnamed file, and memory over it. */
 #include "spool.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TOUCHED ((size_t)256 << 20) /* before it is used: records of 1.7 million requests */
+#define TOUCHED ((size_t)256 << 20) /* bytes to touch before use: records of 1.7 million requests */
 
-/* Its name lives for a moment alone, because not every file system has O_TMPFILE. */
+/* The file has a name for a moment, because not every file system has O_TMPFILE. */
 static int make_nameless(const char *directory) {
     char *name;
     int fd;
@@ -24,8 +24,8 @@ static int make_nameless(const char *directory) {
     return fd;
 }
 
-/* All of its room is reserved at once: a disk that is full is an error here, and not a SIGBUS in
- * mid-flight. */
+/* Reserve all of the room at once: then a full disk is an error here, and not a SIGBUS during the
+ * load. */
 int spool_make(const char *directory, size_t length) {
     const char *temporary = getenv("TMPDIR");
     int fd, rc;
@@ -45,7 +45,7 @@ int spool_make(const char *directory, size_t length) {
     return -1;
 }
 
-/* The first touch of a page of a file is slow, and may wait for the file system's journal. */
+/* Touch pages in advance: the first touch is slow, and may wait for the file system's journal. */
 void *spool_map(int fd, size_t length) {
     void *room = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
