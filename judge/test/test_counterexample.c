@@ -16,7 +16,7 @@ static const struct telling tellings[] = {
     {"a twin that began after the first was told read a stale count",
      "sold:10@0.1-2 sold:10@2.000001-4 left=9", ANOMALY_TWIN, 2,
      "B was sent after A had been answered. A had left 9, and B read 10, so both sold unit 10."},
-    {"a twin that began after the first was told is B, whatever the other clock says",
+    {"a twin that began after the first was told is B, even if the ledger's clock says otherwise",
      "sold:10@0.1-2%10:01:03.000000 sold:10@2.000001-4 left=9", ANOMALY_TWIN, 0,
      "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:03.000000, "
      "answered 0.002000 s"},
@@ -61,13 +61,13 @@ static const struct telling tellings[] = {
     {"a shared order names the other customer", "sold:10 promise:10!0", ANOMALY_GHOST, ALL,
      "A = request " ORDER "0: sent 0.001100 s, told: yours, unit 10, at 0.004000 s\n"
      "Another customer, with the key " ORDER "0, has the same order: a contradiction."},
-    /* The first customer is told the order of the second, who was told nothing. */
+    /* The first customer is told the order of the second, which got no answer. */
     {"a shared order of unknown outcome names its customer", "promise:10!1 unknown:10",
      ANOMALY_GHOST, 1,
      "Another customer, with the key " ORDER "1, has the same order: a contradiction."},
     {"an order that is not its key names the key", "promise:10!3 row:10=3", ANOMALY_GHOST, 1,
      "A was the answer to the key " ORDER "0, but an order's id must be its key: a contradiction."},
-    {"an orphan says what its customer was told", "busy:10", ANOMALY_ORPHAN, ALL,
+    {"an orphan gives the answer to its customer", "busy:10", ANOMALY_ORPHAN, ALL,
      "A = order " ORDER
      "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, told: "
      "too busy, nothing was sold\n"
@@ -100,7 +100,7 @@ static const struct telling tellings[] = {
      "answered 0.003000 s\n"
      "A saw unit 9 gone; but no order has it, and no request gave it back: a contradiction.\n"
      "7 left + 2 units sold is 9, and the stock was 10: 1 unit is neither sold nor left."},
-    /* The last to write had read before the others did. */
+    /* The last writer had read before the others did. */
     {"a leak names the unit that is sold and in the stock",
      "sold:10 sold:9 sold:10%10:01:02.999999 left=9", ANOMALY_LEAK, ALL,
      "A = order " ORDER "1 via inventory-2: sent 0.001100 s, read 9, wrote 8 at 10:01:02.123456, "
@@ -116,7 +116,7 @@ static const struct telling tellings[] = {
      "8 are left, from unit 1 up, so unit 9 is gone; but no order has it, and no request gave it "
      "back: a contradiction.\n"
      "8 left + 1 unit sold is 9, and the stock was 10: 1 unit is neither sold nor left."},
-    {"a leak of a contradictory row says what it took", "sold:10/4", ANOMALY_LEAK, ALL,
+    {"a leak of a contradictory row names the unit that it took", "sold:10/4", ANOMALY_LEAK, ALL,
      "A = order " ORDER
      "0 via inventory-1: sent 0.000100 s, took unit 10 at 10:01:02.123456, answered "
      "0.003000 s\n"
@@ -128,7 +128,7 @@ static const struct telling tellings[] = {
      ANOMALY_LEAK, LAST,
      "8 left + 2 units sold is 10, which equals the stock (2 leaked: 1 gone, 1 sold and "
      "in the stock)."},
-    {"the sums of a leak count what came back", "sold:10 returned=3", ANOMALY_LEAK, LAST,
+    {"the sums of a leak count units that came back", "sold:10 returned=3", ANOMALY_LEAK, LAST,
      "9 left + 3 returned + 1 unit sold is 13, and the stock was 10: 3 units are too many."},
     {"the sums of a leak say no more than too many", "sold:10 left=12", ANOMALY_LEAK, LAST,
      "12 left + 1 unit sold is 13, and the stock was 10: 3 units are too many."},
@@ -136,7 +136,7 @@ static const struct telling tellings[] = {
      "-1 left + 1 unit sold is 0, and the stock was 10: 10 units are too few."},
     {"the sums of a leak say no more of a unit that never was", "sold:11 left=10", ANOMALY_LEAK,
      LAST, "10 left + 1 unit sold is 11, and the stock was 10: 1 unit is too many."},
-    /* One request of unknown outcome, and two units that are gone. */
+    /* One request has an unknown outcome, and two units are gone. */
     {"a leak of a unit that came back says why it cannot", "sold:10 sold:8 back:9 left=7",
      ANOMALY_LEAK, 0,
      "Unit 9 came back; but an order with a key is never given back: a contradiction."},
@@ -155,7 +155,7 @@ static const struct telling tellings[] = {
     {"a leak of a shard says which and what it has", "rows=2 left1=7 left=12", ANOMALY_LEAK, ALL,
      "Shard 1 began with 5 units, 6 to 10: 0 different ones sold, 7 left.\n"
      "12 left + 0 units sold is 12, and the stock was 10: 2 units are too many."},
-    {"the last sale and what the others were told are named",
+    {"the last sale and the answers to the others are named",
      "stock=300 stuck_ns=100000000 sold:300 busy*397 unknown busy", ANOMALY_STUCK, ALL,
      "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 300, wrote 299 at "
      "10:01:02.123456, answered 0.003000 s\n"
@@ -186,8 +186,8 @@ static void test_a_twin_has_what_a_picture_needs(void **state) {
     assert_int_equal(twin->op[1].ledger_us - twin->op[0].ledger_us, 543);
 }
 
-/* 9 was left; then another sale wrote 10 over it, so that the second may have read after the
- * first had written. */
+/* The count was 9; then another sale wrote 10 again. So the second twin may have read after the
+ * first one had written. */
 static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
     ledger.initial = ledger.available = 11;
     sell(11);
@@ -224,7 +224,7 @@ static void test_the_tightest_twins_come_first(void **state) {
     assert_string_equal(verdict.counterexample[1].order_id[0], ids[0]);
 }
 
-/* Unless the two of one instance are tighter by more than a millisecond. */
+/* Twins of one instance come first only if they are tighter by more than a millisecond. */
 static void test_twins_of_two_instances_come_before_those_of_one(void **state) {
     sell(10);
     sell(10);
@@ -268,7 +268,7 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
     assert_int_equal(twin->to_ns, 3 * MS);
 }
 
-/* A no to the one request does not close what the other may have bought. */
+/* One request was told no, but the other request of the key may have bought. */
 static void test_a_key_with_an_unknown_outcome_is_open_at_its_end(void **state) {
     struct record *second;
 

@@ -1,4 +1,4 @@
-/* Who held one lock together, word by word, and what is woven into a counterexample. */
+/* Two holders of one lock, word by word, and the events in a counterexample. */
 #include "verdict_fixture.h"
 
 static struct event_list events;
@@ -79,13 +79,13 @@ static void test_the_chain_of_three_is_told(void **state) {
                         "A freed the lock at 0.400000 s (DEL), but by then B held it.");
     assert_string_equal(twin->line[5], "C took it at 0.401000 s while B was still at work.");
     assert_string_equal(twin->line[6], "B read 9 before C wrote 8, so both sold unit 9.");
-    assert_int_equal(twin->events, 5); /* the refusal tells nothing */
+    assert_int_equal(twin->events, 5); /* the refusal is left out */
     assert_int_equal(twin->event[0].letter, 'A');
     assert_string_equal(twin->event[0].text, "SET NX ttl 200 ms: yes");
     assert_int_equal(twin->event[4].letter, 'B');
 }
 
-/* Locks freed by others follow from each other; what it began with is told first. */
+/* One lock freed by another order leads to the next; the beginning of the story is told first. */
 static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state) {
     for (int i = 0; i < 2; i++) {
         const int64_t from_ms = 1000 * i, ttl_ms = i == 0 ? 9000 : 200;
@@ -107,7 +107,7 @@ static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state
                         "B took the lock at 0.301000 s before A had given it back.");
 }
 
-/* The reply to A's DEL lay unread until C had been told that the lock is its. */
+/* The reply to A's DEL lay unread until C had the reply to its SET. */
 static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **state) {
     sell_three();
     grant(0, 100, 200);
@@ -117,7 +117,7 @@ static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **sta
     assert_int_equal(counterexample_of(ANOMALY_TWIN)->ops, 3);
 }
 
-/* Here it was B itself that had freed the lock before C took it. */
+/* Here B itself freed the lock before C took it. */
 static void test_one_after_the_other_is_no_chain(void **state) {
     sell_three();
     grant(1, 301, 200);
@@ -166,7 +166,7 @@ static void fire(int order, int64_t at_ms, const char *detail, int64_t ms) {
     event->until_ns += ms * MS;
 }
 
-/* One that fired at another order concerns those of its instance when it stops them all. */
+/* A failpoint that fired at another order counts if it paused the whole instance. */
 static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     sell(10);
     sell(10);
@@ -183,8 +183,8 @@ static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     assert_int_equal(verdict.counterexample[0].event[1].letter, 'A');
 }
 
-/* One fired twice: after the last unit was sold, and before. */
-static void test_what_was_armed_is_counted(void **state) {
+/* One failpoint fired twice: once before the last unit was sold, and once after. */
+static void test_firings_of_armed_failpoints_are_counted(void **state) {
     struct firings armed = {.count = 0};
     const struct firing *firing = verdict.firings.items;
 
@@ -200,7 +200,7 @@ static void test_what_was_armed_is_counted(void **state) {
     strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
     judge();
     assert_int_equal(verdict.firings.count, 4);
-    assert_int_equal(firing[0].times, 0); /* it was at the other instance */
+    assert_int_equal(firing[0].times, 0); /* it was armed at the other instance */
     assert_string_equal(firing[1].what, "after-read:pause=4s@2");
     assert_int_equal(firing[1].times, 2);
     assert_int_equal(firing[1].in_time, 1);
@@ -250,7 +250,7 @@ static void test_without_ledger_or_events_nothing_is_said_of_failpoints(void **s
     assert_int_equal(verdict.firings.items[0].kind, EVENT_SERVER);
 }
 
-/* Nothing was sold after it, for it stopped all sales. */
+/* Nothing was sold after it, because it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     sell(10);
     judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
@@ -274,7 +274,7 @@ int main(void) {
         WITH_EVENTS(test_a_lock_that_expired_in_work_is_told),
         WITH_EVENTS(test_a_lock_that_its_server_lost_is_told),
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
-        WITH_EVENTS(test_what_was_armed_is_counted),
+        WITH_EVENTS(test_firings_of_armed_failpoints_are_counted),
         WITH_EVENTS(test_a_fault_of_a_server_is_armed_for_each_time),
         WITH_EVENTS(test_without_ledger_or_events_nothing_is_said_of_failpoints),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),

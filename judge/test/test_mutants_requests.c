@@ -1,5 +1,5 @@
-/* Replies that say something else, refusals that are not true, requests at other times, other
- * events, and ends of the demand at which nothing is sold. */
+/* Changed replies, untrue refusals, requests at other times, other events, and demands that end
+ * without a sale. */
 #include "simulated_judge.h"
 
 /* ---- replies */
@@ -18,7 +18,7 @@ static bool lose_reply(struct ledger_sale *sale, struct record *told, int64_t nu
     return true;
 }
 
-/* A customer of no sale is promised one: that of another. */
+/* A customer without a sale is promised another customer's unit. */
 static bool promise(struct ledger_sale *sale, int64_t number) {
     struct record *record = any_of(RECORD_UNKNOWN);
 
@@ -38,7 +38,7 @@ static bool change_reply_unit(struct ledger_sale *sale, struct record *told, int
     return true;
 }
 
-/* That of another sale (0), of nobody (1), or none. */
+/* The reply names the order of another sale (0), an order of nobody (1), or none. */
 static bool change_reply_order(struct ledger_sale *sale, int64_t number) {
     const struct ledger_sale *other = any_sale();
     struct record *told = only_yes(sale);
@@ -62,7 +62,7 @@ static bool change_product(struct ledger_sale *sale, struct record *told, int64_
     return true;
 }
 
-/* The same key once more, when all is over. */
+/* The same key is sent again after the end. */
 static struct record *ask_again(const struct record *told, enum record_outcome outcome) {
     const int64_t now = end_of_run() + 10;
     struct record *again = add_request(told->item, outcome, now, now + 1);
@@ -79,7 +79,7 @@ static bool repeat(struct ledger_sale *sale, struct record *told, int64_t outcom
     return true;
 }
 
-/* Told yes again: the same (0), another unit (1), another order. */
+/* A repeat is told yes: with the same content (0), another unit (1), or another order. */
 static bool repeat_yes(struct ledger_sale *sale, struct record *told, int64_t number) {
     struct record *again;
 
@@ -94,7 +94,7 @@ static bool repeat_yes(struct ledger_sale *sale, struct record *told, int64_t nu
     return true;
 }
 
-/* Sent before the yes had arrived. */
+/* The repeat was sent before the yes had arrived. */
 static bool repeat_meanwhile(struct ledger_sale *sale, struct record *told, int64_t outcome) {
     struct record *again;
 
@@ -105,7 +105,7 @@ static bool repeat_meanwhile(struct ledger_sale *sale, struct record *told, int6
     return true;
 }
 
-/* Without keys another customer has the same order. */
+/* Without keys, another customer is told the same order. */
 static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t number) {
     struct record *other;
 
@@ -118,7 +118,7 @@ static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t
     return true;
 }
 
-/* Sold, and answered with a no; asked again, it has its unit. Others had seen it gone long ago. */
+/* A buyer was told no, and yes when it asked again, long after others had seen its unit gone. */
 static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, int64_t outcome) {
     struct record *told = only_yes(higher), *again;
 
@@ -131,8 +131,8 @@ static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, in
     return true;
 }
 
-/* A request without a sale gets another reply: `number` is the old one, and 16 times the new one.
- */
+/* A request without a sale gets another reply: `number` is the old one plus 16 times the new
+ * one. */
 static bool tell_otherwise(int64_t number) {
     struct record *record = any_of((enum record_outcome)(number % 16));
 
@@ -143,7 +143,7 @@ static bool tell_otherwise(int64_t number) {
 }
 #define NOW(told, now) (RECORD_##told + 16 * RECORD_##now)
 
-/* A lost reply allows all that the reply did. */
+/* A lost reply excuses at least as much as the reply. */
 static bool tell_less(struct record *record, int64_t outcome) {
     if (record->sent_ns <= 0)
         return false;
@@ -232,7 +232,7 @@ static void move_all(int64_t by) {
     }
 }
 
-/* How many sales of this product from the count of a row somebody was told of. */
+/* The number of sales of this product, from the count of a row, with a reply. */
 static size_t count_told(uint32_t item) {
     size_t count = 0;
 
@@ -245,7 +245,8 @@ static size_t count_told(uint32_t item) {
     return count;
 }
 
-/* Before all others but so many busy: more units were sold than these can have given back. */
+/* A refusal before all other requests but `busy` ones: more units were sold than these can have
+ * given back. */
 static bool refuse_first(int64_t busy) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
 
@@ -258,7 +259,7 @@ static bool refuse_first(int64_t busy) {
     return true;
 }
 
-/* A sold out, or a busy that becomes one, was the first. */
+/* The first request was told sold out: one that was so before, or one that was told busy. */
 static bool refuse_first_of(struct record *record, int64_t outcome) {
     if (record->sent_ns <= 0 || count_told(record->item) == 0)
         return false;
@@ -271,7 +272,7 @@ static bool refuse_first_of(struct record *record, int64_t outcome) {
     return true;
 }
 
-/* When all is over, and units that never were sold are left (1) or none is. */
+/* A refusal after the end: units that were never sold are left (1), or none is (0). */
 static bool refuse_last(int64_t number) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
     const int64_t end = end_of_run(), left = units_left(item);
@@ -282,7 +283,7 @@ static bool refuse_last(int64_t number) {
     return true;
 }
 
-/* Somebody was told busy, too, long after. */
+/* Another customer was told busy long after that. */
 static bool refuse_and_leave(int64_t number) {
     const int64_t end = end_of_run();
 
@@ -293,7 +294,7 @@ static bool refuse_and_leave(int64_t number) {
     return true;
 }
 
-/* A busy that was sent after the refusal had given back nothing that was sold before. */
+/* A request that was told busy, but was sent after the refusal, gave back no earlier unit. */
 static bool refuse_before_busy(int64_t number) {
     if (!refuse_first(number))
         return false;
@@ -345,7 +346,7 @@ static bool send_before(struct record *record, int64_t outcome) {
     return true;
 }
 
-/* A repeat after a yes may not be told no: those of a key stay as they are. */
+/* Only the answer comes later, so the order of the requests of a key stays. */
 static bool answer_late(struct record *record, int64_t outcome) {
     if (record->sent_ns <= 0)
         return false;
@@ -353,7 +354,7 @@ static bool answer_late(struct record *record, int64_t outcome) {
     return true;
 }
 
-/* Two sales of a row, one after the other, change places. */
+/* Two sales of a row that followed each other change places. */
 static bool exchange_places(struct ledger_sale *lower, struct ledger_sale *higher, int64_t number) {
     if (only_yes(higher)->received_ns >= only_yes(lower)->sent_ns)
         return false;
@@ -361,7 +362,7 @@ static bool exchange_places(struct ledger_sale *lower, struct ledger_sale *highe
     return true;
 }
 
-/* The sale of a higher unit was asked for when the lower one had been sold. */
+/* The request for a higher unit was sent after the lower unit had been sold. */
 static bool ask_later(struct ledger_sale *lower, struct ledger_sale *higher, int64_t by) {
     struct record *record = only_yes(higher);
 
@@ -370,7 +371,7 @@ static bool ask_later(struct ledger_sale *lower, struct ledger_sale *higher, int
     return true;
 }
 
-/* The sale of a lower unit had been answered when the higher one was asked for. */
+/* The request for a lower unit was answered before the request for the higher one was sent. */
 static bool answer_before(struct ledger_sale *lower, struct ledger_sale *higher, int64_t by) {
     struct record *record = only_yes(lower);
     const int64_t to = only_yes(higher)->sent_ns - by;
@@ -422,7 +423,7 @@ static const struct mutant time_mutants[] = {
     {"a sale was asked for long after one of a lower unit", MUST(STALE), PAIR(ask_later, 1000)},
     {"a sale was answered before one of a higher unit was sent", MUST(STALE),
      PAIR(answer_before, 1)},
-    {"nothing tells of the faults", STAYS_VALID, RUN(forget_events, 0)},
+    {"the events of the faults are gone", STAYS_VALID, RUN(forget_events, 0)},
     {"Redis was down, too", STAYS_VALID, RUN(add_fault, 0)},
     {"an instance crashed, too", STAYS_VALID, RUN(add_fault, 1)},
     {.name = NULL},
@@ -430,7 +431,8 @@ static const struct mutant time_mutants[] = {
 
 /* ---- the end of the demand */
 
-/* A product with units that never were sold, which half a second later this many ask for; or -1. */
+/* Half a second after the end, `count` customers ask in vain for a product with unsold units.
+ * Returns the product, or -1: there is none. */
 static int ask_in_vain(int count, enum record_outcome outcome) {
     const int64_t from = end_of_run() + 600 * MS;
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
@@ -450,7 +452,7 @@ static bool end_with_too_few(int64_t count) {
     return ask_in_vain((int)count, RECORD_BUSY) >= 0;
 }
 
-/* All but the last; that one had a turn. */
+/* The same, but the last customer had a turn. */
 static bool end_with_a_turn(int64_t outcome) {
     const int item = ask_in_vain(40, RECORD_BUSY);
     struct record *last = &sim.recorder->records[sim.recorder->ended - 1];
@@ -461,7 +463,7 @@ static bool end_with_a_turn(int64_t outcome) {
     for (int s = 0; s < sim.shards && outcome == RECORD_SOLD; s++) {
         struct ledger_row *row = &sim.rows[item][s];
 
-        /* Onto the count nothing may have come back. */
+        /* No unit may lie on the count that came back. */
         if (row->available == 0 || (row->returns_to_count && sim.ledgers[item].returned_count))
             continue;
         row->available--;
@@ -475,7 +477,7 @@ static bool end_with_a_turn(int64_t outcome) {
     return outcome != RECORD_SOLD;
 }
 
-/* A server was down until then. */
+/* A server was down until shortly before the end, or at the end. */
 static bool end_with_a_fault(int64_t number) {
     struct event *event;
 
@@ -487,7 +489,7 @@ static bool end_with_a_fault(int64_t number) {
     return true;
 }
 
-/* So many of the two instances crashed before. */
+/* `count` of the two instances crashed before. */
 static bool end_with_crashes(int64_t count) {
     if (ask_in_vain(40, RECORD_BUSY) < 0)
         return false;

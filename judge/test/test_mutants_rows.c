@@ -1,12 +1,12 @@
-/* Rows of the two ledgers and of the stock that are missing, doubled or changed, and units that
- * came back and cannot have. */
+/* Missing, doubled or changed rows of the two ledgers and of the stock, and units that came back
+ * but cannot have done so. */
 #include "simulated_judge.h"
 
-#define NOBODY 900000 /* from this number on ids are of nobody */
+#define NOBODY 900000 /* ids from this number on belong to nobody */
 
 /* ---- sales */
 
-/* The same order once more, with its own unit (0) or another's. */
+/* A second row of one order, with its own unit (0) or another's. */
 static bool double_row(struct ledger_sale *sale, int64_t number) {
     const struct ledger_sale *other = number == 0 ? sale : any_sale();
 
@@ -53,7 +53,7 @@ static bool change_told_unit(struct ledger_sale *sale, struct record *told, int6
     return true;
 }
 
-/* That of another sale: in the ledger alone (0), or in all that tells of it. */
+/* The sale has the unit of another sale: only in the ledger (0), or in order and reply as well. */
 static bool take_unit_of_another(struct ledger_sale *sale, int64_t number) {
     struct ledger_sale *other = any_sale();
 
@@ -76,7 +76,8 @@ static bool sell_above(struct ledger_sale *sale, int64_t number) {
     return true;
 }
 
-/* Another customer has the unit, too, or one that never was: row, order and reply are as always. */
+/* Another customer buys the same unit (0), or one that never existed. Row, order and reply
+ * agree. */
 static bool sell_again(struct ledger_sale *sale, int64_t number) {
     const uint32_t item = item_of(sale);
     const int64_t unit = number == 0  ? sale->unit
@@ -99,13 +100,13 @@ static bool change_remaining(struct ledger_sale *sale, int64_t by) {
     return true;
 }
 
-/* No row was ever so full or so empty. */
+/* The row can never have had so many units, or so few. */
 static bool set_remaining(struct ledger_sale *sale, int64_t remaining) {
     sale->remaining = remaining;
     return true;
 }
 
-/* The row of a unit that had come back: with keys none does. */
+/* The sale looks like one of a unit that came back; with keys no unit comes back. */
 static bool clear_remaining(struct ledger_sale *sale, int64_t number) {
     if (sim.is_keyless || sale->remaining == 0)
         return false;
@@ -132,7 +133,7 @@ static bool sell_to_nobody(struct ledger_sale *sale, int64_t number) {
     return true;
 }
 
-/* A unit is taken from the count, as should be, for an order that nobody sent. */
+/* A unit is taken from the count, correctly, for an order that nobody sent. */
 static bool buy_for_nobody(int64_t number) {
     const uint32_t item = (uint32_t)pick(0, sim.items - 1);
     struct ledger_row *row = &sim.rows[item][pick(0, sim.shards - 1)];
@@ -160,7 +161,7 @@ static bool exchange_ids(int64_t number) {
     return true;
 }
 
-/* The sale has a unit that is in the stock, and its own is gone: the sums are right. */
+/* The sale has a unit that is still in the stock, and its own unit is gone: the sums are right. */
 static bool sell_from_below(struct ledger_sale *sale, struct record *told, int64_t number) {
     if (!is_of_count(sale) || row_of(sale)->available < 1)
         return false;
@@ -178,7 +179,7 @@ static bool move_sale_to_other_product(struct ledger_sale *sale, struct record *
     return true;
 }
 
-/* These columns say nothing of the unit and its buyer. */
+/* These columns tell nothing about the unit and its buyer. */
 static bool change_fence(struct ledger_sale *sale, int64_t fence) {
     sale->fence = fence;
     return true;
@@ -340,7 +341,7 @@ static bool fill_row(struct ledger_row *row, uint32_t item, int64_t above) {
     return true;
 }
 
-/* One unit too many in a row, and one that is missing in another: the sums are right. */
+/* One row has a unit too many, and another one too few: the sums are right. */
 static bool move_unit(struct ledger_row *row, uint32_t item, int64_t number) {
     struct ledger_row *to = &sim.rows[item][pick(0, sim.shards - 1)];
 
@@ -351,8 +352,8 @@ static bool move_unit(struct ledger_row *row, uint32_t item, int64_t number) {
     return true;
 }
 
-/* A unit that went away unsold, while a later one was sold; and the stock has one more, so that the
- * sums are right. */
+/* A unit disappeared unsold, while a later one was sold. The stock has one more, so the sums are
+ * right. */
 static bool pass_over(struct ledger_sale *lower, struct ledger_sale *higher, int64_t outcome) {
     row_of(higher)->available++;
     tell_all(higher->order_id, (enum record_outcome)outcome);
@@ -377,7 +378,7 @@ static const struct mutant stock_mutants[] = {
 
 /* ---- units that came back */
 
-/* A unit that has an order is for sale again: one too many (0), or for one of the count. */
+/* A sold unit is for sale again: as one too many (0), or in place of a unit of the count. */
 static bool return_sold(struct ledger_sale *sale, int64_t number) {
     if ((number != 0 && row_of(sale)->available == 0))
         return false;
@@ -386,7 +387,7 @@ static bool return_sold(struct ledger_sale *sale, int64_t number) {
     return true;
 }
 
-/* A unit of the count came back, where no request can have given so many back. */
+/* A unit of the count came back, but the requests cannot have given so many back. */
 static bool return_unsold(struct ledger_row *row, uint32_t item, int64_t number) {
     if (row->available == 0 || sim.ledgers[item].returned_count < count_givers(item))
         return false;
@@ -395,7 +396,7 @@ static bool return_unsold(struct ledger_row *row, uint32_t item, int64_t number)
     return true;
 }
 
-/* A unit that never was came back for one of the count: sums are right. */
+/* A unit that never existed came back, in place of a unit of the count: the sums are right. */
 static bool return_outside(struct ledger_row *row, uint32_t item, int64_t unit) {
     if (row->available == 0)
         return false;
@@ -412,7 +413,7 @@ static bool return_above(struct ledger_row *row, uint32_t item, int64_t by) {
     return true;
 }
 
-/* Once more: beyond the sums (0), or in the place of another that came back. */
+/* A unit came back twice: as one too many (0), or in place of another one that came back. */
 static bool return_twice(struct ledger_returned *returned, uint32_t item, int64_t number) {
     struct ledger_returned *other;
 
@@ -427,7 +428,7 @@ static bool return_twice(struct ledger_returned *returned, uint32_t item, int64_
     return true;
 }
 
-/* In the place of one that came back, of the same row. */
+/* Another unit of the same row came back instead. */
 static bool return_other(struct ledger_returned *returned, uint32_t item, int64_t unit) {
     returned->unit = unit;
     return true;
@@ -442,7 +443,7 @@ static bool return_sold_for_other(struct ledger_returned *returned, uint32_t ite
     return true;
 }
 
-/* A unit of another row, or its own number with the other row. */
+/* A unit of another row came back (0), or the unit came back to another row. */
 static bool return_to_other_row(struct ledger_returned *returned, uint32_t item, int64_t number) {
     const struct ledger_row *row = &sim.rows[item][pick(0, sim.shards - 1)];
 
@@ -460,7 +461,7 @@ static bool return_to_nowhere(struct ledger_returned *returned, uint32_t item, i
     return true;
 }
 
-/* It is gone (0), or the count has one more for it. */
+/* A unit that came back is gone (0), or the count has one more instead. */
 static bool drop_returned(struct ledger_returned *returned, uint32_t item, int64_t number) {
     struct ledger_row *row = &sim.rows[item][returned->shard];
 
@@ -471,7 +472,7 @@ static bool drop_returned(struct ledger_returned *returned, uint32_t item, int64
     return true;
 }
 
-/* All that can have given it back were told a bad request, or sold out. */
+/* All requests that can have given it back were told a bad request, or sold out. */
 static bool take_givers(struct ledger_returned *returned, uint32_t item, int64_t outcome) {
     for (size_t i = 0; i < sim.recorder->ended; i++) {
         struct record *record = &sim.recorder->records[i];
@@ -484,7 +485,7 @@ static bool take_givers(struct ledger_returned *returned, uint32_t item, int64_t
     return true;
 }
 
-/* One giver is left, and two units came back. */
+/* Only one request is left that can have given a unit back, but two units came back. */
 static bool leave_one_giver(struct ledger_returned *returned, uint32_t item, int64_t outcome) {
     bool is_left = false;
 
@@ -507,7 +508,7 @@ static bool leave_one_giver(struct ledger_returned *returned, uint32_t item, int
     return true;
 }
 
-/* A unit of the count is sold with nothing remaining, like one that came back; and nobody can have
+/* A unit of the count is sold with 0 remaining, like one that came back; but no request can have
  * given one back. */
 static bool sell_again_without_giver(struct ledger_sale *sale, int64_t number) {
     if (row_of(sale)->returns_to_count || sale->remaining == 0 || count_givers(item_of(sale)) > 0)
@@ -516,7 +517,7 @@ static bool sell_again_without_giver(struct ledger_sale *sale, int64_t number) {
     return true;
 }
 
-/* Of two that came back and were sold again by a list, one has the other's unit. */
+/* A sale has a unit that came back and is still for sale. */
 static bool sell_returned_twice(struct ledger_returned *returned, uint32_t item, int64_t number) {
     struct ledger_sale *sale = any_sale();
 
@@ -529,7 +530,7 @@ static bool sell_returned_twice(struct ledger_returned *returned, uint32_t item,
 static const struct mutant returned_mutants[] = {
     {"a unit that has an order came back", MUST_LEAK, SALE(return_sold, 0)},
     {"a unit that has an order came back, and one is missing", MUST_LEAK, SALE(return_sold, 1)},
-    {"a unit came back that nobody can have given back", MUST_LEAK, ROW(return_unsold, 0)},
+    {"a unit came back, and no request can have given it back", MUST_LEAK, ROW(return_unsold, 0)},
     {"unit 0 came back", MUST_LEAK, ROW(return_outside, 0)},
     {"unit -1 came back", MUST_LEAK, ROW(return_outside, -1)},
     {"the greatest number came back", MUST_LEAK, ROW(return_outside, INT64_MAX)},

@@ -1,4 +1,4 @@
-/* Verdicts over hand-made runs: what is valid, and each reason to be inconclusive. */
+/* Verdicts on hand-made runs: valid runs, and each reason to be inconclusive. */
 #include "scene.h"
 
 #include "fault.h"
@@ -23,7 +23,7 @@ static const struct scene scenes[] = {
     {"a run that sold nothing is inconclusive", "refused*20 failed*20 busy*20 pairs_wanted=1",
      "inconclusive"},
     {"two refusals do not compete", "stock=1 sold:1 sold_out*20", "valid, pairs 2, overlapping 3"},
-    {"who is told busy competes", "sold:10 busy unreached", "valid, pairs 1"},
+    {"a customer that is told busy competes", "sold:10 busy unreached", "valid, pairs 1"},
     {"overlapping pairs are counted", "sold:10@1-10 sold:9@2-3 sold:8@3-4 sold:7@9-12 sold:6@20-21",
      "valid, pairs 3, overlapping 4"},
     {"violated wins over inconclusive", "sold:10 sold:10 unsent interrupted left=9",
@@ -46,13 +46,13 @@ static void test_a_fault_that_failed_is_inconclusive(void **state) {
     assert_string_equal(verdict.reason[0], judged.fault_problem);
 }
 
-static void test_a_run_that_nobody_wants_judged_is_not(void **state) {
+static void test_a_run_without_a_judge_is_not_judged(void **state) {
     sell(10);
     judged.ledgers = NULL;
     assert_kind(VERDICT_UNJUDGED);
 }
 
-static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void **state) {
+static void test_an_interrupted_run_gets_no_advice(void **state) {
     sell(10);
     judged.is_interrupted = judged.is_restless = true;
     judged.pairs_wanted = VERDICT_PAIRS;
@@ -115,13 +115,13 @@ static void test_examples_are_bounded_and_counts_are_not(void **state) {
     assert_int_equal(verdict.found[ANOMALY_OVERSELL].count, 290);
 }
 
-static void judge_whatever(void *arg) {
+static void judge_or_fail(void *arg) {
     (void)!verdict_judge(&judged, &verdict);
 }
 
 static void test_no_memory_is_told(void **state) {
     sell(10);
-    fault_each_allocation(judge_whatever, NULL);
+    fault_each_allocation(judge_or_fail, NULL);
     assert_int_equal(verdict.kind, VERDICT_VALID);
 }
 
@@ -129,8 +129,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         JUDGED(test_a_ledger_that_could_not_be_read_is_inconclusive),
         JUDGED(test_a_fault_that_failed_is_inconclusive),
-        JUDGED(test_a_run_that_nobody_wants_judged_is_not),
-        JUDGED(test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster),
+        JUDGED(test_a_run_without_a_judge_is_not_judged),
+        JUDGED(test_an_interrupted_run_gets_no_advice),
         JUDGED(test_how_late_is_late_can_be_said),
         JUDGED(test_more_late_requests_are_inconclusive),
         JUDGED(test_the_rate_is_bounded_by_three_in_n),

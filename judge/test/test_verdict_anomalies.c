@@ -1,14 +1,13 @@
-/* Each anomaly in hand-made runs, on both sides of its boundary: what clients were told, keys that
- * are sent again, units that come back, what the exact check of the stock rows adds, and rounds of
- * several products. */
+/* Each anomaly in hand-made runs, on both sides of its boundary: answers to clients, repeated keys,
+ * units that come back, additional findings of the exact check, and rounds of several products. */
 #include "scene.h"
 
-/* Of a stock of 10, two customers buy after a refusal that arrived at 20 ms. */
+/* The stock is 10, and two customers buy after a refusal that arrived at 20 ms. */
 #define REFUSED    "sold:10..3 sold_out@8.1-20 "
 #define JUST_LATER "sold:2@20.000001-23.000001 sold:1@19.000001-22.000001"
 
 static const struct scene scenes[] = {
-    /* ---- what the ledger alone shows */
+    /* ---- the ledger alone */
     {"one unit in two orders is a twin", "sold:10 sold:10 sold:9 sold:10@2-6 left=8",
      "TWIN 2, distinct 2: unit 10 sold twice"},
     {"a twin is told with instance and time", "sold:10 sold:10 left=9",
@@ -26,7 +25,7 @@ static const struct scene scenes[] = {
      "sold:10 unknown:9 counted=1 units=1 left=9", "inconclusive"},
 
     /* ---- refusals */
-    {"units left after a refusal are an undersell", /* as many as could have been served */
+    {"units left after a refusal are an undersell", /* each could have bought */
      "sold:10 sold_out", "UNDERSELL 1: 1 requests were told sold out, and 9 units are left"},
     {"an undersell counts no more than units", "sold:10 sold_out*21", "UNDERSELL 9"},
     {"a unit returned after the last refusal is no undersell",
@@ -56,11 +55,11 @@ static const struct scene scenes[] = {
     {"one order for two customers is a ghost", "sold:10 promise:10!0", "GHOST 1"},
     {"the order of an unknown outcome told to another is a ghost", "unknown:10 promise:10!0",
      "GHOST 1"},
-    {"a sale whose customer was told no is an orphan",
+    {"a sale is an orphan if its customer was told no",
      "busy:10 refused:9 failed:8 unreached:7 unsent:6", "ORPHAN 5"},
     {"a sale that nobody asked for is an orphan", "sold:10 row:9=100", "ORPHAN 1"},
 
-    /* ---- keys that are sent again, or answered with the orders of others */
+    /* ---- repeated keys, and keys that are answered with the orders of others */
     {"a repeat that gets the first answer is valid", "sold:10 sold&0 sold:9",
      "valid, sold 2, overlapping 2"},
     {"a repeat that is told no makes no orphan", "sold:10 busy&0", "valid"},
@@ -69,7 +68,8 @@ static const struct scene scenes[] = {
      "sold:10@1-9 sold&0@2-3 sold:9@4-5", "valid"},
     {"a sale lasts to the first yes of its key: it was the first",
      "sold:9@1-9 sold&0@2-3 sold:10@4-5", "STALE 1"},
-    /* The second request of the key sold, after the count had passed its unit, unless the first. */
+    /* Either the first request of the key sold, or the second one, after the count had passed
+     * its unit. */
     {"a request of unknown outcome may be the seller", "unknown=2@1-2 sold:9@3-4 sold:10@5-6",
      "valid"},
     {"a request that was told sold out is not the seller", "sold_out=2@1-2 sold:9@3-4 sold:10@5-6",
@@ -88,9 +88,10 @@ static const struct scene scenes[] = {
     {"refused after a yes is an orphan", "stock=1 sold:1@1-3 refused&0@3.000001-5", "ORPHAN 1"},
     {"busy after a yes says that the order could not be looked up",
      "stock=1 sold:1@1-3 busy&0@3.000001-5", "valid"},
-    {"a key that was refused before it bought was refused early", /* the second can have sold */
+    {"a key that was refused before it bought was refused early", /* the second may have sold */
      "sold_out@1-2 sold:10..4@1-9 sold:2=0@5-6 sold:3@1-9 sold:1@1-9", "EARLY-SOLD-OUT 1"},
-    /* It had a unit, gave it back and another customer got it, while it got another one. */
+    /* The key took a unit and gave it back; another customer got it, and the key got another
+     * one. */
     {"a unit given back by a key that bought another is not early",
      "keyless stock=2 busy=1@1-9 sold:2@1-3 sold_out@2-4 sold:1@5-6", "valid"},
     {"a key that was refused gave no unit back",
@@ -98,7 +99,7 @@ static const struct scene scenes[] = {
     {"the order of another customer is no duplicate", "sold:10!1 sold:9", "GHOST 1"},
     {"the order and unit of another customer are no duplicate", "sold:10>9!1 sold:9", "GHOST 1"},
     {"an order that is not its key is a ghost", "promise:10!3 row:10=3", "GHOST 1"},
-    {"both orders of a duplicate were asked for", /* by the reply that names the second */
+    {"both orders of a duplicate were asked for", /* the reply names the second */
      "sold:10 promise:9!5&0 row:9=5", "DUPLICATE 1"},
     {"one key with two orders is a duplicate", "sold:9>10!1^10 row:10=1", "DUPLICATE 1"},
     {"two answers to one key are a duplicate", "sold:10 promise:9!0&0", "DUPLICATE 1"},
@@ -116,7 +117,7 @@ static const struct scene scenes[] = {
      "~unknown@1-9 sold:8@1-9 row:10=6 row:9=7 ~unknown@1-9", "valid"},
     {"one that was told busy has no order", "~unknown@1-9 sold:8@1-9 row:10=6 row:9=7 ~busy@1-9",
      "ORPHAN 1"},
-    /* The one that was sent first can have sold before the other was sent, whoever has the row. */
+    /* The request that was sent first may have sold before the other one was sent. */
     {"of two lost replies each may be of either order",
      "~unknown@1-99 sold:9@2-3 ~unknown@4-99 row:10=7", "valid"},
     {"of two lost replies each may be of an order",
@@ -139,7 +140,7 @@ static const struct scene scenes[] = {
     {"one unit too many here does not hide one missing there", "rows=2 sold:10#1 left0=4 left1=5",
      "LEAK 2"},
 
-    /* ---- units that are missing, or there although they are sold */
+    /* ---- units that are missing, or still there although they are sold */
     {"a unit passed over behind right sums is a leak", "sold:10 sold:8",
      "LEAK 2: unit 8 is in the stock; unit 9 was passed over"},
     {"a unit missing from a ledger that moved is no leak", "sold:10 sold:8 counted=3",
@@ -153,8 +154,8 @@ static const struct scene scenes[] = {
     {"a timeout that was sent after unit 9 was gone hides nothing",
      "unknown@10-11 sold:10@1-2 sold:8@3-4", "LEAK 2"},
 
-    /* ---- units that come back: each needs a request of its own that may have given it back, and
-     * that was sent in time */
+    /* ---- units that come back: each needs a request of its own that was sent in time and may have
+     * given it back */
     {"a unit that came back is not passed over", "keyless busy sold:10 sold:8 back:9 left=7",
      "valid"},
     {"an order of a key is never given back", "busy sold:10 sold:8 back:9 left=7", "LEAK 1"},
@@ -189,7 +190,7 @@ static const struct scene scenes[] = {
      "LEAK 1"},
     {"two units that came back are none", "keyless busy ~unknown sold:8 left=7 back:9 back:10",
      "valid"},
-    {"a row that does not add up is a leak whatever the timeouts", /* the list has none */
+    {"no timeout excuses a row that does not add up", /* the list is empty */
      "unknown sold:10 sold:8 left=7 returned=1", "LEAK 1"},
     {"a busy excuses one late sale if it was sent in time",
      "keyless stock=1 sold_out@2-4 sold:1@6-7 left=0 busy@1-9", "valid"},
@@ -199,12 +200,13 @@ static const struct scene scenes[] = {
      "keyless stock=2 rows=2 busy@1-9 sold_out@2-4 sold:1@6-7 sold:2#1@6-7", "EARLY-SOLD-OUT 1"},
     {"two busy excuse the last units of two rows",
      "keyless stock=2 rows=2 busy@1-9 sold_out@2-4 sold:1@6-7 sold:2#1@6-7 busy@1-9", "valid"},
-    /* Two were told nothing: the first one sent gave a unit back, and the other one bought. */
+    /* Two got no answer: the request that was sent first gave a unit back, and the other one
+     * bought. */
     {"requests without an answer are told apart by when they were sent",
      "keyless ~unknown@7-90 ~unknown@1-90 sold:10@1-2 sold:8@3-5 row:7=509 left=6 back:9", "valid"},
 
-    /* ---- to the count */
-    {"a unit that returned to the count leaves any number", /* 10, to the place of 8 */
+    /* ---- units that come back to the count */
+    {"a unit that returned to the count leaves any number", /* 10 came back to the place of 8 */
      "keyless busy sold:9 sold:8 sold:10/7@7-8 count=7", "valid"},
     {"a unit that returned by number leaves nothing",
      "keyless busy sold:9 sold:8 sold:10/7@7-8 list=7", "LEAK 1, STALE 1"},
@@ -218,7 +220,7 @@ static const struct scene scenes[] = {
      "UNDERSELL 1"},
     {"units that never were sold are an undersell", "keyless sold:10 busy sold_out count=9",
      "UNDERSELL 1"},
-    /* 9 comes back, then 8, to its own place, and is sold once more: it left 7 both times, the
+    /* 9 comes back, then 8 to its own place, and 8 is sold once more: it left 7 both times, the
      * second time after 7 was sold. */
     {"a unit that returned to its own place is not stale",
      "keyless busy busy sold:10@1-2 sold:7@4-5 sold:8@7-8 back:9 count=6", "valid"},
@@ -253,15 +255,15 @@ static const struct scene scenes[] = {
     {.name = NULL},
 };
 
-/* The second customer is told the order of the first one, long before that is sold. */
-static void test_an_order_is_sold_to_whose_key_it_is(void **state) {
+/* A customer is told the order of another one, long before that is sold. */
+static void test_an_order_belongs_to_the_request_with_its_key(void **state) {
     struct record *owner, *other;
 
     other = at(sell(10), 1, 2);
     owner = at(sell(9), 5, 6);
     at(sell(8), 7, 8);
     memcpy(other->order_id, owner->key, UUID_TEXT);
-    memcpy(sales[0].order_id, ids[7], UUID_TEXT); /* of nobody */
+    memcpy(sales[0].order_id, ids[7], UUID_TEXT); /* the order of nobody */
     ledger_sort(&ledger);
     judge();
     assert_int_equal(verdict.found[ANOMALY_GHOST].count, 1);
@@ -331,7 +333,7 @@ static void test_launches_held_back_miss_the_schedule(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        JUDGED(test_an_order_is_sold_to_whose_key_it_is),
+        JUDGED(test_an_order_belongs_to_the_request_with_its_key),
         JUDGED(test_one_unit_of_each_of_two_products_is_no_twin),
         JUDGED(test_a_sale_in_the_ledger_of_another_product_is_told),
         JUDGED(test_a_refusal_counts_for_its_own_product),

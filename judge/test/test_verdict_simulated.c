@@ -1,7 +1,7 @@
-/* Thousands of simulated runs: those of a correct shop are never called a violation, and each
- * untrue refusal is found. Then the verdict against a search through all orders, of 20,000 small
- * runs: those of a correct shop, and with a thing or two changed. A run is valid exactly when the
- * search finds an order for it. */
+/* Thousands of simulated runs: a run of a correct shop is never VIOLATED, and each untrue
+ * refusal is found. Then the verdict is compared with a search through all orders of 20,000
+ * small runs of a correct shop, some of them with one or two changes. A run is valid exactly if
+ * the search finds an order for it. */
 #include "referee.h"
 #include "simulated_judge.h"
 
@@ -32,7 +32,7 @@ static void test_no_correct_sale_is_violated(void **state) {
     assert_in_range(kinds[VERDICT_INCONCLUSIVE], RUNS / 20, RUNS); /* interrupted */
 }
 
-/* ---- refusals that are not true */
+/* ---- untrue refusals */
 
 /* The first request of a key that may have sold, or NULL. */
 static const struct record *buyer_of(const struct ledger_sale *sale) {
@@ -49,7 +49,7 @@ static const struct record *buyer_of(const struct ledger_sale *sale) {
     return first;
 }
 
-/* A refusal that had arrived before the buyer of a unit was sent, which was there all along. */
+/* Whether the refusal had arrived before a later buyer was sent: that unit was there all along. */
 static bool is_early(const struct record *refusal) {
     for (size_t i = 0; i < sim.ledgers[refusal->item].sale_count; i++) {
         const struct ledger_sale *sale = &sim.sales[refusal->item][i];
@@ -139,7 +139,7 @@ static void spoil_time(void) {
     record->received_ns += by;
 }
 
-/* A sale is gone, and perhaps its order. */
+/* A sale disappears, and perhaps its order. */
 static void spoil_rows(void) {
     struct ledger_sale *sale = any_sale();
     const uint32_t item = sale != NULL ? item_of(sale) : 0;
@@ -202,7 +202,7 @@ static void print_stock(void) {
     }
 }
 
-/* An anomaly that was found, or -1. */
+/* The first anomaly that was found, or -1. */
 static int first_found(void) {
     int first = 0;
 

@@ -1,17 +1,16 @@
-/* STUCK: when nothing is sold any more at the end of the demand, and when that is no lock's fault.
- */
+/* STUCK: nothing is sold at the end of the demand; and the cases in which no lock is the cause. */
 #include "scene.h"
 
 #define STOCK 300
-#define ASKED 400 /* customers, one a millisecond; the last is told at 402 ms */
+#define ASKED 400 /* customers, one a millisecond; the last answer comes at 402 ms */
 #define SOLD  100
 #define AFTER (100 * MS)        /* --stuck-after: from 302 ms on */
-#define SPAN  (ASKED - 300 + 1) /* customers in it */
-#define FIRST (ASKED - SPAN)    /* the first of them */
-#define FROM  (302 * MS)        /* when he was told */
-#define START "10:01:02.000000" /* of the round, by the ledger's clock */
+#define SPAN  (ASKED - 300 + 1) /* customers in the span */
+#define FIRST (ASKED - SPAN)    /* the first of these */
+#define FROM  (302 * MS)        /* when FIRST was answered */
+#define START "10:01:02.000000" /* the start of the round by the ledger's clock */
 
-/* A lock that was never given back after so many sales; those who came later were told this. */
+/* A lock was never given back after `buyers` sales; all later customers got the answer `told`. */
 static void get_stuck(int buyers, enum record_outcome told) {
     struct ledger_sale start;
 
@@ -25,7 +24,7 @@ static void get_stuck(int buyers, enum record_outcome told) {
     judged.ledger_start_us = ledger_time_us(start.at);
 }
 
-/* The same in words, but for the bound. The 100th sale was answered at 102 ms. */
+/* The same as a scene. The 100th sale was answered at 102 ms. */
 #define STARTS "stock=300 ledger_start_us=1795255262000000 stuck_ns=100000000 "
 #define SELLS  STARTS "sold:300..201 "
 
@@ -33,7 +32,7 @@ static const struct scene scenes[] = {
     {"a lock that nobody gives back is stuck", SELLS "busy*300",
      "STUCK 101: from 0.302 s to the end of the demand at 0.402 s 101 customers wanted a unit, 200 "
      "units were left, and nothing was sold"},
-    {"an error or no word speaks for stuck as busy does", SELLS "failed*298 unknown failed",
+    {"an error or no answer counts for stuck like busy", SELLS "failed*298 unknown failed",
      "STUCK 101"},
     {"nothing sold at all is stuck, too", STARTS "busy*400", "STUCK 101"},
     {"a sale before the span is stuck", STARTS "sold:300..202 sold:201@99.1-301.999999 busy*300",
@@ -41,7 +40,7 @@ static const struct scene scenes[] = {
     {"a sale in the span is not stuck", STARTS "sold:300..202 sold:201@99.1-302 busy*300", "valid"},
     {"a sale after the span is not stuck", STARTS "sold:300..202 sold:201@99.1-9999 busy*300",
      "valid"},
-    /* The sale of a holder that died: its customer never heard of it. */
+    /* The holder died after its sale, so the customer got no answer. */
     {"a sale without an answer counts by the ledger's clock",
      SELLS "unknown:200%10:01:02.301999 busy*299", "STUCK 101"},
     {"a sale without an answer in the span is not stuck",
@@ -54,7 +53,7 @@ static const struct scene scenes[] = {
     {"thirty attempts are needed", SELLS "busy*199 refused*72 busy*29", "valid"},
     {"a stock without units is not stuck",
      "stock=100 ledger_start_us=1795255262000000 stuck_ns=100000000 sold:100..1 busy*300", "valid"},
-    /* Whoever was told so had his turn; that units are left is another matter. */
+    /* A customer that was told sold out had a turn; the units that are left are another anomaly. */
     {"a sold out in the span is not stuck", SELLS "busy*199 sold_out busy*100", "UNDERSELL 1"},
     {"a demand that lasts twice as long can show it", SELLS "stuck_ns=200950000 busy*300",
      "STUCK 201"},
@@ -63,7 +62,7 @@ static const struct scene scenes[] = {
     {"a round that was interrupted is not stuck", SELLS "busy*300 interrupted", "inconclusive"},
     {"a round that was aborted is not stuck", SELLS "busy*300 aborted", "valid"},
     {"a ledger that may lack sales says nothing", SELLS "busy*300 counted=101", "inconclusive"},
-    {"a request that does not reach the target tells of a server that is down",
+    {"a request that does not reach the target shows that a server is down",
      SELLS "busy*102 unreached busy*197", "STUCK 101"},
     {"a request that did not reach it too late is not stuck", SELLS "busy*103 unreached busy*196",
      "valid"},
@@ -81,27 +80,27 @@ static struct record *number(int i) {
     return &recorder->records[i];
 }
 
-/* Sent long before the end, all of them were still waiting there: until their wait= was over. */
-static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
+/* All were sent long before the end, and waited until their wait= was over. */
+static void test_a_customer_waits_until_it_is_told_busy(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     for (int i = SOLD; i < ASKED; i++)
         number(i)->received_ns = 900 * MS + i * MS / 10;
-    number(SOLD - 1)->received_ns = 839 * MS; /* sold to the last of those who had waited, too */
+    number(SOLD - 1)->received_ns = 839 * MS; /* the last waiting customer bought */
     assert_int_equal(stuck(), ASKED - SOLD);
     number(SOLD - 1)->received_ns = 840 * MS;
     assert_int_equal(stuck(), 0);
     number(SOLD - 1)->received_ns = 300 * MS;
-    for (int i = SOLD; i < ASKED; i++) /* but of these nobody knows until when */
+    for (int i = SOLD; i < ASKED; i++) /* it is not known until when these waited */
         number(i)->outcome = i == SOLD ? RECORD_FAILED : RECORD_UNKNOWN;
     assert_int_equal(stuck(), 0);
 }
 
-static void test_who_has_his_unit_makes_no_attempt(void **state) {
+static void test_a_customer_with_a_unit_makes_no_attempt(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
-    memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* told yes long ago */
-    *number(FIRST + 1) = *number(1);                       /* and told so again */
+    memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* it was told yes long ago */
+    *number(FIRST + 1) = *number(1);                       /* and again */
     at(number(FIRST + 1), 300, 303)->is_repeat = true;
-    memcpy(number(FIRST + 3)->key, number(FIRST + 2)->key, UUID_TEXT); /* one customer, twice */
+    memcpy(number(FIRST + 3)->key, number(FIRST + 2)->key, UUID_TEXT); /* one asked twice */
     assert_int_equal(stuck(), SPAN - 3);
 }
 
@@ -130,7 +129,7 @@ static struct event crash(const char *who) {
     return event;
 }
 
-/* Twice the bound since it was up again, as since the beginning. */
+/* The demand must last twice the bound after the server is up again, as after the beginning. */
 static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     assert_int_equal(stuck_beside(down("redis", FROM - AFTER), down("replica", EVENT_OPEN)), SPAN);
@@ -138,7 +137,7 @@ static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) 
     assert_int_equal(stuck_beside(down("postgres", EVENT_OPEN), down("redis", 2)), 0);
 }
 
-static void test_instances_are_no_lock_when_all_are_down(void **state) {
+static void test_no_lock_is_stuck_while_all_instances_are_down(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     (void)recorder_instance(recorder, "inventory-1");
     (void)recorder_instance(recorder, "inventory-2");
@@ -154,14 +153,14 @@ static void test_an_instance_that_was_shot_may_have_been_the_only_one(void **sta
     assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), down("redis", 2)), 0);
 }
 
-static void test_a_target_that_answers_nobody_is_not_stuck(void **state) {
+static void test_a_target_that_answers_no_request_is_not_stuck(void **state) {
     get_stuck(SOLD, RECORD_UNKNOWN);
     assert_int_equal(stuck(), 0);
     number(FIRST)->status = 504;
     assert_int_equal(stuck(), SPAN);
 }
 
-/* Of two products one is stuck, the other one sells all the time. */
+/* One of two products is stuck. */
 static void test_one_product_of_several_is_stuck(void **state) {
     struct ledger ledgers[2];
 
@@ -188,7 +187,8 @@ static void test_the_end_of_the_demand_is_in_the_picture(void **state) {
 
 /* ---- a lock that is known to have changed hands */
 
-/* A lock that others have kept since before the span: each waited, and was refused all the time. */
+/* Others kept the lock since before the span: each customer waited, and was refused all the
+ * time. */
 static void keep_lock(int64_t kept_ms) {
     get_stuck(SOLD, RECORD_BUSY);
     for (int i = FIRST; i < ASKED; i++) {
@@ -200,7 +200,7 @@ static void keep_lock(int64_t kept_ms) {
 static void test_a_lock_that_others_kept_all_the_time_is_stuck(void **state) {
     keep_lock(150);
     assert_int_equal(stuck(), SPAN);
-    for (int i = FIRST; i < ASKED; i++) /* it was refused after 2 ms, and from then on */
+    for (int i = FIRST; i < ASKED; i++) /* the first refusal came after 2 ms */
         number(i)->cost.kept_us -= 2000;
     assert_int_equal(stuck(), SPAN);
 }
@@ -209,12 +209,12 @@ static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state
     struct record_cost *last;
 
     keep_lock(150);
-    last = &number(ASKED - 1)->cost; /* told at 402 ms, and sent to the lock at 252 ms */
+    last = &number(ASKED - 1)->cost; /* it waited from 252 ms to 402 ms */
     last->kept_us = 90000;           /* within the slack */
     assert_int_equal(stuck(), SPAN);
     last->kept_us = 89999;
     assert_int_equal(stuck(), 0);
-    last->kept_us = 0; /* and no refusal since */
+    last->kept_us = 0; /* no refusal at all */
     assert_int_equal(stuck(), 0);
     last->wait_us = 99999; /* this customer came later and has not seen all of the span */
     assert_int_equal(stuck(), SPAN);
@@ -229,11 +229,11 @@ static void test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept(voi
 
 static void test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
-    number(FIRST - 1)->cost.hold_us = 10; /* told before the span */
+    number(FIRST - 1)->cost.hold_us = 10; /* it was answered before the span */
     assert_int_equal(stuck(), SPAN);
     number(FIRST)->cost.hold_us = 10;
     assert_int_equal(stuck(), 0);
-    number(FIRST)->cost.kept_us = 150000; /* that of another shard, which others kept */
+    number(FIRST)->cost.kept_us = 150000; /* others kept the lock of another shard */
     number(FIRST)->cost.wait_us = 150000;
     assert_int_equal(stuck(), SPAN);
 }
@@ -270,8 +270,9 @@ static int64_t pick(int64_t from, int64_t to) {
     return from + (int64_t)(seed % (uint64_t)(to - from + 1));
 }
 
-/* Customers come at random times and wait up to `wait` for a lock that is held for `hold` a sale;
- * the sale of this number never gives it back. When it was given back for the last time. */
+/* Customers come at random times and wait up to `wait` for a lock. Each sale holds it for
+ * `hold`; the sale of number `stuck_at` never gives it back. Returns when the lock was given
+ * back last. */
 static int64_t queue_up(int64_t wait, int64_t hold, int stuck_at) {
     int64_t free_ns = 0, now = 1;
 
@@ -309,7 +310,7 @@ static void test_a_lock_that_is_given_back_is_never_stuck(void **state) {
 
         seed = own * UINT64_C(0x9e3779b97f4a7c15) | 1;
         begin_run();
-        /* A hold longer than the bound, too: it sells at its end. */
+        /* Some holds are longer than the bound: these sell at their end. */
         (void)queue_up(pick(0, 60 * MS), pick(1, 150 * MS), -1);
         judge();
         if (verdict.kind == VERDICT_VIOLATED)
@@ -345,7 +346,7 @@ static void test_a_lock_that_is_not_given_back_is_always_stuck(void **state) {
     assert_in_range(planted, 1500, 2000);
 }
 
-static void test_what_was_down_since_an_earlier_round_is_not_stuck(void **state) {
+static void test_a_server_down_since_an_earlier_round_is_not_stuck(void **state) {
     get_stuck(0, RECORD_BUSY);
     judged.is_down = true;
     assert_int_equal(stuck(), 0);
@@ -355,13 +356,13 @@ static void test_what_was_down_since_an_earlier_round_is_not_stuck(void **state)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        JUDGED(test_what_was_down_since_an_earlier_round_is_not_stuck),
-        JUDGED(test_who_is_told_busy_late_has_waited_until_then),
-        JUDGED(test_who_has_his_unit_makes_no_attempt),
+        JUDGED(test_a_server_down_since_an_earlier_round_is_not_stuck),
+        JUDGED(test_a_customer_waits_until_it_is_told_busy),
+        JUDGED(test_a_customer_with_a_unit_makes_no_attempt),
         JUDGED(test_the_time_of_a_server_that_is_down_does_not_count),
-        JUDGED(test_instances_are_no_lock_when_all_are_down),
+        JUDGED(test_no_lock_is_stuck_while_all_instances_are_down),
         JUDGED(test_an_instance_that_was_shot_may_have_been_the_only_one),
-        JUDGED(test_a_target_that_answers_nobody_is_not_stuck),
+        JUDGED(test_a_target_that_answers_no_request_is_not_stuck),
         JUDGED(test_one_product_of_several_is_stuck),
         JUDGED(test_the_end_of_the_demand_is_in_the_picture),
         JUDGED(test_a_lock_that_others_kept_all_the_time_is_stuck),

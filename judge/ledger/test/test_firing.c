@@ -1,4 +1,4 @@
-/* What was armed, and the events of it. */
+/* Armed failpoints and faults, and their events. */
 #include "firing.h"
 #include "test.h"
 
@@ -33,7 +33,7 @@ static void test_failpoints_of_one_point_are_told_apart(void **state) {
     assert_int_equal(in_time("inventory-1/after-read:crash"), 1);
 }
 
-static void test_what_strikes_after_the_end_is_not_in_time(void **state) {
+static void test_a_firing_after_the_end_is_not_in_time(void **state) {
     memset(&firings, 0, sizeof firings);
     firings_arm(&firings, EVENT_SERVER, "redis:pause", strlen("redis:pause"));
     firings_arm(&firings, EVENT_SERVER, "redis:kill", strlen("redis:kill"));
@@ -47,7 +47,7 @@ static void test_what_strikes_after_the_end_is_not_in_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failpoints_of_one_point_are_told_apart),
-        cmocka_unit_test(test_what_strikes_after_the_end_is_not_in_time),
+        cmocka_unit_test(test_a_firing_after_the_end_is_not_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void test_rows_are_put_into_order_and_each_knows_its_units(void **state) 
     assert_int_equal(rows[1].initial, 3);
 }
 
-/* As when there are more shards than units. */
+/* There may be more shards than units. */
 static void test_a_shard_without_units_begins_where_the_next_one_does(void **state) {
     struct ledger_row rows[] = {{.shard = 1, .first_unit = 1},
                                 {.shard = 0, .first_unit = 1},

@@ -10,14 +10,14 @@ static struct linear_op ok(int32_t rank, int64_t from, int64_t to) {
     return (struct linear_op){.invoke_ns = from, .return_ns = to, .rank = rank, .kind = LINEAR_OK};
 }
 
-/* One row, of which `left` are left. Its operations are sales with the rank and the time of each,
- * "2@0-9", refusals, "out@1-4", and sales of units that came back, "again2@4-9"; beside requests of
- * unknown outcome and such that were undone, with their moments, "?4" and "!3". */
+/* One row with `left` units at the end. Its operations are sales with rank and times, "2@0-9",
+ * refusals, "out@1-4", and sales of units that came back, "again2@4-9". Beside them are requests of
+ * unknown outcome, "?4", and undone requests, "!3", with their moments. */
 static const struct history {
     const char *name;
     int64_t units, left;
     const char *operations;
-    /* All contradictions: how many of each, the operations and, of MISSING, the rank; or "". */
+    /* All contradictions: kind, count, operations and, for MISSING, the rank. "": none. */
     const char *found;
 } histories[] = {
     {"an empty history is linearizable", 10, LINEAR_UNREAD, "", ""},
@@ -60,7 +60,7 @@ static const struct history {
      "3@0-1 1@2-3 again2@4-9 !4", "UNTAKEN 1: 2 rank 2"},
     {"a unit that came back was taken by an unknown one", 4, LINEAR_UNREAD,
      "3@0-1 1@2-3 again2@4-9 ?3", ""},
-    /* It has given back what it took. */
+    /* It gave its unit back. */
     {"an operation that was undone fills no other gap", 2, 0, "0@2-3 !1", "MISSING 1: 0 rank 1"},
     {"the largest stock is checked like a small one", INT32_MAX, LINEAR_UNREAD,
      "2147483646@0-9 2147483644@1-2", "MISSING 1: 1 0 rank 2147483645"},

@@ -13,22 +13,22 @@
 #define ROWS_MAX  2
 #define UNITS_MAX 4
 
-/* Those that the check does not see as operations of a row. */
+/* Open operations: the check does not get these as operations of a row. */
 enum { UNKNOWN = LINEAR_BACK + 1, UNDONE };
 
 struct past {
     size_t rows, count;
     int64_t units[ROWS_MAX], left[ROWS_MAX];
     struct linear_op ops[OPS_MAX];
-    size_t row[OPS_MAX];        /* of each operation; not of those above, which are of any */
-    uint32_t excused[ROWS_MAX]; /* a bit for each rank that may have been sold to anyone */
+    size_t row[OPS_MAX];        /* of each operation; UNKNOWN and UNDONE may be of any row */
+    uint32_t excused[ROWS_MAX]; /* a bit for each rank that needs no sale */
 };
 
 static bool is_open(const struct linear_op *op) {
     return (int)op->kind == UNKNOWN || (int)op->kind == UNDONE;
 }
 
-/* ---- the search: take any operation that may be next, and try all that can follow */
+/* ---- the search: try each operation that may be next, and all that can follow it */
 
 struct search {
     const struct past *past;
@@ -36,7 +36,7 @@ struct search {
     bool seen[1 << OPS_MAX][UNITS_MAX + 1][UNITS_MAX + 1];
 };
 
-/* Nothing that must still happen has returned before it began. */
+/* Whether no operation that must still happen had returned before this one began. */
 static bool may_be_next(const struct past *past, unsigned done, size_t candidate) {
     for (size_t i = 0; i < past->count; i++)
         if ((done >> i & 1) == 0 && !is_open(&past->ops[i]) &&
@@ -45,7 +45,7 @@ static bool may_be_next(const struct past *past, unsigned done, size_t candidate
     return true;
 }
 
-/* How many have the unit that was sold as this rank and came back. */
+/* How many operations have the unit that was sold as this rank and came back. */
 static int count_again(const struct past *past, size_t row, int64_t rank) {
     int count = 0;
 
@@ -55,7 +55,7 @@ static int count_again(const struct past *past, size_t row, int64_t rank) {
     return count;
 }
 
-/* The units left in the row after it, or -1 when it cannot happen with so many. */
+/* The units left in the row after the operation, or -1: it cannot happen with `left` units. */
 static int64_t effect(const struct past *past, const struct linear_op *op, size_t row,
                       int64_t left) {
     const int again = count_again(past, row, op->rank);
@@ -70,7 +70,7 @@ static int64_t effect(const struct past *past, const struct linear_op *op, size_
     case UNDONE:
         return left > 0 && count_again(past, row, left - 1) == 1 ? left - 1 : -1;
     default:
-        return left - 1; /* without an effect it need not happen */
+        return left - 1; /* it may also have no effect: then it is left out */
     }
 }
 
@@ -86,7 +86,7 @@ static bool is_complete(const struct past *past, unsigned done, const int64_t *l
 
 static bool can_finish(struct search *search, unsigned done, const int64_t left[ROWS_MAX]);
 
-/* By what happens next in this row. */
+/* Try each operation that can be next in this row. */
 static bool can_finish_by(struct search *search, unsigned done, const int64_t left[ROWS_MAX],
                           size_t row) {
     const struct past *past = search->past;
@@ -120,7 +120,7 @@ static bool can_finish(struct search *search, unsigned done, const int64_t left[
 
 static bool search_all(const struct past *past);
 
-/* As each of the unknown ones that may have made it. */
+/* Try each unknown operation as the one that made the nameless sale. */
 static bool search_nameless(const struct past *past, size_t which) {
     for (size_t i = 0; i < past->count; i++) {
         struct past one = *past;
@@ -177,8 +177,8 @@ static void move_op(struct linear_op *op, int64_t by) {
     op->return_ns += op->return_ns != LINEAR_NEVER ? by : 0;
 }
 
-/* Another rank, a little earlier or later, at the time of another one, or another count at the end.
- */
+/* Change a rank, move an operation a little, swap the times of two, or change the count at the
+ * end. */
 static void spoil(struct past *past) {
     const size_t which = (size_t)pick(0, (int64_t)past->count - 1);
     struct linear_op *op = &past->ops[which];
@@ -203,7 +203,7 @@ static void spoil(struct past *past) {
     }
 }
 
-/* A unit that was sold and given back, if there is one: sold again, or for sale. */
+/* A unit is given back and sold again, if there is room. */
 static void give_back(struct past *past, size_t taker) {
     struct linear_op *op = &past->ops[past->count];
 
@@ -217,7 +217,7 @@ static void give_back(struct past *past, size_t taker) {
     past->ops[taker].kind = (enum linear_kind)(pick(0, 1) ? UNKNOWN : UNDONE);
 }
 
-/* Of some sales it is not known which kind they are, or who made them. */
+/* Hide the kind of some sales, and the operation that made some others. */
 static void hide(struct past *past) {
     for (size_t i = 0; i < past->count; i++) {
         struct linear_op *op = &past->ops[i];
@@ -236,7 +236,7 @@ static void hide(struct past *past) {
     }
 }
 
-/* As a correct server could produce it, and then perhaps spoiled. */
+/* A history that a correct server can produce, perhaps spoiled afterwards. */
 static void make_plausible(struct past *past) {
     int64_t left[ROWS_MAX] = {past->units[0], past->units[1]}, now = 0;
     const size_t count = past->count;
@@ -292,7 +292,7 @@ static void print_past(const struct past *past, uint64_t from_seed) {
                       past->ops[i].invoke_ns, past->ops[i].return_ns);
 }
 
-/* The answer for each row; `place` has where in `past` the operations of the rows are. */
+/* Check all rows. `place` gets the index in `past` of each operation of the rows. */
 static void check(const struct past *past, struct linear_answer *answers,
                   size_t place[ROWS_MAX][OPS_MAX]) {
     struct linear_op ops[ROWS_MAX][OPS_MAX] = {{{.rank = 0}}};
@@ -317,7 +317,7 @@ static void check(const struct past *past, struct linear_answer *answers,
     assert_int_equal(linear_check(rows, past->rows, &open, answers), 0);
 }
 
-/* ---- counterexamples by themselves */
+/* ---- counterexamples on their own */
 
 static bool is_sold(const struct past *past, size_t row, int64_t rank) {
     for (size_t i = 0; i < past->count; i++)
@@ -332,9 +332,9 @@ static void add_open(struct past *part, const struct past *past) {
             part->ops[part->count++] = past->ops[i];
 }
 
-/* Only what was found, and every other rank may have been sold to anyone at any time: for a missing
- * rank, to the open operations alone, which must do for each rank from there up that has no sale.
- */
+/* Only the operations of a finding; any other rank may have been sold at any time. For a missing
+ * rank the open operations are kept, and each rank from there up without a sale needs one of
+ * them. */
 static struct past alone(const struct past *past, size_t row, enum linear_contradiction kind,
                          const struct linear_finding *found, const size_t *place) {
     struct past part = {
@@ -356,7 +356,8 @@ static struct past alone(const struct past *past, size_t row, enum linear_contra
     return part;
 }
 
-/* What several rows, or units that came back, have in common cannot be told of one row alone. */
+/* Whether one row alone shows the contradiction. It does not if rows share open operations or units
+ * came back. */
 static bool is_told_alone(const struct past *past, enum linear_contradiction kind) {
     bool is_any_again = false;
 

@@ -1,4 +1,4 @@
-/* What is read from a Server-Timing header, whatever is in it. */
+/* Server-Timing headers: good ones, cut ones and random ones. */
 #include "cost.h"
 #include "record.h"
 #include "test.h"
@@ -21,7 +21,7 @@ static const struct {
     {"wait;desc=\"of the lock; a, b\";dur=0.5,pg;desc=\"2\"", {500, -1, -1, 2, -1, -1, -1, -1, -1}},
     {"x;desc=\"a\\\",pg;desc=9\",pg;desc=\"2\"", {-1, -1, -1, 2, -1, -1, -1, -1, -1}},
     {"wait;dur=0.0009999, hold;dur=1., commit;dur=0",
-     {0, 1000, 0, -1, -1, -1, -1, -1, -1}}, /* what is finer than a microsecond is dropped */
+     {0, 1000, 0, -1, -1, -1, -1, -1, -1}}, /* digits below a microsecond are dropped */
     {"wait;dur=2147483.647,hold;dur=2147483.648,pg;desc=32767,redis;desc=32768",
      {INT32_MAX, -1, -1, 32767, -1, -1, -1, -1, -1}},
     {"retry;desc=2147483647,lock;desc=spin",
@@ -46,7 +46,7 @@ static void test_headers_are_read_as_the_standard_says(void **state) {
     }
 }
 
-/* In memory that ends with the text, so that the sanitizer sees a read behind it. */
+/* Parse a copy that ends with the text, so that the sanitizer sees a read behind it. */
 static void parse_exactly(const char *text, struct record_cost *cost) {
     char *copy = strdup(text);
 
@@ -76,7 +76,7 @@ static void test_a_header_cut_anywhere_tells_what_is_left(void **state) {
     }
 }
 
-/* A hundred thousand headers that differ from a good one, or from nothing, by chance. */
+/* A hundred thousand headers with random changes. */
 static void test_any_text_is_survived(void **state) {
     static const char letters[] = ";,=\"\\. \t0123456789-+edurscwaitpgholk\x01\x7f\x80\xff";
     unsigned seed = 1;
@@ -120,7 +120,7 @@ static void test_recorder_adds_costs_up(void **state) {
     assert_int_equal(recorder->retries, 2);
     assert_int_equal(recorder->wait.count, 2);
     assert_int_equal(recorder->wait.max, 10000000);
-    assert_int_equal(recorder->hold.count, 0); /* none was sold */
+    assert_int_equal(recorder->hold.count, 0); /* no request bought */
     assert_int_equal(recorder->unsold_holds, 1);
     assert_int_equal(recorder->unsold_hold_ns, 3001000);
     assert_int_equal(recorder->commit.max, 1020000);

@@ -1,4 +1,4 @@
-/* Who was served before whom. */
+/* Customers that overtake others. */
 #include "overtaken.h"
 #include "test.h"
 
@@ -41,9 +41,9 @@ static void test_nobody_is_overtaken_in_a_line(void **state) {
     assert_int_equal(overtaken_most(recorder), 0);
 }
 
-static void test_only_who_came_later_by_far_overtakes(void **state) {
+static void test_only_a_much_later_customer_overtakes(void **state) {
     sold(1, 1000);
-    sold(250, 900); /* 249 ms later: it may have reached the line first */
+    sold(250, 900); /* 249 ms later: it may have arrived first */
     assert_int_equal(overtaken_most(recorder), 0);
     sold(251, 950);
     assert_int_equal(overtaken_most(recorder), 1);
@@ -52,7 +52,7 @@ static void test_only_who_came_later_by_far_overtakes(void **state) {
     assert_int_equal(overtaken_most(recorder), 2);
 }
 
-static void test_the_one_who_is_overtaken_most_counts(void **state) {
+static void test_the_customer_that_is_overtaken_most_counts(void **state) {
     sold(400, 2000); /* by 3 */
     sold(1, 1500);   /* by 2 */
     sold(700, 1100);
@@ -61,7 +61,7 @@ static void test_the_one_who_is_overtaken_most_counts(void **state) {
     assert_int_equal(overtaken_most(recorder), 3);
 }
 
-static void test_who_is_refused_was_overtaken_and_overtakes_nobody(void **state) {
+static void test_a_refused_customer_was_overtaken_and_overtakes_nobody(void **state) {
     served(1, 2000, RECORD_BUSY, 0);
     served(300, 310, RECORD_BUSY, 0);
     served(300, 310, RECORD_SOLD_OUT, 0);
@@ -82,9 +82,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_nobody_is_overtaken_in_a_line),
-        TEST(test_only_who_came_later_by_far_overtakes),
-        TEST(test_the_one_who_is_overtaken_most_counts),
-        TEST(test_who_is_refused_was_overtaken_and_overtakes_nobody),
+        TEST(test_only_a_much_later_customer_overtakes),
+        TEST(test_the_customer_that_is_overtaken_most_counts),
+        TEST(test_a_refused_customer_was_overtaken_and_overtakes_nobody),
         TEST(test_each_product_has_its_line),
     };
 

@@ -1,4 +1,4 @@
-/* The recorder: short rounds in memory, long ones on disk, and what is read back. */
+/* The recorder: short rounds in memory, long ones on disk, and records that are read back. */
 #include "record.h"
 #include "test.h"
 
@@ -19,7 +19,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Pairs end in the wrong order. */
+/* The second request of each pair ends first. */
 static void record_pairs(size_t count) {
     for (size_t i = 0; i < count; i += 2) {
         struct record *first = recorder_begin(recorder, recorder->count, (int64_t)i, NULL);
@@ -72,14 +72,14 @@ static void test_a_long_round_is_read_by_number_too(void **state) {
     assert_int_equal(recorder->by_outcome[RECORD_UNSENT], LONG);
 }
 
-static void test_a_round_that_is_stopped_has_what_began(void **state) {
+static void test_a_stopped_round_has_the_requests_that_began(void **state) {
     make(LONG, NULL);
     record_pairs(3000);
     assert_int_equal(recorder->planned, LONG);
     assert_all_by_number(3000);
 }
 
-/* A file may grow to 5 MB: that it is too little is told before the round, not in it. */
+/* A file may grow to 5 MB. That is too small, and the recorder says so before the round. */
 static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
 
@@ -110,7 +110,7 @@ static void test_a_long_round_needs_a_place(void **state) {
     assert_no_place(name, ENAMETOOLONG);
 }
 
-/* Nothing is left to clear away after a crash: the directory is empty while it is recorded. */
+/* The directory is empty during the round, so a crash leaves nothing behind. */
 static void test_the_file_has_no_name(void **state) {
     char directory[] = "/tmp/test_record-XXXXXX";
 
@@ -129,8 +129,8 @@ static void test_the_environment_names_the_place(void **state) {
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-/* Names that are alike up to what there is room for are one. */
-static void test_instances_are_told_apart_by_what_is_kept(void **state) {
+/* Names are the same instance if they agree in the part that is kept. */
+static void test_instances_are_told_apart_by_the_kept_part_of_their_names(void **state) {
     char name[64];
 
     recorder = recorder_make(1);
@@ -152,7 +152,7 @@ static void test_instances_are_told_apart_by_what_is_kept(void **state) {
     assert_int_equal(recorder->instance_count, RECORD_INSTANCES);
 }
 
-/* As a history tells them, whatever their numbers are. */
+/* A history may have any numbers. */
 static void test_added_records_are_read_in_their_order(void **state) {
     static const uint32_t numbers[] = {4, 0, 4000000000};
     struct record record = {.outcome = RECORD_SOLD, .status = 201, .sent_ns = 5, .received_ns = 9};
@@ -175,7 +175,7 @@ static void test_added_records_are_read_in_their_order(void **state) {
     assert_int_equal(recorder->service.max, 4);
 }
 
-/* A repeat gets the first answer again, and who is refused had no sale's work to do. */
+/* A repeat gets the first answer again, and a refusal does no work for a sale. */
 static void test_holds_of_sales_are_told_apart(void **state) {
     static const struct {
         enum record_outcome outcome;
@@ -224,12 +224,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RECORDED(test_a_short_round_is_kept_in_memory),
         RECORDED(test_a_long_round_is_read_by_number_too),
-        RECORDED(test_a_round_that_is_stopped_has_what_began),
+        RECORDED(test_a_stopped_round_has_the_requests_that_began),
         RECORDED(test_a_disk_without_room_is_told_at_the_start),
         RECORDED(test_a_long_round_needs_a_place),
         RECORDED(test_the_file_has_no_name),
         RECORDED(test_the_environment_names_the_place),
-        RECORDED(test_instances_are_told_apart_by_what_is_kept),
+        RECORDED(test_instances_are_told_apart_by_the_kept_part_of_their_names),
         RECORDED(test_added_records_are_read_in_their_order),
         RECORDED(test_holds_of_sales_are_told_apart),
         RECORDED(test_no_memory_for_a_recorder_is_told),
