@@ -1,4 +1,4 @@
-/* What the fuzzers share: libFuzzer calls each with bytes of its own making, and the sanitizers end
+/* Shared by the fuzzers. libFuzzer calls each one with bytes of its own, and the sanitizers end
  * it at the first fault. */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes as a string, in memory of just that size, for free(). */
+/* A copy of the bytes as a string, in memory of exactly that size. Free it with free(). */
 static inline char *fuzz_text(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
 

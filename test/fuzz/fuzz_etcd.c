@@ -1,4 +1,4 @@
-/* What etcd's JSON gateway answers, and what others wrote into the keys of a line. */
+/* Replies of etcd's JSON gateway, and keys of a queue that other clients wrote. */
 #include "etcd_line.h"
 #include "fuzz.h"
 #include "json_read.h"

@@ -1,4 +1,5 @@
-/* JSON of strangers, read in both ways: what is taken as flat is what the tree has, too. */
+/* JSON of strangers, read by both readers: if the flat one accepts a text, the tree agrees with
+ * it. */
 #include "fuzz.h"
 #include "json_flat.h"
 #include "json_read.h"

@@ -1,4 +1,5 @@
-/* What a Redis server answers to the lock scripts: by hiredis from bytes, and by us from that. */
+/* Replies of a Redis server to the lock scripts: hiredis parses the bytes, and we read its
+ * reply. */
 #include "cluster_slot.h"
 #include "fuzz.h"
 #include "redis_answer.h"
@@ -46,7 +47,7 @@ static void take(const redisReply *reply, enum lk_verb verb) {
     redis_handovers_forget(&handovers);
 }
 
-/* hiredis makes room for as many elements as an array says it will have: gigabytes, if it likes. */
+/* hiredis allocates as many elements as an array announces, even gigabytes. Skip such arrays. */
 static bool announces_many(const uint8_t *data, size_t size) {
     size_t digits = 0;
 

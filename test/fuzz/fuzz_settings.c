@@ -1,5 +1,4 @@
-/* Durations and numbers that people give, and text of strangers on its way to a terminal, a log or
- * JSON. */
+/* Durations and numbers from people, and text of strangers for a terminal, a log or JSON. */
 #include "fuzz.h"
 #include "log.h"
 #include "number.h"

@@ -1,4 +1,4 @@
-/* The names of the nodes in a lock's folder, a line each, and names of locks. */
+/* Names of the nodes in a lock's folder, one a line, and names of locks. */
 #include "fuzz.h"
 #include "zk_line.h"
 

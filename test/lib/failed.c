@@ -1,8 +1,8 @@
-/* Why a test failed is said at once, in place of cmocka's own function, which says it once the
- * tear-down is over: of a test that ended in the middle that may crash or hang, and hide it. */
+/* Replaces a function of cmocka, and prints at once why a test failed. cmocka prints it after the
+ * tear-down, which may crash or hang after a test that ended in the middle, and so hide it. */
 #include "test.h"
 
-/* Of the library, and in no header. */
+/* It is in cmocka's library, but in no header. */
 void cm_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void cm_print_error(const char *format, ...) {

@@ -1,4 +1,4 @@
-/* The wrapped allocators, and when they fail. */
+/* Wraps the allocators, and makes some of their calls fail. */
 #include "fault.h"
 
 #include <assert.h>
@@ -17,8 +17,7 @@ void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 
-/* Several threads may allocate: those from `first` up to `end` fail, counted from fault_memory().
- */
+/* Allocations `first` .. `end` - 1 since fault_memory() fail. Several threads may allocate. */
 static atomic_llong allocations, first, end;
 static atomic_bool has_failed;
 

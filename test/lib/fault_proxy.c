@@ -1,5 +1,5 @@
-/* Connections in pairs. What is read from one end waits in a list until it may go to the other, so
- * that holding and passing are the same path. */
+/* Connections come in pairs. Bytes from one end wait in a list until they may go to the other
+ * one, so holding and passing take the same path. */
 #include "fault_proxy.h"
 
 #include "test.h"
@@ -14,7 +14,7 @@ struct chunk {
     char bytes[65536];
 };
 
-/* What is read from it goes to `peer`. */
+/* One end of a connection; bytes from it go to `peer`. */
 struct end {
     union {
         uv_handle_t handle;
@@ -25,7 +25,7 @@ struct end {
     struct proxy_link *link;
     struct end *peer;
     STAILQ_HEAD(, chunk) held;
-    bool has_ended; /* after what is held */
+    bool has_ended; /* after the held bytes */
 };
 
 struct proxy_link {

@@ -17,7 +17,7 @@ static void check(int64_t deadline_ms, const char *what) {
         fail_msg("waited too long for %s", what);
 }
 
-/* Running the loop meanwhile: with a full backlog nobody is taken before the server accepts. */
+/* Run the loop while it connects: if the backlog is full, the server must accept first. */
 static void wait_until_connected(const struct http_peer *peer) {
     struct pollfd writable = {.fd = peer->fd, .events = POLLOUT};
     int error = 0;
@@ -92,7 +92,7 @@ void http_peer_say(struct http_peer *peer, const char *text) {
     http_peer_send(peer, text, strlen(text));
 }
 
-/* Bytes of the first whole reply in `text`, or 0. */
+/* The length of the first whole reply in `text`, or 0. */
 static size_t whole_reply(const struct http_peer *peer) {
     const char *body = strstr(peer->text, "\r\n\r\n");
     const char *field = strstr(peer->text, "Content-Length: ");

@@ -42,7 +42,7 @@ void pg_schema_open(struct pg_schema *schema, const char *area, const char *path
         fail_msg("TEST_PG: %s", PQerrorMessage(schema->admin));
     pg_schema_run(schema, "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s", schema->name,
                   schema->name);
-    /* Those that the file grants to; they are of all databases, and may be there. */
+    /* The roles of the grants in the file. Roles are of all databases, and may exist. */
     pg_schema_run(schema,
                   "DO $$ BEGIN CREATE ROLE order_svc; EXCEPTION WHEN OTHERS THEN END $$;"
                   "DO $$ BEGIN CREATE ROLE inventory_svc; EXCEPTION WHEN OTHERS THEN END $$;"

@@ -1,4 +1,4 @@
-/* Ends a process that a test has started, and never a group. */
+/* Ends a process that a test started, and never a group. */
 #ifndef TEST_PROCESS_END_H
 #define TEST_PROCESS_END_H
 
@@ -7,8 +7,8 @@
 
 #include <signal.h>
 
-/* Send it the signal, wait for its end, and set *pid to 0. Nothing happens when *pid is 0, or the
- * -1 of a fork() that failed: kill() would take these for a group, or for every process. */
+/* Send the signal, wait for the end of the process, and set *pid to 0. It does nothing if *pid
+ * is 0, or the -1 of a failed fork(): kill() would take these for a group, or for every process. */
 static inline void process_end(pid_t *pid, int signal) {
     if (*pid > 0 && kill(*pid, signal) == 0)
         (void)waitpid(*pid, NULL, 0);

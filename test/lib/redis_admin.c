@@ -1,4 +1,4 @@
-/* The Redis of the tests, from TEST_REDIS. */
+/* Connects to the Redis of the tests, from TEST_REDIS. */
 #include "redis_admin.h"
 
 #include "redis_internal.h"

@@ -1,13 +1,13 @@
-/* The Redis of the tests: its URL, and an administrator's connection that blocks. */
+/* The Redis of the tests: its URL, and a blocking connection for administration. */
 #ifndef TEST_REDIS_ADMIN_H
 #define TEST_REDIS_ADMIN_H
 
 #include <hiredis/hiredis.h>
 
-/* TEST_REDIS. Exits with a hint when it is not set. */
+/* The value of TEST_REDIS. If it is not set, the program ends with a hint. */
 const char *redis_url(void);
 
-/* In the database of the URL; for redisFree(). */
+/* Connect to the database of the URL. Free it with redisFree(). */
 redisContext *redis_admin_connect(void);
 
 #endif

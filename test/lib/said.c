@@ -1,4 +1,4 @@
-/* stderr in a file without a name. */
+/* Redirects stderr to an unnamed file. */
 #include "said.h"
 
 #include "test.h"

@@ -1,11 +1,11 @@
-/* What this process writes to stderr meanwhile. */
+/* Captures the text that this process writes to stderr. */
 #ifndef TEST_SAID_H
 #define TEST_SAID_H
 
 void said_start(void);
-/* How often `text` has been written since. */
+/* How often `text` was written since said_start(). */
 int said(const char *text);
-/* Back to the usual stderr, if it is not. */
+/* Restore the usual stderr. It may be called twice. */
 void said_stop(void);
 
 #endif

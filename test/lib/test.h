@@ -1,4 +1,4 @@
-/* cmocka, the headers that it wants before it, and those that nearly every test needs. */
+/* cmocka, the headers that it needs first, and headers that nearly each test needs. */
 #ifndef TEST_TEST_H
 #define TEST_TEST_H
 

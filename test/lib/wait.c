@@ -1,4 +1,4 @@
-/* Running a loop until a deadline. */
+/* Runs a loop until a condition holds or a deadline passes. */
 #include "wait.h"
 
 #include "clock.h"
@@ -18,7 +18,7 @@ void wait_turn(uv_loop_t *loop, int64_t deadline_ms, const char *condition, cons
         print_error("%s:%d: never happened: %s\n", file, line, condition);
         _fail(file, line);
     }
-    /* Not UV_RUN_ONCE, which could sleep for as long as a timer of the code under test. */
+    /* Not UV_RUN_ONCE: it may sleep until a timer of the code under test fires. */
     if (uv_backend_timeout(loop) != 0)
         (void)poll(&events, 1, 1);
     (void)uv_run(loop, UV_RUN_NOWAIT);

@@ -1,4 +1,4 @@
-/* Calls a server of its own, each call in a fiber. */
+/* Calls its own server, each call in a fiber. */
 #include "web.h"
 
 #include "clock.h"
@@ -6,7 +6,7 @@
 #include "test.h"
 #include "wait.h"
 
-static struct web *in; /* which the fiber calls */
+static struct web *in; /* the fiber calls this one */
 
 void web_open(struct web *web, uv_loop_t *loop, const struct http_route *routes, void *data) {
     struct http_server_options server = {.routes = routes, .data = data};

@@ -1,4 +1,4 @@
-/* Some routes on a server of their own, and a client that calls them: for tests of handlers. */
+/* For tests of handlers: a server with some routes, and a client that calls them. */
 #ifndef TEST_WEB_H
 #define TEST_WEB_H
 
@@ -16,13 +16,13 @@ struct web {
 void web_open(struct web *web, uv_loop_t *loop, const struct http_route *routes, void *data);
 void web_close(struct web *web);
 
-/* One call, and what came back. */
+/* A call and its reply. */
 struct web_call {
     const char *method, *target, *headers, *body; /* the last two may be NULL */
     int status;                                   /* 0: no reply */
     char text[32000];
     char timing[HTTP_CALL_HEADER_BYTES]; /* its Server-Timing header */
-    const json_t *json; /* the web's until its next call; NULL when the reply is none */
+    const json_t *json; /* owned by the web until its next call; NULL: the reply is no JSON */
     bool is_done;
 };
 

@@ -1,4 +1,4 @@
-/* A table of sentences: the pattern of each, and the check that its rows must pass. */
+/* A table of sentences, each with its pattern and the check of its numbers against the rows. */
 #include "prose.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 /* Numbers and orders of a sentence. */
 struct said {
-    const struct counterexample *example; /* that it is a line of, or NULL */
+    const struct counterexample *example; /* it is a line of this one, or NULL */
     char id[2][UUID_TEXT];
     int64_t number[4];
 };
@@ -65,7 +65,7 @@ static bool has_come_back(uint32_t item, int64_t unit) {
     return false;
 }
 
-/* Never sold, or come back. */
+/* Whether the unit was never sold, or came back. */
 static bool is_in_stock(uint32_t item, int64_t unit) {
     for (size_t i = 0; i < sim.ledgers[item].row_count; i++) {
         const struct ledger_row *row = &sim.rows[item][i];
@@ -89,7 +89,7 @@ static bool is_promised(uint32_t item, const char *id, int64_t unit) {
     return false;
 }
 
-/* One that was sent may have it: by its key, by the order it was told, or, without either, any. */
+/* Whether a request may have asked for the order: by its key, or by the order in its reply. */
 static bool may_be_asked(uint32_t item, const char *id, bool is_sent_only) {
     for (size_t i = 0; i < sim.recorder->ended; i++) {
         const struct record *record = &sim.recorder->records[i];
@@ -220,7 +220,7 @@ static bool whole_stock(uint32_t item, const struct said *said) {
            said->number[3] == count_units(&sim.ledgers[item], row->shard);
 }
 
-/* The operation of this letter: the orders that a line speaks of. */
+/* The order of the operation with this letter. */
 static const char *op_id(const struct counterexample *example, char letter) {
     const int op = letter - 'A';
 
@@ -241,7 +241,7 @@ static bool first_has(uint32_t item, const struct said *said) {
     return count_sales(item, op_id(said->example, 'A'), said->number[0]) >= 1;
 }
 
-/* Numbers and ids stand in the pattern in the order of `takes`: i is an id, n a number. */
+/* `takes` has the order of numbers and ids in the pattern: i is an id, n a number. */
 static const struct sentence {
     const char *pattern, *takes;
     bool (*is_true)(uint32_t item, const struct said *said);
@@ -327,7 +327,7 @@ static bool is_true(const struct counterexample *example, const char *text, size
     return true;
 }
 
-/* ---- "A = order ...": its times, and its effect */
+/* ---- "A = order ...": times and effect */
 
 static bool is_any_nameless(uint32_t item) {
     for (size_t i = 0; i < sim.recorder->ended; i++)
@@ -337,7 +337,7 @@ static bool is_any_nameless(uint32_t item) {
     return false;
 }
 
-/* A request that may have asked for it was sent then. */
+/* Whether a request that may have asked for the order was sent then. */
 static bool was_sent_at(uint32_t item, const char *id, int64_t sent_ns) {
     for (size_t i = 0; i < sim.recorder->ended; i++) {
         const struct record *record = &sim.recorder->records[i];

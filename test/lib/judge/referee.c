@@ -1,4 +1,4 @@
-/* Promises by looking each one up, the stock by a search over all states that it can come to. */
+/* Looks each promise up, and searches all states that the stock can reach. */
 #include "referee.h"
 
 /* ---- promises */
@@ -11,7 +11,7 @@ static bool was_sent(const struct record *record) {
     return record->sent_ns > 0;
 }
 
-/* It may have sold: every other answer says that it did not. */
+/* Whether it may have sold: every answer but yes says that it did not. */
 static bool may_have_sold(const struct record *record) {
     return was_sent(record) &&
            (record->outcome == RECORD_SOLD || record->outcome == RECORD_UNKNOWN);
@@ -25,8 +25,8 @@ static size_t count_sales(uint32_t item, const char *id) {
     return count;
 }
 
-/* Of a yes: the order is the key's own, both ledgers have it, and no other answer contradicts it.
- */
+/* A yes must name the order of its key, both ledgers must have it, and no other answer may
+ * contradict it. */
 static const char *objection_to_yes(const struct record *yes) {
     const struct ledger_sale *sale = sale_of(yes->item, yes->order_id);
     const struct ledger_order *order = order_of(yes->item, yes->order_id);
@@ -62,7 +62,7 @@ static bool has_asker(const struct ledger_sale *sale, uint32_t item) {
                 return true;
         }
     }
-    return sim.is_keyless && !is_asked; /* the search gives it to one that was told nothing */
+    return sim.is_keyless && !is_asked; /* the search assigns it to a request without an answer */
 }
 
 static const char *objection_to_promises(uint32_t item) {
@@ -94,7 +94,7 @@ static const char *objection_to_promises(uint32_t item) {
 
 enum op_kind {
     OP_SALE,
-    OP_NAMELESS, /* a sale of one of those that were told nothing */
+    OP_NAMELESS, /* a sale of one of the requests without an answer */
     OP_REFUSAL
 };
 
@@ -104,8 +104,8 @@ struct op {
     const struct ledger_sale *sale;
 };
 
-/* A request without a key that names no order: it may have taken a unit and given it back, or it
- * has a sale of which nobody was told. */
+/* A request without a key and without an order in its reply: it may have taken a unit and given
+ * it back, or it has a sale without an answer. */
 struct taker {
     int64_t from_ns;
     bool may_keep; /* its outcome is unknown */
@@ -127,7 +127,7 @@ static void add_op(enum op_kind kind, int64_t from_ns, int64_t to_ns,
     play.ops[play.op_count++] = (struct op){kind, from_ns, to_ns, sale};
 }
 
-/* From the first request that may have made it to the first yes. */
+/* The time of a sale: from the first request that may have made it to the first yes. */
 static void add_sale_op(uint32_t item, const struct ledger_sale *sale) {
     int64_t from_ns = INT64_MAX, to_ns = INT64_MAX;
 
@@ -175,25 +175,25 @@ static void collect(uint32_t item) {
 
 /* ---- the search */
 
-/* The operations that have happened, and the stock that they left. */
+/* The operations that happened so far, and the stock that they left. */
 struct state {
     uint16_t done;               /* of `ops` */
-    uint8_t taken[REFEREE_OPS];  /* by each of `takers`: enum taken */
-    uint8_t held[REFEREE_OPS];   /* which unit, with TAKEN_HELD */
-    uint8_t left[SHARDS];        /* of each row: its units from the first one up; */
-    uint8_t pile[REFEREE_UNITS]; /* or with returns_to_count left[0] units, the next one last, */
-    uint8_t fresh;               /* the first of which never were sold */
+    uint8_t taken[REFEREE_OPS];  /* enum taken of each of `takers` */
+    uint8_t held[REFEREE_OPS];   /* the unit of a taker with TAKEN_HELD */
+    uint8_t left[SHARDS];        /* of each row: the number of its units, from the first one up; */
+    uint8_t pile[REFEREE_UNITS]; /* with returns_to_count: left[0] units, the next to sell last; */
+    uint8_t fresh;               /* so many of these, from the first on, were never sold */
     uint8_t listed;              /* a bit for each unit that came back to the list */
 };
 
 #define SEEN (1u << 18)
 static struct {
-    uint32_t search[SEEN]; /* in which search the place was filled */
+    uint32_t search[SEEN]; /* the search that filled the place */
     struct state states[SEEN];
     uint32_t searches, count;
 } seen;
 
-/* Whether it was met before in this search; it is from now on. */
+/* Whether this search met the state before. Notes that it did. */
 static bool meet(const struct state *state) {
     const unsigned char *bytes = (const unsigned char *)state;
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -211,7 +211,7 @@ static bool meet(const struct state *state) {
     return false;
 }
 
-/* All that had ended before this moment has happened. */
+/* Whether all operations that ended before this moment happened. */
 static bool is_time(const struct state *state, int64_t from_ns) {
     for (size_t i = 0; i < play.op_count; i++)
         if ((state->done >> i & 1) == 0 && play.ops[i].to_ns < from_ns)
@@ -221,7 +221,7 @@ static bool is_time(const struct state *state, int64_t from_ns) {
 
 static bool can_end(const struct state *state);
 
-/* The last of the count of a row; 0 without any. */
+/* Take the next unit of a row; 0: it has none. */
 static uint8_t pop(struct state *state, size_t row) {
     uint8_t unit;
 
@@ -238,7 +238,7 @@ static uint8_t pop(struct state *state, size_t row) {
     return unit;
 }
 
-/* After the sale of this operation, in each way in which it can be now. */
+/* Whether the search can end if this sale is next, in one of the ways in which it can happen. */
 static bool can_end_by_sale(const struct state *before, const struct ledger_sale *sale) {
     struct state after = *before;
 
@@ -292,8 +292,8 @@ static bool can_end_by_op(const struct state *before, size_t which) {
     return false;
 }
 
-/* It takes a unit, and gives it back: to the list at once, as nobody can tell when; to the count at
- * any time from now on. */
+/* The taker takes a unit, and gives it back: to the list at once, because the moment makes no
+ * difference; to the count at any later moment. */
 static bool can_end_by_taker(const struct state *before, size_t which) {
     struct state after = *before;
 
@@ -321,7 +321,7 @@ static bool can_end_by_taker(const struct state *before, size_t which) {
     return false;
 }
 
-/* Each unit came back as often as the ledger says; and the row has so many that never were sold. */
+/* Whether the units that came back, and those never sold, are as the ledger says. */
 static bool is_stock_right(const struct state *state) {
     const struct ledger *ledger = play.ledger;
     uint8_t back = state->listed, named = 0;

@@ -15,7 +15,7 @@ static void set_rows(int64_t count) {
     ledger.row_count = (size_t)count;
 }
 
-/* All is sold from one row: units that come back go to its count, or are sold by number. */
+/* All is sold from one row. Units that come back go to its count, or are sold by number. */
 static void keep_count(int64_t available, bool returns_to_count) {
     rows[0] = (struct ledger_row){0, 1, ledger.initial, available, returns_to_count};
     ledger.rows = rows;
@@ -23,7 +23,7 @@ static void keep_count(int64_t available, bool returns_to_count) {
     ledger.available = available;
 }
 
-/* False where there is no number of this name. */
+/* False: no number has this name. */
 static bool set_number(const char *name, int64_t number) {
     const struct {
         const char *name;
@@ -58,7 +58,7 @@ static bool set_number(const char *name, int64_t number) {
     return true;
 }
 
-/* False where there is no flag of this name. */
+/* False: no flag has this name. */
 static bool set_flag(const char *name) {
     const struct {
         const char *name;
@@ -76,7 +76,7 @@ static bool set_flag(const char *name) {
 
 #define NONE INT64_MIN
 
-/* A word in its parts; -1 or NONE for one that it does not have. */
+/* The parts of a word; -1 or NONE: it does not have the part. */
 struct word {
     char name[16];
     bool is_nameless;
@@ -139,7 +139,7 @@ static enum record_outcome outcome_of(const char *name) {
     return (enum record_outcome)outcome;
 }
 
-/* A sale's row, at the end of the ledger's. */
+/* Append the row of a sale to the ledger. */
 static void set_row(struct ledger_sale *sale, const struct word *word) {
     if (word->shard >= 0)
         sale->shard = word->shard;
@@ -153,7 +153,7 @@ static void set_row(struct ledger_sale *sale, const struct word *word) {
         at_time((int)(sale - sales), word->clock);
 }
 
-/* "row", "sale" or "order", of a request's id. */
+/* Append a "row", "sale" or "order" with the id of a request. */
 static void play_rows(const struct word *word) {
     const int number = (int)word->key;
 
@@ -246,7 +246,7 @@ static int find_anomaly(const char *name) {
     return -1;
 }
 
-/* All that is listed, up to its colon. Returns the first anomaly, or -1. */
+/* Check the expected verdict up to its colon. Returns its first anomaly, or -1. */
 static int assert_verdict(char *listed) {
     int64_t counts[ANOMALY_COUNT] = {0};
     enum verdict_kind kind = VERDICT_VIOLATED;

@@ -1,4 +1,4 @@
-/* Judges simulated runs, and finds in them what a test may change. */
+/* Judges simulated runs, and finds rows and requests in them for a test to change. */
 #include "simulated_judge.h"
 
 #include "prose.h"
@@ -60,7 +60,7 @@ void print_run(uint64_t seed) {
         }
 }
 
-/* ---- looking */
+/* ---- finding */
 
 struct ledger_sale *any_sale(void) {
     const int item = (int)pick(0, sim.items - 1);
@@ -122,7 +122,8 @@ struct record *only_yes(const struct ledger_sale *sale) {
     return found;
 }
 
-/* Of two sales of one row's count, each told by its only request, the one of the lower unit. */
+/* Two sales of one row's count, each with only one request, which was told yes; the lower unit
+ * first. */
 static struct ledger_sale *any_pair(struct ledger_sale **higher) {
     struct ledger_sale *sale = any_sale();
 
@@ -230,7 +231,7 @@ void add_returned(uint32_t item, int64_t shard, int64_t unit) {
 /* ---- mutants */
 
 #define MUTANTS 60    /* of each kind */
-#define SEEDS   20000 /* among which there are so many places for each kind */
+#define SEEDS   20000 /* they have MUTANTS places for each kind */
 
 static unsigned found(void) {
     unsigned anomalies = 0;
@@ -245,7 +246,7 @@ static bool is_balanced(const struct ledger *ledger) {
     return ledger->available + ledger->returned + ledger->units == ledger->initial;
 }
 
-/* An anomaly that plain counts show, and the verdict does not say; or the other way round. */
+/* An anomaly that plain counts show but the verdict lacks, or the other way round. */
 static const char *miscounted(void) {
     bool has_twin = false, has_more = false, has_undersold = false, has_leak = false;
 
@@ -316,7 +317,7 @@ static bool mutate(const struct mutant *kind) {
     return back > 0 && kind->of_back(&sim.returned[item][pick(0, back - 1)], item, kind->number);
 }
 
-/* Each shop in its turn, so that no kind is tried on a few of them alone. */
+/* The shops take turns, so that each kind is tried on many of them. */
 static int try_kind(const struct mutant *kind) {
     int mutants = 0, wrong = 0;
 

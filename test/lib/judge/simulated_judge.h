@@ -1,4 +1,4 @@
-/* The judgement of simulated runs, and of what a test plants in them. */
+/* Judges simulated runs, and changes that a test makes in them. */
 #ifndef JUDGE_TEST_SIMULATED_JUDGE_H
 #define JUDGE_TEST_SIMULATED_JUDGE_H
 
@@ -6,54 +6,54 @@
 
 #define RUNS 4000 /* of each kind */
 
-extern struct verdict simulated_verdict; /* of the last one judged */
+extern struct verdict simulated_verdict; /* of the last judged run */
 
-/* Of a group of tests. */
+/* For a group of tests. */
 int simulated_set_up(void **state);
 int simulated_tear_down(void **state);
 
-/* The shop of this number, one of 36: with and without keys, lost replies, faults, several workers
- * and products, units that come back to a list or to the count. */
+/* The shop of this number. 36 kinds take turns: with and without keys, lost replies, faults,
+ * several workers and products, and units that come back to a list or to the count. */
 struct simulated_shop simulated_shop(uint64_t number);
 
 void simulated_judge(void);
 void print_run(uint64_t seed);
 
-/* By lot; NULL when there is none. */
+/* A random one, or NULL: there is none. */
 struct ledger_sale *any_sale(void);
-/* Its customer was told of it, by the request that `told` becomes. */
+/* A sale with a yes; `told` gets that request. */
 struct ledger_sale *any_told(struct record **told);
 struct record *any_of(enum record_outcome outcome);
 
 uint32_t item_of(const struct ledger_sale *sale);
 struct ledger_row *row_of(const struct ledger_sale *sale);
-/* Neither a unit that had come back nor the last one of its row, which may be, nor one of a row to
- * whose count units may have come back. */
+/* Whether its unit certainly did not come back: it is not the last one of its row, and units do not
+ * come back to the row's count. */
 bool is_of_count(const struct ledger_sale *sale);
 bool is_told(const struct ledger_sale *sale);
-/* The yes that is the only request of its key, so that it is known when the sale began and ended;
- * or NULL. */
+/* The yes if it is the only request of its key, so that the times of the sale are known; or
+ * NULL. */
 struct record *only_yes(const struct ledger_sale *sale);
 /* Requests of the product that may have given a unit back. */
 size_t count_givers(uint32_t item);
 
-/* In the ledger, the order, and the replies. */
+/* Change ledger, order and replies. */
 void set_unit(struct ledger_sale *sale, int64_t unit);
 void exchange_units(struct ledger_sale *a, struct ledger_sale *b);
 void drop_sale(struct ledger_sale *sale);
 void drop_order(uint32_t item, const char *id);
-/* The reply says this, and names nothing. */
+/* Change the reply to this outcome, without order and unit. */
 void tell(struct record *record, enum record_outcome outcome);
-/* All requests with this key. */
+/* The same for all requests with this key. */
 void tell_all(const char *key, enum record_outcome outcome);
-/* Another request, of another customer. */
+/* Add a request of another customer. */
 struct record *add_request(uint32_t item, enum record_outcome outcome, int64_t sent_ns,
                            int64_t received_ns);
 void add_returned(uint32_t item, int64_t shard, int64_t unit);
-/* After this moment nothing more happened. */
+/* The last moment of the run. */
 int64_t end_of_run(void);
 
-/* ---- mutants: a run of a correct shop with one thing changed, and the anomaly to be found */
+/* ---- mutants: runs of a correct shop with one change, and the anomaly that must be found */
 
 #define MUST(anomaly) (1u << ANOMALY_##anomaly)
 #define MUST_LEAK     MUST(LEAK)
@@ -61,16 +61,16 @@ int64_t end_of_run(void);
 
 struct mutant {
     const char *name;
-    unsigned must; /* one of these anomalies; STAYS_VALID: none */
-    /* One of these, for `number`: it changes
+    unsigned must; /* one of these anomalies must be found; STAYS_VALID: none */
+    /* One of these, which gets `number`. In this order they change
      * - the run in `sim`;
      * - any sale;
-     * - any sale whose customer was told of it by `told`;
-     * - two sales of one row's count, each told by its only request;
+     * - any sale with a yes, which is `told`;
+     * - two sales of one row's count, each with only one request, which was told yes;
      * - any request with the outcome `number`;
      * - any stock row of the product `item`;
      * - any unit that came back.
-     * False where there is no place for it; nothing was changed then. */
+     * False: nothing fits, and nothing was changed. */
     bool (*of_run)(int64_t number);
     int64_t number;
     bool (*of_sale)(struct ledger_sale *sale, int64_t number);
@@ -88,8 +88,8 @@ struct mutant {
 #define ROW(function, with)    .of_row = function, .number = with
 #define BACK(function, with)   .of_back = function, .number = with
 
-/* A test that tries each of these, up to one without a name, in many runs: each is judged right,
- * and each sentence that is said of it is true of its rows. */
+/* A test that tries each mutant, up to one without a name, in many runs. The verdict must be right,
+ * and each of its sentences must be true of the rows. */
 void judge_mutants(void **state);
 #define MUTANTS_TEST(name, kinds)                                                                  \
     { name, judge_mutants, NULL, NULL, (void *)(uintptr_t)(kinds) }

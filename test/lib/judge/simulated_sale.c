@@ -1,4 +1,4 @@
-/* Each request is a small state machine; the one whose time is the earliest makes the next step. */
+/* Each request is a small state machine. The one with the earliest time makes the next step. */
 #include "simulated_sale.h"
 
 enum ask_state { ASK_COMING, ASK_LOOKING, ASK_SOLD, ASK_ENDED };
@@ -8,10 +8,10 @@ struct ask {
     struct record *record;
     int key;
     char id[UUID_TEXT]; /* of its order */
-    int64_t now;        /* of its next step */
-    int64_t gives_up;   /* its client, if it has heard nothing */
+    int64_t now;        /* the time of its next step */
+    int64_t gives_up;   /* when its client stops waiting */
     enum ask_state state;
-    int first, looked; /* shard, and how many have been looked at */
+    int first, looked; /* its first shard, and the number of shards tried */
     bool is_seller;    /* this very request took the unit */
 };
 
@@ -19,7 +19,7 @@ struct simulated_sale sim;
 
 static struct {
     uint64_t seed;
-    int64_t pace; /* the longest step: 2 makes ties everywhere */
+    int64_t pace; /* the longest step; with 2 many things happen at the same time */
     struct simulated_shop shop;
     size_t count;
     struct ask asks[REQUESTS];
@@ -93,7 +93,7 @@ static int64_t a_while(void) {
     return pick(0, run.pace);
 }
 
-/* What it ends with; its client hears of it, unless it has given up by then. */
+/* End a request. Its client gets the answer if it still waits. */
 static void answer(struct ask *ask, enum record_outcome outcome) {
     struct record *record = ask->record;
     const struct ledger_sale *sale = sale_of(record->item, ask->id);
@@ -110,7 +110,7 @@ static void answer(struct ask *ask, enum record_outcome outcome) {
     memcpy(record->key, sale->order_id, UUID_TEXT);
 }
 
-/* It or its reply got lost. */
+/* The request or its reply is lost. */
 static void lose(struct ask *ask) {
     ask->now = ask->gives_up;
     answer(ask, RECORD_UNKNOWN);
@@ -133,7 +133,7 @@ static void take_returned(struct ask *ask) {
     struct ledger_returned unit;
     size_t place;
 
-    if (ledger->returned_count == 0 || one_in(4)) { /* or has not looked again yet */
+    if (ledger->returned_count == 0 || one_in(4)) { /* or it does not look there yet */
         answer(ask, RECORD_SOLD_OUT);
         return;
     }
@@ -165,7 +165,7 @@ static void look(struct ask *ask) {
     struct ledger_row *row = &sim.rows[item][(ask->first + ask->looked) % sim.shards];
 
     if (sale_of(item, ask->id) != NULL) {
-        ask->state = ASK_SOLD; /* by another request of the key */
+        ask->state = ASK_SOLD; /* another request of the key took it */
     } else if (ask->looked == sim.shards) {
         take_returned(ask);
     } else if (run.shop.returns_to_count ? run.on_shelf[item] == 0 : row->available == 0) {
@@ -229,7 +229,7 @@ static void finish(struct ask *ask) {
     } else if (sim.is_keyless && one_in(4)) {
         undo(ask, sale);
     } else if (run.shop.is_losing && one_in(12)) {
-        lose(ask); /* before the order was recorded */
+        lose(ask); /* the order is not recorded */
     } else {
         record_order(ask, sale);
     }
@@ -277,7 +277,7 @@ static void begin_item(uint32_t item) {
         run.shelf[item][i] = 1 + i;
 }
 
-/* A key that was sent before, now and then; without keys the orders' ids are in no order. */
+/* Sometimes repeat a key. Without keys the ids of orders are in no order. */
 static void choose_key(size_t i) {
     struct ask *ask = &run.asks[i];
     const struct ask *first = &run.asks[pick(0, (int64_t)i)];
@@ -317,7 +317,7 @@ static void begin_ask(size_t i, int64_t planned) {
     }
 }
 
-/* The next to make a step; any of those at the same time. NULL at the end or the cut. */
+/* The request that makes the next step; of several at the same time, any. NULL: end or cut. */
 static struct ask *next_ask(void) {
     const size_t from = (size_t)pick(0, (int64_t)run.count - 1);
     struct ask *next = NULL;
@@ -331,7 +331,7 @@ static struct ask *next_ask(void) {
     return next != NULL && next->now <= sim.cut ? next : NULL;
 }
 
-/* Those that had not heard of it yet never do. */
+/* Requests that are still open get no answer. */
 static void cut_off(void) {
     for (size_t i = 0; i < run.count; i++) {
         struct record *record = &sim.recorder->records[i];
@@ -354,7 +354,7 @@ static void cut_off(void) {
     }
 }
 
-/* Orders for the sales that have none, as order-svc does after a while. */
+/* Record orders for sales without one, like order-svc after a while. */
 static void settle(void) {
     for (int item = 0; item < sim.items; item++)
         for (size_t i = 0; i < sim.ledgers[item].sale_count; i++)
@@ -362,7 +362,7 @@ static void settle(void) {
                 add_order((uint32_t)item, &sim.sales[item][i]);
 }
 
-/* The sums of the ledgers, and their order. */
+/* Compute the sums of the ledgers, and sort them. */
 void sum_up(void) {
     for (int item = 0; item < sim.items; item++) {
         struct ledger *ledger = &sim.ledgers[item];
@@ -391,7 +391,7 @@ int64_t units_left(uint32_t item) {
     return left;
 }
 
-/* Units on the shelf above those that never were sold have come back. */
+/* Units on the shelf above the never sold ones came back. */
 static void list_returned(uint32_t item) {
     struct ledger *ledger = &sim.ledgers[item];
 
@@ -400,7 +400,7 @@ static void list_returned(uint32_t item) {
             (struct ledger_returned){0, run.shelf[item][i]};
 }
 
-/* A step was a microsecond, so that the ledger's clock tells each apart. */
+/* Make a step a microsecond, so that the ledger's clock tells steps apart. */
 static void tell_in_ns(void) {
     for (size_t i = 0; i < run.count; i++) {
         sim.recorder->records[i].planned_ns *= 1000;

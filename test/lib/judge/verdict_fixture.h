@@ -1,4 +1,4 @@
-/* A hand-made run for the tests of verdicts: requests, the replies to them, and the ledger. */
+/* A hand-made run for the tests of verdicts: requests, replies and the ledger. */
 #ifndef JUDGE_TEST_VERDICT_FIXTURE_H
 #define JUDGE_TEST_VERDICT_FIXTURE_H
 
@@ -24,28 +24,28 @@ int verdict_set_up(void **state);
 int verdict_tear_down(void **state);
 #define JUDGED(test) cmocka_unit_test_setup_teardown(test, verdict_set_up, verdict_tear_down)
 
-/* The next request, with this outcome: add what its reply says, or its rows. */
+/* Add a request with this outcome. Its reply and rows are added to it. */
 struct record *request(enum record_outcome outcome);
-/* From sent to received. */
+/* Set when it was sent and answered. */
 struct record *at(struct record *record, int64_t sent_ms, int64_t received_ms);
-/* The same key again; told the same, if it is sold. */
+/* Add a repeat of the key, with the same answer if that is yes. */
 struct record *repeat(const struct record *first, enum record_outcome outcome);
-/* A row of the ledger for the request of this number. */
+/* Add a ledger row for the request of this number. */
 struct ledger_sale *ledger_row(int number, int64_t unit);
 void order_row(int number, int64_t unit);
 void returned_row(int64_t shard, int64_t unit);
-/* A sale as it should be: told, in the ledger, recorded, and taken from the stock. */
+/* Add a correct sale: told, in the ledger, recorded, and taken from the stock. */
 struct record *sell(int64_t unit);
 
 void judge(void);
-/* Judge, and find this anomaly so many times and no other. */
+/* Judge, and assert that this anomaly was found `count` times, and no other one. */
 void assert_only(enum anomaly anomaly, int64_t count);
-/* Judge, and find no anomaly. */
+/* Judge, and assert this kind of verdict, without an anomaly. */
 void assert_kind(enum verdict_kind kind);
-/* Judge, and find a counterexample of this anomaly. */
+/* Judge, and return the counterexample of this anomaly. */
 const struct counterexample *counterexample_of(enum anomaly anomaly);
-#define ORDER "01900000-0000-7000-8000-00000000000" /* and the number of its request */
-/* The row of this sale was written at this time of the day. */
+#define ORDER "01900000-0000-7000-8000-00000000000" /* the digit of the request follows */
+/* Set the time of the day at which the row of this sale was written. */
 void at_time(int sale, const char *clock);
 
 #endif

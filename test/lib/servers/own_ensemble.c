@@ -1,4 +1,4 @@
-/* Starts five servers, and ends them. */
+/* Starts and ends five servers. */
 #include "own_ensemble.h"
 
 #include "test.h"

@@ -13,7 +13,7 @@ struct own_ensemble {
 void own_ensemble_start(struct own_ensemble *ensemble);
 void own_ensemble_stop(struct own_ensemble *ensemble);
 
-/* Start those again that were killed, let those go on that were paused, and forget all keys. */
+/* Start killed servers again, resume paused ones, and delete all keys. */
 void own_ensemble_renew(struct own_ensemble *ensemble);
 
 /* redlock:URL,URL,...OPTIONS */

@@ -1,4 +1,4 @@
-/* Starts etcd on free ports in a folder of its own, and ends it. */
+/* Starts etcd on free ports, with a folder of its own, and ends it. */
 #include "own_etcd.h"
 
 #include "own_folder.h"
@@ -69,8 +69,8 @@ static unsigned long long number_of(const char *reply, const char *key) {
     return found != NULL ? strtoull(found + strlen(needle), NULL, 10) : 0;
 }
 
-/* Whether all that run let a read through, which takes a leader; and who says of itself that it is
- * the one. */
+/* The member that says it leads. -1: none does, or a running member does not answer a read, which
+ * needs a leader. */
 static int find_leader(const struct own_etcd *own) {
     char reply[4096], all[64];
     int leader = -1;

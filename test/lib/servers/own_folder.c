@@ -1,4 +1,4 @@
-/* Folders of a test's own servers. */
+/* Makes and removes folders for a test's own servers. */
 #include "own_folder.h"
 
 #include "test.h"

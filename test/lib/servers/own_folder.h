@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-/* Makes $TMPDIR/`name`-XXXXXX and tells its path in `folder`; fails the test if that is too long.
- */
+/* Make $TMPDIR/`name`-XXXXXX, and write its path to `folder`. If that is too small, the test
+ * fails. */
 void own_folder_make(char *folder, size_t size, const char *name);
-/* With all that is in it. */
+/* Remove it with all its files. */
 void own_folder_remove(const char *folder);
 
 #endif

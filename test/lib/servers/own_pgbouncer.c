@@ -1,5 +1,5 @@
-/* Starts pgbouncer with a configuration in a folder of its own; as the user postgres when we are
- * root, as which it refuses to run. */
+/* Starts pgbouncer with a configuration in a folder of its own. It refuses to run as root; then
+ * it runs as the user postgres. */
 #include "own_pgbouncer.h"
 
 #include "own_folder.h"

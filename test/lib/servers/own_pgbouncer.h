@@ -8,11 +8,11 @@ struct own_pgbouncer {
     pid_t pid;
     int port; /* of 127.0.0.1 */
     char folder[64];
-    char url[128]; /* postgres://..., which takes parameters from "?" on; no password is asked */
+    char url[128]; /* postgres://...; append parameters from "?" on; no password is needed */
 };
 
-/* Start it, with `connections` to the server, in `schema` there. It ends with this process at the
- * latest. */
+/* Start it with `connections` to the server, which work in `schema`. It ends with this process
+ * at the latest. */
 void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int connections);
 void own_pgbouncer_stop(struct own_pgbouncer *own);
 

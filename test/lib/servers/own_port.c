@@ -1,4 +1,4 @@
-/* Ports that nobody else is given. */
+/* Takes ports that no other program gets. */
 #include "own_port.h"
 
 #include "test.h"
@@ -19,8 +19,8 @@ int own_port(void) {
     return ntohs(address.sin_port);
 }
 
-/* With SO_RCVTIMEO, recv() also ends with EINTR when an io_uring of this thread has news, which
- * libuv has from 1.45 on: no signal is needed. */
+/* With SO_RCVTIMEO, recv() ends with EINTR even without a signal: an io_uring of this thread has
+ * news, and libuv has one from 1.45 on. */
 void own_port_ask(int port, const char *request, char *answer, size_t size) {
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),

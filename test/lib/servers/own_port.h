@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-/* One that nobody else is given while this process runs: a socket stays bound to it, with
- * SO_REUSEADDR and without listening, so that a server with SO_REUSEADDR may listen there, end, and
- * listen again, and that connections are refused meanwhile. */
+/* A port that no other program gets while this process runs. A socket stays bound to it, with
+ * SO_REUSEADDR and without listening. So a server with SO_REUSEADDR may listen there, end, and
+ * listen again, and in between connections are refused. */
 int own_port(void);
 
-/* The answer to this request, on a new connection that the server ends; "": it does not
- * serve. `answer` may be where the request is. */
+/* Send this request on a new connection, and read the answer until the server ends it. "": the
+ * server does not serve. `answer` and `request` may be the same memory. */
 void own_port_ask(int port, const char *request, char *answer, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Starts postgres on a folder of its own; as the user postgres when we are root, as which it
- * refuses to run. */
+/* Starts postgres on a folder of its own. It refuses to run as root; then it runs as the user
+ * postgres. */
 #include "own_postgres.h"
 
 #include "own_folder.h"
@@ -15,7 +15,7 @@
 
 #define PATIENCE_MS 30000
 
-/* The newest that is installed. */
+/* The path of the newest installed program. */
 static const char *program(const char *name) {
     static char path[200];
     char pattern[100];
@@ -53,7 +53,7 @@ void own_postgres_start(struct own_postgres *own) {
                    own->port);
     if (as != NULL)
         assert_int_equal(chown(own->folder, as->pw_uid, as->pw_gid), 0);
-    /* By its path: it looks for postgres beside itself. */
+    /* Call it by its path: it looks for postgres beside itself. */
     init =
         own_process_start("/dev/null", as, SIGQUIT, program("initdb"), "-D", own->folder, "-A",
                           "trust", "-U", "postgres", "-E", "UTF8", "--locale", "C", (char *)NULL);

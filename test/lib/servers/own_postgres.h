@@ -1,4 +1,4 @@
-/* A Postgres of this test's own, to be crashed and started again. */
+/* A Postgres of this test's own, which the test may crash and start again. */
 #ifndef TEST_OWN_POSTGRES_H
 #define TEST_OWN_POSTGRES_H
 
@@ -8,16 +8,16 @@ struct own_postgres {
     pid_t pid;
     int port; /* of 127.0.0.1 */
     char folder[64];
-    char url[96]; /* postgres://..., which takes parameters from "?" on; no password is asked */
+    char url[96]; /* postgres://...; append parameters from "?" on; no password is needed */
 };
 
-/* Make it and start it: this takes seconds. It ends with this process at the latest. */
+/* Create and start it, which takes seconds. It ends with this process at the latest. */
 void own_postgres_start(struct own_postgres *own);
 void own_postgres_stop(struct own_postgres *own);
 
-/* It ends at once, without writing what it has in memory but not in its log. */
+/* End it at once: data in memory that is not in its log is lost. */
 void own_postgres_crash(struct own_postgres *own);
-/* At its port, with what its log has. */
+/* Start it again at its port, with the data in its log. */
 void own_postgres_start_again(struct own_postgres *own);
 
 #endif

@@ -1,4 +1,4 @@
-/* A server as a child of this process, which ends with it. */
+/* Starts a server as a child of this process; it ends with this process. */
 #ifndef TEST_OWN_PROCESS_H
 #define TEST_OWN_PROCESS_H
 
@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* Start `program`, which is found on PATH, with the arguments up to NULL; `dies_of` is sent to it
- * when this process ends. Both its outputs go to the file `output`; NULL: only errors are kept, on
- * our stderr. `as` is the user, or NULL for ours. */
+/* Start `program` from PATH with the arguments up to NULL. It gets the signal `dies_of` when
+ * this process ends. Its stdout and stderr go to the file `output`; NULL: stdout is dropped, and
+ * stderr is ours. `as` is the user; NULL: ours. */
 __attribute__((sentinel)) pid_t own_process_start(const char *output, const struct passwd *as,
                                                   int dies_of, const char *program, ...);
 
-/* The user postgres when we are root, since some servers refuse to run so; else NULL. */
+/* The user postgres if we are root, because some servers refuse to run as root; else NULL. */
 const struct passwd *own_process_postgres(void);
 
 #endif

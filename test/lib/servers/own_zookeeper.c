@@ -1,4 +1,4 @@
-/* Starts Debian's ZooKeeper, by its class, with a folder and a configuration of its own. */
+/* Starts Debian's ZooKeeper by its Java class, with a folder and a configuration of its own. */
 #include "own_zookeeper.h"
 
 #include "own_folder.h"
