@@ -292,14 +292,15 @@ MANUALS := $(addprefix $(B)/man/,loadgen.1 lab.1 order-svc.8 inventory-svc.8)
 COMPLETIONS := $(patsubst $(B)/bin/%,$(B)/completions/bash/%,$(PROGRAMS)) $(B)/completions/zsh/_inventory-sale \
     $(patsubst $(B)/bin/%,$(B)/completions/fish/%.fish,$(PROGRAMS))
 $(MANUALS): $$(B)/bin/$$(basename $$(@F)) ; @mkdir -p $(@D)
-	$(call run,MAN)$< --help-format man >$@
+	$(call run,MAN)$< --help-format man $(if $(filter %/lab.1,$@),| sed '/^[.]Sh ENVIRONMENT$$/e scripts/manual lab') >$@
+$(B)/man/lab.1: scripts/lab scripts/manual
 SCRIPT_MANUALS := $(addprefix $(B)/man/sale-,stack.1 audit.1)
 $(SCRIPT_MANUALS): $(B)/man/sale-%.1: scripts/% scripts/manual scripts/home.sh ; @mkdir -p $(@D)
 	$(call run,MAN)scripts/manual $* >$@
 $(COMPLETIONS): scripts/completion.$$(notdir $$(patsubst %/,%,$$(@D))) ; @mkdir -p $(@D)
 	$(call run,COPY)cp $< $@
-man: $(MANUALS) $(SCRIPT_MANUALS) ## man pages of the programs, in $(B)/man
-completions: $(COMPLETIONS) ## what bash, zsh and fish complete, in $(B)/completions
+man: $(MANUALS) $(SCRIPT_MANUALS) ## man pages of the programs, in build/gcc/man
+completions: $(COMPLETIONS) ## completions for bash, zsh and fish, in build/gcc/completions
 
 HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
 INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS) $(SCRIPT_MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
