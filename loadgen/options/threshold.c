@@ -197,6 +197,8 @@ static int read_change(const char *text, const struct metric *metric, struct thr
         threshold->against = THRESHOLD_RATIO;
         threshold->is_part = metric->kind == METRIC_LATE;
         threshold->value /= 100;
+    } else if (strchr(text, '%') != NULL) {
+        return why_set(why, "\"%s\" is no part of A: write it like +20%% or -10%%", text);
     } else if (threshold_read_value(text + 1, metric, threshold, why) == 0) {
         threshold->against = THRESHOLD_DIFFERENCE;
     } else {

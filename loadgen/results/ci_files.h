@@ -1,6 +1,6 @@
 /* The files for a pull request: --junit and --markdown. They are opened before the run, so that a
- * place that cannot be written is known then. They are written at its end, whatever that is: a run
- * without a finished round leaves a file that says so, not an empty one. */
+ * place that cannot be written stops it. They are written at its end, also if it failed: a run
+ * without a finished round leaves a file that says so, not an empty file. */
 #ifndef LOADGEN_CI_FILES_H
 #define LOADGEN_CI_FILES_H
 
@@ -28,12 +28,12 @@ __attribute__((warn_unused_result)) int ci_files_write(struct ci_files *files,
                                                        const struct summary *summary,
                                                        const json_t *environment, struct why *why);
 
-/* Close the file of --markdown after what the caller wrote into it: 0, or -1 and `why`. */
+/* The caller has written the file of --markdown: close it. 0, or -1 and `why`. */
 __attribute__((warn_unused_result)) int ci_files_end_markdown(struct ci_files *files,
                                                               struct why *why);
 
-/* Write a run without a round into what is still open, and close it. Returns `exit_code`, which the
- * program ends with; or EXIT_INTERNAL when that could not be written, and says so on stderr. */
+/* Write a run without a round into each file that is still open, and close it. Returns the exit code
+ * of the program: `exit_code`; or EXIT_INTERNAL if a file could not be written, and stderr says so. */
 int ci_files_close(struct ci_files *files, int exit_code);
 
 #endif

@@ -118,7 +118,7 @@ static void test_end_bad(struct junit *junit, const char *element, const char *t
 
 /* ---- verdicts */
 
-/* What was found: the sentence of the strategy, and then each round of it; NULL: all. */
+/* The sentence of the strategy, and then its round; or all of its rounds for NULL. */
 static char *evidence(const struct summary *summary, const struct result *result,
                       const struct round *round) {
     char sentence[SENTENCE_TEXT], *text = NULL;
@@ -328,7 +328,7 @@ static void put_properties(const struct summary *summary, const json_t *environm
     fputs("    </properties>\n", to);
 }
 
-/* Without milliseconds and a Z, as the schema has it. */
+/* The schema wants the time without milliseconds and without a Z. */
 static void put_suite(const struct junit *junit, FILE *to) {
     const struct summary *summary = junit->summary;
     const char *name = summary->options->name;

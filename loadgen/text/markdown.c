@@ -26,7 +26,7 @@ static void put_marks(size_t count, FILE *to) {
         putc('`', to);
 }
 
-/* A character of `text`, printable or not; returns what follows. A line break stays in a block. */
+/* Print the character that begins here, and return its end. A line break stays in a block. */
 static const char *put_character(const char *text, bool is_block, FILE *to) {
     size_t length = utf8_printable(text);
 

@@ -1,4 +1,4 @@
-/* Limits of `diff`: what each metric is in a summary, what it is held against, and what is missing. */
+/* Limits of `diff`: where a summary has each metric, how a limit is held, and metrics that are missing. */
 #include "limit.h"
 #include "test.h"
 

@@ -60,7 +60,7 @@ static void test_an_expected_anomaly_that_is_missing_is_a_failure(void **state) 
                                     "expected\">");
 }
 
-/* Each round may lack what was expected, but not all. */
+/* A round may lack the expected anomaly. All rounds together may not. */
 static void test_rounds_are_tests_of_their_own(void **state) {
     options.repeat = 3;
     results[0].count = 2;
