@@ -1,4 +1,4 @@
-/* The world: its beginning, its sales, and its hash. */
+/* The world: how it begins, its sales, and its hash. */
 #include "model.h"
 
 #include "servers.h"
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What is left to chance in a live store, and is the same in every schedule here. */
+/* ---- The choices that a live store makes by chance. Here they are the same in every schedule. */
 
-/* By turns, as each instance of its own; "at random": by the order's own number. */
+/* Deal evenly: each instance deals its rows in turn. Deal at random: by the order's number. */
 static int model_deal(struct sale *base) {
     struct model_sale *sale = model_of(base);
     uint8_t *dealt = &sale->world->state.dealt[order_of(sale)->instance];
@@ -30,7 +30,7 @@ static void model_random_token(struct sale *base, char token[TOKEN_TEXT]) {
     (void)snprintf(token, TOKEN_TEXT, "%04x%036x", (unsigned)sale->index + 1, ++sale->tokens);
 }
 
-/* ---- what is not in a file of its own */
+/* ---- operations without a file of their own */
 
 static enum outcome model_pause_before_retry(struct sale *base) {
     struct model_sale *sale = model_of(base);
@@ -89,7 +89,8 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .work = model_work,
                                      .pass = model_pass};
 
-/* ---- Before the first sale. What is done then is remembered, as a world begins many times. */
+/* ---- Before the first sale. A world begins many times, so it keeps the result of the strategy's
+ * preparation. */
 
 static void model_prepare_world(struct model_world *world) {
     const int last = world->setup.orders;
@@ -158,7 +159,7 @@ void model_begin(struct model_world *world) {
         sale->world = world;
         sale->index = sale->ledger = i;
         sale->tokens = 0;
-        if (sale->order_id[0] == '\0') /* not again for each schedule */
+        if (sale->order_id[0] == '\0') /* once, not for each schedule */
             (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
                            i + 1);
         sale->message[0] = '\0';
@@ -208,8 +209,8 @@ void model_sell(struct model_world *world, int index) {
 
 /* ---- the hash */
 
-/* A moment, to be hashed: worlds that differ in nothing but their clocks go on alike, and what is
- * over is over. `ms` 0 and MODEL_NEVER are none. */
+/* A moment for the hash, counted from now. Worlds that differ only in their clocks have equal
+ * futures. All moments in the past are alike. 0 and MODEL_NEVER are not moments. */
 static int64_t from_now(const struct model_world *world, int64_t ms) {
     const int64_t now_ms = world->state.now_ms;
 
@@ -218,7 +219,7 @@ static int64_t from_now(const struct model_world *world, int64_t ms) {
 
 static_assert(sizeof(struct model_order) == 80 && sizeof(struct model_sold) == 16 &&
                   offsetof(struct model_state, rows) == 32,
-              "no padding, which would be hashed");
+              "padding would be hashed");
 
 static uint64_t hash_orders(const struct model_world *world, uint64_t hash) {
     for (int i = 0; i <= world->setup.orders; i++) {
@@ -239,7 +240,7 @@ static uint64_t hash_locks(const struct model_world *world, uint64_t hash) {
 
     static_assert(sizeof(struct store_lock) == 24 && sizeof(struct model_grant) == 16 &&
                       sizeof(struct model_flight) == 40,
-                  "no padding, which would be hashed");
+                  "padding would be hashed");
     for (int i = 0; i < MODEL_GRANTS; i++) {
         struct model_grant grant = state->grants[i];
 
@@ -262,7 +263,7 @@ static uint64_t hash_locks(const struct model_world *world, uint64_t hash) {
 }
 
 static uint64_t hash_batches(const struct model_world *world, uint64_t hash) {
-    static_assert(sizeof(struct model_batch) == 12, "no padding, which would be hashed");
+    static_assert(sizeof(struct model_batch) == 12, "padding would be hashed");
     for (int i = 0; i <= world->setup.orders; i++)
         if (world->state.batches[i].sent != 0)
             hash = model_mix(hash + (uint64_t)i + 1, &world->state.batches[i],
@@ -273,7 +274,7 @@ static uint64_t hash_batches(const struct model_world *world, uint64_t hash) {
 static uint64_t hash_transactions(const struct model_world *world, uint64_t hash) {
     const struct model_state *state = &world->state;
 
-    static_assert(sizeof(struct model_txn) == 32, "no padding, which would be hashed");
+    static_assert(sizeof(struct model_txn) == 32, "padding would be hashed");
     for (int i = 0; i <= world->setup.orders; i++) {
         struct model_txn txn = state->txns[i];
 

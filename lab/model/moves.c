@@ -1,5 +1,5 @@
-/* What may happen next, and what comes of it: the clock, the orders' steps, and what goes wrong.
- * Each kind of fault is offered once in a schedule, and only where it can change how that ends. */
+/* The possible moves and their effects: the clock, the orders' steps, and the faults. Each kind of
+ * fault is offered once in a schedule, and only where it can change the schedule's end. */
 #include "model.h"
 
 #include "servers.h"
@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What was sent, and may arrive later or never: a write whose reply is lost, and the last step
- * of an order that was killed. That one is made by the order's own fiber, which goes no further. */
+/* ---- Requests that may arrive later or never: a write with a lost reply, and the last step of a
+ * killed order. The killed order's own fiber makes that step, and then goes no further. */
 
 static bool is_about_to_commit(const struct model_txn *txn) {
     return is_open(txn) && txn->wrote != 0;
 }
 
-/* Not while it would wait: for the row, or for what an order of its own is about to commit. */
+/* A write does not land while it would wait: for the row, or for the commit of its own order. */
 static bool may_land(const struct model_state *state, const struct model_flight *flight) {
     for (uint32_t rest = flight->batch; rest != 0; rest >>= 4)
         if (is_about_to_commit(&state->txns[(rest & 15) - 1]))
@@ -80,16 +80,16 @@ static void end_flights(struct model_world *world) {
         }
 }
 
-/* ---- The clock: it jumps, and what ends by then ends. */
+/* ---- The clock: it jumps, and everything that expires by then ends. */
 
-/* Of the locks and keys that end by themselves, the first. */
+/* The first expiry of a lock or a key. */
 static int64_t next_expiry_ms(const struct model_world *world) {
     const int64_t key_ms = model_next_key_ms(world), grant_ms = model_next_grant_ms(world);
 
     return key_ms < grant_ms ? key_ms : grant_ms;
 }
 
-/* When nobody can go on, a transaction that stands idle ends all the same. */
+/* The first end of an idle transaction. It ends even if no order can go on. */
 static int64_t next_idle_ms(const struct model_world *world) {
     int64_t next_ms = INT64_MAX;
 
@@ -102,8 +102,8 @@ static int64_t next_idle_ms(const struct model_world *world) {
     return next_ms;
 }
 
-/* Time passes to then, and what stood idle for too long ends. No order did that, so the one that
- * moved last is woken by it, too. */
+/* Let time pass until `now_ms`, and end everything that expires by then. No order made this change,
+ * so it also wakes the order that moved last. */
 static void moves_let_pass(struct model_world *world, int64_t now_ms) {
     const int mover = world->mover;
 
@@ -157,8 +157,8 @@ static bool has_keys(const struct model_world *world, int index) {
 
 /* ---- a pause */
 
-/* Something ends meanwhile, of which the order will not know. What it gives back then is not its
- * own, and stays as it is. */
+/* A pause matters if something of the order expires meanwhile without its knowledge. An order that
+ * is about to release its lock does not count: a late release changes nothing. */
 static bool is_to_pause(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
 
@@ -173,7 +173,7 @@ static bool is_in_server_line(const struct model_order *order) {
            model_locks[order->lock.kind].place == PLACE_SERVER;
 }
 
-/* Until when it has to stand still for all to end that it has, or waits for. */
+/* The time by which everything that the order holds or waits for has expired. */
 static int64_t end_all(struct model_world *world, int index) {
     struct store_lock *lock = &world->state.orders[index].lock;
     struct model_grant *grant = model_find_grant(world, index);
@@ -212,7 +212,7 @@ static void stand_still(struct model_world *world, int instance) {
     moves_let_pass(world, until_ms + 1);
 }
 
-/* Its waiters come last in the servers' lines: these have not heard of them. */
+/* Its waiters join the servers' lines at the end, because the servers have dropped them. */
 static void moves_resume(struct model_world *world, int instance) {
     for (int i = 0; i < world->setup.orders; i++) {
         struct model_order *order = &world->state.orders[i];
@@ -225,7 +225,7 @@ static void moves_resume(struct model_world *world, int instance) {
 
 /* ---- a crash */
 
-/* The last step that it sent may arrive. */
+/* True if the order has sent a step that may still arrive. */
 static bool is_flying(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
 
@@ -242,7 +242,7 @@ static bool is_to_crash(const struct model_world *world, int index) {
                                           has_transaction(world, index) || has_keys(world, index));
 }
 
-/* What it had sent arrives before its lease ends, since the live store sends it only then. */
+/* Its request arrives before its lease expires, because the live store gives it that deadline. */
 static void kill_order(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
     const int64_t ttl_ms = world->setup.options.ttl_ms;
@@ -295,13 +295,13 @@ static void crash(struct model_world *world, int instance) {
             kill_order(world, i);
     state->stamped[instance] = 0;
     state->seen_empty[instance] = 0;
-    state->dealt[instance] = (uint8_t)(instance % world->setup.options.shards); /* as it began */
+    state->dealt[instance] = (uint8_t)(instance % world->setup.options.shards); /* the beginning */
     model_drop_queue(world, instance);
 }
 
 /* ---- a failover */
 
-/* The replica that lags most does not have it. */
+/* True if the replica that lags most does not have the grant. */
 static bool is_to_forget(const struct model_world *world, const struct model_grant *grant) {
     return grant->owner != 0 && model_locks[grant->kind].is_at_redis &&
            !(grant->kind == LOCK_REDIS_WAIT && world->setup.options.replicas >= 2);
@@ -314,7 +314,7 @@ static bool is_to_fail_over(const struct model_world *world) {
     return false;
 }
 
-/* Its holder learns of it when it renews it, and else believes in it to its end. */
+/* A holder learns of the loss at its next renewal. Until then it trusts its lease. */
 static void fail_over(struct model_world *world, int writes) {
     model_lag_keys(world, writes);
     for (int i = 0; i < MODEL_GRANTS; i++) {
@@ -329,7 +329,7 @@ static void fail_over(struct model_world *world, int writes) {
     }
 }
 
-/* ---- which runs there are */
+/* ---- the runs */
 
 static bool is_over(const struct model_world *world, const struct model_order *order) {
     return order->due_ms <= world->state.now_ms;
@@ -358,8 +358,8 @@ bool model_is_ready(const struct model_world *world, int index) {
     return false;
 }
 
-/* Customers who have not come yet are alike, but for the rows that they are dealt at random: of
- * those of one instance the first comes first. */
+/* Customers that have not come yet are alike, unless they are dealt rows at random. So those of one
+ * instance come in a fixed order. */
 static bool is_preceded(const struct model_world *world, int index) {
     const struct model_order *orders = world->state.orders;
 
@@ -383,7 +383,7 @@ static size_t add_runs(struct model_world *world, struct model_move *moves) {
     return count;
 }
 
-/* Of those who need not wait any more at the next moment at which somebody need not. */
+/* Add the runs of the orders that are ready at the next moment at which an order is. */
 static size_t add_later_runs(struct model_world *world, struct model_move *moves) {
     const struct model_state now = world->state;
     const bool has_keys = model_next_key_ms(world) < INT64_MAX;
@@ -406,7 +406,7 @@ static bool have_ended(const struct model_world *world) {
     return true;
 }
 
-/* ---- a reply that is lost */
+/* ---- a lost reply */
 
 static bool is_to_lose(const struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
@@ -429,7 +429,7 @@ static bool is_to_lose(const struct model_world *world, int index) {
     return false;
 }
 
-/* ---- all of them */
+/* ---- all moves */
 
 static bool any_of(const struct model_world *world, int instance,
                    bool (*is_so)(const struct model_world *world, int index)) {
@@ -497,7 +497,7 @@ static bool may_bring(const struct model_world *world, int instance, bool may_wa
            model_brings_at(world, instance) <= (may_wait ? MODEL_NEVER - 1 : world->state.now_ms);
 }
 
-/* What happens beside the orders. A unit comes back only while there is one left to see it. */
+/* Add the moves that no order makes. A unit comes back only while an order is left to see it. */
 static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs) {
     size_t count = runs;
 
@@ -516,7 +516,7 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
     const size_t ready = add_runs(world, moves);
     size_t count = add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
 
-    /* When all has ended, one more customer comes, alone. */
+    /* When all orders have ended, the last customer comes alone. */
     if (count == 0 && is_last && world->state.paused == 0 &&
         world->state.orders[last].state == ORDER_TO_COME)
         moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
@@ -525,8 +525,7 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
     return count;
 }
 
-/* Who sleeps or waits is woken when it may go on, and who comes last when all that ends by itself
- * has ended. */
+/* Let time pass until the order may go on. The last customer comes after everything has expired. */
 static void wake(struct model_world *world, int index) {
     const struct model_order *order = &world->state.orders[index];
 
@@ -589,7 +588,7 @@ bool model_is_gone(const struct model_world *world, int index) {
            (world->state.flying >> index & 1U) == 0;
 }
 
-/* ---- their names */
+/* ---- the faults' names */
 
 int model_faults_read(const char *text, unsigned *faults) {
     *faults = 0;
@@ -619,6 +618,6 @@ char *model_faults_write(unsigned faults, const char *between, char text[MODEL_F
         if ((faults >> i & 1U) != 0)
             used += (size_t)snprintf(text + used, MODEL_FAULTS_TEXT - used, "%s%s",
                                      used > 0 ? between : "", sale_fault_name((enum sale_fault)i));
-    assert(used < MODEL_FAULTS_TEXT); /* all names have room */
+    assert(used < MODEL_FAULTS_TEXT);
     return text;
 }

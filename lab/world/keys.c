@@ -1,10 +1,10 @@
-/* The commands, a function each. */
+/* The commands of the server of keys, a function each. */
 #include "keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what has expired, and what is equal */
+/* ---- expiry and hash */
 
 int64_t keys_expire_next(const struct keys *keys) {
     int64_t next_ms = 0;
@@ -28,7 +28,7 @@ void keys_forget(struct keys *keys, int64_t now_ms) {
             keys_drop(keys, &keys->keys[i]);
 }
 
-/* FNV-1a, finished by a multiplication (Fowler, Noll and Vo). */
+/* FNV-1a with a multiplication at the end (Fowler, Noll and Vo). */
 static uint64_t mix(uint64_t hash, const char *text) {
     do
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
@@ -43,7 +43,7 @@ static uint64_t keys_left_ms(const struct keys_key *key, int64_t now_ms) {
     return key->expires_ms > now_ms ? (uint64_t)(key->expires_ms - now_ms) + 1 : 1;
 }
 
-/* A sum, so that their order is all the same. */
+/* A sum, so that the keys' sequence does not matter. */
 uint64_t keys_hash(const struct keys *keys, int64_t now_ms) {
     uint64_t sum = 0;
 
@@ -82,7 +82,7 @@ static enum outcome set_absent(struct keys *keys, int64_t now_ms, struct kv_call
         return keys_answer(call, false);
     if (keys->key_count == KEYS_MAX || strlen(call->key) >= sizeof key->name ||
         strlen(call->value) >= sizeof key->value)
-        return keys_refuse(call, "more keys, or a longer one, than the model can hold");
+        return keys_refuse(call, "the model has no room for this key or its value");
     *key = (struct keys_key){.expires_ms = expires_ms};
     strcpy(key->name, call->key);
     strcpy(key->value, call->value);
@@ -113,7 +113,7 @@ static enum outcome keys_get(struct keys *keys, struct kv_call *call) {
     return keys_answer(call, key != NULL);
 }
 
-/* `value` may be NULL: any. */
+/* Delete the key if it has this value. NULL: any value. */
 static enum outcome delete_key(struct keys *keys, struct kv_call *call, const char *value) {
     struct keys_key *key = keys_find(keys, call->key);
 

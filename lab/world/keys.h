@@ -1,8 +1,8 @@
-/* A server of keys and values as plain data: what Redis answers to the seam's commands, and the
- * stock that is loaded into it.
+/* A server of keys and values as plain data. It answers the seam's commands like Redis, and holds
+ * the stock that is loaded into it.
  *
- * All of it is one flat struct of bounded size: copied by assignment, a replica is a copy. Time is
- * an argument, and a key is gone the moment it expires. */
+ * It is one flat struct of fixed size. An assignment copies it, and a replica is such a copy. Time
+ * is an argument. A key is gone at the moment at which it expires. */
 #ifndef LAB_KEYS_H
 #define LAB_KEYS_H
 
@@ -22,21 +22,20 @@ struct keys_key {
 };
 
 struct keys {
-    size_t key_count; /* the places behind them mean nothing */
+    size_t key_count; /* the places behind these are unused */
     struct keys_key keys[KEYS_MAX];
     struct segments segments;
 };
 
-/* Run a call of the seam, as inventory-svc's live store does. OK; or BUSY, the server refused it,
- * and call->reply says why. */
+/* Run a call of the seam, like inventory-svc's live store. OK, or BUSY if the server refused it:
+ * then call->reply has the reason. */
 enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call);
 
-/* The moment at which the first of them expires; 0: none does. */
+/* The moment at which the first key expires; 0: none does. */
 int64_t keys_expire_next(const struct keys *keys);
-/* Drop what has expired. */
+/* Drop the keys that have expired. */
 void keys_forget(struct keys *keys, int64_t now_ms);
-/* Of the keys: equal for equal contents, whatever the order in which they came, that expire in as
- * long. */
+/* A hash of the keys. It is equal for equal keys with equal times to live, in any sequence. */
 uint64_t keys_hash(const struct keys *keys, int64_t now_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* The scripts, a function each. */
+/* The scripts of inventory-svc/pending/lua, a function each. */
 #include "segments.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 static_assert(sizeof(struct segments) == 48 + 16 * (1 + SEGMENTS_AHEAD) + 24 * SEGMENTS_ORDERS,
-              "no padding, which would be hashed");
+              "padding would be hashed");
 
 void segments_open(struct segments *segments, struct data_set *set) {
     if (segments->token[0] == '\0') {
@@ -39,7 +39,7 @@ enum outcome segments_load(struct segments *segments, const struct data_set *set
     return OUTCOME_OK;
 }
 
-/* False: no row is loaded. */
+/* False: no loaded row has a unit left. */
 static bool has_unit(struct segments *segments) {
     if (segments->selling.left > 0)
         return true;

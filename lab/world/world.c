@@ -1,4 +1,4 @@
-/* Steps: how an order waits for its turn, and what remains of a step. */
+/* Steps: how an order waits for its turn, and the traces that a step leaves. */
 #include "world.h"
 
 #include <assert.h>
@@ -11,10 +11,9 @@
 /* LOCK_PG_ADVISORY_RAW never excludes anyone. A transaction pooler gives every statement the same
  * session, and a session may take its own lock again.
  *
- * A lease that is handed over within an instance is one that is given back and taken by the next in
- * line there with nothing between: one of the schedules that are explored as it is. Only where the
- * server forgets, or the instance stands still, would it be longer out of step: what no lease
- * survives. */
+ * There is no hand-over of a lease within an instance. It equals a release that the next waiter of
+ * that instance follows at once, and that schedule is explored anyway. It would differ only if the
+ * server forgets the lease or the instance stands still, and no lease survives these. */
 const struct lock_traits model_locks[] = {
     [LOCK_LOCAL] = {PLACE_PROCESS, LINE_AT_LOCK, ENDS_WITH_PROCESS, false, false, false},
     [LOCK_REDIS] = {LEASE, true, false},
@@ -55,7 +54,8 @@ uint64_t model_mix(uint64_t hash, const void *bytes, size_t size) {
     return hash;
 }
 
-/* What can fail there: then to begin is a step of its own, so that it can. */
+/* True if a fault can strike an order's first step. Then its beginning is a step of its own, so
+ * that the fault has a place. */
 static bool may_fail_first(const struct model_world *world, int index, enum order_step step) {
     const unsigned faults = world->setup.faults;
     const bool loses = (faults >> FAULT_LOST_REPLY & 1U) != 0;
@@ -82,7 +82,7 @@ void model_step(struct model_sale *sale, enum order_step step) {
 
     if (world->prepared.is_now)
         return;
-    /* Its first step is what made it begin. */
+    /* The move that made it begin is its first step. */
     if (is_first)
         order->state = ORDER_RUNS;
     if (!is_first ||
@@ -107,7 +107,7 @@ void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms) 
     order->due_ms = 0;
 }
 
-/* Whoever is to try again has seen what it did itself. */
+/* The order that made the change already knows it, so it is not woken. */
 void model_changed(struct model_world *world) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (world->state.orders[i].state == ORDER_RUNS && i != world->mover)
@@ -119,7 +119,7 @@ enum outcome model_answer(struct model_sale *sale, enum outcome outcome, const v
     struct model_order *order = order_of(sale);
     const uint64_t said = (uint64_t)outcome;
 
-    if (outcome == OUTCOME_UNKNOWN) /* it is not told more */
+    if (outcome == OUTCOME_UNKNOWN) /* the order hears nothing else */
         size = 0;
     order->past = model_mix(model_mix(order->past + 1, &said, sizeof said), more, size);
     return outcome;
@@ -144,12 +144,12 @@ void model_say(struct model_sale *sale, const char *format, ...) {
     world->say(world, sale->index, text);
 }
 
-/* ---- what was sent, and is not answered */
+/* ---- requests without an answer */
 
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight) {
     struct model_state *state = &sale->world->state;
 
-    assert(state->flight.owner == 0); /* one reply is lost in a schedule */
+    assert(state->flight.owner == 0); /* a schedule loses one reply at most */
     flight.owner = (uint8_t)(sale->index + 1);
     flight.until_ms = state->now_ms + LANDS_MS;
     state->flight = flight;

@@ -1,10 +1,10 @@
 /* The state of the model (model.h), and a sale's steps in it.
  *
- * All of the state is one flat struct without pointers, so a scheduler can hash it, compare it and
+ * The whole state is one flat struct without pointers, so a scheduler can hash it, compare it and
  * begin again. Sales run in fibers. Before each operation that others could see, model_step() calls
- * world->turn(), which comes back when the scheduler has chosen this order: the effect follows at
- * once, and all that the sale computes up to its next operation. So one turn is one step, and what
- * happens between two steps of one order is what the scheduler chose. */
+ * world->turn(). It returns when the scheduler has chosen this order. The effect follows at once,
+ * and then everything that the sale computes until its next operation. So one turn is one step, and
+ * the scheduler chooses everything that happens between two steps of an order. */
 #ifndef LAB_WORLD_H
 #define LAB_WORLD_H
 
@@ -15,114 +15,114 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MODEL_ORDERS    7 /* and the last customer */
+#define MODEL_ORDERS    7 /* without the last customer */
 #define MODEL_INSTANCES 4
 #define MODEL_SHARDS    16
-#define MODEL_GRANTS    12 /* one for each order, and what some left behind */
-#define MODEL_LAG       2  /* writes, at most, that a replica lags behind */
+#define MODEL_GRANTS    12 /* one for each order, and some that dead orders left behind */
+#define MODEL_LAG       2  /* the most writes that a replica lags behind */
 #define MODEL_NEVER     INT64_MAX
 
-/* What is explored. Pointers are the caller's and stay valid. */
+/* The subject of an exploration. The caller owns what the pointers lead to and keeps it valid. */
 struct model_setup {
     const struct strategy *strategy;
     struct sale_options options;
     int orders, instances, stock; /* 1..MODEL_ORDERS, 1..MODEL_INSTANCES, 0.. */
-    int machines;                 /* that the instances are on, in turn; 0: one */
-    unsigned faults;              /* that may happen: bits of 1 << enum sale_fault */
+    int machines;                 /* the instances are on them in turn; 0: one machine */
+    unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
 };
 
 enum order_state { ORDER_TO_COME, ORDER_RUNS, ORDER_ENDED, ORDER_KILLED };
 
-/* What an order that cannot make its next step waits for. */
+/* The reason for which an order cannot make its next step. */
 enum order_wait {
     WAITS_NOT,
-    WAITS_SLEEP,  /* until wake_ms; whoever chooses it makes the clock jump */
-    WAITS_CHANGE, /* before another attempt: for anything to change, or for due_ms */
+    WAITS_SLEEP,  /* until wake_ms; if it is chosen, the clock jumps there */
+    WAITS_CHANGE, /* before another attempt: for any change, or for due_ms */
     WAITS_LOCK,   /* for its lock, or for due_ms */
-    WAITS_ROW,    /* for the row that another's transaction holds, or for due_ms */
-    WAITS_BATCH,  /* for the statement that sells to it: due_ms is until that is sent */
+    WAITS_ROW,    /* for the row that another transaction holds, or for due_ms */
+    WAITS_BATCH,  /* for the statement that sells to it; due_ms counts until that is sent */
 };
 
-/* What the next step of an order does. */
+/* The effect of an order's next step. */
 enum order_step {
-    STEP_LOOKS,   /* nothing that others see */
-    STEP_LOCKS,   /* its lock is tried */
-    STEP_UNLOCKS, /* it is given back */
-    STEP_WRITES,  /* stock and ledger, in one statement */
-    STEP_SELLS,   /* in another way: a commit, a script, a unit that came back */
-    STEP_KEYS,    /* a key is changed */
+    STEP_LOOKS,   /* no effect that others see */
+    STEP_LOCKS,   /* it tries its lock */
+    STEP_UNLOCKS, /* it releases its lock */
+    STEP_WRITES,  /* it writes stock and ledger, in one statement */
+    STEP_SELLS,   /* it sells in another way: a commit, a script, a unit that came back */
+    STEP_KEYS,    /* it changes a key */
 };
 
-/* A lock, as its holder has it; or, while `times` is 0, as it waits for it. */
+/* A lock, from its holder's view; or, while `times` is 0, from its waiter's view. */
 struct store_lock {
     uint8_t kind; /* enum lock_kind */
     uint8_t shard, times, is_shared;
-    uint8_t behind; /* orders that are before it in the line: bits */
+    uint8_t behind; /* the orders before it in the line: bits */
     uint8_t none[3];
-    int64_t ends_ms; /* by its holder's count; 0: not while that lives and renews it */
+    int64_t ends_ms; /* by its holder's count; 0: it is renewed while its holder lives */
     int64_t fence;
 };
 
-/* A lock, as who grants it has it. */
+/* A lock, from its server's view. */
 struct model_grant {
-    uint8_t owner; /* 1 + the order; 0: there is none */
+    uint8_t owner; /* 1 + the order; 0: there is no grant */
     uint8_t kind, shard, is_shared;
-    uint8_t place; /* 1 + the instance or machine that alone knows of it; 0: all do */
+    uint8_t place; /* 1 + the only instance or machine that knows of it; 0: all do */
     uint8_t none[3];
-    int64_t ends_ms; /* 0: not while its holder lives and renews it; or MODEL_NEVER */
+    int64_t ends_ms; /* 0: it is renewed while its holder lives; or MODEL_NEVER */
 };
 
-/* A write that was not answered and may still land. */
+/* A write without an answer, which may still land. */
 struct model_flight {
-    uint8_t owner; /* 1 + the order; 0: there is none */
+    uint8_t owner; /* 1 + the order; 0: there is no flight */
     uint8_t shard, guard, is_take;
     int32_t available, version, unit, seen_fence, fence;
-    uint32_t batch; /* the orders that it sells to, a list as below; 0: it is none */
+    uint32_t batch; /* the orders that it sells to, a list as below; 0: it is no batch */
     uint8_t none[4];
-    int64_t until_ms; /* and no later */
+    int64_t until_ms; /* it lands by then, or never */
 };
 
-/* A statement that the order with this index has sent for itself and others of its instance, and
- * those that will go together when it is back; all zero when it has sent none. Orders are listed by
- * four bits each, 1 + the order; the first one lowest. */
+/* A statement that the order with this index has sent for itself and other orders of its instance,
+ * and the orders that wait to go together when it is back; all zero if it has sent none. A list has
+ * four bits for each order: 1 + the order, with the first one lowest. */
 struct model_batch {
     uint8_t shard, none[3];
     uint32_t sent, waiting;
 };
 
-/* A row of stock; as struct stock_row. */
+/* A row of stock, like struct stock_row. */
 struct model_row {
     int32_t first_unit, initial, available, version, fence;
-    int32_t holder;  /* the order whose transaction has the row; -1: nobody */
+    int32_t holder;  /* the order with a transaction that holds the row; -1: none */
     uint64_t loaded; /* the hash of the data set that sells it; 0: none */
 };
 
-/* A row of the ledger, of the order with this index; there is one per order. */
+/* A row of the ledger, of the order with this index. There is one row per order. */
 struct model_sold {
     bool is_there;
     uint8_t instance, shard;
-    uint8_t number; /* the how manyeth row of the ledger it is, from 1 */
+    uint8_t number; /* its place in the ledger, from 1 */
     int32_t unit, remaining, fence;
 };
 
 struct model_order {
     uint8_t state;   /* enum order_state */
-    uint8_t outcome; /* enum outcome, once it ended; or of its batch, until it knows */
+    uint8_t outcome; /* enum outcome, once it has ended; before that its batch's, until it hears */
     uint8_t instance;
-    uint8_t came_after;                    /* orders that had been answered when it began: bits */
+    uint8_t came_after;                    /* the orders with answers when it began: bits */
     uint8_t waits;                         /* enum order_wait */
     uint8_t step;                          /* enum order_step */
     uint8_t wait_shard;                    /* of WAITS_ROW */
-    uint8_t has_changed;                   /* something has, since it began or last tried again */
-    int32_t unit, remaining, fence, shard; /* that it was told, once it ended with SOLD */
-    int64_t begun_ms;                      /* of its wait= */
+    uint8_t has_changed;                   /* another order has since its last attempt */
+    int32_t unit, remaining, fence, shard; /* its answer, once it has ended with SOLD */
+    int64_t begun_ms;                      /* its wait= counts from here */
     int64_t due_ms;                        /* when it gives up waiting */
     int64_t wake_ms;                       /* of WAITS_SLEEP */
-    uint64_t past;                         /* a hash of all that it was answered; 0 when it ended */
+    uint64_t past;                         /* a hash of all its answers; 0 once it has ended */
     struct store_lock lock;
 };
 
-/* A row as a transaction saw it first. */
+/* A row at a transaction's first read of it. */
 struct model_seen {
     int16_t available, version, unit, fence;
 };
@@ -131,29 +131,29 @@ enum txn_state {
     TXN_NONE,
     TXN_READ_COMMITTED,
     TXN_SERIALIZABLE,
-    TXN_FAILED,    /* a step of it has; only its end may follow */
-    TXN_LOST,      /* it stood idle for too long, and the store has ended it */
-    TXN_COMMITTED, /* was serializable, and others that it overlaps with are not over */
+    TXN_FAILED,    /* a step of it has failed; only its end may follow */
+    TXN_LOST,      /* it stood idle for too long, so the store has ended it */
+    TXN_COMMITTED, /* it was serializable, and overlaps with others that have not ended */
 };
 
-/* A transaction of the order with this index; all zero when there is none. What it wrote others see
- * once it is committed. */
+/* A transaction of the order with this index; all zero if there is none. Others see its write once
+ * it has committed. */
 struct model_txn {
     uint8_t state; /* enum txn_state */
     uint8_t wrote; /* 1 + the shard */
     uint8_t has_snapshot;
-    uint8_t is_doomed;              /* the next step of it is a CONFLICT */
-    uint8_t before;                 /* the ledger's rows at its snapshot */
-    uint8_t after;                  /* and once it was committed */
-    uint8_t readers;                /* orders that read what it overwrote, unseen: bits */
+    uint8_t is_doomed;              /* its next step is a CONFLICT */
+    uint8_t before;                 /* the number of the ledger's rows at its snapshot */
+    uint8_t after;                  /* the same number at its commit */
+    uint8_t readers;                /* orders that read the rows before its write: bits */
     uint8_t none;                   /* no padding */
-    int32_t available, unit, fence; /* that it wrote */
-    uint16_t read;                  /* shards that it read, as serializable: bits */
-    uint16_t overtaken;             /* shards that were written since its snapshot: bits */
-    int64_t idle_ms;                /* when the store ends it, unless asked something before */
+    int32_t available, unit, fence; /* its write */
+    uint16_t read;                  /* the shards that it read, if serializable: bits */
+    uint16_t overtaken;             /* the shards that were written since its snapshot: bits */
+    int64_t idle_ms;                /* when the store ends it, unless it makes a step before */
 };
 
-/* A unit that is on its way back, or to the ledger: 0 for none, as units are numbered from 1. */
+/* A unit on its way back, or to the ledger. 0: none, because units are numbered from 1. */
 struct model_unit {
     int16_t shard, unit;
 };
@@ -164,38 +164,38 @@ struct model_place {
     int16_t shard, place, unit, none;
 };
 
-/* The unit was brought to the ledger for this order. */
+/* An instance brought the unit to the ledger for this order. */
 struct model_brought {
     int16_t unit, order;
 };
 
-/* The state: flat, without padding, and zero wherever nothing is. */
+/* The state: flat, without padding. Unused parts are zero. */
 struct model_state {
     int64_t now_ms;
-    uint8_t answered;               /* orders: bits */
-    uint8_t sold_count;             /* rows that the ledger ever had */
+    uint8_t answered;               /* the orders with an answer: bits */
+    uint8_t sold_count;             /* all rows that the ledger has ever had */
     uint8_t faults_made;            /* bits of enum sale_fault */
-    uint8_t paused;                 /* instances: bits */
-    uint8_t dealt[MODEL_INSTANCES]; /* the shard that is next */
-    uint8_t gave_back;              /* orders that were sold a unit and gave it back: bits */
+    uint8_t paused;                 /* the instances that stand still: bits */
+    uint8_t dealt[MODEL_INSTANCES]; /* the next shard */
+    uint8_t gave_back;              /* the orders that gave their unit back: bits */
     uint8_t returned_count, place_count, brought_count;
     uint8_t none[4];
-    uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows, those that it last read so: bits */
+    uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows, those that it last saw empty: bits */
     struct model_row rows[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
     struct model_order orders[MODEL_ORDERS + 1];
     struct model_txn txns[MODEL_ORDERS + 1];
-    struct model_seen seen[MODEL_ORDERS + 1][MODEL_SHARDS]; /* of those with a snapshot */
+    struct model_seen seen[MODEL_ORDERS + 1][MODEL_SHARDS]; /* of transactions with a snapshot */
     struct model_grant grants[MODEL_GRANTS];
     int32_t fences[MODEL_SHARDS];     /* the highest token of each lock */
-    uint8_t stamped[MODEL_INSTANCES]; /* how often LOCK_STAMPED was won there */
-    uint8_t flying;                   /* orders that were killed, and whose step may land: bits */
-    uint8_t keyed;                    /* orders that have changed a key: bits */
+    uint8_t stamped[MODEL_INSTANCES]; /* how often an order won LOCK_STAMPED there */
+    uint8_t flying;                   /* killed orders with a step that may land: bits */
+    uint8_t keyed;                    /* the orders that have changed a key: bits */
     uint8_t lag;                      /* writes of keys that a replica may not have yet */
     uint8_t nothing;
     struct model_flight flight;
     struct model_batch batches[MODEL_ORDERS + 1];
-    struct model_unit queued[MODEL_ORDERS + 1]; /* sold from keys: its instance brings it */
+    struct model_unit queued[MODEL_ORDERS + 1]; /* sold from keys; its instance brings it */
     struct model_unit returned[MODEL_UNITS];    /* for sale again, by number */
     struct model_place places[MODEL_UNITS];
     struct model_brought brought[MODEL_UNITS];
@@ -203,37 +203,37 @@ struct model_state {
 
 struct model_world;
 
-/* One order's sale, and what is its own in its process. */
+/* One order's sale, and its own data in its process. */
 struct model_sale {
     struct sale sale;
     struct model_world *world;
     int index;
-    int ledger;      /* whose row of the ledger it is: its own, but for a repeat */
-    unsigned tokens; /* that it was given */
+    int ledger;      /* the order with its row of the ledger: itself, unless it is a repeat */
+    unsigned tokens; /* the number of tokens that it got */
     char order_id[40], message[MESSAGE_BYTES];
 };
 
 struct model_world {
     struct model_setup setup;
-    /* Come back when order `index` may make its next step: it is ready then (model_is_ready()). */
+    /* Return when order `index` may make its next step. It must be ready (model_is_ready()). */
     void (*turn)(struct model_world *world, int index);
-    /* Or NULL: what a step did, in a sentence without its subject: "reads the stock: 2 left". */
+    /* Or NULL. Tells a step, in a sentence without its subject: "reads the stock: 2 left". */
     void (*say)(struct model_world *world, int index, const char *text);
-    void *data; /* of the two */
+    void *data; /* for both callbacks */
 
     struct model_state state;
-    struct keys keys;                          /* of the product; part of the state, too */
-    struct keys saved;                         /* while it is tried what time brings */
-    struct keys before[MODEL_LAG];             /* its last writes, the last one first */
-    bool is_lost;                              /* the reply of the step that is made now */
-    bool is_dropped;                           /* its request is */
-    int mover;                                 /* the order that makes it; -1: none */
-    struct model_sale sales[MODEL_ORDERS + 1]; /* the last: of who comes when all has ended */
+    struct keys keys;                          /* the product's; also part of the state */
+    struct keys saved;                         /* a copy, while the model tries the future */
+    struct keys before[MODEL_LAG];             /* the keys before their last writes, newest first */
+    bool is_lost;                              /* the reply of the current step is lost */
+    bool is_dropped;                           /* the request of the current step is lost */
+    int mover;                                 /* the order that makes the step; -1: none */
+    struct model_sale sales[MODEL_ORDERS + 1]; /* the last one is the last customer's */
     char instances[MODEL_INSTANCES][24];
-    /* What the strategy did before the first sale, which is the same each time. */
+    /* The result of the strategy's preparation. It is the same each time. */
     struct {
         bool is_now, is_known;
-        struct model_setup setup; /* that it is of */
+        struct model_setup setup; /* the setup that it belongs to */
         struct model_state state;
         struct keys keys;
         unsigned tokens;
@@ -258,46 +258,47 @@ static inline bool is_serial(const struct model_txn *txn) {
 static inline bool is_in_transaction(struct model_sale *sale) {
     return txn_of(sale)->state != TXN_NONE && txn_of(sale)->state != TXN_COMMITTED;
 }
-/* It is offered, and has not been made in this schedule. */
+/* True if the setup has this fault, and it has not happened in this schedule. */
 static inline bool model_may_happen(const struct model_world *world, enum sale_fault fault) {
     return ((world->setup.faults & ~(unsigned)world->state.faults_made) >> fault & 1U) != 0;
 }
 
-/* Before an effect. The order waits for `waits` until `due_ms`. */
+/* Call this before an effect. */
 void model_step(struct model_sale *sale, enum order_step step);
+/* Let the order wait for `waits` until `due_ms`. */
 void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms);
-/* An effect that others can see has happened. */
+/* Call this after an effect that others can see. */
 void model_changed(struct model_world *world);
-/* What the operation answers becomes part of the order's past. */
+/* Return `outcome` as the operation's answer. The answer becomes part of the order's past. */
 enum outcome model_answer(struct model_sale *sale, enum outcome outcome, const void *more,
                           size_t size);
 enum outcome model_answer_row(struct model_sale *sale, const struct stock_row *row); /* OK */
-/* Tell a step, if anybody listens. */
+/* Tell a step to world->say, if it is set. */
 __attribute__((format(printf, 2, 3))) void model_say(struct model_sale *sale, const char *format,
                                                      ...);
 uint64_t model_mix(uint64_t hash, const void *bytes, size_t size);
 
-/* What was sent and not answered. */
-#define LANDS_MS                                                                                   \
-    7000 /* of a statement and its commit, from its sending: as the live store has it */
-/* It was a write; now it is on its way. UNKNOWN. */
+/* Requests without an answer. A statement or its commit lands within LANDS_MS of its sending, as in
+ * the live store. */
+#define LANDS_MS 7000
+/* Put a write on its way, and answer UNKNOWN. */
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight);
-/* model_step(). False: what it asks for never arrives. Then it is UNKNOWN, which is answered here,
- * and has no effect. */
+/* Call model_step(). False: the request never arrives and has no effect. Then this has answered
+ * UNKNOWN. */
 bool model_arrives(struct model_sale *sale, enum order_step step);
-/* Of a step that took effect: UNKNOWN when its reply is lost. */
+/* For a step that took effect: UNKNOWN if its reply is lost, otherwise `outcome`. */
 enum outcome model_may_lose(const struct model_sale *sale, enum outcome outcome);
 
-/* What those who grant locks know. */
+/* The properties of each kind of lock. */
 enum lock_end {
-    ENDS_WITH_PROCESS, /* no TTL; a crash frees it */
-    ENDS_WITH_LEASE,   /* renewed as long as its holder runs, and a TTL after that */
-    ENDS_AT_TTL,       /* not renewed */
-    ENDS_WITH_NOTHING, /* but being given back */
+    ENDS_WITH_PROCESS, /* it has no TTL; a crash frees it */
+    ENDS_WITH_LEASE,   /* it is renewed while its holder runs, and expires a TTL after that */
+    ENDS_AT_TTL,       /* it is not renewed */
+    ENDS_WITH_NOTHING, /* only a release ends it */
 };
 enum lock_line {
     LINE_NONE,       /* luck decides */
-    LINE_AT_PROCESS, /* who waits at one instance stands in line there */
+    LINE_AT_PROCESS, /* one line in each instance */
     LINE_AT_LOCK,    /* one line for all */
 };
 enum lock_place { PLACE_PROCESS, PLACE_MACHINE, PLACE_SERVER };
@@ -306,8 +307,8 @@ struct lock_traits {
     enum lock_line line;
     enum lock_end end;
     bool has_fence;
-    bool is_at_redis;      /* whose replica may be promoted */
-    bool is_free_on_crash; /* at once, though it is a lease: its connection ends */
+    bool is_at_redis;      /* a failover may lose it */
+    bool is_free_on_crash; /* a crash frees it at once, because its connection ends */
 };
 extern const struct lock_traits model_locks[];
 

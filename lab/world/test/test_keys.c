@@ -1,4 +1,4 @@
-/* What the server of keys cannot do: overflow, or leave something of what it refused. */
+/* Tests the limits of the server of keys: no overflow, and a refused command leaves no key. */
 #include "keys.h"
 #include "test.h"
 
@@ -37,14 +37,14 @@ static void test_rows_without_room_are_refused(void **state) {
     assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
 }
 
-/* A key without a value would be there and not be there. */
+/* The value has no room, so the key must not appear without it. */
 static void test_what_has_no_room_leaves_no_key(void **state) {
     char value[2 * KV_TEXT] = "";
     struct kv_call call = {KV_SET_ABSENT, .key = "k", .value = value};
 
     memset(value, 'x', sizeof value - 1);
     assert_int_equal(keys_call(&keys, 1000, &call), OUTCOME_BUSY);
-    assert_string_equal(call.reply, "ERR more keys, or a longer one, than the model can hold");
+    assert_string_equal(call.reply, "ERR the model has no room for this key or its value");
     assert_int_equal(keys.key_count, 0);
     call.value = "x";
     assert_int_equal(keys_call(&keys, 1000, &call), OUTCOME_OK);
