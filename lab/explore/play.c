@@ -1,4 +1,4 @@
-/* Orders as fibers. */
+/* Runs orders as fibers. */
 #include "play.h"
 
 #include "explore.h"

@@ -1,4 +1,4 @@
-/* The text of a schedule. */
+/* Writes and reads the text of a schedule. */
 #include "schedule.h"
 
 #include <string.h>

@@ -1,11 +1,14 @@
-/* A schedule: the moves that were made, one after the other, and its text.
+/* A schedule: its moves, one after the other, and its text.
  *
- * The text, its id, has for each move a letter, and says all that is needed to make it again: "A"
- * is a step of the first order, "a" one whose reply is lost; of order-less moves it is a sign and
- * the instance's or order's number: "p1" pauses the first instance, "r1" lets it go on, "k1" kills
- * it, "l1" lands what the first order had sent, "w1" brings a pending sale to the ledger, "u1"
- * gives the first order's unit back, "n1" is a step of the second order that never arrives, "x0"
- * lets what expires first expire, "o0" is a failover. */
+ * The text is the schedule's id, and is enough to run the schedule again. An order is a letter in a
+ * run; elsewhere orders and instances are numbers from 0. The moves are:
+ *   A   the first order makes a step        a   the same, but its reply is lost
+ *   n0  the same, but its request is lost   l0  a request of the first order lands
+ *   p0  the first instance stands still     r0  it goes on        k0  it is killed
+ *   w0  it brings a pending sale to the ledger
+ *   u0  the first order's customer gives the unit back
+ *   x0  the first key or lease to expire expires
+ *   o0  a failover                          o1  the same, and the last change of keys is lost */
 #ifndef LAB_SCHEDULE_H
 #define LAB_SCHEDULE_H
 
@@ -20,7 +23,7 @@ struct schedule {
 };
 
 void schedule_write(const struct schedule *schedule, char text[SCHEDULE_TEXT]);
-/* 0, or -1 when it is not such a text. */
+/* 0, or -1 if `text` is not a schedule's id. */
 __attribute__((warn_unused_result)) int schedule_read(struct schedule *schedule, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* The search through all schedules. */
+/* Searches through all schedules. */
 #include "explore.h"
 
 #include "play.h"
@@ -9,7 +9,7 @@
 #define ASK_EVERY 1024 /* runs */
 #define NOBODY    0xff
 
-/* ---- What is known of states: a table with open addressing, by their hash. */
+/* ---- The known states: a table with open addressing, by their hash. */
 
 /* The way from a state to the nearest violation: fewest preemptions and faults, then fewest moves.
  */
@@ -25,9 +25,9 @@ static bool is_nearer(struct distance a, struct distance b) {
 struct known {
     uint64_t key;       /* 0: a free place */
     uint64_t schedules; /* from here to the end */
-    uint64_t violated;  /* of these */
+    uint64_t violated;  /* of these schedules */
     struct distance distance;
-    struct model_move nearest; /* to take; when there is a way */
+    struct model_move nearest; /* the move to take, if there is a way */
 };
 
 struct table {
@@ -45,7 +45,7 @@ static struct known *table_place_of(const struct table *table, uint64_t key) {
     return &table->places[at];
 }
 
-/* NULL: not known. */
+/* NULL: the state is not known. */
 static const struct known *table_find(const struct table *table, uint64_t key) {
     const struct known *place;
 
@@ -55,7 +55,7 @@ static const struct known *table_find(const struct table *table, uint64_t key) {
     return place->key == key ? place : NULL;
 }
 
-/* While the old places are copied, both are there. */
+/* `bytes` limits both tables together, because both exist during the copy. */
 static int table_grow(struct table *table, size_t bytes) {
     struct table larger = {.size = table->size > 0 ? 2 * table->size : TABLE_LEAST};
 
@@ -73,7 +73,7 @@ static int table_grow(struct table *table, size_t bytes) {
     return 0;
 }
 
-/* Its key is not there yet. 0, or -1 without memory, or when more than `bytes` were needed. */
+/* Add a state. Its key must not be there yet. 0, or -1 without memory or above `bytes`. */
 static int table_add(struct table *table, const struct known *known, size_t bytes) {
     struct known *place;
 
@@ -88,13 +88,13 @@ static int table_add(struct table *table, const struct known *known, size_t byte
 
 /* ---- the search */
 
-/* A state with a choice, on the way to where the search is. */
+/* A state with a choice, on the way from the beginning to the current state. */
 struct choice {
     uint8_t last;
-    uint16_t forced; /* moves between the choice before and this */
+    uint16_t forced; /* moves between the choice before and this one */
     uint8_t count, at;
     struct model_move moves[MODEL_MOVES];
-    struct known known; /* what was found so far */
+    struct known known; /* the results so far */
 };
 
 struct search {
@@ -104,12 +104,12 @@ struct search {
     struct choice choices[SCHEDULE_MOVES];
     size_t depth;
 
-    /* Where the run is. */
+    /* The current state of the run. */
     struct schedule schedule;
     int preemptions; /* left */
     uint8_t last;    /* the order that moved last */
     uint16_t forced;
-    uint16_t cost; /* as of struct distance */
+    uint16_t cost; /* the cost of struct distance */
     struct distance nearest;
 };
 
@@ -130,7 +130,7 @@ static bool is_run(struct model_move move) {
     return move.kind == MOVE_RUN || move.kind == MOVE_LOSE || move.kind == MOVE_DROP;
 }
 
-/* Faults are bounded by their number, not by this. */
+/* A fault is not a preemption: each kind happens once at most. */
 static bool is_preemption(struct model_move move, uint8_t could_go_on) {
     if (could_go_on == NOBODY)
         return false;
@@ -156,12 +156,12 @@ static int search_make(struct search *search, struct model_move move) {
     search->schedule.moves[search->schedule.count++] = move;
     if (play_move(&search->world, move) != 0)
         return -1;
-    /* Who cannot go on now is nobody that later moves keep waiting, be it paused and resumed. */
+    /* If the last order cannot continue, running another one is not a preemption. */
     search->last = who_could_go_on(search);
     return 0;
 }
 
-/* What can be done here within the bound. */
+/* The possible moves within the bound. */
 static size_t find_moves(struct search *search, struct model_move moves[MODEL_MOVES]) {
     const uint8_t could_go_on = who_could_go_on(search);
     const size_t all = model_moves(&search->world, moves);
@@ -185,7 +185,7 @@ static uint64_t search_key_of(const struct search *search) {
     return key != 0 ? key : 1;
 }
 
-/* ---- what was found goes up the way that was come */
+/* ---- the way back: add the results to the choices */
 
 static void add_to_choice(struct search *search, const struct known *found, uint16_t forced) {
     struct choice *choice = &search->choices[search->depth - 1];
@@ -205,8 +205,8 @@ static void add_to_choice(struct search *search, const struct known *found, uint
     }
 }
 
-/* The run ended with `found`: go back to the last choice that has another way. 1: there is one; 0:
- * there is none, and the search ends; -1: no memory for what is known. */
+/* The run ended with `found`: go back to the last choice with a move that is left. 1: there is one.
+ * 0: there is none, and the search ends. -1: the table is full. */
 static int go_back(struct search *search, struct known found, uint16_t forced) {
     const bool is_naive = search->exploration->is_naive;
 
@@ -218,7 +218,7 @@ static int go_back(struct search *search, struct known found, uint16_t forced) {
             return 1;
         found = choice->known;
         forced = choice->forced;
-        /* Without the table the first choice is kept all the same: the nearest way begins there. */
+        /* Also keep the first choice without the table: the nearest way begins there. */
         if ((!is_naive || search->depth == 1) &&
             table_add(&search->table, &found, EXPLORE_MEMORY) != 0)
             return -1;
@@ -255,7 +255,8 @@ static void begin_run(struct search *search) {
     play_begin(&search->world);
 }
 
-/* From the beginning to the choice whose next way is taken; what lies between choices is forced. */
+/* Go from the beginning to the last choice, and take its next move. The moves between choices are
+ * forced. */
 static int search_make_again(struct search *search) {
     struct model_move moves[MODEL_MOVES];
 
@@ -269,14 +270,14 @@ static int search_make_again(struct search *search) {
             if (search_make(search, moves[0]) != 0)
                 return -1;
         }
-        (void)model_moves(&search->world, moves); /* which may let time pass */
+        (void)model_moves(&search->world, moves); /* it may let time pass */
         if (search_make(search, choice->moves[choice->at]) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Without a table the nearest violation is kept itself. */
+/* Without a table, keep the schedule of the nearest violation. */
 static void keep_nearest(struct search *search) {
     const struct distance distance = {search->cost, (uint16_t)search->schedule.count};
 
@@ -297,15 +298,16 @@ static struct known search_judge(struct search *search) {
                           .distance = found != 0 ? (struct distance){0, 0} : no_way};
 }
 
-/* When all has ended but the last customer, how it came to this is all the same. */
+/* The table keeps states with a choice. It also keeps the states before the last customer, because
+ * many schedules lead to each of them. */
 static bool is_to_be_known(const struct search *search, const struct model_move *moves,
                            size_t count) {
     return count > 1 || (moves[0].who == search->exploration->setup.orders &&
                          search->world.state.orders[moves[0].who].state == ORDER_TO_COME);
 }
 
-/* Go on to the end, or to a state that is known. 1: `found` is what is there; 0: the schedule does
- * not end; -1: no memory. */
+/* Go on to the end, or to a known state. 1: `found` has the results from there. 0: the schedule does
+ * not end. -1: no memory. */
 static int search_go_on(struct search *search, struct known *found) {
     struct model_move moves[MODEL_MOVES];
 
@@ -336,9 +338,10 @@ static int search_go_on(struct search *search, struct known *found) {
     }
 }
 
-/* ---- the whole */
+/* ---- the whole search */
 
-/* What was found below the choices that are not done yet has not gone up from them. */
+/* The open choices have not added their results to the choices above them, so the counts are the
+ * sum over all open choices. */
 static bool search_is_stopped(const struct search *search) {
     struct exploration *exploration = search->exploration;
 
@@ -380,7 +383,7 @@ static int search_all(struct search *search) {
     return 0;
 }
 
-/* Where the search was stopped, the choices that are not done yet know no less. */
+/* After a stop, add up the results of the choices that are still open. */
 static int search_add_up(struct search *search) {
     struct known found = {.distance = no_way};
     uint16_t forced = 0;
@@ -402,7 +405,7 @@ static int search_add_up(struct search *search) {
     return 0;
 }
 
-/* Along the nearest way, by what is known of its states. */
+/* Follow the nearest way through the known states to the violation. */
 static int find_shortest(struct search *search) {
     struct model_move moves[MODEL_MOVES];
     size_t count;
