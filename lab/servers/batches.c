@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Batches. A sale that finds no statement of its instance and row under way sends one, for
- * itself. Those that come until that is back wait, and go together then: the first of them sends
- * one statement for all, which has the row once and sells to each, or is lost for all. It is sent
- * in the step in which the one before it is back, and takes effect in the next step of its sender.
- */
+/* ---- Batches. If no statement of its instance and row is on its way, a sale sends one for itself.
+ * Later sales wait until that statement is back, and then go together: the first of them sends one
+ * statement for all. It takes the row once and sells to each, or it is lost for all. It leaves in
+ * the step in which the statement before it is back, and takes effect in its sender's next step. */
 
 #define NOBODY (-1)
 
@@ -56,7 +55,7 @@ static void write_names(uint32_t orders, char text[NAMES]) {
 
 /* ---- the statement */
 
-/* In the order in which they came. */
+/* The caller calls this in the sequence in which the orders came. */
 static enum outcome sell_to_one(struct model_sale *sale, int shard) {
     const struct stock_row row = model_row(sale->world, shard);
     const struct model_txn written = {.available = (int32_t)row.available - 1,
@@ -108,13 +107,14 @@ void model_land_batch(struct model_sale *sale, int shard, uint32_t orders) {
     batch_sell_to_all(sale, shard, orders, outcomes);
 }
 
-/* ---- who sends it, and who waits */
+/* ---- the sender and the waiters */
 
 bool model_is_in_line(const struct model_order *order) {
     return order->waits == WAITS_BATCH && order->due_ms != MODEL_NEVER;
 }
 
-/* Whose statement is under way there. What a killed instance had sent is known to nobody. */
+/* The order with a statement on its way. A killed order does not count: its instance has forgotten
+ * it. */
 static int find_sender(const struct model_world *world, int instance, int shard) {
     for (int i = 0; i <= world->setup.orders; i++) {
         const struct model_batch *batch = &world->state.batches[i];
@@ -127,7 +127,7 @@ static int find_sender(const struct model_world *world, int instance, int shard)
     return NOBODY;
 }
 
-/* It need not wait any more. */
+/* End the order's wait with this outcome. */
 static void batch_let_go(struct model_order *order, enum outcome outcome) {
     if (order->waits != WAITS_BATCH)
         return;
@@ -150,7 +150,7 @@ static void batch_send_next(struct model_world *world, int shard, uint32_t order
               orders >> 4 == 0 ? "itself" : names);
 }
 
-/* All that it sold to know, and those that wait go. */
+/* Tell the outcomes to all orders of the statement, and send the next statement for the waiters. */
 static void come_back(struct model_sale *sale, const enum outcome *outcomes) {
     struct model_world *world = sale->world;
     struct model_state *state = &world->state;
@@ -172,7 +172,7 @@ static void come_back(struct model_sale *sale, const enum outcome *outcomes) {
         batch_send_next(world, batch.shard, next);
 }
 
-/* What it has sent takes effect. */
+/* The sender's statement takes effect. */
 static enum outcome batch_lead(struct model_sale *sale) {
     const struct model_batch batch = sale->world->state.batches[sale->index];
     enum outcome outcomes[MODEL_ORDERS + 1], outcome = OUTCOME_OK;
@@ -200,7 +200,7 @@ static void stand_in_line(struct model_sale *sale, int sender) {
     model_wait(sale, WAITS_BATCH, sale->world->state.now_ms + sale->sale.options->wait_ms);
 }
 
-/* Its time was over before it went. */
+/* The order's time was over before its statement left. */
 static enum outcome batch_give_up(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
 
@@ -211,7 +211,7 @@ static enum outcome batch_give_up(struct model_sale *sale) {
     return OUTCOME_BUSY;
 }
 
-/* Nobody can come while its statement is under way: then that it is sent is no step. */
+/* True if no other order can come while its statement is on its way. Then sending is not a step. */
 static bool is_alone(const struct model_world *world, int index) {
     return world->setup.orders == 1 || index == world->setup.orders;
 }
@@ -257,7 +257,8 @@ bool model_put_back(struct model_world *world, struct model_unit unit) {
     return true;
 }
 
-/* No step while nothing can come back: it would be one more for each who is told sold out. */
+/* False: no unit can come back. Then a look for one is not a step, which saves a step before each
+ * SOLD_OUT. */
 static bool can_come_back(const struct model_world *world) {
     return (world->setup.strategy != NULL && world->setup.strategy->prepare != NULL) ||
            world->state.brought_count > 0 || world->state.gave_back != 0;
@@ -298,7 +299,7 @@ enum outcome model_take_returned(struct sale *base) {
     return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);
 }
 
-/* ---- to the count */
+/* ---- units that come back to the count */
 
 static struct model_place *find_place(struct model_state *state, int shard, int64_t place) {
     for (size_t i = 0; i < state->place_count; i++)
@@ -307,7 +308,7 @@ static struct model_place *find_place(struct model_state *state, int shard, int6
     return NULL;
 }
 
-/* Whoever was told that it has a unit may give it back, once. */
+/* An order that was told SOLD may give its unit back, once. */
 bool model_may_return(const struct model_world *world, int index) {
     const struct model_state *state = &world->state;
     const struct model_sold *sold = &state->sold[index];

@@ -1,7 +1,7 @@
-/* The rows of stock and the ledger, and transactions as PostgreSQL has them. A row that one has
- * read for update, or written, is its own until its end; others that want to write wait, and look
- * again then. Serializable: what it reads is as at its first read, and a row that was written since
- * cannot be written. */
+/* The rows of stock, the ledger, and transactions like those of PostgreSQL. A transaction holds the
+ * rows that it has written or read for update until its end. Another writer waits, and then checks
+ * the row again. A serializable transaction sees the state at its first read, and cannot write a
+ * row that was written since. */
 #include "servers.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rows, as they are committed */
+/* ---- committed rows */
 
 static int64_t unit_at(const struct model_world *world, int shard, int64_t available) {
     const struct model_state *state = &world->state;
@@ -72,12 +72,12 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
     return OUTCOME_SOLD;
 }
 
-/* ---- Which serializable transactions cannot have come one after the other: a cycle of those that
- * read what others overwrote, unseen (Cahill, Röhm and Fekete 2008). Who has to give up is chosen
- * as PostgreSQL does (Ports and Grittner 2012; predicate.c), whose locks on what was read are
- * coarser at times, so that it refuses more. */
+/* ---- Cycles of serializable transactions, where each read a row before another overwrote it
+ * (Cahill, Röhm and Fekete 2008). Such transactions cannot have run one after the other. This
+ * refuses the same transaction as PostgreSQL (Ports and Grittner 2012; predicate.c). PostgreSQL's
+ * read locks are coarser at times, so it refuses more. */
 
-/* They overlap: neither saw the other committed when it began. */
+/* True if neither saw the other committed when it began. */
 static bool overlap(const struct model_txn *a, const struct model_txn *b) {
     return a->state != TXN_COMMITTED ? b->state != TXN_COMMITTED || b->after > a->before
                                      : b->state != TXN_COMMITTED && a->after > b->before;
@@ -87,8 +87,8 @@ static bool is_committed(const struct model_txn *txn) {
     return txn->state == TXN_COMMITTED;
 }
 
-/* `writer` overwrote what `reader` saw, and overwrote in turn something that a `third` wrote before
- * all of them were committed: it can be neither before nor after. */
+/* True if `writer` is the middle of a dangerous structure: it overwrites a row that `reader` read,
+ * and itself read a row that a `third` overwrote. `third` committed first of the three. */
 static bool is_writer_pivot(const struct model_state *state, const struct model_txn *reader,
                             const struct model_txn *writer) {
     const size_t me = (size_t)(writer - state->txns);
@@ -116,7 +116,7 @@ static bool is_reader_pivot(const struct model_state *state, const struct model_
     return false;
 }
 
-/* `me` is one of the two. False: it is me who has to give up. */
+/* `me` is one of the two. False: `me` must give up. */
 static bool conflict(struct model_state *state, struct model_txn *reader, struct model_txn *writer,
                      const struct model_txn *me) {
     writer->readers |= (uint8_t)(1U << (reader - state->txns));
@@ -128,7 +128,7 @@ static bool conflict(struct model_state *state, struct model_txn *reader, struct
     return true;
 }
 
-/* This sale has read the row, or will write it now. False: it has to give up. */
+/* This sale has read the row, or will write it now. False: the sale must give up. */
 static bool note_access(struct model_sale *sale, int shard, bool is_write) {
     struct model_state *state = &sale->world->state;
     struct model_txn *me = txn_of(sale);
@@ -149,8 +149,8 @@ static bool note_access(struct model_sale *sale, int shard, bool is_write) {
     return true;
 }
 
-/* Whoever read what I overwrote, and is itself a writer whose old value another has read, would
- * close a circle once I am committed: that one has to give up. */
+/* A transaction that read a row before I overwrote it, and that overwrites a row that another open
+ * one has read, would be the middle of a cycle once I commit. It must give up. */
 static void doom_pivots(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
     const struct model_txn *me = txn_of(sale);
@@ -168,11 +168,11 @@ static void doom_pivots(struct model_sale *sale) {
 }
 
 #define IDLE_MS     5000
-#define DEADLOCK_MS 1000 /* of waiting: then it looks whether that is in vain */
+#define DEADLOCK_MS 1000 /* after this wait a transaction looks for a deadlock */
 
 /* ---- the end */
 
-/* Who is committed is remembered while an open one does not see it. */
+/* Forget the committed transactions that every open one sees. */
 static void forget_committed(struct model_state *state) {
     uint8_t oldest = UINT8_MAX;
 
@@ -187,7 +187,7 @@ static void forget_committed(struct model_state *state) {
         }
 }
 
-/* Its rows are free, and nobody remembers it. */
+/* End a transaction in this state: free its rows. Forget it, unless it is TXN_COMMITTED. */
 static void database_end(struct model_world *world, int index, enum txn_state state) {
     struct model_state *all = &world->state;
     const struct model_txn was = all->txns[index];
@@ -235,7 +235,7 @@ static enum outcome database_fail(struct model_sale *sale, enum outcome outcome)
     return outcome;
 }
 
-/* ---- what is seen */
+/* ---- visibility */
 
 static void take_snapshot(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
@@ -294,7 +294,7 @@ static enum outcome begin_step(struct model_sale *sale) {
     return OUTCOME_OK;
 }
 
-/* ---- waiting for a row */
+/* ---- the wait for a row */
 
 bool model_is_held_by_other(const struct model_world *world, int index, int shard) {
     const int holder = world->state.rows[shard].holder;
@@ -302,7 +302,7 @@ bool model_is_held_by_other(const struct model_world *world, int index, int shar
     return holder >= 0 && holder != index;
 }
 
-/* It waits for a row whose holder waits for a row … whose holder is it. */
+/* True if the row's holder waits, directly or through others, for a row of order `index`. */
 static bool is_deadlock(const struct model_world *world, int index, int shard) {
     int at = world->state.rows[shard].holder;
 
@@ -339,13 +339,13 @@ enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most
     return OUTCOME_OK;
 }
 
-/* ---- reading */
+/* ---- reads */
 
 static uint16_t *seen_empty(struct model_sale *sale) {
     return &sale->world->state.seen_empty[order_of(sale)->instance];
 }
 
-/* Of one row no strategy asks, and worlds that differ in nothing else would be explored twice. */
+/* A single row is not noted: no strategy asks for it, and it would make equal worlds differ. */
 static void database_note_empty(struct model_sale *sale, const struct stock_row *row) {
     const uint16_t bit = (uint16_t)(1U << row->shard);
 
@@ -381,8 +381,8 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
     return model_answer_row(sale, row);
 }
 
-/* What a read for update does with one row, as it is then: OK, and it is had; SOLD_OUT: it has no
- * units any more, which only matters of ANY_SHARD. */
+/* Read one row for update. OK: the transaction holds it. SOLD_OUT: it has no unit left; only with
+ * `must_have_units`, for ANY_SHARD. */
 static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_wait wait,
                                    int64_t most_ms, bool must_have_units) {
     struct model_world *world = sale->world;
@@ -403,8 +403,8 @@ static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_
     return OUTCOME_OK;
 }
 
-/* The rows are looked at as they were when the statement began, from the one that is dealt on; one
- * that lost its last unit while it was waited for is passed over. */
+/* Try the rows that had units when the statement began, from the dealt row on. Skip a row that lost
+ * its last unit during the wait for it. */
 static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t most_ms,
                             int *shard) {
     const int shards = sale->sale.options->shards, first = sale->sale.ops->deal(&sale->sale);
@@ -443,7 +443,7 @@ static enum outcome read_for_update(struct model_sale *sale, int *shard, enum ro
         outcome = win_for_update(sale, *shard, wait, most_ms, false);
     if (outcome == OUTCOME_BUSY)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
-    /* Who passes held rows over, or finds no unit, was refused nothing. */
+    /* A skipped row, or a lack of units, is not a refusal, so the transaction goes on. */
     return outcome == OUTCOME_CONFLICT || (outcome == OUTCOME_BUSY && wait != ROW_SKIP_LOCKED)
                ? database_fail(sale, outcome)
                : outcome;
@@ -467,7 +467,7 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
     return model_answer_row(sale, row);
 }
 
-/* ---- writing */
+/* ---- writes */
 
 static bool holds(enum guard guard, const struct stock_row *row, const struct stock_row *seen,
                   int64_t fence) {
@@ -484,14 +484,14 @@ static bool holds(enum guard guard, const struct stock_row *row, const struct st
     return false;
 }
 
-/* The ledger has this order, or will have it with this transaction. */
+/* True if the ledger has this order, or will have it when this transaction commits. */
 static bool database_is_sold(struct model_sale *sale) {
     return sale->world->state.sold[sale->ledger].is_there ||
            (is_in_transaction(sale) && txn_of(sale)->wrote != 0);
 }
 
-/* As Postgres does it: the guard is looked at before the row is waited for, and again once it is
- * had. OK: it can be written. */
+/* Like Postgres, check the guard before the wait for the row, and again after it. OK: the sale can
+ * write the row. */
 static enum outcome database_win_row(struct model_sale *sale, const struct stock_row *seen,
                                      enum guard guard, int64_t fence) {
     struct stock_row now = database_see(sale, seen->shard);
@@ -577,7 +577,7 @@ static enum outcome database_take(struct model_sale *sale, int shard) {
         return OUTCOME_SOLD_OUT;
     if (database_is_sold(sale))
         return OUTCOME_REPEATED;
-    row.unit = row.first_unit + row.available - 1; /* wherever a unit came back to */
+    row.unit = row.first_unit + row.available - 1; /* also if a unit came back to the count */
     return write_row(sale, &row, 0);
 }
 
@@ -607,7 +607,7 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
     const struct model_txn now = *txn_of(sale);
     enum outcome outcome;
 
-    /* It is no part of what its order has begun since. */
+    /* The write is not part of a transaction that its order has begun since. */
     if (is_in_transaction(sale))
         memset(txn_of(sale), 0, sizeof now);
     if (flight->is_take != 0) {
@@ -619,7 +619,7 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
     }
     *txn_of(sale) = now;
     if (outcome == OUTCOME_SOLD)
-        model_note_written(sale->world, flight->shard); /* this one sees it, too */
+        model_note_written(sale->world, flight->shard); /* also for the order's own transaction */
     else
         model_say(sale, "its write arrives: %s", outcome_text(outcome));
 }
@@ -677,7 +677,7 @@ static bool has_row(struct model_sale *sale) {
     return false;
 }
 
-/* One that has nothing is gone without a step: nobody sees it. */
+/* A transaction that holds nothing ends without a step, because no other order can see it. */
 void model_rollback(struct sale *base) {
     struct model_sale *sale = model_of(base);
 

@@ -1,4 +1,4 @@
-/* Locks, as a sale takes them, looks at them and gives them back. */
+/* Locks: how a sale takes, checks and releases them. */
 #include "servers.h"
 
 #include <assert.h>
@@ -80,7 +80,8 @@ bool model_is_open(const struct model_world *world, int index) {
     return !is_granted(world, index);
 }
 
-/* Its own place, so that equal states look alike; or, where it left a lock there, any. */
+/* The order's own place, so that equal states look alike; or a free one, if an old grant of the
+ * order is in its own place. */
 static struct model_grant *find_room(struct model_world *world, int index) {
     struct model_grant *grants = world->state.grants;
 
@@ -92,7 +93,7 @@ static struct model_grant *find_room(struct model_world *world, int index) {
     return NULL;
 }
 
-/* False: there is no room for one more. */
+/* False: there is no room for another grant. */
 static bool model_grant(struct model_world *world, int index, int64_t ends_ms) {
     const struct store_lock *lock = &world->state.orders[index].lock;
     struct model_grant *grant = find_room(world, index);
@@ -149,8 +150,8 @@ void model_expire_grants(struct model_world *world) {
 
 /* ---- the operations */
 
-#define DRIFT_MS 2    /* and a hundredth of the TTL: as lockkit has it */
-#define NEED_MS  2300 /* of a lease, before a write; as the live store has it */
+#define DRIFT_MS 2    /* and a hundredth of the TTL, as in lockkit */
+#define NEED_MS  2300 /* a lease must have this left before a write, as in the live store */
 
 int64_t model_lease_ends_ms(const struct model_world *world) {
     const int64_t ttl_ms = world->setup.options.ttl_ms;
@@ -181,7 +182,7 @@ static enum outcome locks_refuse(struct model_sale *sale, enum outcome outcome, 
     return model_answer(sale, outcome, NULL, 0);
 }
 
-/* It is free for this sale. */
+/* Take the lock, which is free for this sale. */
 static enum outcome locks_take(struct model_sale *sale) {
     struct model_world *world = sale->world;
     struct store_lock *lock = &order_of(sale)->lock;
@@ -224,7 +225,7 @@ static enum outcome win(struct model_sale *sale) {
     while (!is_free && world->state.now_ms < due_ms) {
         model_say(sale, "waits for the lock (%s)", locks_name_of(&order->lock));
         model_wait(sale, WAITS_LOCK, due_ms);
-        order->waits = WAITS_LOCK; /* it stands in line while it looks */
+        order->waits = WAITS_LOCK; /* it is still in the line during this check */
         is_free = model_is_open(world, sale->index);
         order->waits = WAITS_NOT;
     }
@@ -235,7 +236,7 @@ static enum outcome win(struct model_sale *sale) {
     return locks_refuse(sale, OUTCOME_BUSY, "another sale has it");
 }
 
-/* What it wants is known before its turn: it may be asked whether that is free. */
+/* Set the lock before the order's turn, because model_is_open() needs it. */
 static enum outcome locks_begin(struct model_sale *sale, const struct lock_call *call) {
     struct store_lock *lock = &order_of(sale)->lock;
 
@@ -252,7 +253,7 @@ static enum outcome locks_begin(struct model_sale *sale, const struct lock_call 
     return OUTCOME_OK;
 }
 
-/* Nobody has it, and nobody waits for it. */
+/* 0 if an order holds LOCK_STAMPED or waits for it. */
 static uint64_t stamp_of(struct model_sale *sale, int shard) {
     const struct model_order *order = order_of(sale);
     const struct model_state *state = &sale->world->state;
@@ -304,9 +305,9 @@ enum outcome model_lock(struct sale *base, struct lock_call *call) {
     return call->mode == MODE_UNCHANGED ? take_if_unchanged(sale, call->stamp) : win(sale);
 }
 
-/* ---- what its holder does with it */
+/* ---- the holder's operations */
 
-/* By the holder's own count: it does not know what became of it at the server. */
+/* The check uses the holder's own count: the holder does not know the state at the server. */
 enum outcome model_check_write(struct sale *base, enum guard guard,
                                const struct store_lock *under) {
     struct model_sale *sale = model_of(base);
@@ -318,7 +319,7 @@ enum outcome model_check_write(struct sale *base, enum guard guard,
         return OUTCOME_OK;
     if (under->ends_ms == 0 || sale->world->state.now_ms + need_ms <= under->ends_ms)
         return model_answer(sale, OUTCOME_OK, NULL, 0);
-    model_say(sale, "sees that its lock has ended, or is about to");
+    model_say(sale, "sees that its lock has expired, or is about to");
     (void)snprintf(base->message, MESSAGE_BYTES,
                    "the lease ended, or was about to, before the write");
     return model_answer(sale, OUTCOME_BUSY, NULL, 0);
@@ -362,7 +363,7 @@ static void locks_release(struct model_sale *sale) {
                   : ", but it no longer held it");
 }
 
-/* To abandon it is no step: others find it taken, as before. */
+/* Abandoning a lock is not a step, because others find it taken, as before. */
 void model_unlock(struct sale *base, struct store_lock *lock, enum outcome outcome) {
     struct model_sale *sale = model_of(base);
     struct model_order *order = order_of(sale);

@@ -1,4 +1,4 @@
-/* What a server of keys and values is asked: keys, and the stock that is loaded into it. */
+/* The operations on the server of keys and values: keys, and the stock that is loaded into it. */
 #include "servers.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
         model_say(sale, "deletes the key %s%s", call->key, call->is_yes ? "" : ": it is not there");
         return;
     case KV_DELETE_IF_EQUAL:
-        model_say(sale, "deletes the key %s, if it is its own: it is%s", call->key,
+        model_say(sale, "deletes the key %s if it holds it: it does%s", call->key,
                   call->is_yes ? "" : " not");
         return;
     }
@@ -45,7 +45,7 @@ static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
     if (outcome != OUTCOME_OK) {
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "Redis %s",
                        outcome == OUTCOME_UNKNOWN ? "did not answer" : "refused a command");
-        call->reply[0] = '\0'; /* as live */
+        call->reply[0] = '\0'; /* like the live store */
         return model_answer(sale, outcome, NULL, 0);
     }
     said = model_mix(call->is_yes, call->reply, strnlen(call->reply, sizeof call->reply));
@@ -78,7 +78,7 @@ void model_lag_keys(struct model_world *world, int writes) {
 enum outcome model_kv(struct sale *base, struct kv_call *call) {
     struct model_sale *sale = model_of(base);
     struct model_world *world = sale->world;
-    static struct keys was; /* it is large for a fiber */
+    static struct keys was; /* too large for a fiber's stack */
     enum outcome outcome;
 
     if (!model_arrives(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS))
@@ -111,17 +111,17 @@ void model_expire_keys(struct model_world *world) {
 
 /* ---- Stock that is sold from keys and values, and its way to the ledger. */
 
-#define OLD_MS 2000 /* a note, by then its instance should have brought it */
+#define OLD_MS 2000 /* any instance may bring a note of this age */
 
 static_assert(SEGMENTS_ORDERS > MODEL_ORDERS, "each order has a note");
 
-/* ---- loading, and taking */
+/* ---- load and take */
 
 static uint64_t hash_of(const char *data_set) {
     return model_mix(1, data_set, strlen(data_set)) | 1;
 }
 
-/* A script is about to run. False: it never arrives. */
+/* Call this before a script. False: the script never arrives. */
 static bool begin_script(struct model_sale *sale) {
     if (!model_arrives(sale, STEP_SELLS))
         return false;
@@ -158,7 +158,7 @@ enum outcome model_load_row(struct sale *base, const struct data_set *set,
     else if (row->available > 0)
         model_say(sale, "loads row %d into Redis", row->shard);
     else
-        model_say(sale, "tells Redis that there is no row to load any more");
+        model_say(sale, "tells Redis that no more row can be loaded");
     outcome = segments_load(segments, set, row);
     return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);
 }
@@ -219,7 +219,7 @@ enum outcome model_hand_out(struct sale *base, const struct data_set *set, struc
 
 /* ---- the way to the ledger */
 
-/* What the ledger says of an order that was to have a unit. */
+/* The ledger's answer for an order that took this unit. */
 static enum outcome redis_look(const struct model_state *state, int index, int unit) {
     const struct model_sold *sold = &state->sold[index];
 
@@ -228,8 +228,8 @@ static enum outcome redis_look(const struct model_state *state, int index, int u
                                 : OUTCOME_REPEATED;
 }
 
-/* The unit is brought once, whatever became of it: to the ledger, or, when its order has another
- * already, back. */
+/* Bring the unit, once: to the ledger; or back to the sale, if its order already has another unit.
+ */
 static enum outcome redis_bring(struct model_world *world, int index, struct model_unit unit) {
     struct model_state *state = &world->state;
     struct model_row *row = &state->rows[unit.shard];
@@ -290,9 +290,9 @@ static const struct segment_note *note_of(const struct model_world *world, int i
     return &world->keys.segments.notes[world->sales[index].ledger];
 }
 
-/* What it has to bring itself; or else the oldest note that is left behind, in the hands neither of
- * an order that goes on nor of its instance, when that is old enough for any instance. -1: none.
- * Without faults none is left behind. */
+/* The order with a sale that the instance can bring: a queued sale of its own, or else the oldest
+ * note that was left behind. Such a note has no queued sale and no running order, and is OLD_MS old
+ * at `at_ms`. -1: none. Without faults no note is left behind. */
 static int find_pending(const struct model_world *world, int instance, int64_t *at_ms) {
     const struct model_state *state = &world->state;
     int found = -1;
@@ -328,7 +328,7 @@ void model_bring(struct model_world *world, int instance) {
     struct model_unit unit;
     enum outcome outcome;
 
-    assert(index >= 0); /* model_brings_at() said so */
+    assert(index >= 0); /* the caller asked model_brings_at() */
     note = note_of(world, index);
     unit = world->state.queued[index];
     if (unit.unit == 0)
@@ -336,8 +336,8 @@ void model_bring(struct model_world *world, int instance) {
     memset(&world->state.queued[index], 0, sizeof unit);
     outcome = redis_bring(world, world->sales[index].ledger, unit);
     forget_note(world, index, outcome);
-    model_say(&world->sales[index], "waits while %s brings unit %d to the ledger: %s",
-              world->instances[instance], unit.unit, outcome_text(outcome));
+    model_say(&world->sales[index], "gets unit %d written to the ledger by %s: %s", unit.unit,
+              world->instances[instance], outcome_text(outcome));
 }
 
 void model_drop_queue(struct model_world *world, int instance) {

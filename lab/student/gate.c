@@ -353,7 +353,7 @@ static enum student_end strange(const struct object *object) {
     return gate_refuse(object->file, 0, "it compiles to an object that cannot be read");
 }
 
-/* One compiler names a function's static variable n.0, another names it sell.n. */
+/* For a static variable n of sell(), one compiler writes n.0 and another writes sell.n. */
 static int line_of(const struct gate_source *source, const char *symbol) {
     char name[80];
     const char *dot = strchr(symbol, '.');
