@@ -17,15 +17,14 @@
 struct style {
     const char *name;
     const char *paragraph, *literal, *literal_end;
+    const char *rows, *rows_end;                /* around a table of settings */
+    const char *also, *also_between, *also_end; /* around names of settings */
     void (*text)(const char *text, size_t length);
+    void (*row)(const struct setting *setting, const char *variable);
     void (*print)(const struct reference *it);
 };
 
 /* ---- the table, read */
-
-static bool is_shown(const struct setting *setting, bool is_secret) {
-    return setting->help != NULL && (setting->type == SETTING_SECRET) == is_secret;
-}
 
 /* The program itself shows this setting, so the command only names it. */
 static bool is_told_above(const struct reference *it, const struct reference_command *command,
@@ -74,8 +73,8 @@ static void print_about(const struct style *style, const char *text) {
 
         if (is_literal != (text[0] == ' ')) {
             (void)fputs(is_literal ? style->literal_end : style->literal, stdout);
+            is_new = is_literal;
             is_literal = !is_literal;
-            is_new = false;
         }
         if (length == 0) {
             is_new = true;
@@ -97,6 +96,33 @@ static void print_about(const struct style *style, const char *text) {
         (void)fputs(style->literal_end, stdout);
 }
 
+static void print_settings(const struct style *style, const struct reference *it,
+                           const struct reference_command *command) {
+    char variable[SETTINGS_VARIABLE_BYTES];
+    bool is_begun = false, is_named = false;
+
+    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++) {
+        if (at->help == NULL || is_told_above(it, command, at))
+            continue;
+        if (!is_begun)
+            (void)fputs(style->rows, stdout);
+        is_begun = true;
+        settings_variable(at, command->program->prefix, variable);
+        style->row(at, variable);
+    }
+    if (is_begun)
+        (void)fputs(style->rows_end, stdout);
+    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++) {
+        if (at->help == NULL || at->type == SETTING_SECRET || !is_told_above(it, command, at))
+            continue;
+        (void)fputs(is_named ? style->also_between : style->also, stdout);
+        (void)fputs(at->name, stdout);
+        is_named = true;
+    }
+    if (is_named)
+        (void)fputs(style->also_end, stdout);
+}
+
 /* ---- markdown */
 
 /* In a table's cell: only backticks keep their meaning. */
@@ -112,12 +138,10 @@ static void print_markdown(const char *text, size_t length) {
     }
 }
 
-static void print_row(const struct setting *setting, const char *prefix) {
+static void print_row(const struct setting *setting, const char *variable) {
     const char *placeholder = settings_placeholder(setting), *range = setting->range;
     const char *shown = settings_default(setting);
-    char variable[SETTINGS_VARIABLE_BYTES];
 
-    settings_variable(setting, prefix, variable);
     if (setting->type == SETTING_SECRET)
         (void)printf("| `%s` | | ", variable);
     else if (setting->letter != 0)
@@ -128,28 +152,6 @@ static void print_row(const struct setting *setting, const char *prefix) {
         (void)printf(strcmp(shown, "empty") == 0 ? "| " : "`%s` | ", shown);
     print_markdown(setting->help, strlen(setting->help));
     (void)printf(range != NULL ? " (%s) |\n" : " |\n", range);
-}
-
-static void print_rows(const struct reference *it, const struct reference_command *command) {
-    bool is_begun = false, is_named = false;
-
-    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++) {
-        if (at->help == NULL || is_told_above(it, command, at))
-            continue;
-        if (!is_begun)
-            (void)fputs("\n| setting | default | meaning |\n|---|---|---|\n", stdout);
-        is_begun = true;
-        print_row(at, command->program->prefix);
-    }
-    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++)
-        if (is_shown(at, false) && is_told_above(it, command, at)) {
-            if (!is_named)
-                (void)printf("\nIt also takes these settings of %s: ", it->name);
-            (void)printf(is_named ? ", `--%s`" : "`--%s`", at->name);
-            is_named = true;
-        }
-    if (is_named)
-        (void)puts(".");
 }
 
 static const struct style markdown_style;
@@ -163,7 +165,7 @@ static void print_document(const struct reference *it) {
         if (at->table != NULL)
             (void)printf("\n    %s%s%s [settings]%s%s\n", it->name, at->word[0] != '\0' ? " " : "",
                          at->word, arguments[0] != '\0' ? " " : "", arguments);
-        print_rows(it, at);
+        print_settings(&markdown_style, it, at);
     }
 }
 
@@ -180,43 +182,25 @@ static void print_mdoc(const char *text, size_t length) {
             (void)fputs(*at == '\\' ? "\\e" : (char[]){*at, '\0'}, stdout);
 }
 
-static void print_item(const struct setting *setting) {
-    const char *placeholder = settings_placeholder(setting);
+static void print_item(const struct setting *setting, const char *variable) {
+    const bool is_secret = setting->type == SETTING_SECRET;
+    const char *range = setting->range;
 
-    (void)fputs(".It ", stdout);
-    if (setting->letter != 0)
-        (void)printf("Fl %c , ", setting->letter);
-    (void)printf("Fl -%s", setting->name);
-    if (placeholder[0] != '\0')
-        (void)printf(" Ar%s", placeholder);
+    if (is_secret)
+        (void)printf(".It Ev %s", variable);
+    else if (setting->letter != 0)
+        (void)printf(".It Fl %c , Fl -%s", setting->letter, setting->name);
+    else
+        (void)printf(".It Fl -%s", setting->name);
+    if (settings_placeholder(setting)[0] != '\0')
+        (void)printf(" Ar%s", settings_placeholder(setting));
     (void)putchar('\n');
     print_mdoc(setting->help, strlen(setting->help));
-    (void)printf("\n.Pq default %s%s%s\n", settings_default(setting),
-                 setting->range != NULL ? "; " : "", setting->range != NULL ? setting->range : "");
-}
-
-static void print_items(const struct reference *it, const struct reference_command *command) {
-    bool is_begun = false, is_named = false;
-
-    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++) {
-        if (!is_shown(at, false) || is_told_above(it, command, at))
-            continue;
-        if (!is_begun)
-            (void)puts(".Bl -tag -width Ds");
-        is_begun = true;
-        print_item(at);
-    }
-    if (is_begun)
-        (void)puts(".El");
-    for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++)
-        if (is_shown(at, false) && is_told_above(it, command, at)) {
-            if (!is_named)
-                (void)printf(".Pp\nIt also takes these settings of\n.Nm :");
-            (void)printf(is_named ? " ,\n.Fl -%s" : "\n.Fl -%s", at->name);
-            is_named = true;
-        }
-    if (is_named)
-        (void)puts(" .");
+    if (is_secret)
+        (void)puts("\n.Pq a secret, without a flag");
+    else
+        (void)printf("\n.Pq default %s%s%s\n", settings_default(setting), range != NULL ? "; " : "",
+                     range != NULL ? range : "");
 }
 
 static const struct style man_style;
@@ -237,29 +221,6 @@ static void print_synopsis(const struct reference *it) {
     }
 }
 
-static void print_variables(const struct reference *it) {
-    const char *prefix = it->commands->program->prefix;
-    char variable[SETTINGS_VARIABLE_BYTES];
-    bool is_begun = false;
-
-    (void)printf(".Sh ENVIRONMENT\nA setting may also stand in a variable:\n.Ev %s_\n"
-                 "and its name in capitals, with _ for -.\nThe command line overrides it.\n",
-                 prefix);
-    for (const struct setting *at = it->commands->table; at != NULL && at->name != NULL; at++) {
-        if (!is_shown(at, true))
-            continue;
-        if (!is_begun)
-            (void)puts("Secrets stand in variables only:\n.Bl -tag -width Ds");
-        is_begun = true;
-        settings_variable(at, prefix, variable);
-        (void)printf(".It Ev %s\n", variable);
-        print_mdoc(at->help, strlen(at->help));
-        (void)putchar('\n');
-    }
-    if (is_begun)
-        (void)puts(".El");
-}
-
 static void print_page(const struct reference *it) {
     (void)fputs(".Dd " VERSION_DATE "\n.Dt ", stdout);
     for (const char *at = it->name; *at != '\0'; at++)
@@ -271,24 +232,47 @@ static void print_page(const struct reference *it) {
     print_about(&man_style, it->commands->program->about);
     if (it->commands->table != NULL)
         (void)puts(".Sh SETTINGS");
-    print_items(it, it->commands);
+    print_settings(&man_style, it, it->commands);
     for (const struct reference_command *at = it->commands + 1; at < it->commands + it->count;
          at++) {
         (void)printf("%s.Ss %s %s\n", at == it->commands + 1 ? ".Sh COMMANDS\n" : "", it->name,
                      at->word);
         print_about(&man_style, at->program->about);
-        print_items(it, at);
+        print_settings(&man_style, it, at);
     }
-    print_variables(it);
+    (void)printf(".Sh ENVIRONMENT\nA setting may also stand in a variable:\n.Ev %s_\n"
+                 "and its name in capitals, with _ for -.\nThe command line overrides it.\n",
+                 it->commands->program->prefix);
     (void)printf(it->also != NULL ? ".Sh SEE ALSO\n%s" : "", it->also);
 }
 
-static const struct style markdown_style = {"markdown", "\n",           "\n```\n",
-                                            "```\n",    print_markdown, print_document};
-static const struct style man_style = {"man",   ".Pp\n",    ".Bd -literal -offset indent\n",
-                                       ".Ed\n", print_mdoc, print_page};
+static const struct style markdown_style =
+                              {.name = "markdown",
+                               .paragraph = "\n",
+                               .literal = "\n```\n",
+                               .literal_end = "```\n",
+                               .rows = "\n| setting | default | meaning |\n|---|---|---|\n",
+                               .rows_end = "",
+                               .also = "\nIt also takes these settings of the program: `--",
+                               .also_between = "`, `--",
+                               .also_end = "`.\n",
+                               .text = print_markdown,
+                               .row = print_row,
+                               .print = print_document},
+                          man_style = {.name = "man",
+                                       .paragraph = ".Pp\n",
+                                       .literal = ".Bd -literal -offset indent\n",
+                                       .literal_end = ".Ed\n",
+                                       .rows = ".Bl -tag -width Ds\n",
+                                       .rows_end = ".El\n",
+                                       .also = ".Pp\nIt also takes these settings of\n.Nm :\n.Fl -",
+                                       .also_between = " ,\n.Fl -",
+                                       .also_end = " .\n",
+                                       .text = print_mdoc,
+                                       .row = print_item,
+                                       .print = print_page};
 
-/* ---- what a shell completes */
+/* ---- the words that a shell completes */
 
 static const struct reference_command *command_of(const struct reference *it, int argc,
                                                   char **argv) {
@@ -322,7 +306,7 @@ static void print_words(const struct reference *it, int argc, char **argv) {
     if (typed[0] != '-')
         return;
     for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++)
-        if (is_shown(at, false))
+        if (at->help != NULL && at->type != SETTING_SECRET)
             (void)printf("--%s\t%s\n", at->name, at->help);
     (void)puts("--help\tprint the settings and exit\n--version\tprint the version and exit");
 }

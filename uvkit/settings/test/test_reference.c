@@ -74,7 +74,7 @@ static void test_markdown_shows_each_setting_once(void **state) {
               "    shop sell [settings] UNIT\n\n"
               "| setting | default | meaning |\n|---|---|---|\n"
               "| `-f`, `--fast` | `false` | do not wait |\n\n"
-              "It also takes these settings of shop: `--port`.\n");
+              "It also takes these settings of the program: `--port`.\n");
 }
 
 static void test_the_man_page_has_each_setting_once(void **state) {
@@ -88,13 +88,14 @@ static void test_the_man_page_has_each_setting_once(void **state) {
     assert_non_null(
         strstr(told, ".Sh SETTINGS\n.Bl -tag -width Ds\n.It Fl p , Fl -port Ar N\n"
                      "port of the `shop`, <1k|more>\n.Pq default 80; 1..65535\n"
-                     ".It Fl -name Ar TEXT\n\\&.dotted.\nOf the shop\n.Pq default empty\n.El\n"));
+                     ".It Fl -name Ar TEXT\n\\&.dotted.\nOf the shop\n.Pq default empty\n"
+                     ".It Ev SHOP_DB\nconnection string\n.Pq a secret, without a flag\n.El\n"));
     assert_non_null(strstr(told, ".Sh COMMANDS\n.Ss shop sell\nshop sell: sell a unit, once\n"
                                  ".Bl -tag -width Ds\n.It Fl f , Fl -fast\ndo not wait\n"
                                  ".Pq default false\n.El\n"
                                  ".Pp\nIt also takes these settings of\n.Nm :\n.Fl -port .\n"));
-    assert_non_null(
-        strstr(told, ".It Ev SHOP_DB\nconnection string\n.El\n.Sh SEE ALSO\n.Xr lab 1\n"));
+    assert_non_null(strstr(told, ".Ev SHOP_\nand its name in capitals, with _ for -.\n"
+                                 "The command line overrides it.\n.Sh SEE ALSO\n.Xr lab 1\n"));
     assert_null(strstr(told, "hidden"));
 }
 
