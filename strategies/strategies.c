@@ -1,4 +1,4 @@
-/* The table of strategies: a line for each. */
+/* The table of strategies, one line each. */
 #include "strategies.h"
 
 #define STRATEGIES(X)                                                                              \

@@ -70,7 +70,7 @@ static enum outcome selling_sell(struct selling *selling, struct store *store,
     live.sale.may_be_repeat = selling->may_be_repeat;
     outcome = strategy_sell(product->spec.strategy, &live.sale);
     if (outcome == OUTCOME_SOLD && live.sold.order_id[0] == '\0') {
-        (void)why_set(&selling->why, "the strategy answered SOLD, and sold none");
+        (void)why_set(&selling->why, "the strategy answered SOLD but sold nothing");
         outcome = OUTCOME_FAILED;
     }
     selling_count(product->spec.strategy, outcome);

@@ -1,9 +1,10 @@
-/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+/* The strategies of this family that differ only in their lock. Each holds it from the read of the
  * stock to the write (lock_then_write()). */
 #include "strategy.h"
 
-/* Each sale makes a node that numbers itself and lives as long as its session. The lowest holds,
- * and each other one watches the one before it. A paused holder's session ends all the same. */
+/* Each sale makes a node that numbers itself and lives as long as its session. The lowest node
+ * holds, and each other sale watches the node before its own. The session of a paused holder still
+ * ends. */
 const struct strategy strategy_zookeeper = {
     .name = "zookeeper",
     .family = "coordination",
@@ -21,8 +22,8 @@ const struct strategy strategy_zookeeper = {
     .lock = LOCK_ZOOKEEPER,
 };
 
-/* There is one node and no line: the sale that makes the node holds. When it goes, all that wait
- * are woken, and one of them wins. */
+/* One node and no queue: the sale that makes the node holds. When the node goes, all waiters wake,
+ * and one of them wins. */
 const struct strategy strategy_zookeeper_unfair = {
     .name = "zookeeper-unfair",
     .family = "coordination",
@@ -38,7 +39,7 @@ const struct strategy strategy_zookeeper_unfair = {
     .lock = LOCK_ZOOKEEPER_UNFAIR,
 };
 
-/* The key that was created first holds, and each other one watches the one before it. */
+/* The oldest key holds, and each other sale watches the key before its own. */
 const struct strategy strategy_etcd = {
     .name = "etcd",
     .family = "coordination",

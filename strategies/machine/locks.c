@@ -1,16 +1,17 @@
-/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+/* The strategies of this family that differ only in their lock. Each holds it from the read of the
  * stock to the write (lock_then_write()). */
 #include "strategy.h"
 
-/* The article's first idea of a lock that several processes see: the process that makes the
- * directory has the lock, and removes it to give it back. */
+/* The article's first idea of a lock that several processes see. The process that makes the
+ * directory holds the lock, and removes the directory to give it back. */
 const struct strategy strategy_mkdir = {
     .name = "mkdir",
     .family = "one machine",
     .summary = "a directory on the machine's disk: creating it acquires, removing it releases",
     .promise = "instances of one machine that share the directory never sell a unit twice",
     .breaks =
-        "a second machine has its own disk; a killed holder or a write without an answer leaves the directory for ever",
+        "a second machine has its own disk; a killed holder or a write without an answer leaves "
+        "the directory for ever",
     .source = "How a distributed lock is made, 2",
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
@@ -18,8 +19,7 @@ const struct strategy strategy_mkdir = {
     .lock = LOCK_MKDIR,
 };
 
-/* flock(2) has what mkdir lacks, an owner: the kernel frees the lock of a process that is no more.
- */
+/* flock(2) has an owner, which mkdir lacks: the kernel frees the lock of a dead process. */
 const struct strategy strategy_flock = {
     .name = "flock",
     .family = "one machine",

@@ -1,5 +1,6 @@
-/* Wrong on purpose: the lease ends before the transaction does, as where a framework commits behind
- * a method that locks. The next holder reads what is not committed yet: the old count. */
+/* Wrong on purpose: the lease ends before the transaction does. This happens where a framework
+ * commits after the method that locks. The next holder reads the old count, because the new one is
+ * not committed yet. */
 #include "read_then_write.h"
 #include "strategy.h"
 

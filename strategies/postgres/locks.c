@@ -1,17 +1,19 @@
-/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+/* The strategies of this family that differ only in their lock. Each holds it from the read of the
  * stock to the write (lock_then_write()). */
 #include "strategy.h"
 
-/* A session stays open as long as the sale holds the lock. Postgres keeps the line of waiters, and
- * ends the lock with the session. */
+/* A session stays open for as long as the sale holds the lock. Postgres keeps the queue of waiters,
+ * and ends the lock with the session. */
 const struct strategy strategy_pg_advisory = {
     .name = "pg-advisory",
     .family = "database",
     .summary = "an advisory lock in a session of its own, which ends once it is idle for the TTL",
     .promise =
-        "one holder across all instances, in order of arrival unless handover= is set; a pooler is refused",
+        "one holder across all instances, in order of arrival unless handover= is set; a pooler is "
+        "refused",
     .breaks =
-        "a holder paused past its TTL just before its write, or killed while its write is on the way, unless fence=on",
+        "a holder paused past its TTL just before its write, or killed while its write is on the "
+        "way, unless fence=on",
     .source = "PostgreSQL, Advisory Locks; lockkit.h",
     .takes = TAKES_FENCE | TAKES_HANDOVER,
     .is_right = true,
@@ -20,11 +22,11 @@ const struct strategy strategy_pg_advisory = {
     .lock = LOCK_PG_ADVISORY,
 };
 
-/* Each statement goes to any free connection of a pool. The lock belongs to the session that was
- * asked, and a session that has it gets it again: so it keeps out no sale that finds the same
- * session, and is often given back on another one, where it is not held. It is right only where one
- * session lasts from the lock to the unlock and serves nobody else meanwhile. A pooler in
- * transaction mode promises the opposite. */
+/* Each statement goes to any free connection of a pool. The lock belongs to the session of that
+ * connection, and a session may take its own lock again. So two sales on one session do not exclude
+ * each other, and an unlock often reaches a session that does not hold the lock. This is right only
+ * if one session serves one sale, and no other, from lock to unlock. A pooler in transaction mode
+ * promises the opposite. */
 const struct strategy strategy_pg_advisory_raw = {
     .name = "pg-advisory-raw",
     .family = "database",

@@ -1,5 +1,5 @@
-/* Optimistic: nobody is kept out, and the write happens only if the row is still as it was read;
- * else the sale pauses and begins again. */
+/* Optimistic: no sale is kept out. The write happens only if the row is still as it was read.
+ * Otherwise the sale pauses and starts again. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -24,7 +24,8 @@ const struct strategy strategy_pg_version = {
     .summary = "optimistic: UPDATE ... WHERE version is still the one it read; else retry",
     .promise = "no unit is sold twice, under any pause or kill",
     .breaks =
-        "contention: of the sales that read the same version one sells, and the others worked in vain",
+        "contention: of the sales that read the same version one sells, and the others worked in "
+        "vain",
     .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
     .takes = TAKES_RETURN,
     .is_right = true,
@@ -33,8 +34,8 @@ const struct strategy strategy_pg_version = {
     .sell = sell_by_version,
 };
 
-/* The same count says that nothing happened in between only while it can never come back to what it
- * was. */
+/* An unchanged count proves that nothing happened only while the count cannot return to an old
+ * value. */
 static enum outcome sell_by_value(struct sale *sale) {
     return sell_unchanged(sale, GUARD_VALUE);
 }

@@ -1,5 +1,5 @@
-/* The code of `none`, in a SERIALIZABLE transaction: the database finds out that two sales cannot
- * have come one after the other, and refuses one of them, which begins again. */
+/* The code of `none` in a SERIALIZABLE transaction. The database detects two sales that cannot have
+ * run one after the other. It refuses one of them, which starts again. */
 #include "read_then_write.h"
 #include "strategy.h"
 

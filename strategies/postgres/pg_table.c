@@ -1,7 +1,6 @@
-/* A unique row is the lock. A sale holds it once it has inserted the row, or has taken over one
- * that is free or has expired. Waiters are told of a release, and poll for an expiry. The stock
- * itself refuses a holder that comes too late: its fencing token is older than the one that wrote
- * there. */
+/* A unique row is the lock. A sale holds it after it has inserted the row, or taken over a free or
+ * expired one. Waiters are told of a release, and poll for an expiry. The stock row refuses a late
+ * holder, because a newer fencing token has written there. */
 #include "read_then_write.h"
 #include "strategy.h"
 

@@ -1,5 +1,5 @@
-/* The database's own row lock: SELECT ... FOR UPDATE. It lives and dies with the transaction, so no
- * holder can outlive it. */
+/* The database's own row lock: SELECT ... FOR UPDATE. It ends with the transaction, so no holder
+ * can outlive it. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -21,7 +21,7 @@ const struct strategy strategy_pg_row = {
     .sell = sell_by_row,
 };
 
-/* Nobody waits, so under contention most sales are refused while there are units left. */
+/* No sale waits, so under contention most sales are refused while units are left. */
 static enum outcome sell_by_row_or_refuse(struct sale *sale) {
     return lock_row_then_write(sale, 0, ROW_NOWAIT);
 }

@@ -1,10 +1,10 @@
-/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+/* The strategies of this family that differ only in their lock. Each holds it from the read of the
  * stock to the write (lock_then_write()). */
 #include "read_then_write.h"
 #include "strategy.h"
 
-/* The article's `synchronized`. It is right with one instance and wrong with two, because each
- * instance has a lock of its own. */
+/* The article's `synchronized`. Right with one instance and wrong with two, because each instance
+ * has its own lock. */
 const struct strategy strategy_mutex = {
     .name = "mutex",
     .family = "one process",
@@ -16,23 +16,24 @@ const struct strategy strategy_mutex = {
     .lock = LOCK_LOCAL,
 };
 
-/* A sale tries the lock again at each turn of the loop, which never sleeps meanwhile. There is no
- * queue, so luck decides which sale is next; and those that wait burn the processor that the holder
- * needs. */
+/* A sale tries the lock again at each turn of the loop, so the loop never sleeps meanwhile. Without
+ * a queue, luck decides which sale is next. The waiters burn the processor that the holder needs.
+ */
 const struct strategy strategy_spin = {
     .name = "spin",
     .family = "one process",
     .summary = "each process has a lock; waiters try it again and again, without a queue",
     .promise = "one instance never sells a unit twice",
     .breaks =
-        "a second instance has its own lock; contention: waiters burn the processor and win in no order",
+        "a second instance has its own lock; contention: waiters burn the processor and win in no "
+        "order",
     .source = "An overview of locks, spin locks",
     .default_shards = 1,
     .lock = LOCK_SPIN,
 };
 
-/* Readers share the lock and a writer has it alone, as in Java's ReadWriteLock. A sale that finds
- * the stock sold out has looked beside others and waited for none of them. */
+/* Readers share the lock and a writer holds it alone, as in Java's ReadWriteLock. A sale that finds
+ * the stock sold out has read beside other readers and did not wait for them. */
 static enum outcome sell_by_rwlock(struct sale *sale) {
     return look_then_write(sale, LOCK_RWLOCK);
 }

@@ -1,6 +1,6 @@
-/* The holder of the lock gets it again, as of Java's ReentrantLock: a function that locks may call
- * another one that does, and the lock is free when both have given it back. Under `mutex` the inner
- * one would wait for its own caller. */
+/* A holder may take the lock again, like with Java's ReentrantLock. A function that locks may call
+ * another one that locks, and the lock is free when both have released it. Under `mutex` the inner
+ * function would wait for its own caller. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -10,7 +10,7 @@ static enum outcome reentrant_sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = lock_then_write(sale, LOCK_REENTRANT); /* which takes it again */
+    outcome = lock_then_write(sale, LOCK_REENTRANT); /* takes it again */
     store_unlock(sale, lock, outcome);
     return outcome;
 }

@@ -1,6 +1,6 @@
-/* Segment locks, as of Java's ConcurrentHashMap before version 8: the stock in several rows, a lock
- * of this process each, so that as many sales run at a time. Who finds a row empty goes on to the
- * next, and has one lock at a time, so nobody waits in a ring. */
+/* Segment locks, as in Java's ConcurrentHashMap before version 8. The stock is in several rows,
+ * each with a lock in this process, so as many sales run at once. A sale that finds its row empty
+ * tries the next. It holds one lock at a time, so sales never wait in a ring. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -17,7 +17,8 @@ const struct strategy strategy_segment = {
     .name = "segment",
     .family = "one process",
     .summary =
-        "several stock rows, each with a lock in the process; an empty row sends a sale to the next",
+        "several stock rows, each with a lock in the process; an empty row sends a sale to the "
+        "next",
     .promise = "like mutex, per row; never says sold out while a row has a unit",
     .breaks = "a second instance has its own locks",
     .source = "An overview of locks, segment locks",

@@ -1,5 +1,6 @@
-/* An optimistic look, Java's StampedLock: read and work without a lock, and take it only to write,
- * if by the stamp nobody had it since; else all of it again. */
+/* An optimistic read, like Java's StampedLock. A sale reads and works without a lock. It takes
+ * the lock only to write, and only if the stamp proves that nobody held it since. Otherwise the
+ * sale starts again. */
 #include "strategy.h"
 
 static enum outcome sell_if_unchanged(struct sale *sale) {

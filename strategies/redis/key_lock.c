@@ -1,4 +1,4 @@
-/* Try, pause, try again: the article's loop, with the pause that it recommends. */
+/* Try, pause, try again: the article's loop, with the pause that the article recommends. */
 #include "key_lock.h"
 
 enum outcome key_lock_win(struct sale *sale, const char *owner, int64_t ttl_ms) {

@@ -1,4 +1,4 @@
-/* A lock that is one key in Redis: what the rungs below `redis` have in common. */
+/* A lock that is one key in Redis. All rungs below `redis` use it. */
 #ifndef STRATEGIES_KEY_LOCK_H
 #define STRATEGIES_KEY_LOCK_H
 
@@ -6,8 +6,8 @@
 
 #define KEY_LOCK "lock"
 
-/* Set the key to `owner`, for `ttl_ms` (0: for ever), as soon as nobody has it: OK; BUSY when that
- * was not within options->wait_ms, or Redis failed; FAILED. */
+/* Set the key to `owner` for `ttl_ms` (0: for ever) as soon as it is free. OK; BUSY after
+ * options->wait_ms, or when Redis failed; FAILED. */
 enum outcome key_lock_win(struct sale *sale, const char *owner, int64_t ttl_ms);
 
 #endif

@@ -1,17 +1,17 @@
-/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+/* The strategies of this family that differ only in their lock. Each holds it from the read of the
  * stock to the write (lock_then_write()). */
 #include "read_then_write.h"
 #include "strategy.h"
 
-/* One holder across all instances, as long as no holder is paused between its last look at the
- * lease and its write for longer than the TTL, and Redis does not forget the holder. */
+/* One holder across all instances, under two conditions. A holder does not pause for longer than
+ * the TTL between its last look at the lease and its write. Redis does not forget the holder. */
 const struct strategy strategy_redis = {
     .name = "redis",
     .family = "Redis",
     .summary = "a lease in Redis: random owner token, TTL, renewal, compare-and-delete",
     .promise = "one holder across all instances: no unit is sold twice",
-    .breaks =
-        "a holder paused past its TTL just before its write; lost keys (FLUSHALL, eviction, failover)",
+    .breaks = "a holder paused past its TTL just before its write; lost keys (FLUSHALL, eviction, "
+              "failover)",
     .source = "How a distributed lock is made, 3.3 and 3.6; lockkit.h",
     .takes = TAKES_HANDOVER,
     .is_right = true,
@@ -20,8 +20,8 @@ const struct strategy strategy_redis = {
     .lock = LOCK_REDIS,
 };
 
-/* A sale hands the lease to the next one of its instance without asking Redis, up to handover=
- * times in a row. Then it is the turn of the other instances. */
+/* A sale hands the lease to the next sale of its instance without asking Redis, up to handover=
+ * times in a row. Then the other instances have their turn. */
 const struct strategy strategy_redis_cohort = {
     .name = "redis-cohort",
     .family = "Redis",
@@ -38,8 +38,8 @@ const struct strategy strategy_redis_cohort = {
     .lock = LOCK_REDIS,
 };
 
-/* Redis keeps one line for all instances: the first to come is the next to hold. Each sale that
- * waits asks for itself; under `redis` one asks for all that wait at its instance. */
+/* Redis keeps one queue for all instances: the first to come is the next to hold. Each waiting sale
+ * asks for itself. Under `redis`, one sale asks for all that wait at its instance. */
 const struct strategy strategy_redis_fair = {
     .name = "redis-fair",
     .family = "Redis",
@@ -53,8 +53,8 @@ const struct strategy strategy_redis_fair = {
     .lock = LOCK_REDIS_FAIR,
 };
 
-/* The lease counts only once so many replicas have confirmed it. A replica that has it may be
- * promoted; but nobody can tell Redis to promote that one. */
+/* The lease counts only once that many replicas have confirmed it. Redis may promote a replica that
+ * has it, but nobody can tell it to choose that one. */
 const struct strategy strategy_redis_wait = {
     .name = "redis-wait",
     .family = "Redis",
@@ -71,8 +71,8 @@ const struct strategy strategy_redis_wait = {
     .lock = LOCK_REDIS_WAIT,
 };
 
-/* `rwlock` across all instances: sales that look share a lease in Redis, and a sale that writes has
- * it alone. */
+/* `rwlock` across all instances: sales that look share a lease in Redis, and a sale that writes
+ * holds it alone. */
 static enum outcome sell_by_rw(struct sale *sale) {
     return look_then_write(sale, LOCK_REDIS_RW);
 }
@@ -90,8 +90,8 @@ const struct strategy strategy_rw = {
     .sell = sell_by_rw,
 };
 
-/* A lease at a majority of several Redis outlives the loss of a minority. It is a lease all the
- * same, and ends in a pause. */
+/* A lease at a majority of several Redis servers survives the loss of a minority. It is still a
+ * lease: a pause outlives it. */
 const struct strategy strategy_redlock = {
     .name = "redlock",
     .family = "Redis",

@@ -1,6 +1,6 @@
-/* The second rung: the key is to expire by itself, but is told so by a second command. Whoever dies
- * between the two holds it for ever, as before. (The article sends EXPIRE also when it has not won,
- * so that those who wait put off the end of a lock whose holder is dead; not so here.) */
+/* The second rung: a second command gives the key a TTL. A holder that dies between the two
+ * commands keeps the lock for ever, as before. (The article sends EXPIRE also after a failed SETNX,
+ * so waiters prolong the lock of a dead holder. This code does not.) */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -23,7 +23,8 @@ const struct strategy strategy_redis_expire = {
     .summary = "SETNX, then EXPIRE: two commands, one after the other",
     .promise = "like redis-setnx, and the lock of a holder that dies later ends after its TTL",
     .breaks =
-        "a death, a lost reply or a failover between the two commands; work longer than the TTL, like redis-ttl",
+        "a death, a lost reply or a failover between the two commands; work longer than the TTL, "
+        "like redis-ttl",
     .source = "How a distributed lock is made, 3.1 and 3.2",
     .is_right = true,
     .default_shards = 1,

@@ -1,7 +1,7 @@
-/* The last rung: the lease of `redis`, and the row itself refuses whoever has lost it. Each lease
- * has a higher token than the one before; a write is made only under a token above the row's, and
- * only if no other has written under one since the row was read. So a holder that was paused past
- * its TTL, just before it writes, changes nothing. */
+/* The last rung: the lease of `redis`, and the row refuses a sale that has lost the lease. Each
+ * lease has a higher token than the one before. A write succeeds only under a token above the
+ * row's, and only if no other token wrote since the row was read. So a holder that pauses past its
+ * TTL just before its write changes nothing. */
 #include "read_then_write.h"
 #include "strategy.h"
 

@@ -1,5 +1,5 @@
-/* The fourth rung: the key says who holds it, and is looked at before it is deleted. Between the
- * look and the DEL it may expire and be won by another, whose key it is then that is deleted. */
+/* The fourth rung: the key names its holder, and the sale checks it before the DEL. Between the two
+ * commands the key may expire and another sale may win it. Then the DEL removes that sale's key. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"

@@ -1,5 +1,5 @@
-/* The fifth rung: compared and deleted in one step, a script. Nobody frees another's key any more;
- * but whoever works longer than the TTL still works beside the next holder. */
+/* The fifth rung: one script compares and deletes, so nobody frees another holder's key. But a sale
+ * that works longer than the TTL still works beside the next holder. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -23,7 +23,8 @@ const struct strategy strategy_redis_owner = {
     .summary = "SET NX PX with a random owner token; one script compares and deletes; no renewal",
     .promise = "like redis-ttl, and nobody releases another holder's lock",
     .breaks =
-        "work longer than the TTL: two holders at once; a write that lands after the release; lost keys, like redis",
+        "work longer than the TTL: two holders at once; a write that lands after the release; lost "
+        "keys, like redis",
     .source = "How a distributed lock is made, 3.3; An overview of locks, the script that unlocks",
     .is_right = true,
     .survives = SURVIVES(CRASH),

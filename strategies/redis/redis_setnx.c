@@ -1,5 +1,5 @@
-/* The first rung: who sets the key holds the lock, and deletes it when done. Whoever dies holding
- * it never does, and nobody sells any more. */
+/* The first rung: the sale that sets the key holds the lock, and deletes the key when done. A dead
+ * holder never deletes it, and nobody sells any more. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -20,7 +20,8 @@ const struct strategy strategy_redis_setnx = {
     .summary = "a key in Redis: SETNX acquires, DEL releases; no TTL",
     .promise = "one holder across all instances, as long as every holder lives to release",
     .breaks =
-        "a dead holder, or a lost reply or DEL: nobody deletes the key, and nothing is sold any more",
+        "a dead holder, or a lost reply or DEL: nobody deletes the key, and nothing is sold any "
+        "more",
     .source = "How a distributed lock is made, 3 and 3.1",
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY),

@@ -1,6 +1,6 @@
-/* The third rung: the key is set and expires in one command, SET NX PX. But it is deleted whoever
- * has it by now. The article's A, B, C: A works longer than the TTL, so B gets in; A ends and
- * deletes B's key, so C gets in, too. */
+/* The third rung: SET NX PX sets the key and its TTL in one command. But the DEL does not check the
+ * holder. The article's A, B, C: A works longer than the TTL, so B gets in. A ends and deletes B's
+ * key, so C gets in, too. */
 #include "key_lock.h"
 #include "read_then_write.h"
 #include "strategy.h"
@@ -22,7 +22,8 @@ const struct strategy strategy_redis_ttl = {
         "SET NX PX acquires with a TTL in one command; DEL releases, even another holder's key",
     .promise = "one holder, as long as each finishes within the TTL",
     .breaks =
-        "work longer than the TTL: B gets in, then A deletes B's key, and C gets in; a write that lands after its DEL; lost keys, like redis",
+        "work longer than the TTL: B gets in, then A deletes B's key, and C gets in; a write that "
+        "lands after its DEL; lost keys, like redis",
     .source = "How a distributed lock is made, 3.2 and 3.3",
     .is_right = true,
     .survives = SURVIVES(CRASH),

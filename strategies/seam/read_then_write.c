@@ -1,5 +1,5 @@
-/* Read, work, write: right only while nobody else does the same to the same row, or the guard sees
- * it. */
+/* Read, work, write. Right only if no other sale does the same to the same row, or if the guard
+ * notices. */
 #include "read_then_write.h"
 
 static enum outcome work_then_write(struct sale *sale, const struct stock_row *seen,

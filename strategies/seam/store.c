@@ -1,4 +1,5 @@
-/* What every store has in common: the steps of a write, and where a sale can be made to fail. */
+/* The part that every store shares: the steps of a write, and the points where a sale can be made
+ * to fail. */
 #include "store.h"
 
 #include <assert.h>
@@ -38,8 +39,8 @@ enum outcome outcome_of_sale(struct sale *sale, enum outcome outcome, const char
         (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy %s %s", did,
                        outcome_name(outcome));
     else
-        (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy %s %u, which is no outcome", did,
-                       (unsigned)outcome);
+        (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy %s %u, which is not an outcome",
+                       did, (unsigned)outcome);
     return OUTCOME_FAILED;
 }
 
@@ -61,13 +62,13 @@ enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *ro
 enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                    struct stock_row *row) {
     if (!sale->is_in_transaction)
-        return store_refuse(sale, "a read for update outside of a transaction");
+        return store_refuse(sale, "the strategy read for update outside a transaction");
     return then_pass(sale, sale->ops->read_for_update(sale, shard, wait, row), FAIL_AFTER_READ);
 }
 
-/* An order that is found has its unit, from this write or from an earlier one of the same order:
- * REPEATED, because the caller may take back only what is certainly this sale's. Absent proves
- * nothing, because the statement may still be running. */
+/* A found order has its unit, from this write or from an earlier one of the same order. So the
+ * answer is REPEATED: the caller may take back only a unit that is certainly this sale's. An absent
+ * order proves nothing, because the statement may still be running. */
 static enum outcome look_up(struct sale *sale) {
     bool is_found = false;
 
@@ -88,9 +89,9 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
     enum outcome outcome;
 
     if (seen->available <= 0)
-        return store_refuse(sale, "a write below zero");
+        return store_refuse(sale, "the strategy sold from a row that has no unit left");
     if (under != NULL && under != sale->held)
-        return store_refuse(sale, "a write under a lock that it does not hold");
+        return store_refuse(sale, "the strategy wrote under a lock that it does not hold");
     outcome = then_pass(sale, sale->ops->check_write(sale, guard, under), FAIL_BEFORE_WRITE);
     if (outcome == OUTCOME_OK)
         outcome = sale->ops->write_stock(sale, seen, guard, under);
@@ -102,7 +103,7 @@ static enum outcome take_by(struct sale *sale, int shard,
     enum outcome outcome;
 
     if (sale->is_in_transaction)
-        return store_refuse(sale, "a sale of one statement in a transaction");
+        return store_refuse(sale, "the strategy sold by one statement inside a transaction");
     outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
     return outcome == OUTCOME_OK ? after_write(sale, take(sale, shard)) : outcome;
 }
@@ -115,7 +116,7 @@ enum outcome store_take_in_batch(struct sale *sale, int shard) {
     return take_by(sale, shard, sale->ops->take_in_batch);
 }
 
-/* Of a step that sells nothing, whatever became of it. */
+/* For a step that sells nothing even if it took effect. */
 static enum outcome nothing_sold(enum outcome outcome) {
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
 }
@@ -129,14 +130,14 @@ static bool is_row(const struct sale *sale, const struct stock_row *row) {
     return row->shard >= 0 && row->shard < sale->options->shards && row->first_unit >= 1;
 }
 
-/* What is wrong with a data set, or NULL. */
+/* What is wrong with a data set? NULL: nothing. */
 static const char *fault_of_data_set(const struct sale *sale, const struct data_set *set) {
     if (set == NULL)
-        return "a data set that is NULL";
+        return "the strategy passed NULL as data set";
     if (set->token[0] == '\0' || memchr(set->token, '\0', sizeof set->token) == NULL)
-        return "a data set that was not opened";
+        return "the strategy passed a data set that it did not open";
     if (set->last < -1 || set->last >= sale->options->shards)
-        return "the row after one that there is not";
+        return "the strategy passed a data set with a last row that does not exist";
     return NULL;
 }
 
@@ -156,7 +157,7 @@ enum outcome store_load_row(struct sale *sale, const struct data_set *set,
         return store_refuse(sale, fault);
     if (row->available < 0 || row->available > INT32_MAX ||
         (row->available > 0 && !is_row(sale, row)))
-        return store_refuse(sale, "the load of a row that there is not");
+        return store_refuse(sale, "the strategy loaded a row that does not exist");
     return nothing_sold(sale->ops->load_row(sale, set, row));
 }
 
@@ -168,9 +169,9 @@ enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen
     enum outcome outcome;
 
     if (seen->available <= 0)
-        return store_refuse(sale, "a write below zero");
+        return store_refuse(sale, "the strategy sold from a row that has no unit left");
     if (!is_row(sale, seen))
-        return store_refuse(sale, "a write to a row that there is not");
+        return store_refuse(sale, "the strategy wrote to a row that does not exist");
     if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;
     outcome = sale->ops->write_pending(sale, seen, is_awaited);
@@ -189,7 +190,7 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation) {
     enum outcome outcome;
 
     if (sale->is_in_transaction)
-        return store_refuse(sale, "a transaction in a transaction");
+        return store_refuse(sale, "the strategy began a transaction inside a transaction");
     outcome = sale->ops->begin(sale, isolation);
     sale->is_in_transaction = outcome == OUTCOME_OK;
     return outcome;
@@ -197,7 +198,7 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation) {
 
 enum outcome store_end(struct sale *sale, enum outcome outcome) {
     if (!sale->is_in_transaction)
-        return store_refuse(sale, "the end of a transaction that was not begun");
+        return store_refuse(sale, "the strategy ended a transaction that it did not begin");
     sale->is_in_transaction = false;
     outcome = outcome_of_sale(sale, outcome, "ended a transaction with");
     if (outcome == OUTCOME_SOLD)
@@ -210,14 +211,14 @@ enum outcome store_end(struct sale *sale, enum outcome outcome) {
     return outcome == OUTCOME_UNKNOWN ? look_up(sale) : outcome;
 }
 
-/* What is wrong with one more lock, or NULL. */
+/* What is wrong with one more lock? NULL: nothing. */
 static const char *fault_of_lock(const struct sale *sale, const struct lock_call *call) {
     if (call->kind > LOCK_PG_ADVISORY_RAW || call->kind == LOCK_KEY)
-        return "no lock is of this kind";
+        return "the strategy asked for a kind of lock that does not exist";
     if (call->mode == MODE_SHARED && call->kind != LOCK_RWLOCK && call->kind != LOCK_REDIS_RW)
-        return "a lock of this kind cannot be shared";
+        return "the strategy shared a lock of a kind that cannot be shared";
     if (sale->held != NULL && (call->kind != LOCK_REENTRANT || sale->held_kind != call->kind))
-        return "a second lock beside the one that it holds";
+        return "the strategy took a second lock while it held one";
     return NULL;
 }
 
@@ -276,15 +277,15 @@ void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outco
         sale->held = NULL;
 }
 
-/* What is wrong with a command, or NULL. */
+/* What is wrong with a command? NULL: nothing. */
 static const char *fault_of_call(const struct kv_call *call) {
     if (call->key == NULL)
-        return "a key that is NULL";
+        return "the strategy passed NULL as key";
     if ((call->command == KV_SET_ABSENT || call->command == KV_DELETE_IF_EQUAL) &&
         call->value == NULL)
-        return "a value that is NULL";
+        return "the strategy passed NULL as value";
     if (call->command == KV_SET_ABSENT && call->ttl_ms < 0)
-        return "a key that would have expired before it is set";
+        return "the strategy set a key with a negative TTL";
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* What a sale does beside its strategy, whatever that is. */
+/* The part of a sale outside its strategy, the same for all strategies. */
 #include "strategy.h"
 
 #include "read_then_write.h"
@@ -17,12 +17,12 @@ const char *sale_fault_name(enum sale_fault fault) {
     return names[fault];
 }
 
-/* A repeat whose unit is not in the ledger may have one that the strategy sold ahead of it. */
+/* The strategy may have sold the repeat a unit that the ledger does not have yet. */
 static bool is_in_doubt(const struct strategy *strategy, enum outcome outcome) {
     return strategy->prepare != NULL && (outcome == OUTCOME_BUSY || outcome == OUTCOME_FAILED);
 }
 
-/* Nothing sold now. But a repeat may have its unit already, and a unit may have come back. */
+/* This sale sold nothing. But a repeat may have its unit already, and a unit may have come back. */
 static enum outcome look_further(const struct strategy *strategy, struct sale *sale,
                                  enum outcome outcome) {
     bool is_found = false;

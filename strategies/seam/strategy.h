@@ -16,27 +16,27 @@ enum strategy_option {
     TAKES_HANDOVER = 128,
 };
 
-/* Servers that only some strategies need: the end of the variable that has their address, and what
- * `scripts/stack up --with` calls them. */
+/* Servers that only some strategies need: the end of the variable with their address, and their
+ * name in `scripts/stack up --with`. */
 #define STRATEGY_SERVERS(X)                                                                        \
     X(REDLOCK, "redlock")                                                                          \
     X(ZOOKEEPER, "zookeeper")                                                                      \
     X(ETCD, "etcd")
 
 enum strategy_server {
-    NEEDS_NONE, /* but Postgres and Redis */
+    NEEDS_NONE, /* other than Postgres and Redis */
 #define X(name, with) NEEDS_##name,
     STRATEGY_SERVERS(X)
 #undef X
 };
 
-/* What can go wrong beside bad luck. */
+/* The faults that `lab explore` injects. */
 #define SALE_FAULTS(X)                                                                             \
-    X(PAUSE, "pause", "an instance stands still for longer than any lease, and goes on")           \
-    X(CRASH, "crash", "an instance is killed; what it had sent may still land")                    \
+    X(PAUSE, "pause", "an instance pauses for longer than any lease, and then goes on")            \
+    X(CRASH, "crash", "an instance is killed; a write that it sent may still land")                \
     X(LOST_REPLY, "lost-reply", "a request takes effect, now or later, and its reply is lost")     \
-    X(EXPIRY, "expiry", "time passes, until what expires first and is not renewed has expired")    \
-    X(FAILOVER, "failover", "the keys' server is replaced by the replica that lags most")
+    X(EXPIRY, "expiry", "time passes until the next TTL that nobody renews has expired")           \
+    X(FAILOVER, "failover", "the keys' server fails; the replica that lags most takes over")
 
 enum sale_fault {
 #define X(name, text, meaning) FAULT_##name,
@@ -49,32 +49,32 @@ enum sale_fault {
 
 const char *sale_fault_name(enum sale_fault fault);
 
-/* All texts are one line, in a table's cell. */
+/* Each text is one line, and a cell of a table. */
 struct strategy {
     const char *name;
     const char *family;
     const char *summary; /* how it guards the stock */
-    const char *promise; /* what it keeps */
-    const char *breaks;  /* what breaks it */
+    const char *promise; /* its guarantee */
+    const char *breaks;  /* cases in which it fails */
     const char *source;  /* where it is described */
     unsigned takes;      /* enum strategy_option */
     enum strategy_server needs;
-    /* Without options, and each at most once in a schedule, as `lab explore` finds: three customers
-     * of two instances and two units, within three preemptions. */
+    /* As `lab explore` finds without options, each fault at most once in a schedule, with three
+     * customers, two instances and two units, within three preemptions. */
     bool is_right;     /* every schedule without a fault is right */
-    unsigned survives; /* and every one with these faults together: 1 << enum sale_fault */
+    unsigned survives; /* and every one with all these faults: 1 << enum sale_fault */
     int default_shards;
     int default_handover;
-    /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. NULL: by
-     * lock_then_write(), under `lock`. */
+    /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. NULL:
+     * lock_then_write() sells, under `lock`. */
     enum outcome (*sell)(struct sale *sale);
     enum lock_kind lock;
-    /* Or NULL: what may be done before the first sale, when the product is first shown. */
+    /* Work that may be done before the first sale, when the product is first shown. Or NULL. */
     enum outcome (*prepare)(struct sale *sale);
 };
 
-/* Sell one unit by it; and where it sold none, look whether the order, which may be a repeat, has
- * its unit already, and whether a unit came back. */
+/* Sell one unit by this strategy. If it sold none, look whether this order, if it may be a repeat,
+ * already has its unit, and whether a unit came back. */
 enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale);
 
 #endif

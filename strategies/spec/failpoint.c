@@ -1,4 +1,4 @@
-/* Failpoints: the text of fail=, the count of passing sales, and what happens to the one that is
+/* Failpoints: the text of fail=, the count of passing sales, and the failure of the one that is
  * due. */
 #include "failpoint.h"
 
@@ -17,7 +17,7 @@
 #define POINTS_LIST                                                                                \
     "points: after-lock, after-read, before-write, after-write, before-unlock, before-expire, "    \
     "before-delete, before-commit; actions: pause=<duration>, delay=<duration>, crash, error, "    \
-    "drop-reply; then @N for the Nth sale; of one instance with its name and a / before it"
+    "drop-reply; then @N for the Nth sale; <instance>/ in front for that instance only"
 
 const char *const fail_points[] = {
 #define X(name, text) text,
@@ -31,7 +31,7 @@ const struct fail_action_row fail_actions[] = {
 #undef X
 };
 
-/* `point`, or `instance/point`, which is cut in two. */
+/* Parse `point`, or `instance/point`, which it cuts in two. */
 static int parse_point(char *text, struct failpoint *failpoint) {
     char *slash = strchr(text, '/');
 
@@ -50,7 +50,7 @@ static int parse_point(char *text, struct failpoint *failpoint) {
     return -1;
 }
 
-/* `name`, or `name=duration`, which is cut in two; or NULL, when there is none. */
+/* Parse `name`, or `name=duration`, which it cuts in two. NULL: there is no action. */
 static int parse_action(char *text, struct failpoint *failpoint) {
     const char *name = strsep(&text, "="), *value = text;
     int64_t ns;

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_MAX 200 /* as the database has it */
+#define TEXT_MAX 200 /* the limit of the column in the database */
 #define MS       INT64_C(1000000)
 
-/* The options but for fail=. A choice counts as the number of its word. */
+/* The options without fail=. A choice counts as the number of its word. */
 enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HANDOVER, OPTIONS };
 
 #define WORDS  2
@@ -24,7 +24,7 @@ enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HAND
 static const struct {
     const char *name;
     int (*parse)(const char *text, int64_t *number); /* or NULL for a choice */
-    int64_t unit; /* of the number that is parsed; what follows is counted in it */
+    int64_t unit; /* of the parsed number; the members below are counted in it */
     int64_t least, most, usual;
     const char *range;
     unsigned takes; /* the strategies that have it, 0: all */
@@ -52,7 +52,7 @@ struct reading {
     struct why *why;
 };
 
-/* Append a word to a list; one that does not fit is left out. */
+/* Append a word to a list, unless the word does not fit. */
 static void spec_list(char *text, size_t size, const char *word) {
     size_t used = strlen(text);
 
@@ -75,7 +75,7 @@ static bool is_chosen(struct reading *reading, const struct strategy *strategy, 
     return true;
 }
 
-/* One of those in `table`, which ends with NULL, or `beside` it. */
+/* Find the name in `table`, which ends with NULL, or in `beside`. */
 static int read_name(struct reading *reading, const struct strategy *const *table,
                      const struct strategy *beside, const char *name) {
     char names[480] = "";
@@ -145,7 +145,7 @@ static int read_fail(struct reading *reading, const char *value) {
                        SPEC_FAILPOINTS, reading->text);
     if (failpoint_parse(value, &spec->failpoints[place], reading->why) != 0)
         return -1;
-    assert(strlen(value) < sizeof spec->fail); /* failpoint_parse() has refused what is too long */
+    assert(strlen(value) < sizeof spec->fail); /* failpoint_parse() has refused a longer one */
     if (place == 0)
         strcpy(spec->fail, value);
     return 0;

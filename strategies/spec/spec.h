@@ -9,21 +9,22 @@
 struct strategy_spec {
     const struct strategy *strategy;
     struct sale_options options;
-    struct failpoint failpoints[SPEC_FAILPOINTS]; /* what each fail= says; the rest do nothing */
+    struct failpoint failpoints[SPEC_FAILPOINTS]; /* one per fail=; the rest do nothing */
     char fail[FAIL_BYTES];                        /* the text of the first, "" for none */
 };
 
-/* 0; or -1, and `why` says what is wrong and lists what exists. */
+/* 0; or -1, and `why` names the mistake and lists the choices. */
 __attribute__((warn_unused_result)) int spec_parse(const char *text, struct strategy_spec *spec,
                                                    struct why *why);
-/* The same of a strategy that need not be in the table; `text` has its name. */
+/* The same for a strategy that need not be in the table. `text` has its name. */
 __attribute__((warn_unused_result)) int spec_parse_of(const struct strategy *strategy,
                                                       const char *text, struct strategy_spec *spec,
                                                       struct why *why);
 
 #define SPEC_OPTIONS_MAX 12
 #define SPEC_OPTION_TEXT 24
-/* The options of a strategy with their usual values, such as "wait=5s"; returns how many. */
+/* Write the options of a strategy with their usual values, such as "wait=5s". Returns their number.
+ */
 size_t spec_options(const struct strategy *strategy,
                     char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT]);
 

@@ -1,5 +1,5 @@
-/* One statement sells to all that wait: the row is locked, and the disk written, once for as many
- * sales as have come meanwhile. */
+/* One statement sells to all waiting sales. It locks the row and writes the disk once for all sales
+ * that arrived meanwhile. */
 #include "strategy.h"
 
 static enum outcome batched_sell(struct sale *sale) {

@@ -1,26 +1,32 @@
-/* The stock loaded into Redis before the sale, a row at a time: one script takes a unit, and
- * Postgres is brought what was sold in batches. Redis must write each command to disk before it
- * answers (appendfsync always).
+/* The stock is loaded into Redis before the sale, a row at a time. One script takes a unit. Batches
+ * bring the sold units to Postgres. Redis must write each command to disk before it answers
+ * (appendfsync always).
  *
- * Happy path. Preparing, or the sale that takes half of the last row that is loaded, loads the next
- * one: Postgres hands it to the data set, then a script adds it. A sale takes the last unit of the
- * row, and in the same step notes its order, and that it is pending. That is the sale, and 201
- * leaves; under ack=ledger, or a key of the customer's, after an instance has written the ledger
- * row and lowered the row of stock, in one statement for many sales; then the note goes. A repeat
- * is told its first unit, in the ledger by then. Once all is sold and written, the orders are
- * forgotten: the ledger knows them.
+ * Happy path
+ * - Loading: `.prepare`, or the sale that takes half of the last loaded row, loads the next row.
+ *   Postgres hands it to the data set, then a script adds it.
+ * - Selling: a script takes the last unit of the row, and in the same step notes the order and that
+ *   it is pending. That is the sale, and 201 leaves.
+ * - Writing: an instance writes the ledger rows and lowers the row of stock, in one statement for
+ *   many sales. Then it removes the notes. Under ack=ledger, or with a key of the customer's, 201
+ *   waits for this.
+ * - A repeat is told its first unit, which the ledger has by then.
+ * - Once all is sold and written, Redis forgets the orders: the ledger knows them.
  *
- * Failures. Loading dies between its steps: the row is Postgres' to the data set, which has not had
- * it, and asks for the same again. Two load at once: the script takes a row once, as the data set
- * knows which was the last. The taking is not answered: it is asked again, and answers the same
- * unit. The instance dies after the taking: another one finds the note, and brings it. Redis is
- * killed: it comes back as it was. The write is not answered, or done by two: Postgres takes a unit
- * once, and says what became of it.
- *
- * Redis loses its data: what is made then is another data set, and gets only rows that were never
- * handed out, because nobody knows what was sold of the others. Their unsold units stay unsold,
- * visibly, and what was pending is lost: promised under ack=redis, unknown under ack=ledger. Redis
- * forgets its last second alone: it takes units again, of which the ledger takes one order each. */
+ * Failures
+ * - Loading dies between its steps: Postgres gave the row to the data set, which did not get it.
+ *   The data set asks for the same row again.
+ * - Two sales load at once: the script adds a row only once, because the data set knows its last.
+ * - The script's answer is lost: the sale asks again and gets the same unit.
+ * - The instance dies after the script: another one finds the note and writes it.
+ * - Redis is killed: it comes back with all its data.
+ * - A write has no answer, or two instances write it: Postgres takes a unit once and says what
+ *   became of it.
+ * - Redis loses all its data: a new data set begins, and gets only rows that were never handed out,
+ *   because nobody knows how much was sold of the others. Their unsold units stay unsold, visibly.
+ *   Pending sales are lost: promised under ack=redis, unknown under ack=ledger.
+ * - Redis loses only its last second: it sells those units again. The ledger accepts one order for
+ *   each. */
 #include "strategy.h"
 
 static enum outcome prewarm_load(struct sale *sale, const struct data_set *set) {
@@ -45,7 +51,7 @@ static enum outcome prewarm_prepare(struct sale *sale) {
     return outcome == OUTCOME_OK && set.last < 0 ? prewarm_load(sale, &set) : outcome;
 }
 
-/* OK, and then `taken`; SOLD_OUT, or as the store fails. */
+/* OK, and then `taken`; SOLD_OUT; or the outcome of a store that fails. */
 static enum outcome prewarm_take(struct sale *sale, struct loaded_unit *taken) {
     for (;;) {
         enum outcome outcome = store_take_loaded(sale, taken);
@@ -58,13 +64,13 @@ static enum outcome prewarm_take(struct sale *sale, struct loaded_unit *taken) {
     }
 }
 
-/* A customer can send one key for two products at once, and Redis sells to it for each: only the
- * ledger decides whose it is. An id without a key is new, and no other sale has it. */
+/* A customer can send one key for two products at once, and Redis sells to it for each. Only the
+ * ledger decides which product gets the order. An id without a key is new: no other sale has it. */
 static bool waits_for_ledger(const struct sale *sale, const struct loaded_unit *taken) {
     return taken->is_again || sale->may_be_repeat || sale->options->acknowledges_late;
 }
 
-/* Until it is known whether a unit was taken; for as long as the sale may wait. */
+/* Try until it is known whether a unit was taken, but no longer than the sale may wait. */
 static enum outcome take_surely(struct sale *sale, struct loaded_unit *taken) {
     enum outcome outcome = prewarm_take(sale, taken);
     bool is_found = false;

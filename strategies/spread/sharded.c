@@ -1,9 +1,9 @@
-/* The stock in several rows, each behind a lease of its own, so that as many sales run at a time.
+/* The stock is in several rows, each behind its own lease, so as many sales run at once.
  *
- * A sale starts at the shard it was dealt and, unless borrow=off forbids it, borrows from the
- * others before it says sold out, so no unit is left stranded in a shard. A row seen empty without
- * its lock stays empty, because rows only fall (a returned unit is sold from a list of its own): so
- * empty shards cost one read and no lock, once the instance has found them so. */
+ * A sale starts at the shard that store_deal() names. It tries the others before it says sold out
+ * (unless borrow=off), so no unit is stranded in a shard. A row that was seen empty without its
+ * lock stays empty, because rows only fall: returned units are sold from a list of their own. So an
+ * empty shard costs one read and no lock, once the instance has seen it empty. */
 #include "read_then_write.h"
 #include "strategy.h"
 

@@ -1,6 +1,6 @@
-/* The stock in several rows, and no lock but theirs: each sale takes any row that has units and
- * that nobody holds, SKIP LOCKED. Only when all that have units are held does it pause and look
- * again. */
+/* The stock is in several rows, and their row locks are the only locks. Each sale takes any row
+ * that has units and that nobody holds (SKIP LOCKED). If all rows with units are held, it pauses
+ * and looks again. */
 #include "read_then_write.h"
 #include "strategy.h"
 

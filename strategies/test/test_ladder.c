@@ -1,8 +1,8 @@
-/* The Redis ladder over the model of the store: the flaw of each rung, and that the next has it no
- * more. */
+/* The Redis ladder over the model of the store: the flaw of each rung, and that the next rung mends
+ * it. */
 #include "by_hand.h"
 
-/* The rungs that are one raw key, and what each says of it when all goes well. */
+/* The rungs that are one raw key, with their commands when all goes well. */
 static const struct {
     const char *name, *commands;
     int64_t ttl_ms; /* of the key while it works */
@@ -83,7 +83,7 @@ static void test_a_raw_key_is_given_back_whatever_came_of_the_sale(void **state)
         }
 }
 
-/* It may have been set all the same: then a later sale finds out. */
+/* The key may have been set. If so, a later sale finds out. */
 static void test_a_raw_key_that_nobody_knows_to_be_set_sells_nothing(void **state) {
     static const enum outcome ends[] = {OUTCOME_UNKNOWN, OUTCOME_BUSY};
 
@@ -120,7 +120,7 @@ static void test_who_ends_before_expire_holds_the_key_for_ever(void **state) {
     assert_int_equal(hand_key_ttl_ms(), 0);
 }
 
-/* A's key expires while it works, and B wins it. What is left of B's key when A has ended? */
+/* A's key expires while A works, and B wins it. Is B's key still there when A has ended? */
 static void overtake(const char *name, const struct model_sale **a, const struct model_sale **b) {
     *a = hand_begin(name, 0);
     hand_set_key("");
@@ -158,7 +158,7 @@ static void test_only_an_owner_leaves_anothers_key_alone(void **state) {
     }
 }
 
-/* After the look, and before the command that deletes, the key becomes another's. */
+/* After the look and before the delete, another sale wins the key. */
 static void test_a_pause_before_the_delete_frees_anothers_key_unless_it_compares(void **state) {
     static const struct {
         const char *name, *said, *left;
@@ -179,7 +179,7 @@ static void test_a_pause_before_the_delete_frees_anothers_key_unless_it_compares
     }
 }
 
-/* Its lease ends behind its last look at it. */
+/* The lease ends after the holder's last look at it. */
 static void test_a_fence_refuses_the_late_holder_that_a_lease_lets_write(void **state) {
     static const struct {
         const char *name;
@@ -208,7 +208,8 @@ static void test_a_fence_refuses_the_late_holder_that_a_lease_lets_write(void **
     }
 }
 
-/* It has read, and then one with a lower token writes: what was read is no longer so. */
+/* The sale has read. Then a sale with a lower token writes, so the row is no longer as it was read.
+ */
 static void test_a_fence_refuses_what_was_read_before_an_older_one_wrote(void **state) {
     const struct model_sale *older, *newer;
 

@@ -1,4 +1,4 @@
-/* Strategies of strangers: what a mistake of theirs becomes. */
+/* Strategies of strangers: how the seam refuses their mistakes. */
 #include "by_hand.h"
 
 static enum outcome answer;
@@ -24,7 +24,7 @@ static enum outcome notes_below_zero(struct sale *sale) {
     return store_write_pending(sale, &(struct stock_row){.available = -1}, true);
 }
 
-/* By a sale after one that found nothing left. */
+/* In a sale that follows a sold-out one. */
 static void assert_fails(enum outcome (*sell)(struct sale *), const char *message) {
     struct strategy stranger = {.name = "stranger", .default_shards = 1, .sell = sell};
     const struct model_sale *sale;
@@ -45,7 +45,7 @@ static void test_an_answer_that_is_no_outcome_of_a_sale_is_failed(void **state) 
     answer = OUTCOME_UNKNOWN_PRODUCT;
     assert_fails(answers, "the strategy answered UNKNOWN_PRODUCT");
     answer = (enum outcome)99;
-    assert_fails(answers, "the strategy answered 99, which is no outcome");
+    assert_fails(answers, "the strategy answered 99, which is not an outcome");
 }
 
 static void test_a_transaction_that_ends_with_none_is_rolled_back(void **state) {
@@ -55,7 +55,7 @@ static void test_a_transaction_that_ends_with_none_is_rolled_back(void **state) 
     assert_fails(ends_with_it, "the strategy ended a transaction with KEY_REUSED");
     answer = (enum outcome) - 1;
     assert_fails(ends_with_it,
-                 "the strategy ended a transaction with 4294967295, which is no outcome");
+                 "the strategy ended a transaction with 4294967295, which is not an outcome");
 }
 
 static enum outcome begins_twice(struct sale *sale) {
@@ -91,10 +91,10 @@ static enum outcome leaves_it_open(struct sale *sale) {
 }
 
 static void test_a_step_of_a_transaction_out_of_place_is_failed(void **state) {
-    assert_fails(begins_twice, "a transaction in a transaction");
-    assert_fails(takes_inside, "a sale of one statement in a transaction");
-    assert_fails(ends_what_was_not_begun, "the end of a transaction that was not begun");
-    assert_fails(reads_for_update_outside, "a read for update outside of a transaction");
+    assert_fails(begins_twice, "the strategy began a transaction inside a transaction");
+    assert_fails(takes_inside, "the strategy sold by one statement inside a transaction");
+    assert_fails(ends_what_was_not_begun, "the strategy ended a transaction that it did not begin");
+    assert_fails(reads_for_update_outside, "the strategy read for update outside a transaction");
     assert_fails(leaves_it_open, "the strategy left its transaction open");
 }
 
@@ -131,11 +131,11 @@ static enum outcome writes_after_the_unlock(struct sale *sale) {
 }
 
 static void test_a_lock_that_is_none_is_failed(void **state) {
-    assert_fails(locks_twice, "a second lock beside the one that it holds");
+    assert_fails(locks_twice, "the strategy took a second lock while it held one");
     assert_int_equal(hand_locks(), 0);
-    assert_fails(locks_by_key, "no lock is of this kind");
-    assert_fails(shares_a_lease, "a lock of this kind cannot be shared");
-    assert_fails(writes_after_the_unlock, "a write under a lock that it does not hold");
+    assert_fails(locks_by_key, "the strategy asked for a kind of lock that does not exist");
+    assert_fails(shares_a_lease, "the strategy shared a lock of a kind that cannot be shared");
+    assert_fails(writes_after_the_unlock, "the strategy wrote under a lock that it does not hold");
 }
 
 static enum outcome sets_nothing(struct sale *sale) {
@@ -159,10 +159,10 @@ static enum outcome deletes_if_nothing(struct sale *sale) {
 }
 
 static void test_a_command_without_its_words_is_failed(void **state) {
-    assert_fails(sets_nothing, "a value that is NULL");
-    assert_fails(sets_what_has_expired, "a key that would have expired before it is set");
-    assert_fails(deletes_no_key, "a key that is NULL");
-    assert_fails(deletes_if_nothing, "a value that is NULL");
+    assert_fails(sets_nothing, "the strategy passed NULL as value");
+    assert_fails(sets_what_has_expired, "the strategy set a key with a negative TTL");
+    assert_fails(deletes_no_key, "the strategy passed NULL as key");
+    assert_fails(deletes_if_nothing, "the strategy passed NULL as value");
 }
 
 static enum outcome loads_no_data_set(struct sale *sale) {
@@ -189,16 +189,17 @@ static enum outcome notes_of_no_row(struct sale *sale) {
 }
 
 static void test_a_row_that_there_is_not_is_failed(void **state) {
-    assert_fails(loads_nothing, "a data set that is NULL");
-    assert_fails(loads_no_data_set, "a data set that was not opened");
-    assert_fails(loads_no_row, "the load of a row that there is not");
-    assert_fails(loads_before_the_first, "the row after one that there is not");
-    assert_fails(notes_of_no_row, "a write to a row that there is not");
+    assert_fails(loads_nothing, "the strategy passed NULL as data set");
+    assert_fails(loads_no_data_set, "the strategy passed a data set that it did not open");
+    assert_fails(loads_no_row, "the strategy loaded a row that does not exist");
+    assert_fails(loads_before_the_first,
+                 "the strategy passed a data set with a last row that does not exist");
+    assert_fails(notes_of_no_row, "the strategy wrote to a row that does not exist");
 }
 
 static void test_a_write_below_zero_is_failed(void **state) {
-    assert_fails(writes_below_zero, "a write below zero");
-    assert_fails(notes_below_zero, "a write below zero");
+    assert_fails(writes_below_zero, "the strategy sold from a row that has no unit left");
+    assert_fails(notes_below_zero, "the strategy sold from a row that has no unit left");
 }
 
 int main(void) {

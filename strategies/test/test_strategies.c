@@ -1,4 +1,4 @@
-/* Strategies over the model of the store: what each lets two sales do to each other. */
+/* Strategies over the model of the store: how two sales under each can disturb each other. */
 #include "by_hand.h"
 #include "strategies.h"
 
@@ -73,7 +73,7 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
     assert_int_equal(hand.unlocked_with, OUTCOME_UNKNOWN);
 }
 
-/* Of each but those that read nothing. */
+/* For each strategy that reads. */
 static void test_a_failed_read_is_the_outcome(void **state) {
     const struct model_sale *sale;
 
@@ -137,7 +137,7 @@ static void test_who_was_overtaken_begins_again_or_gives_up(void **state) {
     }
 }
 
-/* The count is what it was, and the version is not. */
+/* The count is the same again, the version is not. */
 static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
     for (int i = 0; i < 2; i++) {
         const char *name = i == 0 ? "pg-value" : "pg-version";
@@ -177,7 +177,7 @@ static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
         assert_int_equal(hand_sell("sharded", 2, &sale), OUTCOME_SOLD);
         assert_int_equal(sold[sale->sale.unit]++, 0);
     }
-    for (int i = 0; i < 2; i++) { /* who does not know yet that a row is empty locks it to see */
+    for (int i = 0; i < 2; i++) { /* a sale that does not know yet that a row is empty locks it */
         hand.locks_taken = 0;
         assert_int_equal(hand_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
         assert_int_equal(hand.locks_taken > 0, i == 0);
@@ -190,7 +190,7 @@ static void test_every_outcome_has_a_name_and_a_text(void **state) {
     assert_string_equal(outcome_name(OUTCOME_FAILED), "FAILED");
 }
 
-/* So that a list in the table's order is a list by family. */
+/* Then a list in the table's order is also a list by family. */
 static void test_strategies_of_a_family_stand_together(void **state) {
     for (size_t i = 1; strategies[i] != NULL; i++)
         for (size_t j = 0; strcmp(strategies[i]->family, strategies[i - 1]->family) != 0 && j < i;
@@ -198,7 +198,7 @@ static void test_strategies_of_a_family_stand_together(void **state) {
             assert_string_not_equal(strategies[i]->family, strategies[j]->family);
 }
 
-/* ---- locks of one process: nested, shared (one across processes, too), optimistic, in segments */
+/* ---- Locks of one process (and one across processes): nested, shared, optimistic, in segments */
 
 static void test_a_nested_lock_is_given_back_by_both(void **state) {
     const struct model_sale *one, *two;
@@ -244,7 +244,7 @@ static void test_who_shares_gives_back_before_it_wants_the_lock_alone(void **sta
     }
 }
 
-/* Both read one count; the first to write wins, and the other reads again. */
+/* Both read the same count. The first to write wins, and the other reads again. */
 static void test_a_stamp_that_is_out_of_date_is_tried_again(void **state) {
     const struct model_sale *one, *two;
 

@@ -82,8 +82,8 @@ class Exercise(unittest.TestCase):
 
     def test_its_mistakes_are_told_and_the_service_lives(self):
         self.with_exercise(MISTAKES)
-        for spec, why in (("exercise", "the strategy answered OK"), ("exercise,work=1ms", "a write below zero"),
-                          ("exercise,ttl=11s", "the strategy answered SOLD, and sold none")):
+        for spec, why in (("exercise", "the strategy answered OK"), ("exercise,work=1ms", "the strategy sold from a row that has no unit left"),
+                          ("exercise,ttl=11s", "the strategy answered SOLD but sold nothing")):
             answer = self.stack.ask("POST", f"/products/{self.stack.product(spec)}/reservations",
                                     {"order_id": str(uuid.uuid4())}, to="inventory-1")
             self.assertEqual((answer.status, why in answer.text), (500, True), answer.text)

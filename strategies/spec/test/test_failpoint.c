@@ -1,4 +1,4 @@
-/* Failpoints: their text, their count, and what they do. */
+/* Failpoints: their text, their count, and their actions. */
 #include "clock.h"
 #include "failpoint.h"
 #include "fiber.h"

@@ -1,4 +1,4 @@
-/* Strategy specs: what is read, and that each mistake is told with what exists. */
+/* Strategy specs: valid ones are read, and each mistake is answered with the choices. */
 #include "spec.h"
 #include "strategies.h"
 #include "test.h"
@@ -121,13 +121,12 @@ static void test_each_mistake_says_what_exists(void **state) {
          "error,fail=before-write:crash",
          "option \"fail\" is given more than 4 times in \"redis,fail=after-write:crash,fail=after-"
          "read:crash,fail=after-lock:crash,fail=after-lock:error,fail=before-write:crash\""},
-        {"redis,fail=lunch:crash",
-         "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
-         "before-write, after-write, before-unlock, before-expire, "
-         "before-delete, before-commit; actions: "
-         "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
-         "then @N for the Nth sale; of one instance with its name and a / "
-         "before it"},
+        {"redis,fail=lunch:crash", "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
+                                   "before-write, after-write, before-unlock, before-expire, "
+                                   "before-delete, before-commit; actions: "
+                                   "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
+                                   "then @N for the Nth sale; <instance>/ in front for that "
+                                   "instance only"},
         {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},
     };
 
