@@ -5,8 +5,8 @@
 #include "pg.h"
 #include "statement.h"
 
-/* Add the events of an array of JSON objects, whose members are named as the columns are, but
- * `at_us` for `at`: microseconds since 1970 by the database's clock. OK, BUSY, FAILED, UNKNOWN. */
+/* Add the events of an array of JSON objects. Their members are named like the columns, except that
+ * `at` is `at_us`: microseconds since 1970 by the database's clock. OK, BUSY, FAILED, UNKNOWN. */
 enum outcome lab_sql_add(struct pg_pool *pool, const char *events, const char *instance,
                          int64_t deadline_ms, struct why *why);
 

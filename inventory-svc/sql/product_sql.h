@@ -1,4 +1,4 @@
-/* SQL of the products: read one, lay out its rows of stock, count what it has.
+/* SQL of the products: read one, lay out its rows of stock, count its units.
  *
  * All of these run in a fiber, and set `why` when they do not return OK. */
 #ifndef INVENTORY_PRODUCT_SQL_H
@@ -22,7 +22,7 @@ struct product_row {
 
 struct stock_count {
     int64_t available; /* sum of the rows */
-    int64_t loaded;    /* of that, in rows that were handed to Redis */
+    int64_t loaded;    /* the part of it in rows that were handed to Redis */
     int64_t returned;  /* units given back, for sale by number */
 };
 
@@ -30,9 +30,9 @@ struct stock_count {
 enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
                               struct why *why);
 
-/* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap, to whose
- * count units that come back return, or not; rows that
- * exist stay as they are. OK, BUSY, UNKNOWN, FAILED; may be done again. */
+/* Make `shards` rows of stock, as even as possible, with units numbered from 1 without a gap.
+ * `returns_to_count`: a unit that comes back raises its row's count. Rows that exist stay
+ * unchanged. OK, BUSY, UNKNOWN, FAILED; may be repeated. */
 enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
                                  bool returns_to_count, struct why *why);
 

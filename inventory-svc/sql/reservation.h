@@ -15,7 +15,7 @@ struct reservation {
     int shard;
     int64_t unit;
     int64_t remaining; /* in that row, after this sale */
-    int64_t fence;     /* the token it was written under, 0 for none */
+    int64_t fence;     /* the token of the write, 0 for none */
     char instance[INSTANCE_BYTES];
     char price[PRICE_BYTES]; /* the product's */
 };

@@ -82,10 +82,10 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
     return outcome;
 }
 
-/* Rows after a place, and older, as one row: to read and write each by itself costs more than to
- * find it. The first of the two reads on in the index; the other reads all of the overlap, too.
- * What is behind the place and was written before the transactions that were running when it was
- * read last has been read, and is not listed again. */
+/* Rows after a place, and older, in one row:  reading and writing each by itself costs more than
+ * finding it. BEYOND reads on in the index. The statement with an overlap reads all of the overlap,
+ * too. It does not list a row behind the place that was written before the transactions that ran at
+ * the last reading: that reading saw it. */
 #define LIST(after)                                                                                \
     "WITH place AS (SELECT"                                                                        \
     " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"                          \
@@ -112,7 +112,7 @@ static enum outcome take_page(const struct pg_query *query, bool has_overlap,
         return OUTCOME_OK;
     place->reserved_us = pg_int(query, 0, 1);
     text_copy(place->order_id, UUID_TEXT, list + strlen(list) - strlen("\"]") - (UUID_TEXT - 1));
-    if (has_overlap) /* the pages that follow have none, and this one's snapshot counts */
+    if (has_overlap) /* the following pages have none: this one's snapshot counts */
         place->seen_xid = pg_int(query, 0, 2);
     return OUTCOME_OK;
 }

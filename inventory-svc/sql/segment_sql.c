@@ -35,8 +35,8 @@ enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
     return outcome;
 }
 
-/* In the order of units, so that two who bring the same ones meet at the first of them. What
- * another brought meanwhile is not seen by this statement's snapshot, and is '?' then. */
+/* Writes in the order of units, so two instances that bring the same units meet at the first. This
+ * statement's snapshot does not show a sale that another instance brought meanwhile: it is '?'. */
 static struct statement write_pending =
     STATEMENT("write_pending", 5,
               "WITH noted AS MATERIALIZED (SELECT * FROM unnest($4::uuid[], $5::bigint[])"
@@ -62,7 +62,7 @@ static struct statement write_pending =
               " FROM noted LEFT JOIN brought USING (order_id, unit)"
               " LEFT JOIN reservation r ON r.order_id = noted.order_id ORDER BY place");
 
-/* "{a,b}" of each. */
+/* Write the arrays, "{a,b}", of all sales. */
 static void segment_sql_write_arrays(const struct segment_sale *sales, size_t count, char *orders,
                                      char *units) {
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ static enum outcome segment_sql_outcome_of(const char *word) {
                                            : OUTCOME_CONFLICT;
 }
 
-/* Once; *is_unseen tells of a sale that another has brought, or that is gone. */
+/* Write once. *is_unseen: another instance has brought one of the sales, or one is gone. */
 static enum outcome write_once(struct pg_pool *pool, struct pg_query query,
                                struct segment_sale *sales, size_t count, bool *is_unseen,
                                struct why *why) {

@@ -1,4 +1,4 @@
-/* SQL of stock that Redis sells, a row at a time: hand a row out, and write what was sold of it.
+/* SQL of stock that Redis sells, a row at a time: hand a row out, and write the sales of it.
  *
  * Both run in a fiber, end soon after `deadline_ms`, and set `why` when they return BUSY,
  * UNKNOWN or FAILED. */
@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-/* Hand the first row after set->last that has units and no other data set to this one. OK, and then
- * `row`; SOLD_OUT, when there is none; BUSY, UNKNOWN, FAILED. */
+/* Hand a row to this data set: the first one after set->last that has units and no other data set.
+ * OK, and then `row`; SOLD_OUT when there is none; BUSY, UNKNOWN, FAILED. */
 enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
                                   const struct data_set *set, struct stock_row *row,
                                   int64_t deadline_ms, struct why *why);
@@ -22,14 +22,14 @@ enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
 struct segment_sale {
     char order_id[UUID_TEXT];
     int64_t unit;
-    enum outcome outcome; /* once it was written: SOLD, REPEATED or CONFLICT, as the seam says */
+    enum outcome outcome; /* once it is written: SOLD, REPEATED or CONFLICT, see store.h */
 };
 
 #define SEGMENT_SALES_MAX 500
 
-/* Bring sales of one row, which `instance` made, to the ledger, each of them once whoever else
- * brings it, and lower the row by as many. OK, and then the outcome of each; BUSY, UNKNOWN, FAILED,
- * and it may be done again. */
+/* Bring the sales of one row, which `instance` made, to the ledger, and lower the row by their
+ * number. Each is brought only once, even if another instance brings it, too. OK, and then the
+ * outcome of each; BUSY, UNKNOWN, FAILED, and it may be repeated. */
 enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int shard,
                                const char *instance, struct segment_sale *sales, size_t count,
                                int64_t deadline_ms, struct why *why);

@@ -1,4 +1,4 @@
-/* Running one SQL statement in a fiber: the codes of Postgres end here and become outcomes. */
+/* Runs one SQL statement in a fiber. The codes of Postgres end here and become outcomes. */
 #include "statement.h"
 
 #include "clock.h"
@@ -20,15 +20,15 @@ int64_t statement_deadline_ms(void) {
     return clock_now_ms() + STATEMENT_MS;
 }
 
-/* What may pass by itself, so that another attempt is worth it, by the beginning of its SQLSTATE.
- * What is quiet there happens in good health, under contention. */
+/* Errors that may pass by themselves, so another attempt is worth it, by the beginning of the
+ * SQLSTATE. A quiet one happens in good health, under contention. */
 static const struct passing {
     const char *sqlstate;
     bool is_quiet;
 } passing[] = {
-    {"0A000", true},  /* a plan that is out of date: the session is opened anew */
+    {"0A000", true},  /* an outdated plan: the session is opened anew */
     {"25006", false}, /* read only: a standby, or a database that was set so */
-    {"26000", true},  /* the statement is not prepared (any more): the next time it is again */
+    {"26000", true},  /* the statement is not prepared (any more): the next run prepares it */
     {"40", true},     /* deadlock, serialization */
     {"53", false},    /* no disk space, memory or connections left */
     {"55P03", true},  /* a lock that is not available */
@@ -72,8 +72,8 @@ static enum outcome statement_refused(struct statement *statement, const struct 
     return found != NULL ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 
-/* What goes to the customer is ours: libpq's text names host, port and user, and the server's names
- * files and tables; the log has it. */
+/* A customer gets our own text. libpq's names host, port and user, and the server's names files and
+ * tables: those go to the log. */
 static enum outcome statement_outcome_of(struct statement *statement, const struct pg_query *query,
                                          struct why *why) {
     const char *text = "";

@@ -1,4 +1,4 @@
-/* Running one SQL statement in a fiber, and what its end means for a sale. */
+/* Runs one SQL statement in a fiber, and turns its end into the outcome of a sale's step. */
 #ifndef INVENTORY_STATEMENT_H
 #define INVENTORY_STATEMENT_H
 
@@ -11,28 +11,28 @@
 
 #include <inttypes.h>
 
-/* A statement with its wait for a connection. Longer than what the server gives a statement, so
- * that a slow one ends with the server's definite "cancelled" and not with our "unknown". */
+/* A statement with its wait for a connection. Longer than the server's limit, so a slow statement
+ * ends with the server's definite "cancelled" and not with our "unknown". */
 #define STATEMENT_MS 4000
 #define SERVER_MS    2000
-#define IDLE_MS      5000 /* that the server lets a transaction stand idle before it ends it */
+#define IDLE_MS      5000 /* the server ends a transaction that is idle for so long */
 
-/* What holds the server to that, whatever the connection string says. And every table is read by an
- * index: a plan that was made while the ledger was small would go on reading all of it. */
+/* Make the server keep these limits, even against the connection string. Also read every table by
+ * an index: a plan from the time when the ledger was small would still read all of it. */
 #define STATEMENT_SESSION                                                                          \
     "-c enable_seqscan=off -c statement_timeout=" STATEMENT_TEXT(                                  \
         SERVER_MS) " -c idle_in_transaction_session_timeout=" STATEMENT_TEXT(IDLE_MS)
 #define STATEMENT_TEXT(number)    STATEMENT_TEXT_OF(number)
 #define STATEMENT_TEXT_OF(number) #number
 
-/* How long after its deadline a write that was not answered may still land: the server begins none
- * later (each write names its last moment), gives it up after SERVER_MS, and needs COMMIT_MS to
- * flush the commit, which statement_timeout does not bound: a disk that stalls for longer breaks
+/* A write without an answer may still land so long after its deadline. Each write names its last
+ * moment, and the server begins none later. It gives up after SERVER_MS. Then COMMIT_MS is for the
+ * commit's flush, which statement_timeout does not bound: a disk that stalls for longer breaks
  * this. */
 #define COMMIT_MS 1000
 #define LAND_MS   (SERVER_MS + COMMIT_MS)
 
-/* A statement and the times that it took; static in a *_sql.c file. */
+/* A statement and the times of its runs; static in a *_sql.c file. */
 struct statement {
     struct pg_statement pg;
     struct metric times;
@@ -60,20 +60,28 @@ struct number number_of(int64_t value);
 int64_t statement_deadline_ms(void);
 
 /* Run a statement that only reads, with the parameters and the deadline in `query` (0: STATEMENT_MS
- * from now): OK; BUSY when the store could not answer; FAILED when it refused; CONFLICT as below.
- * `why` says why. The caller clears the query in every case. */
+ * from now). The caller clears the query in every case. `why` is set unless it returns OK.
+ *
+ *     OK
+ *     BUSY      the database could not answer
+ *     FAILED    the database refused
+ *     CONFLICT  see statement_write() */
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
                             struct pg_query *query, struct why *why);
 
-/* Have the held connection query->on know the statement, so that nothing comes before it when it is
- * run there: OK, BUSY, FAILED. */
+/* Prepare the statement on the held connection query->on, so that running it there needs no other
+ * step first: OK, BUSY, FAILED. */
 enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
                                struct pg_query *query, struct why *why);
 
-/* Run one that writes, as statement_read() does: OK, BUSY and FAILED (no effect), REPEATED (the
- * ledger has this order; no effect), UNKNOWN (it may have happened, or may still); on a held
- * connection also CONFLICT (the isolation forbids it, or it would have waited for ever; no effect).
- */
+/* Run a statement that writes, in the same way.
+ *
+ *     OK
+ *     BUSY, FAILED  no effect
+ *     REPEATED      the ledger has this order; no effect
+ *     UNKNOWN       it may have taken effect, or may still
+ *     CONFLICT      only on a held connection: the isolation forbids it, or it would wait for
+ *                   ever; no effect */
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
                              struct pg_query *query, struct why *why);
 

@@ -11,7 +11,8 @@
     " FROM stock s WHERE product_id = $1 AND shard = $2"
 #define LAST_UNIT "first_unit + available - 1"
 
-/* The look at the places costs even those who have none a tenth of the statement. */
+/* The subquery on stock_place adds 10 % even without returned units, so it is a statement of its
+ * own. */
 static struct statement reads[] = {
     [false] = STATEMENT("read_stock", 2, READ_STOCK(LAST_UNIT)),
     [true] = STATEMENT("read_stock_and_place", 2,
@@ -43,7 +44,7 @@ enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
     return outcome;
 }
 
-/* $9 is what the guard compares with. */
+/* The guard compares with $9. */
 #define WRITE_STOCK(guard)                                                                         \
     "WITH written AS ("                                                                            \
     " UPDATE stock SET available = $5::bigint, version = version + 1,"                             \
@@ -54,7 +55,8 @@ enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
     " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"     \
     " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"              \
     " FROM written"
-/* Looks at the clock again, later: what came too late for the row is never told as a conflict. */
+/* It reads the clock again, later: a write that was too late for the row is never called a
+ * conflict. */
 #define WRITE_IF(guard)                                                                            \
     WRITE_STOCK(guard)                                                                             \
     ", noted AS (" WRITE_LEDGER " RETURNING shard)"                                                \
@@ -93,7 +95,7 @@ enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, e
     return statement_prepare(pool, &writes[guard], &query, why);
 }
 
-/* A statement that ran: it says what it did, where there is more than one reason to do nothing. */
+/* The outcome of a statement that ran. It names its reason where several can stop it. */
 static enum outcome outcome_of_write(const struct pg_query *query, enum guard guard,
                                      struct why *why) {
     const char *did =
@@ -105,10 +107,10 @@ static enum outcome outcome_of_write(const struct pg_query *query, enum guard gu
         return OUTCOME_CONFLICT;
     if (strcmp(did, "unnoted") == 0) {
         (void)why_set(
-            why, "the row of stock is written, and the ledger did not say that it took the sale");
+            why, "the stock row is written, but the ledger did not report that it took the sale");
         return OUTCOME_UNKNOWN;
     }
-    (void)why_set(why, "the write came too late, and wrote nothing");
+    (void)why_set(why, "the write came too late and wrote nothing");
     return OUTCOME_BUSY;
 }
 
@@ -131,7 +133,7 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
     return outcome;
 }
 
-/* Both ways to take answer with shard, unit and remaining, or with no row. */
+/* Both ways to take a unit return shard, unit and remaining, or no row. */
 static enum outcome stock_sql_take_by(struct pg_pool *pool, struct statement *statement,
                                       struct pg_query *query, struct reservation *sold,
                                       struct why *why) {
@@ -170,7 +172,7 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int6
     return stock_sql_take_by(pool, &take_stock, &query, sold, why);
 }
 
-/* A sale of a row that is none: the server checks all that it checks of others. */
+/* A sale from a row that does not exist: the server checks the same as for any other sale. */
 bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char reason[PG_MESSAGE_BYTES]) {
     static const char nothing[] = "00000000-0000-0000-0000-000000000000";
     struct pg_query query = {.params = {nothing, nothing, "-1", "nobody"},
@@ -201,10 +203,10 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     return stock_sql_take_by(pool, &statement, &query, sold, why);
 }
 
-/* A batch of another instance that holds the row is waited for by the FOR UPDATE, which then reads
- * the row as that one left it; the UPDATE finds the row as it was when the statement began, follows
- * it to the version that is locked here (EvalPlanQual), and takes from that. So both have the same
- * `available`. By its ctid the UPDATE would not find it again. */
+/* The FOR UPDATE waits while a batch of another instance holds the row, and then reads the row as
+ * that batch left it. The UPDATE finds the row as it was when the statement began, follows it to
+ * the version that is locked here (EvalPlanQual), and takes from that. So both see the same
+ * `available`. By its ctid the UPDATE would not find the row again. */
 #define TAKE_IN_BATCH(fresh, wanted, numbered, places)                                             \
     "WITH " fresh " seen AS MATERIALIZED (SELECT available FROM stock"                             \
     "  WHERE product_id = $2::uuid AND shard = $3::int AND available > 0 FOR UPDATE),"             \
@@ -221,8 +223,8 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     " SELECT first_unit, available, " places ", (SELECT count(*) FROM sold)"                       \
     " FROM (VALUES (0)) AS one LEFT JOIN taken ON true"
 
-/* The look at the ledger is a subquery, as the planner would make a join of NOT EXISTS, and might
- * choose one that reads the whole ledger. */
+/* The look at the ledger is a subquery. The planner would turn NOT EXISTS into a join, perhaps one
+ * that reads the whole ledger. */
 #define FRESH                                                                                      \
     "fresh AS MATERIALIZED ("                                                                      \
     " SELECT min(place) AS place, order_id"                                                        \
@@ -268,7 +270,7 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
     struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
     enum outcome outcome;
 
-    assert(on != NULL); /* else the next sale on that connection would be in it */
+    assert(on != NULL); /* else the next sale on that connection would join the transaction */
     outcome = statement_read(pool, &begins[isolation], &query, why);
     pg_query_clear(&query);
     return outcome;
@@ -278,14 +280,14 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
     "shard, first_unit, available, version, fence,"                                                \
     " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-/* The subselect is run once, before the first row is locked. */
+/* The subselect runs once, before the first row is locked. */
 #define LIMITED(number) " AND (SELECT set_config('lock_timeout', $" number ", true)) IS NOT NULL"
 #define READ_ONE(limited, wait)                                                                    \
     "SELECT " COLUMNS " FROM stock WHERE product_id = $1 AND shard = $2" limited " FOR "           \
     "UPDATE" wait
 
-/* One row in any case: without a shard when all that have units are locked; none when no row has
- * one. */
+/* Returns one row if any row has units, without a shard when all those rows are locked. Returns no
+ * row when none has units. */
 #define READ_ANY(limited, wait)                                                                    \
     "WITH picked AS MATERIALIZED (SELECT " COLUMNS " AS at FROM stock"                             \
     " WHERE product_id = $1 AND available > 0" limited                                             \
@@ -302,7 +304,7 @@ static struct statement locking_reads[][2] = {
                          STATEMENT("read_any_skip_locked", 3, READ_ANY("", " SKIP LOCKED"))},
 };
 
-/* The answer of a statement that ran. */
+/* Read the answer of a statement that ran. */
 static enum outcome take_row(const struct pg_query *query, const struct row_wanted *wanted,
                              struct stock_row *row, int64_t *server_us, struct why *why) {
     if (query->affected == 0 && wanted->shard == ANY_SHARD)
@@ -344,7 +346,7 @@ enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
     return outcome;
 }
 
-/* The server answers the commit of a transaction in which a statement failed with ROLLBACK. */
+/* If a statement of the transaction failed, the server answers COMMIT with ROLLBACK. */
 enum outcome transaction_sql_commit(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
                                     struct why *why) {
     static struct statement statement = STATEMENT("commit", 0, "COMMIT");
