@@ -1,5 +1,4 @@
-/* inventory-svc: keeps the count of each product, and sells from it under the product's strategy.
- */
+/* inventory-svc: keeps the count of each product, and sells units under the product's strategy. */
 #include "exercise.h"
 #include "handlers.h"
 #include "store_live.h"
@@ -32,8 +31,8 @@ static struct {
     bool is_lab;
 } set;
 
-/* Connections: sales of one product queue for its row anyway, here in order and at no cost, or in
- * Postgres, where each waiter is woken for each sale. POST /orders under atomic reaches 1.02 of
+/* Connections: sales of one product must queue for its row anyway. Here the queue is in order and
+ * free. In Postgres, each sale wakes each waiter. POST /orders under atomic reaches 1.02 of
  * pgbench's rate (32 clients, one hot row) with 4 connections per instance, 0.85 with 8. */
 static const struct setting settings[] = {
     SERVICE_SETTINGS(set.service, "8001"),
@@ -42,7 +41,8 @@ static const struct setting settings[] = {
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
     {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "16",
-     "statements sent at once on one of these, when there are two or more; 1: on none", "1..1000"},
+     "statements in flight per connection, if there are two or more connections; 1: no pipelining",
+     "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
      NULL},
     {"redlock", 0, SETTING_SECRET, &set.redlock, NULL,
@@ -53,19 +53,19 @@ static const struct setting settings[] = {
      "etcd://host:port,host:port..., for the strategy etcd", NULL},
     {"pooler", 0, SETTING_SECRET, &set.pooler, NULL,
      "libpq connection string of the same database through a pooler, for the strategy "
-     "pg-advisory-raw; without it that uses --db",
+     "pg-advisory-raw; default --db",
      NULL},
     {"secret", 0, SETTING_SECRET, &set.secret, NULL,
-     "shared with order-svc: without it units are not given back, nor orders settled", NULL},
+     "shared with order-svc; without it no unit is taken back and no order settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
     {"lock-dir", 0, SETTING_TEXT, &set.lock_dir, "",
-     "for locks on this machine's disk, a private directory; default inventory-svc in "
+     "private directory for locks on this machine's disk; default inventory-svc in "
      "XDG_RUNTIME_DIR, or /tmp/inventory-svc-<uid>",
      NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
-    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints, and not refuse them", NULL},
+    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "run failpoints instead of refusing them", NULL},
     {"exercise", 0, SETTING_TEXT, &set.exercise, "",
-     "a shared object with the strategy exercise, built for this service; with --lab", NULL},
+     "shared object with a strategy of your own, built for this service; needs --lab", NULL},
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];
@@ -109,7 +109,7 @@ static int load_exercise(void) {
     if (set.exercise[0] == '\0')
         return 0;
     if (!set.is_lab)
-        return service_fail(EX_USAGE, "--exercise runs what others wrote: only with --lab");
+        return service_fail(EX_USAGE, "--exercise runs code of others: add --lab");
     code = exercise_load(set.exercise, &strategies_exercise, &why);
     return code == 0 ? 0 : service_fail(code, "--exercise %s: %s", set.exercise, why.text);
 }
@@ -122,8 +122,8 @@ static int main_check(void) {
     if (strlen(set.name) >= sizeof name)
         return service_fail(EX_USAGE, "--name has at most %zu bytes", sizeof name - 1);
     if (!utf8_is_printable(set.name))
-        return service_fail(EX_USAGE, "--name is printable text in UTF-8, as it goes to customers "
-                                      "and into the ledger");
+        return service_fail(EX_USAGE, "--name must be printable text in UTF-8: customers and the "
+                                      "ledger see it");
     if (set.name[0] != '\0')
         strcpy(name, set.name);
     else
@@ -136,7 +136,7 @@ static const char *url_or_null(const char *url) {
     return url[0] != '\0' ? url : NULL;
 }
 
-/* Redis' is opened now, so that a URL that cannot be read is told. */
+/* Open the client of Redis now, so that a URL that cannot be read stops the start. */
 static int open_locks(void) {
     lk_client *client;
     enum lk_status status;
@@ -171,7 +171,7 @@ static int main_open_redis(void) {
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
 }
 
-/* Of its own, as a pooler may be slow or gone. */
+/* A pool of its own, because a pooler may be slow or gone. */
 static int open_pooler(void) {
     const struct pg_pool_options options = {.conninfo = set.pooler,
                                             .name = name,
@@ -190,10 +190,10 @@ static int open_pooler(void) {
 static int open_lab(void) {
     int err = lab_events_open(&store.lab, store.loop, set.service.db, name);
 
-    return err == 0 ? 0 : service_fail(EX_SOFTWARE, "the laboratory: %s", uv_strerror(err));
+    return err == 0 ? 0 : service_fail(EX_SOFTWARE, "--lab: %s", uv_strerror(err));
 }
 
-/* ---- lockkit's own counts as metrics: each of every server of locks */
+/* ---- lockkit's own counts as metrics, each for every server of locks */
 
 static const struct {
     const char *name, *help;
@@ -233,7 +233,7 @@ static double read_lock_count(void *data) {
     return lock_servers_count(&store.locks, count->server, count->offset);
 }
 
-/* Of each server that has a URL. */
+/* For each server that has a URL. */
 static void register_lock_metrics(void) {
     static const char *const labels[] = {
 #define X(name, text) "backend=\"" text "\"",
@@ -266,13 +266,13 @@ static struct metric products = {"inventory_products", "Products remembered", ME
 static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     int code;
 
-    assert(name[0] != '\0' && lock_dir[0] != '\0'); /* by main_check() */
+    assert(name[0] != '\0' && lock_dir[0] != '\0'); /* main_check() set them */
     store.loop = loop;
     store.pool = pool;
     store.port = (int)set.service.port;
     store.secret = set.secret;
     if (set.secret[0] == '\0')
-        log_warn("no secret: units are not given back, nor orders settled",
+        log_warn("no secret: no unit is taken back, and no order settled",
                  "set=INVENTORY_SVC_SECRET");
     code = main_open_redis();
     if (code == 0)
@@ -299,7 +299,7 @@ static void main_on_closed(void *data) {
     (void)data;
 }
 
-/* Once what Redis sold is written, or can wait for another instance. */
+/* Runs when the sales of Redis are written, or can wait for another instance. */
 static void close_rest(void *data) {
     (void)data;
     product_table_close(store.products);
@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
         .routes = inventory_routes,
         .data = &store,
         .is_ready = main_is_ready,
-        .about = "inventory-svc: keeps the count of each product, and sells from it",
+        .about = "inventory-svc: keeps the count of each product and sells its units",
         .also = ".Xr loadgen 1 ,\n.Xr order-svc 8\n",
         .variables = "INVENTORY_SVC",
         .metrics = "inventory",

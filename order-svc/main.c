@@ -24,24 +24,25 @@ static struct {
 static const struct setting table[] = {
     SERVICE_SETTINGS(set.service, "8000"),
     {"db", 0, SETTING_SECRET, &set.service.db, "postgresql://order_svc@127.0.0.1:8090/orders",
-     "the orders database, as a libpq connection string", NULL},
-    {"db-connections", 0, SETTING_INT, &set.service.db_connections, "8", "connections to it",
-     "1..1000"},
+     "libpq connection string of the orders database", NULL},
+    {"db-connections", 0, SETTING_INT, &set.service.db_connections, "8",
+     "connections to the orders database", "1..1000"},
     {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "1",
-     "statements sent at once on one of these, when there are two or more; 1: on none", "1..1000"},
+     "statements in flight per connection, if there are two or more connections; 1: no pipelining",
+     "1..1000"},
     {"inventory", 0, SETTING_TEXT, &set.inventory, "http://127.0.0.1:8001,http://127.0.0.1:8002",
-     "the inventory instances, any number; a name with several addresses is one at each", NULL},
+     "inventory instances; a name with several addresses is one instance per address", NULL},
     {"inventory-secret", 0, SETTING_SECRET, &set.inventory_secret, NULL,
-     "what they ask for before they take a unit back or list their ledger: their SECRET", NULL},
+     "INVENTORY_SVC_SECRET of the instances, for taking units back and listing their ledger", NULL},
     {"inventory-timeout", 0, SETTING_DURATION, &set.inventory_timeout_ns, "9s",
-     "how long to wait for a reservation; longer than the wait= of strategies", "10ms..1h"},
+     "longest wait for a reservation; longer than the wait= of strategies", "10ms..1h"},
     {"settle-after", 0, SETTING_DURATION, &set.settle_after_ns, "10s",
      "age at which a reservation without an order gets one", "1s..1h"},
-    {"settle-every", 0, SETTING_DURATION, &set.settle_every_ns, "1s", "how often to look for those",
-     "10ms..1h"},
+    {"settle-every", 0, SETTING_DURATION, &set.settle_every_ns, "1s",
+     "how often to look for such reservations", "10ms..1h"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "allow --fail-record", NULL},
     {"fail-record", 0, SETTING_TEXT, &set.fail_record, "0%",
-     "part of the orders whose record is refused on purpose, so that they are undone: 5%", NULL},
+     "part of the orders to leave unrecorded on purpose, so that they are undone: 5%", NULL},
     {.name = NULL},
 };
 
@@ -62,7 +63,8 @@ static int main_is_ready(void *data, struct why *why) {
 
 static int main_check(void) {
     if (number_read_part(set.fail_record, &svc.fail_record) != 0)
-        return service_fail(EX_USAGE, "--fail-record is a part of the orders, such as 5%% or 0.05");
+        return service_fail(EX_USAGE,
+                            "--fail-record must be a part of the orders, such as 5%% or 0.05");
     if (svc.fail_record > 0 && !set.is_lab)
         return service_fail(EX_USAGE, "--fail-record makes orders fail on purpose: it needs --lab");
     return 0;
@@ -74,7 +76,7 @@ static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     svc.pool = pool;
     svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
     if (set.inventory_secret[0] == '\0')
-        log_warn("no secret: units are not given back, nor orders settled",
+        log_warn("no secret: no unit is taken back, and no order settled",
                  "set=ORDER_SVC_INVENTORY_SECRET");
     if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, &why) != 0)
         return service_fail(EX_USAGE, "--inventory: %s", why.text);

@@ -1,4 +1,4 @@
-/* Opens the shared object and looks over what its strategy says of itself. */
+/* Opens the shared object and checks the members of its strategy. */
 #include "exercise.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #define X(name, with) +1
 #define SERVERS       (0 STRATEGY_SERVERS(X))
 
-/* What is wrong with it, or NULL. */
+/* What is wrong with it? NULL: nothing. */
 static const char *fault_of(const struct strategy *it) {
     if (it->name == NULL || strcmp(it->name, NAME) != 0)
         return "its .name is not \"" NAME "\"";
@@ -25,9 +25,9 @@ static const char *fault_of(const struct strategy *it) {
     if (it->sell == NULL)
         return "it has no .sell";
     if (it->takes > TAKES_ALL)
-        return "its .takes has bits that are no option";
+        return "its .takes has bits that are not options";
     if (it->needs > SERVERS)
-        return "its .needs is no server";
+        return "its .needs is not a server";
     if (it->default_shards < 1 || it->default_shards > SHARDS_MAX)
         return "its .default_shards is not 1..1000";
     return NULL;
@@ -39,7 +39,7 @@ static int exercise_refuse(int code, const char *what, struct why *why) {
 }
 
 int exercise_load(const char *file, const struct strategy **strategy, struct why *why) {
-    char *path = realpath(file, NULL); /* a name without a slash is looked up elsewhere */
+    char *path = realpath(file, NULL); /* dlopen() searches elsewhere for a name without a slash */
     const struct strategy *it;
     const char *fault;
     void *object;

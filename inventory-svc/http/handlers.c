@@ -1,5 +1,4 @@
-/* The HTTP interface of inventory-svc: what each outcome is in HTTP, and a handler for each
- * path. */
+/* The HTTP interface of inventory-svc: the status of each outcome, and a handler for each path. */
 #include "handlers.h"
 
 #include "buffer.h"
@@ -22,11 +21,11 @@
 
 /* ---- Replies */
 
-#define ANSWER_BYTES 1024 /* of a whole reservation as JSON, escapes and all */
+#define ANSWER_BYTES 1024 /* of a whole reservation as JSON, escapes included */
 
 static const struct {
     int status;
-    const char *code; /* of the error; NULL when there is a unit */
+    const char *code; /* of the error; NULL when a unit was sold */
 } answers[] = {
     [OUTCOME_SOLD] = {201, NULL},
     [OUTCOME_REPEATED] = {200, NULL},
@@ -55,8 +54,8 @@ static void answer_log(const char *request, const struct selling *selling) {
                   log_quote(why, sizeof why, selling->why.text));
 }
 
-/* Sell, log how that ended, and add what it cost to the reply that is to be sent. False when a
- * failpoint wanted none: the connection is cut. */
+/* Sell, log the outcome, and add the cost to the reply. False when a failpoint wants no reply: the
+ * connection is cut. */
 static bool answer_sell(struct http_exchange *exchange, struct selling *selling,
                         struct store *store) {
     selling_run(selling, store);
@@ -68,17 +67,18 @@ static bool answer_sell(struct http_exchange *exchange, struct selling *selling,
     return !selling->is_reply_dropped;
 }
 
-/* Nothing was done, and why: with Retry-After when it is worth another attempt. */
+/* Nothing was done: reply with the reason, and with Retry-After when another attempt may succeed.
+ */
 static void answer_refusal(struct http_exchange *exchange, enum outcome outcome,
                            const char *message) {
     if (answers[outcome].code == NULL)
-        outcome = OUTCOME_BUSY; /* a row that others wrote meanwhile: nothing was done */
+        outcome = OUTCOME_BUSY; /* others wrote the row meanwhile: nothing was done */
     if (answers[outcome].status == 503)
         http_reply_header(exchange, "Retry-After", "1");
     http_reply_error(exchange, answers[outcome].status, answers[outcome].code, "%s", message);
 }
 
-/* The members that the order has, too. */
+/* The members that every reservation has. */
 static void answer_write(struct json_line *line, const struct reservation *reservation) {
     json_line_text(line, "order_id", reservation->order_id);
     json_line_text(line, "product_id", reservation->product_id);
@@ -94,22 +94,22 @@ static void answer_write_whole(struct json_line *line, const struct reservation 
     json_line_integer(line, "fence", reservation->fence);
 }
 
-/* ---- The secret that inventory-svc shares with order-svc: it is needed to take units back, or to
- * read all of the ledger. */
+/* ---- The secret that inventory-svc shares with order-svc. Taking units back and reading all of
+ * the ledger need it. */
 
-/* In a time that does not tell how much of a guess was right. */
+/* Compares in a time that does not reveal how much of a guess was right. */
 static bool secret_is_same(const char *given, const char *secret) {
     size_t length = strlen(secret), given_length = strlen(given);
     volatile unsigned char differs = given_length != length;
 
-    assert(length > 0); /* the caller refuses without one */
+    assert(length > 0); /* without a secret the caller refuses */
     for (size_t i = 0; i < given_length; i++)
         differs |= (unsigned char)(given[i] ^ secret[i % length]);
     return differs == 0;
 }
 
-/* True when the request has `Authorization: Bearer <secret>`. False after a 401; or, when this
- * instance was started without a secret ("") and so trusts nobody, after a 403 that says so. */
+/* True when the request has `Authorization: Bearer <secret>`. False after a 401. Or after a 403
+ * that gives the reason when this instance has no secret ("") and so trusts nobody. */
 static bool secret_is_given(struct http_exchange *exchange, const char *secret) {
     static const char scheme[] = "Bearer ";
     const char *given = http_header(exchange, "Authorization");
@@ -143,13 +143,13 @@ static void reply_sold(struct http_exchange *exchange, const struct selling *sel
     http_reply(exchange, answers[selling->outcome].status, "application/json", bytes, length);
 }
 
-/* The ids of the request in lower case. False when a 400 or 415 has been sent. */
+/* Read the ids of the request, in lower case. False when a 400 or 415 has been sent. */
 static bool handlers_read_request(struct http_exchange *exchange, char product_id[UUID_TEXT],
                                   char order_id[UUID_TEXT]) {
     if (uuid_parse(http_path_param(exchange, "id"), product_id) == 0)
         return http_body_uuid(exchange, "order_id", order_id,
                               "\"order_id\" must be a UUID in a string");
-    http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
+    http_reply_error(exchange, 400, "bad_request", "the product id in the path is not a UUID");
     return false;
 }
 
@@ -168,8 +168,8 @@ static void on_reserve(struct http_exchange *exchange, void *data) {
         answer_refusal(exchange, selling.outcome, selling.why.text);
 }
 
-/* ---- GET|POST /inventory/minusInventory?inventoryId=: the path and the words of the article that
- * the project started from, so that its readers can follow along. */
+/* ---- GET|POST /inventory/minusInventory?inventoryId=: the path and the words of the article from
+ * which the project started, so that its readers can follow along. */
 
 static void reply_article(struct http_exchange *exchange, int status, int port) {
     const bool is_sold = status == 200 || status == 201;
@@ -199,9 +199,9 @@ static void on_minus_inventory(struct http_exchange *exchange, void *data) {
         reply_article(exchange, answers[selling.outcome].status, store->port);
 }
 
-/* ---- POST /reservations: sell a unit each to many orders, each in a fiber of its own, as if it
- * had come alone. The reply is a line of JSON for each order (NDJSON), written when its sale has
- * ended, so that no sale waits for another. An order whose reply a failpoint drops has no line. */
+/* ---- POST /reservations: sell a unit to each of many orders. Each order has its own fiber and is
+ * sold alone. The reply has a line of JSON for each order (NDJSON), written when its sale has
+ * ended, so no sale waits for another. An order has no line if a failpoint drops its reply. */
 
 #define ORDERS_MAX 256
 #define LINE_BYTES 2048
@@ -220,7 +220,7 @@ struct group {
     struct fiber_event is_over;
 };
 
-/* A line that does not fit is left out, and its order is unknown then. */
+/* A line that does not fit is left out, and then its order is unknown. */
 static void reply_line(struct http_exchange *exchange, const struct selling *selling) {
     const char *code = answers[selling->outcome].code;
     char bytes[LINE_BYTES], message[UTF8_ROOM(sizeof selling->why.text)];
@@ -286,7 +286,8 @@ static bool handlers_take_ids(struct group *group, const char *product_id, const
            uuid_parse(order_id, member->order_id) == 0;
 }
 
-/* As order-svc writes them, without a tree. False: it is not so, be it wrong or not. */
+/* Read the orders as order-svc writes them, without a tree. False: they look different, right or
+ * wrong. */
 static bool read_plain(struct group *group, const char *at, const char *end) {
     static const char begin[] = "{\"orders\":[", last[] = "]}";
     const size_t begin_length = sizeof begin - 1, last_length = sizeof last - 1;
@@ -306,7 +307,7 @@ static bool read_plain(struct group *group, const char *at, const char *end) {
     return (size_t)(end - at) == last_length && memcmp(at, last, last_length) == 0;
 }
 
-/* A bad entry is a bug of who sent it: then none is sold. False: the reply has been sent. */
+/* A bad entry is a bug of the client: then none is sold. False: the reply has been sent. */
 static bool read_orders(struct group *group, const json_t *orders) {
     size_t count = json_array_size(orders), i;
     const json_t *order;
@@ -346,7 +347,7 @@ static bool read_members(struct group *group) {
     return are_read;
 }
 
-/* All at once: what they wait for, they wait for together. */
+/* Sell to all at once, so that they wait together. */
 static void sell_all(struct group *group) {
     assert(group->left > 0); /* else nobody sets is_over */
     for (size_t i = 0, count = group->left; i < count; i++)
@@ -368,9 +369,9 @@ static void on_reserve_many(struct http_exchange *exchange, void *data) {
     free(group.members);
 }
 
-/* ---- DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from
- * now on these are not cancelled. GET /reservations: the orders in the ledger, oldest first, for
- * the settling of reservations with orders. */
+/* ---- DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: these
+ * can never be cancelled again. GET /reservations: the orders in the ledger, oldest first, for
+ * order-svc, which settles reservations with orders. */
 
 #define LIMIT          500
 #define LIMIT_MAX      1000
@@ -379,7 +380,7 @@ static void on_reserve_many(struct http_exchange *exchange, void *data) {
 #define OVERLAP_MAX_MS 86400000
 #define NO_DEFAULT     -1
 
-/* A number in the query, or its default; -1 after a 400. */
+/* Read a number of the query, or its default; -1 after a 400. */
 static int handlers_read_number(struct http_exchange *exchange, const char *name,
                                 int64_t default_value, int64_t least, int64_t most,
                                 int64_t *value) {
@@ -394,7 +395,7 @@ static int handlers_read_number(struct http_exchange *exchange, const char *name
     return -1;
 }
 
-/* What Redis sold may not be in the ledger yet. */
+/* The ledger may not have a sale of Redis yet. */
 static enum outcome handlers_cancel(struct store *store, const char *order_id, bool *was_there,
                                     char product_id[UUID_TEXT], struct why *why) {
     enum outcome outcome =
@@ -418,7 +419,7 @@ static void on_cancel(struct http_exchange *exchange, void *data) {
     if (!secret_is_given(exchange, store->secret))
         return;
     if (uuid_parse(http_path_param(exchange, "order_id"), order_id) != 0) {
-        http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
+        http_reply_error(exchange, 400, "bad_request", "the order id in the path is not a UUID");
         return;
     }
     outcome = handlers_cancel(store, order_id, &was_there, product_id, &why);
@@ -433,8 +434,8 @@ static void on_cancel(struct http_exchange *exchange, void *data) {
     }
 }
 
-/* A cursor is "<microseconds>.<transaction>.<order id>" (without the transaction, it is of an older
- * version); the first one is made of since_ms. */
+/* A cursor is "<microseconds>.<transaction>.<order id>". Older versions made it without the
+ * transaction. The first one is made of since_ms. */
 static int read_place(struct http_exchange *exchange, struct reservation_place *place) {
     const char *after = http_query_param(exchange, "after");
     int64_t since_ms;
@@ -512,7 +513,7 @@ static void on_list_reservations(struct http_exchange *exchange, void *data) {
     buffer_free(&text);
 }
 
-/* The order ids of the body as a JSON array; or NULL, and then the reply has been sent. */
+/* The order ids of the body as a JSON array. NULL: the reply has been sent. */
 static char *read_order_ids(struct http_exchange *exchange, size_t *count) {
     json_t *body = http_body_json(exchange), *ids = json_object_get(body, "order_ids");
     char order_id[UUID_TEXT], *text = NULL;
@@ -561,7 +562,8 @@ static void on_confirm(struct http_exchange *exchange, void *data) {
     free(order_ids);
 }
 
-/* ---- GET /products/{id}: what is left. GET /strategies: the ways to guard the stock. */
+/* ---- GET /products/{id}: the units that are left. GET /strategies: the ways to guard the stock.
+ */
 
 static json_t *product_json(const struct product *product, const struct stock_left *left,
                             const char *holder) {
@@ -599,7 +601,7 @@ static void on_show_product(struct http_exchange *exchange, void *data) {
     enum outcome outcome;
 
     if (uuid_parse(http_path_param(exchange, "id"), id) != 0) {
-        http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
+        http_reply_error(exchange, 400, "bad_request", "the product id in the path is not a UUID");
         return;
     }
     outcome = product_get(store->products, id, &product, &why);
@@ -611,7 +613,7 @@ static void on_show_product(struct http_exchange *exchange, void *data) {
     product_put(product);
 }
 
-/* The options that it takes, with the values that they have unless a spec says otherwise. */
+/* The options that the strategy takes, with their default values. */
 static json_t *options_of(const struct strategy *strategy) {
     char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT];
     json_t *array = json_array();

@@ -1,6 +1,5 @@
-/* What may wait for the disk is done by libuv's threads. A file is removed by its last holder while
- * it still has the lock; so whoever wins the lock of a file that is not there any more has won
- * nothing. */
+/* libuv's threads do all work that may wait for the disk. The last holder removes a file while it
+ * still holds the lock. So an attempt that wins the lock of a removed file has won nothing. */
 #include "file_lock.h"
 
 #include "fiber.h"
@@ -19,11 +18,11 @@
 struct file_lock {
     const char *dir;
     enum file_lock_way way;
-    int file; /* that is locked, or -1 */
+    int file; /* the locked one, or -1 */
     char name[];
 };
 
-/* ---- on a thread: 0 or a negative errno, as libuv has it */
+/* ---- On a thread: 0 or a negative errno, libuv's codes */
 
 static int file_lock_open_private(const char *path) {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
@@ -92,7 +91,7 @@ static int file_lock_give_back(struct file_lock *lock, int dir) {
     return unlinkat(dir, lock->name, flags) == 0 ? 0 : -errno;
 }
 
-/* ---- awaited by a fiber, on its stack */
+/* ---- Awaited by a fiber, on its stack */
 
 struct job {
     uv_work_t work;
@@ -114,7 +113,7 @@ static void file_lock_on_thread(uv_work_t *work) {
 static void file_lock_on_done(uv_work_t *work, int status) {
     struct job *job = work->data;
 
-    (void)status; /* nobody cancels it */
+    (void)status; /* no code cancels it */
     fiber_event_set(&job->done);
 }
 

@@ -1,4 +1,4 @@
-/* The kinds of lock, each by the operations that its place needs. */
+/* The kinds of lock, each as a table of operations. */
 #include "lock.h"
 
 #include "clock.h"
@@ -20,10 +20,10 @@
 #define NAME_BYTES (UUID_TEXT + 24)
 
 struct lock_ops {
-    /* As lock_acquire(): sets the grant, or leaves it NULL. */
+    /* See lock_acquire(). Sets the grant, or leaves it NULL. */
     enum outcome (*acquire)(struct store_lock *lock);
     void (*release)(struct store_lock *lock);
-    /* NULL: it is released when the time is over. */
+    /* NULL: it is released after `hold_ms`. */
     void (*abandon)(struct store_lock *lock, int64_t hold_ms);
 };
 
@@ -31,15 +31,16 @@ struct lock_ops {
 
 #define NEED_MS          (SERVER_MS + 300)
 #define SESSION_LEAST_MS INT64_C(100)
-/* The server tells the next one in a fair line. All of a crowd wait there, so each asks seldom. */
+/* In a fair queue, the server tells the next waiter. A whole crowd waits there, so each polls
+ * seldom. */
 #define FAIR_POLL_MS 10000
 
-/* Where the leases of a kind are, and how it asks for them. */
+/* For each kind of lease: its server, and how a sale asks for it. */
 static const struct {
     enum lock_server server;
-    bool is_fair;    /* each sale stands in the server's line itself, not one for its instance */
-    bool hands_over; /* as often as the sale's options say */
-    bool ends;       /* it is not renewed, and the row's fence refuses a write after its end */
+    bool is_fair;    /* each sale waits in the server's queue itself, not one per instance */
+    bool hands_over; /* as often as the sale's options allow */
+    bool ends;       /* no renewal; the row's fence refuses a write after its end */
 } leases[] = {
     [LOCK_REDIS] = {.server = LOCK_AT_REDIS, .hands_over = true},
     [LOCK_REDIS_FAIR] = {.server = LOCK_AT_REDIS, .is_fair = true},
@@ -57,7 +58,7 @@ static void lease_name(char name[NAME_BYTES], const struct product *product, int
     (void)snprintf(name, NAME_BYTES, "stock:%s:%d", product->id, shard);
 }
 
-/* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
+/* ZooKeeper's leases last as long as their client's session, at least this long. */
 static void lease_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
                         const struct sale_options *options) {
     query[0] = '\0';
@@ -79,7 +80,7 @@ static enum lk_status lease_client(struct lock_servers *servers, enum lock_kind 
     return lock_servers_client(servers, leases[kind].server, query, client);
 }
 
-/* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
+/* Nothing was sold. The fault is ours (memory included), or else the lock's owner's or server's. */
 static enum outcome lease_refuse(struct store_lock *lock, enum lk_status status) {
     assert(status != LK_OK);
     (void)why_set(lock->why, "lock (%s): %s", lock_kind_name(lock->kind), lk_status_text(status));
@@ -129,7 +130,7 @@ static enum lk_status lease_await(lk_client *client, const char *name,
         fiber_event_wait(&acquiring.done);
         status = acquiring.status;
     }
-    lk_lock_close(lock); /* lives on as long as the lease */
+    lk_lock_close(lock); /* it lives as long as the lease */
     return status;
 }
 
@@ -167,13 +168,13 @@ static uint64_t lease_handed_over(const lk_client *client) {
     return counters.handed_over;
 }
 
-/* The customer need not wait for the confirmation. */
+/* The customer does not wait for the confirmation. */
 static void lease_release(struct store_lock *lock) {
     lk_client *client;
     enum lk_status status = lease_client(lock->servers, lock->kind, lock->sale->options, &client);
     uint64_t before = status == LK_OK ? lease_handed_over(client) : 0;
 
-    assert(status == LK_OK); /* it has granted the lease */
+    assert(status == LK_OK); /* this client has granted the lease */
     lk_release(lock->grant, NULL, NULL);
     lock->is_handed_over = lease_handed_over(client) > before;
 }
@@ -184,13 +185,13 @@ static void lease_abandon(struct store_lock *lock, int64_t hold_ms) {
 
 static const struct lock_ops lease_ops = {lease_acquire, lease_release, lease_abandon};
 
-/* ---- Advisory locks by statements over a pool, as they come to mind: wrong, see
- * strategies/postgres/locks.c. Unprepared, since a transaction pooler may not know what
- * was prepared. */
+/* ---- Advisory locks by statements over a pool, written the naive way: wrong, see
+ * strategies/postgres/locks.c. Unprepared, because a transaction pooler may not know prepared
+ * statements. */
 
-/* Whichever session of the pool is free runs `function`, which answers whether that session has the
- * lock now, or had it until now. A product id is hexadecimal digits and hyphens, so it may stand in
- * the text. OK, BUSY, FAILED. */
+/* Any free session of the pool runs `function`, which answers whether that session now holds the
+ * lock, or has held it until now. A product id has only hexadecimal digits and hyphens, so it may
+ * stand in the text. OK, BUSY, FAILED. */
 static enum outcome advisory_ask(struct store_lock *lock, const char *function, bool *is_yes) {
     const int64_t usual_ms = statement_deadline_ms();
     struct pg_query query = {.deadline_ms = lock->due_ms < usual_ms ? lock->due_ms : usual_ms};
@@ -228,14 +229,14 @@ static enum outcome advisory_acquire(struct store_lock *lock) {
     return OUTCOME_OK;
 }
 
-/* The answer is not looked at: it would be too late. */
+/* The answer is ignored: it would come too late. */
 static void advisory_release(struct store_lock *lock) {
     bool is_ours;
 
     (void)advisory_ask(lock, "pg_advisory_unlock", &is_ours);
 }
 
-/* Some session has it for as long as that is open. */
+/* Some session holds it until that session closes. */
 static void advisory_abandon(struct store_lock *lock, int64_t hold_ms) {
     (void)lock;
     (void)hold_ms;
@@ -243,9 +244,10 @@ static void advisory_abandon(struct store_lock *lock, int64_t hold_ms) {
 
 static const struct lock_ops advisory_ops = {advisory_acquire, advisory_release, advisory_abandon};
 
-/* ---- On this machine's disk. No event tells when one is free, so it is tried again and again. */
+/* ---- On this machine's disk. No event tells when a lock is free, so a sale tries again and again.
+ */
 
-/* The log has what the system says. */
+/* The log gets the system's message. */
 static enum outcome file_refuse(struct store_lock *lock, int err) {
     static struct log_limit limit;
     const bool may_pass =
@@ -294,8 +296,8 @@ static const struct lock_ops flock_ops = {file_acquire, file_release, NULL};
 
 /* ---- In this process
  *
- * A stamp is how often the product's stamped locks had been won. It counts for all its rows
- * together, so a stamp may be out of date by what happened to another row. */
+ * A stamp is the number of times that the product's stamped locks have been won. It counts all rows
+ * together, so an event at another row makes a stamp out of date, too. */
 
 static void process_name(char name[NAME_BYTES], const struct product *product, enum lock_kind kind,
                          int shard) {
@@ -348,7 +350,7 @@ static const struct lock_ops process_ops = {process_acquire, process_release, NU
 static const struct lock_ops *const kinds[] = {
     [LOCK_LOCAL] = &process_ops,
     [LOCK_REDIS] = &lease_ops,
-    [LOCK_KEY] = NULL, /* not taken by store_lock() */
+    [LOCK_KEY] = NULL, /* store_lock() never takes it */
     [LOCK_MKDIR] = &mkdir_ops,
     [LOCK_FLOCK] = &flock_ops,
     [LOCK_REENTRANT] = &process_ops,
@@ -410,9 +412,9 @@ static bool is_lease(const struct store_lock *lock) {
     return lock->grant != NULL && kinds[lock->kind] == &lease_ops;
 }
 
-/* A lease has to last so long that the server gives the write up before it ends, even when this
- * instance or the lock server dies right after the sending. A short lease cannot have that: a third
- * of it then, since renewal begins when two thirds are left. */
+/* A lease must last until the server would give the write up, even if this instance or the lock
+ * server dies right after the sending. A short lease cannot last so long: then a third of it is
+ * enough, because renewal begins when two thirds are left. */
 enum outcome lock_check(const struct store_lock *lock) {
     const int64_t third_ms = lock->sale->options->ttl_ms / 3;
     const int64_t need_ms = third_ms < NEED_MS ? third_ms : NEED_MS;
@@ -429,7 +431,7 @@ void lock_release(struct store_lock *lock) {
     lock->grant = NULL;
 }
 
-/* On the heap: the sale ends before it. */
+/* On the heap, because the sale ends first. */
 struct held_on {
     struct store_lock lock; /* without product, sale and why */
     int64_t hold_ms;
@@ -443,7 +445,7 @@ static void hold_on(void *arg) {
     free(held);
 }
 
-/* Without memory it is held for ever: nobody can say when it may be released. */
+/* Without memory the lock is held for ever: nothing can tell when it may be released. */
 static void begin_to_hold_on(const struct store_lock *lock, int64_t hold_ms) {
     struct held_on *held = malloc(sizeof *held);
 
@@ -471,7 +473,7 @@ int64_t lock_fence(const struct store_lock *lock) {
     return is_lease(lock) ? (int64_t)lk_lease_fence(lock->grant) : 0;
 }
 
-/* Tokens that fell would be refused by this row from now on. */
+/* Tells the lease of the row's token: this row would refuse tokens that fell. */
 void lock_saw_fence(const struct store_lock *lock, int64_t fence) {
     if (is_lease(lock))
         lk_lease_saw_fence(lock->grant, (uint64_t)fence);

@@ -1,4 +1,4 @@
-/* Opens clients of lockkit by URL, once each. */
+/* Opens lockkit clients by URL, each once. */
 #include "lock_servers.h"
 
 #include <assert.h>

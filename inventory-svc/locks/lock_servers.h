@@ -1,5 +1,5 @@
-/* Where an instance's locks are: servers, with a client of lockkit for each way in which a server
- * is used, opened when the first lock is wanted that way; a pool; a directory. */
+/* The places of an instance's locks: servers, a pool and a directory. Each server has a lockkit
+ * client for each way in which it is used, opened for the first lock that is wanted that way. */
 #ifndef INVENTORY_LOCK_SERVERS_H
 #define INVENTORY_LOCK_SERVERS_H
 
@@ -26,10 +26,10 @@ struct pg_pool;
 
 struct lock_servers {
     uv_loop_t *loop;
-    const char *label;                   /* who holds */
-    const char *urls[LOCK_SERVER_COUNT]; /* or NULL; all of this lives as long as it does */
-    struct pg_pool *pooled; /* of Postgres, by way of a pooler; or the instance's own */
-    const char *dir;        /* on this machine's disk; need not be there */
+    const char *label;                   /* tells others that this instance holds */
+    const char *urls[LOCK_SERVER_COUNT]; /* or NULL; all texts live as long as this struct */
+    struct pg_pool *pooled;              /* of Postgres, through a pooler; or the instance's own */
+    const char *dir;                     /* on this machine's disk; it may not exist yet */
 
     struct {
         enum lock_server server;
@@ -39,18 +39,20 @@ struct lock_servers {
     unsigned client_count;
 };
 
-/* The client of a server that uses it in this way: `query` is added to its URL, such as "wait=1",
- * "" for nothing. LK_UNSUPPORTED for a server without a URL, or that this build has no client of;
- * LK_INVALID for a URL that cannot be read; LK_NOMEM, also for too many ways; and then *client is
- * NULL. */
+/* The client for one way to use a server: `query` is added to the server's URL, such as "wait=1";
+ * "" adds nothing. On any value but LK_OK *client is NULL.
+ *
+ *     LK_UNSUPPORTED  the server has no URL, or this build has no client for it
+ *     LK_INVALID      the URL cannot be read
+ *     LK_NOMEM        also for too many ways */
 LK_CHECK enum lk_status lock_servers_client(struct lock_servers *servers, enum lock_server server,
                                             const char *query, lk_client **client);
 
-/* What all clients of a server have counted, which is at `offset` of struct lk_counters. */
+/* The sum over all clients of a server of the counter at `offset` in struct lk_counters. */
 double lock_servers_count(const struct lock_servers *servers, enum lock_server server,
                           size_t offset);
 
-/* Close all; the loop has to run until they are. */
+/* Close all. The loop must run until they are closed. */
 void lock_servers_close(struct lock_servers *servers);
 
 #endif

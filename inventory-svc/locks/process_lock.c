@@ -1,5 +1,5 @@
-/* A tree of locks by name; each has the queue of those who wait. Whoever is next has the lock
- * before it runs, so nobody overtakes it; it runs when its timer has closed. */
+/* A tree of locks by name, each with its queue of waiters. The next waiter gets the lock before its
+ * fiber runs, so no fiber overtakes it. It runs once its timer has closed. */
 #include "process_lock.h"
 
 #include "clock.h"
@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 struct process_lock {
-    const char *name; /* the key; first, so that a search needs no whole lock */
+    const char *name; /* the key; first, so a search needs no whole lock */
     unsigned holders;
     bool is_exclusive; /* while there are holders */
     TAILQ_HEAD(waiters, waiter) waiters;
@@ -81,7 +81,7 @@ static void leave_queue(struct waiter *waiter) {
     uv_close((uv_handle_t *)&waiter->timer, process_lock_on_timer_closed);
 }
 
-/* To those at the head of the queue for whom it is open; and it ends with its last user. */
+/* Pass the lock to the first waiters that may have it now. It ends with its last user. */
 static void process_lock_pass_on(struct process_lock *lock) {
     struct waiter *next;
 
@@ -92,7 +92,7 @@ static void process_lock_pass_on(struct process_lock *lock) {
     }
     if (lock->holders > 0)
         return;
-    assert(TAILQ_EMPTY(&lock->waiters)); /* a lock without holders is open to each */
+    assert(TAILQ_EMPTY(&lock->waiters)); /* a lock without holders has no waiters */
     tdelete(lock, &locks, process_lock_compare);
     free(lock);
 }
@@ -101,7 +101,7 @@ static void on_late(uv_timer_t *timer) {
     struct waiter *waiter = timer->data;
 
     leave_queue(waiter);
-    process_lock_pass_on(waiter->lock); /* those behind it may share with who has it */
+    process_lock_pass_on(waiter->lock); /* those behind it may share with the holders */
 }
 
 static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadline_ms) {
@@ -116,7 +116,7 @@ static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadli
     return waiter->has_won;
 }
 
-/* It is there while somebody has it. */
+/* The lock exists while a fiber holds it. */
 static void process_lock_spin(uv_loop_t *loop, const char *name, int64_t deadline_ms,
                               unsigned *attempts) {
     for (*attempts = 1; process_lock_find(name) != NULL && clock_now_ms() < deadline_ms;

@@ -1,5 +1,5 @@
-/* Stock that Redis sells: the scripts and commands, and what their replies mean; the queue of sales
- * to be written, the fiber that writes them, and the one that looks for those of others. */
+/* Stock that Redis sells: the scripts and commands, and the reading of their replies; the queue of
+ * sales to be written, the fiber that writes them, and the fiber that looks for sales of others. */
 #include "pending.h"
 
 #include "clock.h"
@@ -17,10 +17,10 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define QUEUE_MOST    16384 /* what is more waits in Redis */
-#define LINGER_MS     10    /* so that one statement brings many */
+#define QUEUE_MOST    16384 /* further sales wait in Redis */
+#define LINGER_MS     10    /* so one statement brings many */
 #define LOOK_EVERY_MS 1000
-#define OLD_MS        2000 /* a note, by then its instance should have brought it */
+#define OLD_MS        2000 /* of a note that its own instance should have brought by then */
 #define REDIS_MS      1000 /* of a command */
 #define KEY_BYTES     (UUID_TEXT + 24)
 #define PRODUCTS      "sale:prewarmed"
@@ -28,8 +28,8 @@
 extern const struct redis_script pending_open_data_set, pending_load_row, pending_take_unit,
     pending_read_notes, pending_forget_notes, pending_count_stock;
 
-/* A command that a fiber waits for, on its stack; `take` reads the reply: 0, or -1 without memory
- * or when it is of another form. */
+/* A command that a fiber waits for; on its stack. `take` reads the reply and returns 0, or -1
+ * without memory or for a reply of an unexpected form. */
 struct asking {
     struct redis_call call;
     int (*take)(const redisReply *reply, void *data);
@@ -67,14 +67,14 @@ static enum outcome segment_ask(const struct segment_keys *keys, struct asking *
                  keys->product_id, left_out,
                  log_quote(quoted, sizeof quoted, asking->call.message));
     (void)why_set(keys->why, "Redis %s",
-                  status == REDIS_IS_OK         ? "answered what is not understood"
+                  status == REDIS_IS_OK         ? "sent an answer that cannot be read"
                   : status == REDIS_IS_UNKNOWN  ? "did not answer"
                   : status == REDIS_IS_REJECTED ? "refused a command"
                                                 : "cannot be reached");
     return OUTCOME_BUSY;
 }
 
-/* Run a script on the product's keys. Its arguments are in place: after the first four. */
+/* Run a script on the product's keys. Its arguments are in place, after the first four. */
 static enum outcome segment_run(const struct segment_keys *keys, const struct redis_script *script,
                                 struct asking *asking) {
     char key[KEY_BYTES];
@@ -91,7 +91,7 @@ static enum outcome segment_run(const struct segment_keys *keys, const struct re
     return outcome;
 }
 
-/* ---- what a sale does */
+/* ---- The commands of a sale */
 
 static int take_data_set(const redisReply *reply, void *data) {
     struct data_set *set = data;
@@ -161,9 +161,9 @@ enum outcome segment_redis_take(const struct segment_keys *keys, const char *ord
                : outcome;
 }
 
-/* ---- notes */
+/* ---- Notes */
 
-/* Of one product, made by one instance, of one row. */
+/* A note: one sale of one row, which one instance made. */
 struct note {
     struct segment_sale sale;
     int shard;
@@ -172,12 +172,12 @@ struct note {
 
 struct notes {
     size_t count;
-    bool is_finished; /* nothing is noted, nor for sale: nothing will be */
+    bool is_finished; /* nothing is noted or for sale, and nothing will be */
     struct note notes[SEGMENT_SALES_MAX];
 };
 
-/* "<shard> <first unit> <units before> <instance>". False, and a line in the log, when it is none:
- * nothing of it is brought to the ledger. */
+/* Read "<shard> <first unit> <units before> <instance>". False, with a line in the log, when the
+ * text is not a note; then the ledger gets nothing of it. */
 static bool segment_redis_read_note(struct note *note, const char *text) {
     static struct log_limit limit;
     char quoted[2 * KEY_BYTES];
@@ -224,13 +224,13 @@ static enum outcome segment_redis_read(const struct segment_keys *keys, int64_t 
     return segment_run(keys, &pending_read_notes, &asking);
 }
 
-/* An empty instance stays: there is none. */
+/* Without a note, `instance` stays empty. */
 static int take_note(const redisReply *reply, void *data) {
     return reply->type == REDIS_REPLY_STRING && !segment_redis_read_note(data, reply->str) ? -1 : 0;
 }
 
-/* The note of note->sale.order_id, old or young, of a sale that may have been brought before; or an
- * empty `instance`. */
+/* Find the note of note->sale.order_id, old or young, even if the sale may have been brought
+ * before. `instance` is empty if there is none. */
 static enum outcome segment_redis_find(const struct segment_keys *keys, struct note *note) {
     char key[KEY_BYTES];
     struct asking asking = {.call = {.argc = 3, .argv = {"HGET", key, note->sale.order_id}},
@@ -242,7 +242,7 @@ static enum outcome segment_redis_find(const struct segment_keys *keys, struct n
     return segment_ask(keys, &asking);
 }
 
-/* "<order> <order> ...", those to keep in front of a "/". */
+/* The text "<order> <order> .../<order> ...": before the "/" the orders to keep. */
 static char *segment_redis_list_orders(const struct segment_sale *sales, size_t count) {
     char *text = malloc(count * UUID_TEXT + 2), *at = text;
 
@@ -258,8 +258,8 @@ static char *segment_redis_list_orders(const struct segment_sale *sales, size_t 
     return text;
 }
 
-/* These have been brought to the ledger. Of an order that is not SOLD there nothing is kept, so
- * that it can buy again. */
+/* The ledger has these sales now. An order that is not SOLD there is forgotten, so that it can buy
+ * again. */
 static enum outcome segment_redis_forget(const struct segment_keys *keys,
                                          const struct segment_sale *sales, size_t count) {
     char *orders = segment_redis_list_orders(sales, count);
@@ -272,7 +272,7 @@ static enum outcome segment_redis_forget(const struct segment_keys *keys,
     return outcome;
 }
 
-/* ---- for all instances */
+/* ---- For all instances */
 
 static int take_count(const redisReply *reply, void *data) {
     int64_t *count = data;
@@ -294,7 +294,7 @@ enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsol
     return outcome;
 }
 
-/* Add the product to those that may have notes, or remove it. */
+/* Add the product to the set of products that may have notes, or remove it. */
 static enum outcome segment_redis_list(const struct segment_keys *keys, const char *command) {
     struct asking asking = {.call = {.argc = 3, .argv = {command, PRODUCTS, keys->product_id}}};
 
@@ -306,7 +306,7 @@ enum outcome segment_redis_announce(const struct segment_keys *keys) {
 }
 
 struct product_list {
-    char (*ids)[UUID_TEXT]; /* to be freed */
+    char (*ids)[UUID_TEXT]; /* the caller frees it */
     size_t count;
 };
 
@@ -319,7 +319,7 @@ static int take_products(const redisReply *reply, void *data) {
     return list->ids != NULL ? 0 : -1;
 }
 
-/* The products that may have notes, whatever keys->product_id is. */
+/* The products that may have notes. keys->product_id is not used. */
 static enum outcome segment_redis_products(const struct segment_keys *keys,
                                            struct product_list *list) {
     struct asking asking = {
@@ -329,9 +329,9 @@ static enum outcome segment_redis_products(const struct segment_keys *keys,
     return segment_ask(keys, &asking);
 }
 
-/* ---- sales to be written */
+/* ---- Sales to be written */
 
-/* Who waits for a sale to be written; on the stack of its fiber. */
+/* A fiber that waits until its sale is written; on its stack. */
 struct waiting {
     struct fiber_event written;
     enum outcome outcome;
@@ -347,7 +347,7 @@ struct entry {
 };
 TAILQ_HEAD(entries, entry);
 
-/* A batch: the first of the queue, and what follows of its row. */
+/* A batch: the first sale of the queue, and all others of its row. */
 struct batch {
     char product_id[UUID_TEXT];
     int shard;
@@ -362,8 +362,8 @@ struct pending {
     struct redis *redis;
     const char *instance;
     struct entries queue;
-    size_t queued, awaited; /* in the queue; by someone */
-    struct batch batch;     /* that is being written */
+    size_t queued, awaited; /* sales in the queue; those with a waiting fiber */
+    struct batch batch;     /* being written */
     bool is_writing, is_looking, is_closing;
     uv_timer_t linger, look;
     unsigned open_timers;
@@ -375,7 +375,7 @@ static struct metric written = {"inventory_pending_written_total",
                                 "Sales that Redis made, brought to the ledger by their instance",
                                 .type = METRIC_COUNTER};
 static struct metric taken_over = {"inventory_pending_taken_over_total",
-                                   "Sales that Redis made, brought to the ledger by whoever looked",
+                                   "Sales that Redis made, brought to the ledger from their notes",
                                    .type = METRIC_COUNTER};
 
 static struct segment_keys keys_of(const struct pending *pending, const char *product_id,
@@ -383,7 +383,7 @@ static struct segment_keys keys_of(const struct pending *pending, const char *pr
     return (struct segment_keys){.redis = pending->redis, .product_id = product_id, .why = why};
 }
 
-/* ---- closing */
+/* ---- Closing */
 
 static void pending_on_timer_closed(uv_handle_t *handle) {
     struct pending *pending = handle->data;
@@ -406,7 +406,7 @@ static void pending_maybe_closed(struct pending *pending) {
     uv_close((uv_handle_t *)&pending->look, pending_on_timer_closed);
 }
 
-/* ---- what was added here */
+/* ---- Sales that were added here */
 
 static void pending_drop(struct pending *pending, struct entry *entry) {
     assert(pending->queued > 0 && pending->awaited <= pending->queued);
@@ -416,7 +416,7 @@ static void pending_drop(struct pending *pending, struct entry *entry) {
     free(entry);
 }
 
-/* It is all noted in Redis, for whoever looks. */
+/* Redis has notes of all of them, and another instance may look there. */
 static void drop_unawaited(struct pending *pending) {
     struct entry *at = TAILQ_FIRST(&pending->queue), *next;
 
@@ -450,7 +450,7 @@ static void pending_gather(struct pending *pending) {
         if (at->shard == batch->shard && strcmp(at->product_id, batch->product_id) == 0)
             take_entry(pending, at);
     }
-    assert(batch->count > 0); /* the first of the queue, at least */
+    assert(batch->count > 0); /* at least the first of the queue */
 }
 
 static void pending_tell(struct batch *batch, enum outcome outcome) {
@@ -471,7 +471,7 @@ static bool is_all_sold(const struct batch *batch) {
     return true;
 }
 
-/* Who was told that it is not sold can ask again at once, and Redis must have forgotten it. */
+/* After a no, the customer may ask again at once. By then Redis must have forgotten the order. */
 static void pending_end_batch(struct pending *pending, struct batch *batch) {
     const bool can_tell_first = is_all_sold(batch);
     struct why why;
@@ -523,7 +523,7 @@ static void on_lingered(uv_timer_t *timer) {
     pending->is_writing = true;
     if (fiber_start(write_queue, pending) == 0)
         return;
-    pending->is_writing = false; /* no memory: once more */
+    pending->is_writing = false; /* no memory: try again later */
     (void)uv_timer_start(timer, on_lingered, LINGER_MS, 0);
 }
 
@@ -558,13 +558,13 @@ enum outcome pending_write(struct pending *pending, const struct pending_sale *s
     if (pending_queue_up(pending, sale, &waiting) == 0)
         fiber_event_wait(&waiting.written);
     if (waiting.outcome == OUTCOME_UNKNOWN)
-        (void)why_set(why, "the unit is taken, and the ledger could not be written yet");
+        (void)why_set(why, "the unit is taken, but the ledger could not be written yet");
     return waiting.outcome;
 }
 
-/* ---- what is noted in Redis */
+/* ---- Sales that are noted in Redis */
 
-/* How many of the first notes are of one row and one instance: those go together. */
+/* How many of the first notes are of one row and one instance? Those go together. */
 static size_t run_of(const struct note *notes, size_t count) {
     size_t run = 1;
 
@@ -663,7 +663,7 @@ enum outcome pending_bring(struct pending *pending, const char *order_id, struct
     return outcome;
 }
 
-/* ---- opening and closing */
+/* ---- Opening and closing */
 
 struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis *redis,
                              const char *instance) {
@@ -689,7 +689,7 @@ void pending_close(struct pending *pending, void (*cb)(void *data), void *data) 
     pending->on_closed = cb;
     pending->data = data;
     on_lingered(&pending->linger);
-    if (!pending->is_writing) /* there is nothing to write, or no memory for it */
+    if (!pending->is_writing) /* nothing to write, or no memory for it */
         drop_unawaited(pending);
     pending_maybe_closed(pending);
 }

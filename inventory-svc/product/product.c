@@ -1,4 +1,4 @@
-/* Products: the table by id, the order of last use, and the one load that all who ask wait for. */
+/* Products: the table by id, the order of last use, and the one load that all callers wait for. */
 #include "product.h"
 
 #include "fiber.h"
@@ -91,7 +91,7 @@ static void discard(struct product *product) {
     free(product);
 }
 
-/* Forget what was used longest ago and is not in use, down to the limit. */
+/* Forget the least recently used products that are not in use, down to the limit. */
 static void product_trim(struct product_table *table) {
     struct product *at = TAILQ_FIRST(&table->by_use);
 
@@ -119,14 +119,14 @@ static int check_server(struct product *product) {
     if (strategy->needs == NEEDS_NONE || (product->table->servers & 1U << strategy->needs) != 0)
         return 0;
     (void)why_set(&product->why,
-                  "the strategy \"%s\" needs a server that this service has no address of: "
+                  "the strategy \"%s\" needs a server, and this service has no address of it: "
                   "%s up --with %s (or set INVENTORY_SVC_%s)",
                   strategy->name, user_command(USER_STACK), servers[strategy->needs].with,
                   servers[strategy->needs].variable);
     return -1;
 }
 
-/* 0; or -1 with the reason, also for a failpoint where failing on purpose is not wanted. */
+/* 0; or -1 with the reason, also for a failpoint without --lab. */
 static int read_spec(struct product *product) {
     if (spec_parse(product->row.strategy, &product->spec, &product->why) != 0 ||
         check_server(product) != 0)
@@ -153,12 +153,12 @@ static enum outcome product_load(struct product *product) {
     }
     outcome = product_sql_lay_out(pool, product->id, product->spec.options.shards,
                                   product->spec.options.returns_to_count, &product->why);
-    /* Whatever became of it, it may be done again. */
+    /* May be repeated, even after an UNKNOWN. */
     return outcome == OUTCOME_OK || outcome == OUTCOME_FAILED ? outcome : OUTCOME_BUSY;
 }
 
-/* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
- * again. */
+/* A product that failed to load is forgotten before the waiting fibers hear of it, so the next
+ * caller tries again. */
 static void load_for_all(struct product *product) {
     struct product_waiter *waiter;
 

@@ -16,7 +16,8 @@
 enum { OUTCOME_COUNT = OUTCOMES(X) };
 #undef X
 
-/* A metric for each pair, made when there is something to count; an exercise is after the table. */
+/* A metric for each pair, made when there is something to count. An exercise comes after the table.
+ */
 static void selling_count(const struct strategy *strategy, enum outcome outcome) {
     static struct {
         struct metric total;
@@ -37,14 +38,14 @@ static void selling_count(const struct strategy *strategy, enum outcome outcome)
     metric_add(&pair->total, 1);
 }
 
-/* REPEATED: the first answer again, or a refusal when that was for another product. Confirmed, so
- * that a cancel which is still under way takes no effect on what is answered here. */
+/* REPEATED: give the first answer again, or refuse if that was for another product. It confirms the
+ * order, so a cancel that is still under way cannot undo this answer. */
 static enum outcome selling_find_first(struct selling *selling, struct live_sale *live) {
     bool is_found;
     enum outcome outcome = live_sale_confirm(live, &is_found, &selling->sold);
 
     if (outcome != OUTCOME_OK) {
-        (void)why_set(&selling->why, "this order has its unit, which could not be read");
+        (void)why_set(&selling->why, "this order has a unit, but the unit could not be read");
         return OUTCOME_UNKNOWN;
     }
     if (!is_found) {
@@ -55,7 +56,7 @@ static enum outcome selling_find_first(struct selling *selling, struct live_sale
                                                                       : OUTCOME_KEY_REUSED;
 }
 
-/* What a step said that was tried again does not count. */
+/* The message of a step that was retried does not count. */
 static bool is_explained(const struct selling *selling, enum outcome outcome) {
     return selling->why.text[0] != '\0' &&
            (outcome == OUTCOME_BUSY || outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_FAILED);

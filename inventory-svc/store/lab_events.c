@@ -1,9 +1,9 @@
-/* Notes what happens, and writes it in the background.
+/* Notes events, and writes them in the background.
  *
- * A row's time is this machine's, at the moment it is noted, plus what the database's clock is
- * ahead by; that is measured again every few seconds, and taken for nothing when it is less than
- * the measurement can tell: on one machine both are the same clock, and the order of what two
- * instances did is as exact as it. */
+ * A row's time is this machine's at the moment of the note, plus the lead of the database's clock.
+ * That lead is measured every few seconds. It counts as 0 when it is smaller than the error of the
+ * measurement: on one machine both are the same clock, and then the order of two instances' rows is
+ * exact. */
 #include "lab_events.h"
 
 #include "clock.h"
@@ -28,7 +28,7 @@
 
 struct row {
     STAILQ_ENTRY(row) entry;
-    struct fiber_event *written; /* whom to tell, or NULL */
+    struct fiber_event *written; /* set once it is written; or NULL */
     bool *is_ok;
     int64_t seq, wall_us, took_us, lasts_ms;
     char product_id[37], order_id[37];
@@ -44,7 +44,7 @@ struct lab_events {
     struct rows rows;
     unsigned waiting;
     int64_t seq;
-    int64_t ahead_us, sampled_ms; /* the database's wall clock, of ours, as measured then */
+    int64_t ahead_us, sampled_ms; /* the lead of the database's clock, and when it was measured */
     bool is_writing, is_closing;
     struct log_limit drops;
 };
@@ -82,8 +82,8 @@ void lab_events_close(struct lab_events *events) {
 
 /* ---- writing */
 
-/* Ours and the database's clock beside each other: somewhere between asking and the answer it read
- * its own. */
+/* Compare our clock with the database's, which it read at some moment between our question and its
+ * answer. */
 static void sample_clock(struct lab_events *events) {
     struct why why;
     int64_t fastest_us = INT64_MAX;
@@ -115,7 +115,7 @@ static json_t *lab_events_row_json(const struct lab_events *events, const struct
                      row->token, "result", row->result);
 }
 
-/* The rows as text, to be freed; NULL without memory. */
+/* The rows as text, which the caller frees; NULL without memory. */
 static char *rows_text(const struct lab_events *events, const struct rows *rows) {
     json_t *array = json_array();
     const struct row *row;
@@ -157,7 +157,7 @@ static void take_batch(struct lab_events *events, struct rows *batch) {
     }
 }
 
-/* Whoever is told runs on at once, and may note more. */
+/* A fiber that is told runs at once, and may note more. */
 static void lab_events_end_batch(struct rows *batch, bool is_ok) {
     while (!STAILQ_EMPTY(batch)) {
         struct row *row = STAILQ_FIRST(batch);
@@ -172,7 +172,7 @@ static void lab_events_end_batch(struct rows *batch, bool is_ok) {
     }
 }
 
-/* When it closes, a database that is away is asked once. */
+/* Once this is closing, a database that does not answer is asked only once. */
 static void write_all(void *arg) {
     struct lab_events *events = arg;
     bool is_away = false;
@@ -227,7 +227,7 @@ static bool lab_events_drop(struct lab_events *events) {
     return false;
 }
 
-/* The fiber begins with its first row, and ends with its last. False when nothing will be written.
+/* The fiber begins with its first row and ends with its last. False when nothing will be written.
  */
 static bool lab_events_write_down(struct lab_events *events, const struct lab_event *event,
                                   struct fiber_event *written, bool *is_ok) {

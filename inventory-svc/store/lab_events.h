@@ -1,9 +1,8 @@
-/* What an instance under --lab does on purpose, and to raw locks, told to the database: rows of the
- * table lab_event, from which loadgen tells what happened.
+/* The log of an instance under --lab: each failure on purpose and each raw lock command becomes a
+ * row of the table lab_event, from which loadgen tells the story.
  *
- * Rows are written by a fiber of their own, over a connection of their own, in the order in which
- * they were noted: no sale waits for them but one that is about to fail, and none shares its
- * connections with them. */
+ * A fiber with a connection of its own writes the rows in the order of their notes. Only a sale
+ * that is about to fail waits for its row, and no sale shares its connections with the rows. */
 #ifndef INVENTORY_LAB_EVENTS_H
 #define INVENTORY_LAB_EVENTS_H
 
@@ -17,15 +16,15 @@
 
 struct lab_events;
 
-/* One event; texts are copied, and cut where they are too long. NULL is "". */
+/* One event. Texts are copied, and cut where they are too long. NULL is "". */
 struct lab_event {
     const char *product_id, *order_id;
     const char *kind; /* "failpoint" or "lock" */
     const char *name, *detail;
     const char *key, *token;
     const char *result; /* of a lock command: "yes", "no" or "unknown" */
-    int64_t lasts_ms;   /* of a pause; or the TTL that was set */
-    int64_t ago_ns;     /* it happened: 0 for now */
+    int64_t lasts_ms;   /* length of a pause, or the TTL that was set */
+    int64_t ago_ns;     /* time since it happened: 0 for now */
     int64_t took_ns;    /* from sending a command to its result */
 };
 
@@ -33,15 +32,15 @@ struct lab_event {
  * nothing to undo. `instance` is not copied. */
 __attribute__((warn_unused_result)) int lab_events_open(struct lab_events **events, uv_loop_t *loop,
                                                         const char *conninfo, const char *instance);
-/* Write what is noted, as far as the database answers, and close. `events` may be NULL, and is gone
- * at the next turn of the loop or later. */
+/* Write all notes, as far as the database answers, and close. `events` may be NULL. It is freed at
+ * the next turn of the loop or later. */
 void lab_events_close(struct lab_events *events);
 
-/* Note an event that is over: it is written soon. When too many wait, it is dropped, and the log
- * says so. */
+/* Note an event that is over. It is written soon, or dropped with a line in the log if too many
+ * wait. */
 void lab_events_note(struct lab_events *events, const struct lab_event *event);
-/* In a fiber: note one that is about to happen, and wait until the database has it. False when it
- * did not take it in two seconds; the log says why. */
+/* In a fiber: note an event that is about to happen, and wait until the database has it. False when
+ * the database did not take it within two seconds; the log says why. */
 bool lab_events_tell(struct lab_events *events, const struct lab_event *event);
 
 #endif

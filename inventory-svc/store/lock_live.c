@@ -1,6 +1,6 @@
-/* The live store's locks: those of locks/, and those that a strategy makes of raw Redis commands,
- * each of which is sent once. The laboratory, if there is one, is told the results of raw lock
- * commands, and the failpoint that a sale is about to hit. */
+/* The live store's locks: the locks of locks/, and locks that a strategy makes of raw Redis
+ * commands. Each raw command is sent once. Under --lab, the lab gets the result of each raw lock
+ * command, and each failpoint before it fires. */
 #include "store_live_internal.h"
 
 #include "clock.h"
@@ -17,7 +17,7 @@
 
 /* ---- Locks of locks/ */
 
-/* The lock that it has already, at once and at no cost. */
+/* Give the sale the lock that it already holds, at once and at no cost. */
 static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
     assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
     if (live->lock.shard != call->shard) {
@@ -59,7 +59,7 @@ enum outcome live_lock(struct sale *sale, struct lock_call *call) {
     return outcome;
 }
 
-/* How long its lock stays taken when the sale is not sure what became of its write. */
+/* How long to keep the lock of a sale that does not know the outcome of its write. */
 static int64_t live_hold_ms(const struct live_sale *live) {
     int64_t left_ms = live->lands_until_ms - clock_now_ms();
 
@@ -68,7 +68,7 @@ static int64_t live_hold_ms(const struct live_sale *live) {
 
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
-    /* A sale that shares a lock takes no turn of others, so that is no hold. */
+    /* A sale that shares a lock keeps no other sale out, so its time is no hold. */
     const int64_t hold_ns = lock->mode == MODE_SHARED ? -1 : clock_now_ns() - lock->acquired_ns;
 
     assert(lock == &live->lock && lock->grant != NULL && live->lock_times > 0);
@@ -85,7 +85,7 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
                      !live->is_lock_unsure && !lock->is_handed_over);
 }
 
-/* ---- What the laboratory is told */
+/* ---- Events for the lab */
 
 static struct lab_event event_of(const struct live_sale *live, const char *kind, const char *name) {
     return (struct lab_event){
@@ -119,7 +119,7 @@ static bool live_is_refusal(const struct kv_call *call, const char *result) {
     return call->command == KV_SET_ABSENT && strcmp(result, "no") == 0;
 }
 
-/* A lock that is taken is asked for again and again: the refusals of a sale are one row. */
+/* A sale asks for a taken lock again and again. All its refusals are one row. */
 static void fold(struct live_sale *live, const struct kv_call *call, const char *key,
                  int64_t begun_ns) {
     if (live->refusals++ == 0)
@@ -185,7 +185,7 @@ struct kv_waiting {
     char key[KEY_BYTES], ttl[24];
 };
 
-/* A reply of another form than the command has is no yes. */
+/* A reply of an unexpected type is no yes. */
 static bool is_yes(enum kv_command command, const redisReply *reply) {
     switch (reply->type) {
     case REDIS_REPLY_STATUS:
@@ -227,7 +227,7 @@ static struct redis_call kv_live_command(const struct kv_waiting *waiting) {
         return (struct redis_call){.argc = 2, .argv = {"GET", key}};
     case KV_DELETE:
         return (struct redis_call){.argc = 2, .argv = {"DEL", key}};
-    case KV_DELETE_IF_EQUAL: /* whole, as it is short, and never takes a second command */
+    case KV_DELETE_IF_EQUAL: /* whole: it is short, so it never takes a second command */
         return (struct redis_call){.script = &store_delete_if_equal,
                                    .is_whole = true,
                                    .argc = 5,
@@ -241,20 +241,19 @@ static bool is_release(enum kv_command command) {
     return command == KV_DELETE || command == KV_DELETE_IF_EQUAL;
 }
 
-/* Or a look at who holds what is to be given back. */
+/* Or a look at the holder before a release. */
 static bool is_at_end(enum kv_command command) {
     return is_release(command) || command == KV_GET;
 }
 
-/* However late a sale is, it may give back what it holds: a key without a TTL would stay for ever.
- */
+/* A sale may give back its lock however late it is: a key without a TTL would stay for ever. */
 static int64_t kv_live_due_ms(const struct live_sale *live, enum kv_command command) {
     int64_t ms = clock_now_ms() + KV_MS;
 
     return is_at_end(command) ? ms : number_min(ms, live->deadline_ms);
 }
 
-/* A key that is set and deleted is a lock, and counts as one. */
+/* Setting and deleting a key is a lock, and counts as one. */
 static void kv_live_count(struct live_sale *live, const struct kv_call *call, int64_t begun_ns) {
     int64_t now_ns = clock_now_ns();
 
@@ -282,7 +281,7 @@ void live_give_up(struct live_sale *live) {
         lock_note_wait(LOCK_KEY, clock_now_ns() - live->key_asked_ns);
 }
 
-/* Those of a raw lock do not look at what becomes of their release. */
+/* Strategies with a raw lock ignore the result of their release, so it is logged here. */
 static void log_release(const struct live_sale *live, const struct kv_call *call) {
     static struct log_limit limit;
     unsigned left_out;
@@ -306,7 +305,7 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
                  waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
-    if (!is_at_end(waiting->call->command)) /* what the sale said before is why */
+    if (!is_at_end(waiting->call->command)) /* else keep the sale's earlier message */
         (void)why_set(live_of(sale)->why, "Redis %s",
                       status == REDIS_IS_UNKNOWN    ? "did not answer"
                       : status == REDIS_IS_REJECTED ? "refused a command"
@@ -314,7 +313,7 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
     return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
 }
 
-/* A command that Redis has not got, or refused, did nothing. */
+/* Redis did nothing if it never got the command, or refused it. */
 static const char *result_of(const struct kv_waiting *waiting) {
     if (waiting->redis.status == REDIS_IS_UNKNOWN)
         return "unknown";

@@ -7,11 +7,11 @@
 #include <string.h>
 
 static void sale_cost_add(int64_t *total, int64_t ns) {
-    assert(ns >= 0); /* -1 says that there is none */
+    assert(ns >= 0); /* -1 means none */
     *total = *total < 0 ? ns : *total + ns;
 }
 
-/* The server that an attempt at a lock is a round trip to. */
+/* The server that answers each attempt at a lock. */
 static const struct {
     const char *name;
     enum { NOBODY, REDIS, POSTGRES, COORDINATOR } server;
@@ -21,7 +21,8 @@ static const struct {
 #undef X
 };
 
-/* At a server that the stock is not in: Redis, or ZooKeeper or etcd, counted in its place. */
+/* Is the lock at another server than the stock? Redis, or ZooKeeper or etcd, which count as Redis.
+ */
 static bool is_apart(enum lock_kind kind) {
     return locks[kind].server == REDIS || locks[kind].server == COORDINATOR;
 }
@@ -47,7 +48,7 @@ void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_
     add_trips(cost, kind, is_released);
 }
 
-/* Append a metric, or leave it out when it has no room. */
+/* Append a metric, unless there is no room for it. */
 static void sale_cost_append(char text[SALE_COST_TEXT], const char *name, const char *value,
                              const char *end) {
     const size_t used = strlen(text);

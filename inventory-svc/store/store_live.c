@@ -1,15 +1,14 @@
-/* The store as it is in service: the stock and the ledger, batches, transactions, and a sale's
- * time. Locks, raw keys and what the laboratory is told are in lock_live.c.
+/* The live store: stock and ledger, batches, transactions, and a sale's time. Locks, raw keys and
+ * the lab's events are in lock_live.c.
  *
- * A write that is not answered may still land while it is absent from the ledger, because the
- * statement may still be running. So the lock is kept from the next sale until the statement's
- * deadline, after which the server begins it no more, and LAND_MS. The server knows the deadline by
- * its own clock, which the sale read with the stock.
+ * An unanswered write that the ledger does not have may still land, because its statement may still
+ * be running. So the next sale does not get the lock before the statement's deadline plus LAND_MS.
+ * After that deadline the server does not begin the statement. The server compares the deadline
+ * with its own clock, which the sale read together with the stock.
  *
- * A write under a lease: first take a connection and prepare the statement on it, both of which may
- * mean waiting, and only then ask whether the lease is still ours. So nothing lies between that
- * answer and the sending. It is not begun when the sale's own time would end before the server's
- * definite answer. */
+ * A write under a lease first takes a connection and prepares the statement on it. Both may wait.
+ * Only then it checks the lease, so nothing lies between that check and the sending. The write does
+ * not begin if the sale's own time would end before the server's definite answer. */
 #include "store_live_internal.h"
 
 #include "backoff.h"
@@ -29,22 +28,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATEMENTS_MS    3000 /* of a sale, for all its statements together */
-#define LAST_LOOK_MS     500  /* at the ledger, beyond a sale's deadline */
+#define STATEMENTS_MS    3000 /* for all statements of a sale together */
+#define LAST_LOOK_MS     500  /* for a look at the ledger after a sale's deadline */
 #define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
 #define NONE_RETURNED_MS 100
 #define REDIS_MS         1000 /* of a command */
 #define PAUSE_LEAST_MS   2
 #define PAUSE_MOST_MS    32
 #define BATCH_MOST       256
-#define BATCH_LIMIT      4096 /* sales of a row that may wait */
+#define BATCH_LIMIT      4096 /* most sales that may wait for a row */
 #define BATCH_TRIES      2
 
 static int64_t live_due_ms(const struct live_sale *live) {
     return number_min(statement_deadline_ms(), live->deadline_ms);
 }
 
-/* A write's, until it is over: a transaction keeps it. */
+/* A write's connection. A transaction keeps its own. */
 static void live_give_back_conn(struct live_sale *live) {
     if (live->conn == NULL || live->is_transaction)
         return;
@@ -134,13 +133,13 @@ static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_r
     outcome = stock_sql_read(live->store->pool, &read, row, &server_us, live->why);
     if (outcome != OUTCOME_OK)
         return outcome;
-    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
+    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* at least so much */
     lock_saw_fence(&live->lock, row->fence);
     store_live_note_empty(live->product, row);
     return OUTCOME_OK;
 }
 
-/* An unanswered write keeps its own message, which says more. */
+/* An unanswered write keeps its own message, which is more precise. */
 static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
     struct live_sale *live = live_of(sale);
     const bool is_unknown = live->lands_until_ms != 0;
@@ -250,9 +249,9 @@ static enum outcome live_take_stock(struct sale *sale, int shard) {
     return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, live->why), due_ms);
 }
 
-/* When there is none, this instance does not look again for 100 ms, because after the sell-out
- * every request comes here: so long at most is a unit refused here that came back through another
- * instance. */
+/* After it finds none, this instance does not look again for 100 ms, because every request comes
+ * here once the stock is sold out. So it refuses a unit that came back through another instance for
+ * at most so long. */
 static enum outcome live_take_returned(struct sale *sale) {
     struct live_sale *live = live_of(sale);
     struct product *product = live->product;
@@ -288,14 +287,15 @@ enum outcome store_live_count(struct store *store, const struct product *product
     return outcome;
 }
 
-/* ---- Batches: the sales of a row that wait are sold by one statement, in the fiber of the one
- * that came first.
+/* ---- Batches: one statement sells to all waiting sales of a row, in the fiber of the first.
  *
- * It sells to all or to none. An order that the ledger has makes it refuse all of them: then one is
- * run that first looks for each in the ledger, which costs a third of the whole. An order
- * that the ledger gets while that runs makes it refuse all of them, too, and then each sale goes
- * alone. One that is not answered leaves all of them unknown, and each looks itself up; so does one
- * of which the ledger took fewer sales than the row gave units. */
+ * It sells to all or to none:
+ *
+ *     the ledger has one of the orders     all are refused; a second statement looks for each order
+ *                                          in the ledger first, which costs a third more
+ *     the ledger gets one during that      all are refused, and each sale goes alone
+ *     the server does not answer           all are unknown, and each looks itself up
+ *     the ledger took fewer than were sold the same */
 
 /* A sale in a batch, on its fiber's stack. */
 struct member {
@@ -304,7 +304,7 @@ struct member {
     int shard;
     int64_t asked_ns;
     int64_t due_ms;       /* of the statement */
-    enum outcome outcome; /* OK: none of its own, as it is to go alone */
+    enum outcome outcome; /* OK: none of its own, it must go alone */
 };
 
 #define EACH_MEMBER(member, batch)                                                                 \
@@ -312,7 +312,7 @@ struct member {
     member != NULL;                                                                                \
     member = (void *)TAILQ_NEXT(&member->call, entry)
 
-/* When its statement must have ended, so that none of them outlives its sale. */
+/* Begin all. Returns the statement's deadline, so that no sale ends before it. */
 static int64_t batch_begin_all(const struct batcher_calls *batch) {
     int64_t now_ns = clock_now_ns(), due_ms = INT64_MAX;
 
@@ -349,7 +349,7 @@ static void end_alike(const struct batcher_calls *batch, enum outcome outcome,
     }
 }
 
-/* It was not new: in the ledger, or in this batch already, and then it is as that one was. */
+/* The order was not new. Either the ledger has it, or an earlier member of the batch had it. */
 static enum outcome of_repeat(const struct batcher_calls *batch, const struct member *repeat) {
     for (EACH_MEMBER(member, batch)) {
         if (member == repeat)
@@ -362,7 +362,7 @@ static enum outcome of_repeat(const struct batcher_calls *batch, const struct me
 
 /* False: the ledger did not take as many as were sold. */
 static bool end_each(const struct batcher_calls *batch, const struct batch_sale *sale) {
-    const char *places = sale->places; /* "{1,2,5}": each is after one character */
+    const char *places = sale->places; /* "{1,2,5}": one character stands before each */
     char *end;
     int64_t left = sale->available, sold_count = 0;
     long place = 1, new_place = 0;
@@ -411,7 +411,7 @@ static void batch_sell_to_all(void *data, const struct batcher_calls *batch, uns
         outcome = stock_sql_take_batch(leader->live->store->pool, &sale, &why);
         if (outcome == OUTCOME_OK && !end_each(batch, &sale)) {
             outcome = OUTCOME_UNKNOWN;
-            (void)why_set(&why, "the ledger did not take all of a batch");
+            (void)why_set(&why, "the ledger did not take every sale of a batch");
         }
         pg_query_clear(&sale.query);
     }
@@ -466,7 +466,7 @@ static enum outcome live_take_in_batch(struct sale *sale, int shard) {
 
 /* ---- Stock that Redis sells, and its way to the ledger */
 
-/* Each of them counts as one of the sale's round trips. */
+/* Each command with these keys counts as a round trip of the sale. */
 static struct segment_keys live_keys(struct live_sale *live) {
     return (struct segment_keys){.redis = live->store->kv,
                                  .product_id = live->product->id,
@@ -483,8 +483,8 @@ static enum outcome live_open_data_set(struct sale *sale, struct data_set *set) 
     return segment_redis_open(&keys, set);
 }
 
-/* The product is announced first: a unit of it that Redis sells must not escape those who look for
- * what a killed instance left behind. */
+/* First announces the product: otherwise no instance would look for a unit that Redis sold and a
+ * killed instance left behind. */
 static enum outcome live_hand_out(struct sale *sale, const struct data_set *set,
                                   struct stock_row *row) {
     struct live_sale *live = live_of(sale);
@@ -505,7 +505,7 @@ static enum outcome live_load_row(struct sale *sale, const struct data_set *set,
     return segment_redis_load(&keys, set, row);
 }
 
-/* This is what sells. */
+/* This command is the sale. */
 static enum outcome live_take_loaded(struct sale *sale, struct loaded_unit *taken) {
     struct live_sale *live = live_of(sale);
     const struct segment_keys keys = live_keys(live);
@@ -535,20 +535,19 @@ static enum outcome live_write_pending(struct sale *sale, const struct stock_row
     return live_end_sold(live, outcome, clock_now_ms());
 }
 
-/* ---- Transactions: a connection of the pool, held from begin to commit or rollback, on which all
- * that the sale does with the stock meanwhile is run.
+/* ---- Transactions: a connection of the pool, held from begin to commit or rollback. All steps of
+ * the sale on the stock run on it.
  *
- * A step that is not answered before the commit was sent has sold nothing: the connection is closed
- * then, and the server rolls back. A COMMIT that is not answered may still land: the server reads
- * it, at the latest, when it would have ended a transaction that stands idle, IDLE_MS after the
- * write, and then it needs COMMIT_MS. */
+ * An unanswered step before the COMMIT has sold nothing: the connection is closed, and the server
+ * rolls back. An unanswered COMMIT may still land. The server reads it at the latest IDLE_MS after
+ * the write, when it would end an idle transaction. Then it needs COMMIT_MS. */
 
 static enum outcome live_begin(struct sale *sale, enum isolation isolation) {
     struct live_sale *live = live_of(sale);
     const int64_t wait_ms = live->lock_deadline_ms, usual_ms = live_due_ms(live);
     enum outcome outcome;
 
-    /* Sales that wait for the row keep others from a connection: it is the same wait. */
+    /* Sales that wait for the row also keep connections from others, so both waits are one. */
     outcome = live_hold_conn(live, wait_ms > usual_ms ? wait_ms : usual_ms);
     if (outcome != OUTCOME_OK)
         return outcome;
@@ -583,7 +582,7 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
     return outcome;
 }
 
-/* The connection is free for others once the server has rolled back. */
+/* Other sales get the connection once the server has rolled back. */
 static void live_end(struct sale *sale) {
     struct live_sale *live = live_of(sale);
 

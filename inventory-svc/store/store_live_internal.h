@@ -1,4 +1,4 @@
-/* What both files of the live store need: the operations that are about locks (lock_live.c). */
+/* Shared by the two files of the live store: the operations on locks (lock_live.c). */
 #ifndef INVENTORY_STORE_LIVE_INTERNAL_H
 #define INVENTORY_STORE_LIVE_INTERNAL_H
 
@@ -12,11 +12,11 @@ enum outcome live_lock(struct sale *sale, struct lock_call *call);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
-/* No more attempts at a lock made of a raw key follow, if it made any. */
+/* No more attempts at a lock made of a raw key will follow, if there were any. */
 void live_give_up(struct live_sale *live);
 
-/* Nothing without --lab. A failpoint is told before it acts, as one that crashes cannot; one that
- * could not be told acts all the same. */
+/* Does nothing without --lab. Tells a failpoint before it acts, because a crash cannot tell
+ * afterwards. The failpoint acts even if it could not be told. */
 void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,
                       int64_t ms);
 

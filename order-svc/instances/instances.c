@@ -1,4 +1,4 @@
-/* Names looked up one after another, in a fiber, and all that was found told to the inventory. */
+/* Looks up names one after another, in a fiber, and passes all addresses to the inventory. */
 #include "instances.h"
 
 #include "fiber.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define URLS_BYTES 4096 /* of one name: 64 and more */
+#define URLS_BYTES 4096 /* of one name: room for 64 and more */
 
 struct instance_name {
     char url[256], host[256];
     bool is_literal;
-    char urls[URLS_BYTES]; /* found last, or the name itself */
+    char urls[URLS_BYTES]; /* from its last look-up, or the name itself */
 };
 
 static bool instances_is_literal(const char *host) {
@@ -24,7 +24,7 @@ static bool instances_is_literal(const char *host) {
     return uv_ip4_addr(host, 0, &v4) == 0 || uv_ip6_addr(host, 0, &v6) == 0;
 }
 
-/* False when there is no room for it. */
+/* False when it does not fit. */
 static bool append_url(char *urls, size_t size, const struct addrinfo *address, int port) {
     const bool is_v6 = address->ai_family == AF_INET6;
     size_t length = strlen(urls);
@@ -42,7 +42,7 @@ static bool append_url(char *urls, size_t size, const struct addrinfo *address, 
     return false;
 }
 
-/* `url`, or the URLs of `addresses` with its port, separated by commas, into `urls`. */
+/* Write `url`, or the URLs of `addresses` with its port, separated by commas, into `urls`. */
 static void list_urls(const char *url, const struct addrinfo *addresses, char *urls, size_t size) {
     const struct addrinfo *each;
     char host[256];
@@ -51,7 +51,7 @@ static void list_urls(const char *url, const struct addrinfo *addresses, char *u
     urls[0] = '\0';
     if (http_origin_parse(url, host, sizeof host, &port) == 0)
         for (each = addresses; each != NULL; each = each->ai_next)
-            /* One that has addresses of both families would be an instance twice. */
+            /* Else a name with addresses of both families would be an instance twice. */
             if (each->ai_family == addresses->ai_family &&
                 (count++, !append_url(urls, size, each, port)))
                 break;
@@ -129,7 +129,7 @@ static void instances_on_time(uv_timer_t *timer) {
         instances->is_looking = false; /* no memory: the next tick tries again */
 }
 
-/* How many are names; `urls` is cut into pieces. */
+/* Returns the number of names. Cuts `urls` into pieces. */
 static unsigned read_names(struct instances *instances, char *urls) {
     unsigned names = 0;
     int port;

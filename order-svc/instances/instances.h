@@ -1,9 +1,9 @@
-/* The names in --inventory, looked up again and again: a name with several addresses, as that of a
- * service with several containers, is an instance at each of them.
+/* Looks up the names in --inventory again and again. A name with several addresses is an instance
+ * at each of them, for example a service with several containers.
  *
- * A name with one address stays a name, which each new connection looks up. Of a name that cannot
- * be looked up, what was found last goes on. Literal addresses are instances as they are; where
- * there are no others, nothing is looked up. */
+ * A name with one address stays a name, which each new connection looks up. If a name cannot be
+ * looked up, its last addresses stay in use. A literal address is an instance by itself. If there
+ * are only literal addresses, nothing is looked up. */
 #ifndef ORDER_INSTANCES_H
 #define ORDER_INSTANCES_H
 
@@ -21,13 +21,13 @@ struct instances {
     void *data;
 };
 
-/* Start on `loop`; `urls` are those that inventory_open() took. `instances` lives until
- * `on_stopped`. 0 or UV_ENOMEM, and then there is nothing to undo. */
+/* Start on `loop`. `urls` are the ones that inventory_open() took. `instances` lives until
+ * `on_stopped`. 0; or UV_ENOMEM, and then there is nothing to undo. */
 __attribute__((warn_unused_result)) int instances_start(struct instances *instances,
                                                         uv_loop_t *loop,
                                                         struct inventory *inventory,
                                                         const char *urls, uint64_t every_ms);
-/* `on_stopped` runs once, later; the inventory must live until then. */
+/* `on_stopped` runs once, later. The inventory must live until then. */
 void instances_stop(struct instances *instances, void (*on_stopped)(void *data), void *data);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which instance a call goes to, and what is known of each. */
+/* Chooses an instance for each call, and remembers the state of each instance. */
 #include "inventory_client.h"
 
 #include "clock.h"
@@ -26,14 +26,14 @@ struct instance {
     char label[300];
     struct metric up;
     int64_t skip_until_ms; /* 0: in use */
-    int64_t pause_ms;      /* how long it was left out last */
+    int64_t pause_ms;      /* length of its last pause */
     unsigned calls;        /* under way */
     bool is_gone;          /* gets no more calls */
 };
 
 struct inventory {
     uv_loop_t *loop;
-    unsigned count, next; /* instances, and the one whose turn it is */
+    unsigned count, next; /* instances, and the next in turn */
     bool is_closing, has_metrics;
     char authorization[256]; /* a header line, or "" */
     struct instance instances[INSTANCES_MAX];
@@ -52,7 +52,7 @@ static void on_replaced(void *data) {
     (void)data;
 }
 
-/* `instance` is the first that is free, or one that is gone and without a call. */
+/* `instance` is the first free one, or one that is gone and has no call. */
 static int open_instance(struct inventory *inventory, struct instance *instance, const char *url,
                          struct why *why) {
     struct http_client_options options = {.connections = CONNECTIONS,
@@ -67,7 +67,7 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
                ? inventory->count < INSTANCES_MAX
                : instance->is_gone && instance->calls == 0);
     if (http_origin_parse(url, host, sizeof host, &options.port) != 0) {
-        (void)why_set(why, "\"%s\" is no URL of the form http://host:port", url);
+        (void)why_set(why, "\"%s\" is not a URL of the form http://host:port", url);
         return UV_EINVAL;
     }
     options.host = host;
@@ -89,7 +89,7 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
     return 0;
 }
 
-/* `urls` is cut into pieces. */
+/* Cuts `urls` into pieces. */
 static int inventory_open_all(struct inventory *inventory, char *urls, struct why *why) {
     int code = 0;
 
@@ -136,15 +136,15 @@ void inventory_close(struct inventory *inventory, http_client_cb cb, void *data)
         http_client_close(inventory->instances[i].client, on_instance_closed, inventory);
 }
 
-/* What stands in a header line is visible ASCII. */
+/* A header line may hold only visible ASCII. */
 static int take_secret(struct inventory *inventory, const char *secret, struct why *why) {
     const char *at = secret;
 
     while (*at > ' ' && *at < 0x7f)
         at++;
     if (*at != '\0' || at - secret > 200) {
-        (void)why_set(why, "the secret has more than 200 characters, or some "
-                           "beyond A-Z, a-z, 0-9 and the like");
+        (void)why_set(why, "the secret is longer than 200 characters, or has characters other "
+                           "than visible ASCII");
         return UV_EINVAL;
     }
     if (at > secret)
@@ -187,7 +187,7 @@ void inventory_register_metrics(struct inventory *inventory) {
         metric_register(&inventory->instances[i].up);
 }
 
-/* Whether `url` is one of `urls`. */
+/* Is `url` one of `urls`? */
 static bool inventory_is_among(const char *urls, const char *url) {
     size_t length = strlen(url), next;
 
@@ -257,9 +257,9 @@ bool inventory_is_up(const struct inventory *inventory) {
     return false;
 }
 
-/* The next instance in turn that is in use or due for another try; else the one whose try is due
- * first, so that a call is never refused without an attempt. Each is given once per call: `tried`
- * is a bit each. */
+/* Choose the next instance in turn that is in use, or is due for another try. If there is none,
+ * choose the one that is due first, so a call is never refused without an attempt. A call gets each
+ * instance once: `tried` has a bit for each. */
 static struct instance *inventory_choose(struct inventory *inventory, uint64_t tried,
                                          int64_t now_ms) {
     struct instance *best = NULL;
@@ -280,7 +280,7 @@ static struct instance *inventory_choose(struct inventory *inventory, uint64_t t
     if (best == NULL)
         return NULL;
     inventory->next = (unsigned)(best - inventory->instances) + 1;
-    if (best->skip_until_ms != 0) /* this call is the try; others go elsewhere meanwhile */
+    if (best->skip_until_ms != 0) /* this call is the try; others avoid it meanwhile */
         best->skip_until_ms = now_ms + CONNECT_LIMIT_MS;
     return best;
 }
@@ -291,7 +291,7 @@ static void note_not_sent(struct instance *instance, const char *error) {
 
     http_client_stats(instance->client, &stats);
     if (stats.connect_failures == 0)
-        return; /* not its fault: the deadline passed or the queue was full */
+        return; /* not its fault: the deadline passed, or the queue was full */
     if (instance->skip_until_ms == 0)
         log_warn("inventory instance is down", "url=%s error=%s", instance->url,
                  log_quote(quoted, sizeof quoted, error));
@@ -301,7 +301,7 @@ static void note_not_sent(struct instance *instance, const char *error) {
     instance->skip_until_ms = clock_now_ms() + instance->pause_ms;
 }
 
-/* After UNKNOWN nothing is known of the instance: it may just have died, or be slow. */
+/* After UNKNOWN the state of the instance is open: it may have died, or may be slow. */
 static void note_outcome(struct instance *instance, const struct inventory_answer *answer) {
     if (answer->outcome == HTTP_CALL_NOT_SENT)
         note_not_sent(instance, answer->message);
@@ -312,7 +312,7 @@ static void note_outcome(struct instance *instance, const struct inventory_answe
     instance->skip_until_ms = instance->pause_ms = 0;
 }
 
-/* As a tree, if it is to be handed on. */
+/* Read the answer: as a tree if it will be passed on. */
 static void inventory_take_answer(const struct http_call *call, bool wants_tree,
                                   struct inventory_answer *answer) {
     answer->outcome = call->outcome;
@@ -340,7 +340,7 @@ static bool inventory_is_over(const struct inventory_answer *answer, int64_t dea
     return answer->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms;
 }
 
-/* To `instance`, unless NULL, and to one after the other until it may have been sent. */
+/* Call `instance`, unless it is NULL, and then others, until the request may have been sent. */
 static void call_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
                        struct http_call *call, bool wants_tree, struct inventory_answer *answer) {
     for (; instance != NULL; instance = choose_next(inventory, tried)) {

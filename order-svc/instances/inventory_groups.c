@@ -1,8 +1,8 @@
-/* A group: gathers for the rest of a turn of the loop -> its call is out -> each line of the reply
- * ends one member, and the end of the call those that are left.
+/* A group: gather for the rest of a turn of the loop -> send one call -> each line of the reply
+ * ends one member -> the end of the call ends the rest.
  *
- * Members go on at the end of a turn, or when the call has ended: not in the middle of reading, as
- * they may call the client. */
+ * A member goes on at the end of a turn, or when the call has ended. It must not go on while the
+ * client reads, because it may call the client. */
 #include "inventory_groups.h"
 
 #include "buffer.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define MEMBERS_MOST 64   /* inventory-svc takes 256 */
-#define LINE_MOST    4096 /* bytes of a line of the reply; the longest of ours has 2,048 */
-#define APART_MS     20   /* the most that deadlines of a group may be apart */
+#define LINE_MOST    4096 /* bytes of a line of the reply; our longest has 2,048 */
+#define APART_MS     20   /* most that the deadlines of a group may differ */
 #define SPARES_MOST  16
 
 struct inventory_group {
@@ -27,11 +27,11 @@ struct inventory_group {
     struct http_client *client;
     struct inventory_members waiting, answered;
     unsigned count;
-    int64_t deadline_ms; /* of its first member, and so about that of each */
+    int64_t deadline_ms; /* of its first member, and so nearly that of all */
     struct http_call call;
-    struct buffer body, line; /* of the request; of the reply, what has come of a line */
+    struct buffer body, line; /* of the request; the part of a line that has arrived */
     size_t received;          /* bytes of the reply */
-    unsigned useless;         /* lines of it that answer none that waits */
+    unsigned useless;         /* lines of the reply that answer no waiting order */
     bool is_answered;         /* in the list of that name */
 };
 
@@ -41,7 +41,7 @@ static void on_soon(uv_idle_t *soon) {
     (void)soon;
 }
 
-/* With an idle handle, the loop does not wait for input before the end of the turn. */
+/* An idle handle keeps the loop from waiting for input before the end of the turn. */
 static void act_at_end_of_turn(struct inventory_groups *groups) {
     (void)uv_check_start(&groups->turn, groups_on_turn); /* fail only without a callback */
     (void)uv_idle_start(&groups->soon, on_soon);
@@ -100,7 +100,7 @@ static void drop_group(struct inventory_group *group) {
     groups->spares++;
 }
 
-/* Each member is gone when its fiber has gone on. */
+/* A member is gone once its fiber runs on. */
 static void groups_tell(struct inventory_members *members) {
     struct inventory_member *member;
 
@@ -125,8 +125,7 @@ static void move_to_answered(struct inventory_group *group, struct inventory_mem
     TAILQ_INSERT_TAIL(&group->answered, member, entry);
 }
 
-/* A line that answers none that waits is not used: it is for an order that has its answer, or for
- * none of ours. */
+/* Ignores a line that answers no waiting order: its order has an answer, or is none of ours. */
 static void groups_take_line(struct inventory_group *group, const char *line, size_t length) {
     struct inventory_answer answer = {.outcome = HTTP_CALL_ANSWERED};
     struct inventory_member *member;
@@ -152,7 +151,7 @@ static bool groups_keep(struct buffer *line, const char *bytes, size_t length) {
     return length <= LINE_MOST - line->length && buffer_append(line, bytes, length);
 }
 
-/* False: what is left of the reply cannot be read. */
+/* False: the rest of the reply cannot be read. */
 static bool groups_take_lines(struct inventory_group *group, const char *bytes, size_t length) {
     const char *end = bytes + length, *newline;
 
@@ -189,14 +188,14 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
     return is_good;
 }
 
-/* Once for a reply, however long it is. */
+/* Log it once for a reply, however long. */
 static void tell_useless(const struct inventory_group *group) {
     if (group->useless > 0)
         log_warn("lines of the inventory answer no order", "lines=%u bytes=%zu", group->useless,
                  group->received);
 }
 
-/* Of those that have no line. `json` is the reply to all, or NULL. */
+/* End a member that got no line. `json` is the reply to all, or NULL. */
 static void groups_end_member(struct inventory_answer *answer, const struct http_call *call,
                               json_t *json) {
     const char *why = call->error != NULL ? call->error : "";
@@ -253,7 +252,7 @@ static bool write_body(struct inventory_group *group) {
     return buffer_append_text(&group->body, "]}");
 }
 
-/* Without memory the deadline is one that has passed: so it ends as a call that was not sent. */
+/* Without memory it ends like a call that was not sent: its deadline has passed. */
 static void send_group(struct inventory_group *group) {
     struct inventory_groups *groups = group->groups;
     bool is_whole;
@@ -272,7 +271,7 @@ static void send_group(struct inventory_group *group) {
     http_call_start(group->client, &group->call, groups_on_ended);
 }
 
-/* A group of one is no group: the plain way is cheaper. */
+/* One order alone is not a group: the plain request is cheaper. */
 static void send_or_leave_alone(struct inventory_group *group) {
     struct inventory_members alone = TAILQ_HEAD_INITIALIZER(alone);
 
@@ -334,7 +333,7 @@ static struct inventory_group *group_for(struct inventory_groups *groups,
     return make_group(groups, client, deadline_ms);
 }
 
-/* Two of one order could not be told apart by their lines. */
+/* Two reservations of one order must not be in one group: their lines would look alike. */
 static bool groups_join(struct inventory_groups *groups, struct http_client *client,
                         struct inventory_member *member) {
     struct inventory_group *group = group_for(groups, client, member->deadline_ms);

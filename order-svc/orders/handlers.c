@@ -13,7 +13,7 @@
 
 #define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define QUERY_MS        3000
-#define ORDER_BYTES     1024 /* of an order as JSON: its fields are bounded, escapes and all */
+#define ORDER_BYTES     1024 /* of an order as JSON: its fields are bounded, escapes included */
 
 static void reply_order(struct http_exchange *exchange, int status, const struct order *order) {
     char bytes[ORDER_BYTES];
@@ -31,7 +31,7 @@ static void reply_order(struct http_exchange *exchange, int status, const struct
     http_reply(exchange, status, "application/json", bytes, length);
 }
 
-/* The order id: the customer's key, or one of ours. False when a 400 has been sent. */
+/* Set the order id: the customer's key, or one of ours. False when a 400 has been sent. */
 static bool take_key(struct http_exchange *exchange, struct placement *placement) {
     const char *key = http_header(exchange, "idempotency-key");
 
@@ -66,7 +66,7 @@ static void reply_headers(struct http_exchange *exchange, const struct placement
         http_reply_header(exchange, "Server-Timing", placement->timing);
 }
 
-/* With the order id, so that who sent no key can tell his order in the ledger. */
+/* Reply with the order id, so a customer without a key can find the order in the ledger. */
 static void reply_refusal(struct http_exchange *exchange, const struct placement *placement) {
     json_t *body = json_pack("{s:s, s:s, s:s}", "error", placement->error, "message",
                              placement->message, "order_id", placement->order.order_id);
@@ -92,7 +92,7 @@ static void on_post_order(struct http_exchange *exchange, void *data) {
         reply_refusal(exchange, &placement);
 }
 
-/* The article's placeAnOrder: no body, one product, and an answer in words. */
+/* The article's placeAnOrder: no body, one product, an answer in words. */
 static void on_article_order(struct http_exchange *exchange, void *data) {
     struct placement placement = {0};
     const char *product = http_query_param(exchange, "inventoryId");
@@ -111,7 +111,7 @@ static void on_article_order(struct http_exchange *exchange, void *data) {
                "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* libpq's reason may name host, port and user: it is for the log. */
+/* Only the log gets libpq's reason, because it may name host, port and user. */
 static void reply_without_database(struct http_exchange *exchange, const char *order_id,
                                    const char *why) {
     char quoted[400];
@@ -127,7 +127,7 @@ static void on_get_order(struct http_exchange *exchange, void *data) {
     bool is_found;
 
     if (uuid_parse(http_path_param(exchange, "id"), order_id) != 0)
-        http_reply_error(exchange, 400, "bad_request", "an order id is a UUID");
+        http_reply_error(exchange, 400, "bad_request", "the order id in the path is not a UUID");
     else if (order_find(svc->pool, order_id, clock_now_ms() + QUERY_MS, &order, &is_found, why) !=
              PG_OK)
         reply_without_database(exchange, order_id, why);
@@ -137,7 +137,7 @@ static void on_get_order(struct http_exchange *exchange, void *data) {
         reply_order(exchange, 200, &order);
 }
 
-/* A status that inventory-svc can mean: of a yes, or of a refusal. */
+/* Can inventory-svc mean this status? It is one of a yes or of a refusal. */
 static bool is_answer(const struct inventory_answer *answer) {
     return answer->outcome == HTTP_CALL_ANSWERED && answer->body != NULL &&
            (answer->status == 200 || (answer->status >= 400 && answer->status < 600));
@@ -152,7 +152,7 @@ static void relay(struct http_exchange *exchange, struct order_svc *svc, const c
         http_reply_json(exchange, answer.status, json_incref(answer.body));
     else
         http_reply_error(exchange, 503, "busy", "no inventory instance answered: %s",
-                         answer.message[0] != '\0' ? answer.message : "not with JSON");
+                         answer.message[0] != '\0' ? answer.message : "the reply is not JSON");
     json_decref(answer.body);
 }
 
@@ -160,7 +160,7 @@ static void on_get_product(struct http_exchange *exchange, void *data) {
     char product_id[UUID_TEXT], target[64];
 
     if (uuid_parse(http_path_param(exchange, "id"), product_id) != 0) {
-        http_reply_error(exchange, 400, "bad_request", "a product id is a UUID");
+        http_reply_error(exchange, 400, "bad_request", "the product id in the path is not a UUID");
         return;
     }
     snprintf(target, sizeof target, "/products/%s", product_id);

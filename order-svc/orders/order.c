@@ -1,17 +1,20 @@
 /* One order, from the reservation to the record.
  *
  * Happy path: reserve a unit at an inventory instance, insert the order, answer 201.
- * Failures: nothing reserved → the reason, and nothing to undo. Reserved, and the order certainly
- * not recorded → the reservation is cancelled, and the answer is "busy". Whatever cannot be learned
- * is "unknown": if a unit was taken, settling records its order later (settle.h), and a repeat with
- * the same key finds it.
  *
- * A cancel that is not answered may take effect at any later time. What decides is the reservation
- * itself: the inventory confirms it before it tells it to a repeat or settling, and cancels none
- * that is confirmed.
+ * Failures
+ * - Nothing is reserved: answer the reason. There is nothing to undo.
+ * - A unit is reserved, and the order is certainly not recorded: cancel the reservation, answer
+ *   "busy".
+ * - The result cannot be learned: answer "unknown". If a unit was taken, settling records its order
+ *   later (settle.h), and a repeat with the same key finds it.
  *
- * An order under the customer's own key is never cancelled: a repeat of it may be recording it at
- * this very moment, in this process or another. */
+ * A cancel without an answer may take effect at any later time. The reservation itself decides: the
+ * inventory confirms it before it tells a repeat or settling about it, and never cancels a
+ * confirmed one.
+ *
+ * An order under the customer's own key is never cancelled: a repeat may be recording it at this
+ * moment, in this process or another. */
 #include "order.h"
 
 #include "clock.h"
@@ -25,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_MS  3000 /* for each query on the orders database, and for its turn */
+#define RECORD_MS  3000 /* for each query on the orders database, and for the wait before it */
 #define CANCEL_MS  3000
 
-#define UNITS_MOST 1000000000 /* of a product, numbered from 1: sql/inventory.sql */
+#define UNITS_MOST 1000000000 /* of a product, numbered from 1, see sql/inventory.sql */
 #define DIGITS     "0123456789"
 
 static struct {
@@ -65,7 +68,7 @@ __attribute__((format(printf, 3, 4))) static void order_end(struct placement *pl
     va_end(args);
 }
 
-/* The form that the column `price` takes. */
+/* Does it fit the column `price`? */
 static bool is_price(const char *text) {
     const size_t whole = strspn(text, DIGITS);
     const char *rest = text + whole;
@@ -74,7 +77,7 @@ static bool is_price(const char *text) {
     return whole > 0 && whole <= 10 && part <= 2 && rest[part > 0 ? part + 1 : 0] == '\0';
 }
 
-/* Not there, or that text. */
+/* True if the field is missing, or has that text. */
 static bool order_is_same(const struct inventory_answer *answer, const char *field,
                           const char *text) {
     const char *told = inventory_text(answer, field);
@@ -97,7 +100,7 @@ bool order_take_unit(struct order *order, const struct inventory_answer *answer)
            order->remaining >= 0 && order->remaining < UNITS_MOST;
 }
 
-/* The customer can find out: the order id is the key. */
+/* The customer can ask again: the order id is the key. */
 static void end_unknown(struct placement *placement, const char *why) {
     char quoted[300];
 
@@ -108,7 +111,7 @@ static void end_unknown(struct placement *placement, const char *why) {
               placement->order.order_id);
 }
 
-/* The refusals of inventory-svc, and of its HTTP server: no unit was sold. */
+/* The refusals of inventory-svc and of its HTTP server: no unit was sold. */
 static const struct refusal {
     int status;
     const char *code;
@@ -133,7 +136,7 @@ static const struct refusal {
     {503, "too_many_connections", ORDER_BUSY},
 };
 
-/* NULL: the answer is no refusal in inventory-svc's own words, and may hide a sale. */
+/* NULL: the answer is not one of inventory-svc's own refusals, and may hide a sale. */
 static const struct refusal *find_refusal(const struct inventory_answer *answer) {
     const char *code = inventory_text(answer, "error");
 
@@ -173,7 +176,7 @@ static void judge_reservation(struct placement *placement, const struct inventor
         judge_refusal(placement, answer);
 }
 
-/* Reserve; `*is_new` tells that this very call took the unit. */
+/* Reserve. `*is_new`: this very call took the unit. */
 static void reserve(struct order_svc *svc, struct placement *placement, int64_t deadline_ms,
                     bool *is_new) {
     const struct order *order = &placement->order;
@@ -187,7 +190,7 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     json_decref(answer.body);
 }
 
-/* Give the unit back. True only when it is certain. */
+/* Give the unit back. True only when that is certain. */
 static bool order_cancel(struct order_svc *svc, const struct order *order) {
     struct inventory_answer answer;
     char target[96];
@@ -201,7 +204,7 @@ static bool order_cancel(struct order_svc *svc, const struct order *order) {
     return is_certain;
 }
 
-/* This call has not recorded the order. Undo a unit that it took itself. */
+/* This call has not recorded the order. Undo the unit if this call took it. */
 static void compensate(struct order_svc *svc, struct placement *placement, bool is_new,
                        const char *why) {
     char quoted[200];
@@ -216,7 +219,7 @@ static void compensate(struct order_svc *svc, struct placement *placement, bool 
               "the order could not be recorded; the unit was given back, nothing was sold");
 }
 
-/* Take the order as it was first recorded. */
+/* Answer with the order as it was first recorded. */
 static void repeat(struct placement *placement, const struct order *first) {
     if (strcmp(first->product_id, placement->order.product_id) != 0) {
         order_end(placement, ORDER_REFUSED, "this Idempotency-Key was used for product %s",
@@ -228,7 +231,7 @@ static void repeat(struct placement *placement, const struct order *first) {
     order_set_outcome(placement, ORDER_REPEATED);
 }
 
-/* Look for an order with this id, and answer as it was answered. */
+/* Look for an order with this id, and repeat its answer. */
 static enum pg_status order_find_first(struct order_svc *svc, struct placement *placement,
                                        bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct order first;
@@ -240,30 +243,31 @@ static enum pg_status order_find_first(struct order_svc *svc, struct placement *
     return status;
 }
 
-/* Before anything is sold. True when there is nothing more to do. */
+/* Before anything is sold. True when nothing is left to do. */
 static bool is_look_up_enough(struct order_svc *svc, struct placement *placement) {
     char why[PG_MESSAGE_BYTES], quoted[400];
     bool is_found;
 
     if (order_find_first(svc, placement, &is_found, why) == PG_OK)
         return is_found;
-    log_warn("orders database", "order=%s why=%s", placement->order.order_id,
-             log_quote(quoted, sizeof quoted, why)); /* for us: it may name host and user */
+    log_warn(
+        "orders database", "order=%s why=%s", placement->order.order_id,
+        log_quote(quoted, sizeof quoted, why)); /* only in the log: it may name host and user */
     order_end(placement, ORDER_BUSY,
               "the orders database cannot be reached; nothing was sold by this request");
     return true;
 }
 
-/* Settling or a repeat was faster, and its order stands. */
+/* Settling or a repeat was faster: its order stands. */
 static void take_first(struct order_svc *svc, struct placement *placement) {
-    char why[PG_MESSAGE_BYTES] = "the order was there and is gone";
+    char why[PG_MESSAGE_BYTES] = "the order was recorded and is gone now";
     bool is_found;
 
     if (order_find_first(svc, placement, &is_found, why) != PG_OK || !is_found)
         end_unknown(placement, why);
 }
 
-/* Beside what the sale took, which another service measured. */
+/* Add the time of the record to the cost of the sale, which inventory-svc measured. */
 static void tell_recording(struct placement *placement, int64_t ns) {
     static const char name[] = ", order;dur=";
     const size_t used = strlen(placement->timing);
@@ -274,7 +278,7 @@ static void tell_recording(struct placement *placement, int64_t ns) {
         (void)stpcpy(stpcpy(placement->timing + used, name), ms);
 }
 
-/* Evenly: of 50 % every second, so that a run can be repeated. */
+/* Spread evenly: with 50 % every second order, so a run can be repeated. */
 static bool is_to_fail(struct order_svc *svc) {
     svc->fail_due += svc->fail_record;
     if (svc->fail_due < 1 - 1e-9)
@@ -283,7 +287,7 @@ static bool is_to_fail(struct order_svc *svc) {
     return true;
 }
 
-/* By --fail-record, or as the database has it. */
+/* The result of --fail-record, or else of the database. */
 static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
                              char why[PG_MESSAGE_BYTES]) {
     if (!is_to_fail(svc))
@@ -317,8 +321,8 @@ static void order_record(struct order_svc *svc, struct placement *placement, boo
     }
 }
 
-/* Under the customer's key there may be an order already. And while the database is down, the
- * look-up waits for it, so that no unit is taken only to be given back. */
+/* The customer's key may have an order already. And while the database is down, the look-up waits
+ * for it, so no unit is taken only to be given back. */
 static bool needs_look_up(const struct order_svc *svc, const struct placement *placement) {
     return placement->is_key_given || !pg_pool_is_up(svc->pool);
 }

@@ -5,14 +5,14 @@
 #include "inventory_client.h"
 #include "order_groups.h"
 
-/* What order-svc works with: the `data` of every handler. */
+/* The means of order-svc: the `data` of every handler. */
 struct order_svc {
     struct inventory *inventory;
     struct pg_pool *pool;
     struct order_groups groups; /* on that pool */
     int64_t inventory_timeout_ms;
-    double fail_record; /* the part of the orders whose record is refused on purpose, 0..1 */
-    double fail_due;    /* of one of them; 0 at first */
+    double fail_record; /* the part of the orders that is not recorded on purpose, 0..1 */
+    double fail_due;    /* share of the next such order that is due already; 0 at first */
 };
 
 #define ORDER_OUTCOMES(X)                                                                          \
@@ -37,13 +37,13 @@ struct placement {
     int status;     /* HTTP */
     char error[40]; /* the error code of the reply */
     char message[200];
-    /* What the sale cost, as the inventory told it in its Server-Timing header, and what recording
-     * the order took; "" when there is nothing to tell. */
+    /* Server-Timing: the cost of the sale, from the inventory, and the time of the record; "" if
+     * there is nothing to tell. */
     char timing[HTTP_CALL_HEADER_BYTES + 40];
 };
 
-/* Read the unit that a reservation of this order and product tells into the order. False: it is not
- * what inventory-svc promises, and no yes. */
+/* Copy the unit from a reservation of this order and product into the order. False: the reservation
+ * breaks inventory-svc's promises, and is not a yes. */
 bool order_take_unit(struct order *order, const struct inventory_answer *answer);
 
 /* In a fiber: place the order. Counts its outcome. */

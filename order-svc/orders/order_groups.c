@@ -1,4 +1,4 @@
-/* One batcher. */
+/* Records orders in groups, with one batcher. */
 #include "order_groups.h"
 
 #include "metrics.h"
@@ -9,23 +9,22 @@
 #include <string.h>
 
 #define GROUP_MOST  256
-#define ENOUGH_MOST 16 /* of those in one statement, the commit is a small part */
+#define ENOUGH_MOST 16 /* with so many in a statement, the commit is a small part of the cost */
 #define GATHER_MS   2
 
 static struct metric statements = {.name = "order_record_statements_total",
                                    .help = "Statements to record orders",
                                    .type = METRIC_COUNTER};
-static struct metric orders = {.name = "order_records_total",
-                               .help = "Orders that these were to record",
-                               .type = METRIC_COUNTER};
+static struct metric orders = {
+    .name = "order_records_total", .help = "Orders in these statements", .type = METRIC_COUNTER};
 
-/* An order that waits; on its fiber's stack. */
+/* A waiting order; on its fiber's stack. */
 struct recording {
-    struct batcher_call call; /* the first, so that the one is the other */
+    struct batcher_call call; /* the first member, so that one pointer serves as the other */
     struct order_insert insert;
 };
 
-/* All of them, or when that is refused, each half by itself. */
+/* Insert all. If the server refuses that, insert each half by itself. */
 static void insert_all(struct order_groups *groups, struct order_insert *const *inserts,
                        unsigned count, int64_t deadline_ms) {
     char message[PG_MESSAGE_BYTES];

@@ -11,8 +11,8 @@
 
 enum inserted { ORDER_ID, PRODUCT_ID, UNIT, REMAINING, PRICE, INSTANCE, INSERTED };
 
-/* unnest() in the list of columns streams; in FROM it first stores each array as a table, for twice
- * the time of the whole statement. */
+/* unnest() streams in the list of columns. In FROM it first stores each array as a table, which
+ * doubles the time of the whole statement. */
 static const struct pg_statement insert_orders = {
     "order_insert",
     "INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
@@ -46,13 +46,14 @@ static const struct pg_statement read_settlement = {
     "settlement_read",
     "SELECT cursor, floor(extract(epoch FROM since) * 1000)::bigint FROM settlement", 0};
 
-/* Nobody waits for the disk: a cursor that a server's crash takes back has pages read again. */
+/* It does not wait for the disk: if a crash of the server takes the cursor back, pages are read
+ * again. */
 static const struct pg_statement write_settlement = {
     "settlement_write",
     "UPDATE settlement SET cursor = $1 WHERE set_config('synchronous_commit', 'off', true) = 'off'",
     1};
 
-/* Run it, and on failure leave `message`. To be cleared in both cases. */
+/* Run a query. On failure set `message`. The caller clears the query in both cases. */
 static enum pg_status order_sql_run(struct pg_pool *pool, struct pg_query *query,
                                     char message[PG_MESSAGE_BYTES]) {
     enum pg_status status = pg_query_await(pool, query);
@@ -62,7 +63,7 @@ static enum pg_status order_sql_run(struct pg_pool *pool, struct pg_query *query
     return status;
 }
 
-/* As an element of an array: in quotes, so that no text is more than one element, nor NULL. */
+/* Append an array element, in quotes, so no text becomes several elements or NULL. */
 static bool append_quoted(struct buffer *text, const char *value) {
     bool is_well = buffer_append(text, "\"", 1);
 
@@ -107,7 +108,7 @@ static bool append_field(struct buffer *text, const struct order *order, enum in
     return false;
 }
 
-/* That field of all of them, as an array with its NUL. */
+/* Append an array with its NUL: that field of all orders. */
 static bool append_array(struct buffer *text, struct order_insert *const *inserts, unsigned count,
                          enum inserted field) {
     bool is_well = true;
@@ -118,7 +119,7 @@ static bool append_array(struct buffer *text, struct order_insert *const *insert
     return is_well && buffer_append(text, "}", sizeof "}");
 }
 
-/* Text of all fields, and where each begins. */
+/* Write the text of all fields, and where each begins. */
 static bool order_sql_write_arrays(struct buffer *text, struct order_insert *const *inserts,
                                    unsigned count, size_t begins[INSERTED]) {
     bool is_well = true;
@@ -131,7 +132,7 @@ static bool order_sql_write_arrays(struct buffer *text, struct order_insert *con
     return is_well;
 }
 
-/* Those that came back are new, in the order in which they went. */
+/* Returned ids are new, in the order of the request. */
 static void tell_repeats(const struct pg_query *query, struct order_insert *const *inserts,
                          unsigned count) {
     int row = 0;
@@ -163,7 +164,7 @@ enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const
     return status;
 }
 
-/* No orders, by the same statement: the server checks all that it checks of others. */
+/* Insert no orders by the same statement: the server checks the same as for others. */
 bool order_can_insert(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]) {
     struct pg_query query = {.statement = &insert_orders,
                              .params = {"{}", "{}", "{}", "{}", "{}", "{}"},

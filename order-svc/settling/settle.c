@@ -1,4 +1,4 @@
-/* One pass over the new reservations each time the timer fires. */
+/* Makes one pass over the new reservations each time the timer fires. */
 #include "settle.h"
 
 #include "clock.h"
@@ -16,15 +16,15 @@
 #include <string.h>
 
 #define PAGE    500
-#define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
+#define STEP_MS 2000 /* for each query or call, so that it does not delay stopping for longer */
 
-/* So far behind the cursor may a reservation come: sql/audit.sql allows clocks as much. */
+/* A reservation may come so far behind the cursor: sql/audit.sql allows clocks the same. */
 #define OVERLAP_MS        60000
-#define OVERLAP_PASSES    10    /* it is read in one of so many, as all of it is read each time; */
-#define OVERLAP_LATEST_MS 10000 /* after so long; and after what failed */
+#define OVERLAP_PASSES    10    /* only each tenth pass reads the overlap, because it is long; */
+#define OVERLAP_LATEST_MS 10000 /* also a pass so long after it, or after a failure */
 
 static struct metric settled = {"order_settled_total",
-                                "Reservations without an order whose order was recorded",
+                                "Orders recorded for reservations that had none",
                                 .type = METRIC_COUNTER};
 
 static void on_settled(const char *order_id) {
@@ -32,7 +32,7 @@ static void on_settled(const char *order_id) {
     log_info("order settled", "order=%s", order_id);
 }
 
-/* Say it when it begins, and when the reason changes; not at each pass. */
+/* Log a failure when it begins and when its reason changes, not at each pass. */
 static void settle_note_failure(struct settle *settle, const char *why) {
     char quoted[200];
 
@@ -47,12 +47,12 @@ static void note_success(struct settle *settle, const char *cursor) {
     settle->failure[0] = '\0';
 }
 
-/* When a query or call that begins is given up. */
+/* The deadline of a query or call that begins now. */
 static int64_t settle_due_ms(const struct settle *settle) {
     return clock_now_ms() + settle->step_ms;
 }
 
-/* The list of an answer as text, the caller's; or NULL with `message`. */
+/* The list of an answer as text, which the caller frees; or NULL with `message`. */
 static char *list_text(const struct inventory_answer *answer, const char *name,
                        char message[PG_MESSAGE_BYTES]) {
     const json_t *list = json_object_get(answer->body, name);
@@ -69,7 +69,7 @@ static char *list_text(const struct inventory_answer *answer, const char *name,
     return text;
 }
 
-/* Of an order that was asked for. */
+/* Take the ids of an order that was asked for. */
 static bool settle_take_ids(struct order *order, const struct inventory_answer *answer,
                             const char *order_ids) {
     const char *order_id = inventory_text(answer, "order_id");
@@ -78,8 +78,8 @@ static bool settle_take_ids(struct order *order, const struct inventory_answer *
            uuid_parse(inventory_text(answer, "product_id"), order->product_id) == 0;
 }
 
-/* Leaves out each reservation that tells no unit, so that it holds up no other: a strategy that is
- * wrong may have sold it. -1 with `message`: an entry is of no order that was asked for. */
+/* Remove each reservation without a unit, which a wrong strategy may have sold, so that it does not
+ * hold up others. -1 with `message`: an entry is for an order that was not asked for. */
 static int settle_check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
     static struct log_limit limit;
     const size_t count = json_array_size(list);
@@ -90,7 +90,8 @@ static int settle_check(json_t *list, const char *order_ids, char message[PG_MES
         const struct inventory_answer answer = {.body = json_array_get(list, i)};
 
         if (!settle_take_ids(&order, &answer, order_ids)) {
-            (void)snprintf(message, PG_MESSAGE_BYTES, "a confirmation of what is no order");
+            (void)snprintf(message, PG_MESSAGE_BYTES,
+                           "a confirmation for an order that was not asked for");
             return -1;
         }
         if (!order_take_unit(&order, &answer))
@@ -120,7 +121,7 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
     return status == PG_OK ? 0 : -1;
 }
 
-/* Record the orders of one page that are missing. -1 with `message`. */
+/* Record the missing orders of one page. -1 with `message`. */
 static int record_page(struct settle *settle, const char *order_ids,
                        char message[PG_MESSAGE_BYTES]) {
     char *missing;
@@ -135,23 +136,23 @@ static int record_page(struct settle *settle, const char *order_ids,
     return code;
 }
 
-/* Past a number and a point; NULL without them. */
+/* Skip a number and a point; NULL without them. */
 static const char *skip_number(const char *text) {
     size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
 
     return digits > 0 && digits < 19 && text[digits] == '.' ? text + digits + 1 : NULL;
 }
 
-/* "<microseconds>.<transaction>.<order id>": what else is stored as a cursor would stop settling
- * for ever. */
+/* Is it "<microseconds>.<transaction>.<order id>"? Any other stored cursor would stop settling for
+ * ever. */
 static bool is_cursor(const char *text) {
     char order_id[UUID_TEXT];
 
     return uuid_parse(skip_number(skip_number(text)), order_id) == 0;
 }
 
-/* The page after the cursor, with what came up to `overlap_ms` behind it: how many reservations it
- * had, and the cursor moved past it; or -1 with `message`. */
+/* Settle the page after the cursor, with reservations up to `overlap_ms` behind it, and move the
+ * cursor past it. Returns the number of reservations; or -1 with `message`. */
 static int settle_page(struct settle *settle, struct settlement *at, int overlap_ms,
                        char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
@@ -188,7 +189,7 @@ static void settle_finish(struct settle *settle) {
         settle->on_stopped(settle->data);
 }
 
-/* Of a pass that begins. The cursor goes on meanwhile, and the overlap is behind it. */
+/* The overlap of a pass that begins. It lies behind the cursor, which moves on meanwhile. */
 static int next_overlap_ms(struct settle *settle) {
     const int64_t now_ms = clock_now_ms();
     const bool is_due = settle->failure[0] != '\0' || settle->passes % OVERLAP_PASSES == 0 ||
@@ -210,7 +211,7 @@ static void settle_all(void *arg) {
     if (settlement_read(settle->pool, settle_due_ms(settle), &at, message) == PG_OK)
         do {
             count = settle_page(settle, &at, overlap_ms, message);
-            overlap_ms = 0; /* the first page had it */
+            overlap_ms = 0; /* only for the first page */
         } while (count == PAGE && !settle->is_closing);
     if (count < 0)
         settle_note_failure(settle, message);

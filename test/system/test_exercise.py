@@ -98,7 +98,7 @@ class Exercise(unittest.TestCase):
 
     def test_what_is_no_exercise_is_refused_at_the_start(self):
         bad = self.file.with_name("bad.so")
-        self.assertEqual(self.start(self.file), (64, "inventory-svc: --exercise runs what others wrote: only with --lab"))
+        self.assertEqual(self.start(self.file), (64, "inventory-svc: --exercise runs code of others: add --lab"))
         self.assertEqual(self.start(bad, "--lab"), (66, "inventory-svc: --exercise FILE: No such file or directory"))
         bad.write_text("no shared object")
         self.assertEqual(self.start(bad, "--lab"), (65, "inventory-svc: --exercise FILE: FILE: file too short"))
@@ -110,8 +110,8 @@ class Exercise(unittest.TestCase):
                  .replace("static enum", "enum"), "it has no .sell"),
                 (re.sub(r"\.promise = .*", "", good), "it lacks one of the texts .family, .summary, .promise, .breaks, .source"),
                 (good.replace(".default_shards = 1", ".default_shards = 0"), "its .default_shards is not 1..1000"),
-                (good.replace(".sell =", ".takes = 256, .sell ="), "its .takes has bits that are no option"),
-                (good.replace(".sell =", ".needs = 9, .sell ="), "its .needs is no server"),
+                (good.replace(".sell =", ".takes = 256, .sell ="), "its .takes has bits that are not options"),
+                (good.replace(".sell =", ".needs = 9, .sell ="), "its .needs is not a server"),
                 (good.replace("store_work(sale)", "extern void no_such(void); no_such()"), "FILE: undefined symbol: no_such")):
             self.build(text, bad)
             self.assertEqual(self.start(bad, "--lab"), (65, "inventory-svc: --exercise FILE: " + why))

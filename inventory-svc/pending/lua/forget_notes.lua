@@ -1,4 +1,4 @@
--- "<order> <order> .../<order> ...": none of them is pending any more, and of those behind the "/" nothing is kept.
+-- "<order> <order> .../<order> ...": none of them is pending any more. Orders after the "/" are forgotten.
 local orders, pending = KEYS[1] .. ':orders', KEYS[1] .. ':pending'
 local written, gone = ARGV[1]:match('^(.*)/(.*)$')
 for id in written:gmatch('%S+') do redis.call('zrem', pending, id) end

@@ -1,5 +1,5 @@
--- The token, the row that was loaded last, and the next one: its number, first unit and units; 0 units: there is none.
--- Another data set, or one that has another last row by now, is left as it is.
+-- The token, the row that was loaded last, and the next row: its number, first unit and units. 0 units: there is none.
+-- Does nothing to another data set, or if its last row is another one by now.
 local is = redis.call('hmget', KEYS[1], 'data_set', 'last')
 if is[1] ~= ARGV[1] or is[2] ~= ARGV[2] then return 0 end
 if ARGV[5] == '0' then return redis.call('hset', KEYS[1], 'over', 1) end

@@ -1,6 +1,6 @@
--- Age in ms, and how many. Answers {0, order, note, order, note ...}: the oldest that are pending for so long, or longer. Of
--- a product that is sold out, the orders are forgotten with the last note, and the answer is {1}: by then the ledger has all
--- of them, and no order can take a second unit.
+-- Age in ms, and number. Answers {0, order, note, order, note ...}: the oldest notes that are pending for at least so long.
+-- After the last note of a sold-out product, forgets the orders and answers {1}: by then the ledger has all of them, and no
+-- order can take a second unit.
 local time, pending = redis.call('time'), KEYS[1] .. ':pending'
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if redis.call('hexists', KEYS[1], 'over') == 1 and (redis.call('hget', KEYS[1], 'left') or '0') == '0'

@@ -1,5 +1,5 @@
 -- Order and instance. Answers "sold <row> <first unit> <units before> <1: half of the last row is left>"; "again ..." without
--- the last number, for an order that has its unit; "empty": nothing is loaded; or "over": nor is there a row to load.
+-- the last number, for an order that has its unit; "empty": nothing is loaded; or "over": no row is left to load either.
 local orders = KEYS[1] .. ':orders'
 local known = redis.call('hget', orders, ARGV[1])
 if known then return 'again ' .. known end

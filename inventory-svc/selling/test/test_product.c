@@ -150,7 +150,7 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
         assert_int_equal(getter.outcome, has ? OUTCOME_OK : OUTCOME_BAD_STRATEGY);
         if (!has)
             assert_string_equal(getter.why.text,
-                                "the strategy \"zookeeper\" needs a server that this service has "
+                                "the strategy \"zookeeper\" needs a server, and this service has "
                                 "no address of: scripts/stack up --with zookeeper (or set "
                                 "INVENTORY_SVC_ZOOKEEPER)");
     }

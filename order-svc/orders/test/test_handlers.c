@@ -126,7 +126,7 @@ static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
 
     fixture.peers[0].body = "<html>";
     assert_int_equal(get(&exchange, "/strategies"), 503);
-    assert_non_null(strstr(exchange.text, "not with JSON"));
+    assert_non_null(strstr(exchange.text, "the reply is not JSON"));
     peer_close(&fixture.peers[0]);
     assert_int_equal(get(&exchange, "/strategies"), 503);
     assert_non_null(strstr(exchange.text, "connection refused"));

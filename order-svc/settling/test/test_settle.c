@@ -182,7 +182,7 @@ static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         peer->confirmation = lists[i];
         wait_for_passes(3);
-        assert_string_equal(settle.failure, "a confirmation of what is no order");
+        assert_string_equal(settle.failure, "a confirmation for an order that was not asked for");
         assert_string_equal(cursor(), "");
     }
     peer->confirmation = NULL;
