@@ -151,7 +151,7 @@ static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void 
         if (!has)
             assert_string_equal(getter.why.text,
                                 "the strategy \"zookeeper\" needs a server, and this service has "
-                                "no address of: scripts/stack up --with zookeeper (or set "
+                                "no address of it: scripts/stack up --with zookeeper (or set "
                                 "INVENTORY_SVC_ZOOKEEPER)");
     }
 }
