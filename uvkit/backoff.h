@@ -1,13 +1,13 @@
-/* How long to wait before the next attempt to reach a server. */
+/* The pause before the next attempt to reach a server. */
 #ifndef UVKIT_BACKOFF_H
 #define UVKIT_BACKOFF_H
 
 #include <assert.h>
 #include <uv.h>
 
-/* Anywhere between 0 and a limit that doubles with each of the `failures` from `least_ms` up to
- * `most_ms`: exponential, with full jitter (M. Brooker, "Exponential Backoff And Jitter", 2015), so
- * that the clients of a server that comes back do not all arrive at once. */
+/* A random pause between 0 and a limit. The limit doubles with each of the `failures`, from
+ * `least_ms` up to `most_ms`: exponential, with full jitter (M. Brooker, "Exponential Backoff And
+ * Jitter", 2015). So the clients of a server that comes back do not all arrive at once. */
 static inline uint64_t backoff_ms(unsigned failures, uint64_t least_ms, uint64_t most_ms) {
     uint64_t limit_ms = least_ms;
     uint32_t dice = 0;

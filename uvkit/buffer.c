@@ -1,4 +1,4 @@
-/* Bytes that grow, and shrink again when they rest. */
+/* A growing array of bytes, which shrinks again when it is reset. */
 #include "buffer.h"
 
 #include <assert.h>

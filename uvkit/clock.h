@@ -1,8 +1,8 @@
 /* The one source of time: a monotonic clock, in milliseconds and nanoseconds.
  *
  * CLOCK_MONOTONIC, the clock of uv_now() and uv_hrtime(), so that a deadline (a moment,
- * `deadline_ms`) compares with either. Lock validity alone counts on CLOCK_BOOTTIME, which goes on
- * while the machine is suspended (see lockkit). Never the wall clock, except to print or store a
+ * `deadline_ms`) compares with either. Only lock validity counts on CLOCK_BOOTTIME, which goes on
+ * while the machine is suspended (see lockkit). Use the wall clock only to print or store a
  * date. */
 #ifndef UVKIT_CLOCK_H
 #define UVKIT_CLOCK_H

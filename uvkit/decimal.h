@@ -1,4 +1,4 @@
-/* Numbers as decimal digits: what snprintf() does with PRId64, on a hot path. */
+/* Numbers as decimal digits, like snprintf() with PRId64, for a hot path. */
 #ifndef UVKIT_DECIMAL_H
 #define UVKIT_DECIMAL_H
 
@@ -25,12 +25,12 @@ static inline size_t decimal_write(char text[DECIMAL_BYTES], int64_t number) {
     return sizeof digits - 1 - at;
 }
 
-/* Thousandths, as "1.234"; they are not negative. */
+/* Thousandths, not negative, as "1.234". */
 static inline size_t decimal_write_thousandths(char text[DECIMAL_BYTES + 2], int64_t number) {
     size_t at = decimal_write(text, number / 1000);
     char digits[DECIMAL_BYTES];
 
-    (void)decimal_write(digits, 1000 + number % 1000); /* the 1 keeps the zeros behind it */
+    (void)decimal_write(digits, 1000 + number % 1000); /* the 1 keeps leading zeros */
     digits[0] = '.';
     memcpy(text + at, digits, sizeof ".234");
     return at + 4;

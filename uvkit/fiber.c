@@ -1,7 +1,7 @@
-/* Fibers: the stack pool, the switch, and the two things a fiber waits with.
+/* Fibers: the pool of stacks, the switch, and the two ways to wait.
  *
  * A switch is _setjmp and _longjmp, without a system call. Only a stack that is entered for the
- * first time takes ucontext; fiber_main() then stays at its top for good, and each later fiber on
+ * first time needs ucontext. Then fiber_main() stays at its top for good, and each later fiber on
  * this stack begins with a jump into that frame. */
 #include "fiber.h"
 
@@ -20,7 +20,7 @@
 #define HAS_ASAN 1
 #endif
 #endif
-/* Tell AddressSanitizer that the stack is about to change, and that it has. */
+/* Tell AddressSanitizer that the stack will change, and that it has changed. */
 #ifdef HAS_ASAN
 #include <sanitizer/asan_interface.h>
 #define BEFORE_SWITCH __sanitizer_start_switch_fiber
@@ -45,8 +45,8 @@
  * hits the guard page, and a fiber costs one mapping and no malloc. */
 struct fiber {
     jmp_buf top;              /* in fiber_main(), where each fiber on this stack begins */
-    jmp_buf wait;             /* where it waits */
-    jmp_buf resumer;          /* where to go back to at a wait or at the end */
+    jmp_buf wait;             /* the place where it waits */
+    jmp_buf resumer;          /* the place to return to, at a wait or at the end */
     struct fiber *outer;      /* the fiber that resumed this one, or NULL for the loop */
     SLIST_ENTRY(fiber) entry; /* in the pool */
     fiber_fn fn;
@@ -56,12 +56,12 @@ struct fiber {
     unsigned valgrind_id;
     void *asan_own;            /* fake stack of this fiber while it is away */
     void *asan_resumer;        /* fake stack of the resumer while the fiber runs */
-    const void *resumer_stack; /* learned on arrival, told on departure */
+    const void *resumer_stack; /* learned on arrival, passed on at departure */
     size_t resumer_stack_size;
 };
 
-/* Stacks kept for reuse: 128 MiB of address space, of which touched pages stay resident: some 10 MB
- * after 1,000 were alive at a time. */
+/* Stacks kept for reuse: 128 MiB of address space. Touched pages stay resident: some 10 MB after
+ * 1,000 fibers were alive at once. */
 #define POOL_MAX 1024
 
 static struct {
@@ -127,8 +127,8 @@ static void give_back_fiber(struct fiber *fiber) {
     fibers.pooled++;
 }
 
-/* The first frame of every stack. It never returns: who starts a fiber jumps back into it. Which
- * fiber it is it learns from `fibers.current`, because makecontext passes only ints. */
+/* The first frame of every stack. It never returns: fiber_start() jumps back into it. It finds its
+ * fiber in `fibers.current`, because makecontext() passes only ints. */
 static void fiber_main(void) {
     struct fiber *self;
 
@@ -142,7 +142,7 @@ static void fiber_main(void) {
     _longjmp(self->resumer, 1);
 }
 
-/* Apart, because getcontext() may return twice for all that the compiler knows. The context is not
+/* A function of its own, because for the compiler getcontext() may return twice. The context is not
  * on the stack: this frame is left for good, and AddressSanitizer's guards around it would stay. */
 static __attribute__((noinline)) void enter_fresh_stack(struct fiber *fiber) {
     static ucontext_t context;
@@ -224,8 +224,8 @@ static void do_nothing(void *arg) {
     (void)arg;
 }
 
-/* Begins again at its top with nothing to do, so it ends there as every fiber does, which also
- * frees its fake stack. No frame below unpoisons what it had poisoned. */
+/* The fiber begins again at its top with nothing to do, so it ends there like every fiber, and its
+ * fake stack is freed. No frame below unpoisons the memory that it poisoned. */
 void fiber_discard(struct fiber_event *event) {
     struct fiber *waiter = event->waiter;
 

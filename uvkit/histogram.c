@@ -1,4 +1,4 @@
-/* The log-linear histogram: where a value is counted, and what the counts say. */
+/* The log-linear histogram: the bucket of a value, and the percentiles from the counts. */
 #include "histogram.h"
 
 #include <assert.h>
@@ -53,8 +53,8 @@ void histogram_add(struct histogram *into, const struct histogram *from) {
         into->buckets[i] += from->buckets[i];
 }
 
-/* How many values lie at or below the percentile. nextafter() undoes the rounding up of a percent
- * such as 99.9, which would otherwise ask for one value more. */
+/* The number of values at or below the percentile. nextafter() undoes the rounding up of a
+ * percentage such as 99.9, which would otherwise need one value more. */
 static uint64_t histogram_rank_of(double percent, uint64_t count) {
     double rank = ceil(nextafter(percent, 0) * (double)count / 100);
 

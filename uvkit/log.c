@@ -1,4 +1,4 @@
-/* Log lines: each is put together on the stack and leaves in one write(2), so that lines of several
+/* Log lines. Each is put together on the stack and leaves in one write(2), so the lines of several
  * processes on one file never mix. */
 #include "log.h"
 #include "clock.h"
@@ -19,7 +19,7 @@
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 static struct {
-    const char *service; /* or NULL: nothing is written to stderr */
+    const char *service; /* NULL: nothing goes to stderr */
     enum log_level least;
     log_sink_cb sink;
     void *data;
@@ -31,7 +31,7 @@ struct line {
     bool is_cut;
 };
 
-/* How the character at `*text` is written in a line, and move behind it: as itself when it is
+/* Write the character at `*text` as it stands in a line, and move behind it: unchanged when it is
  * printable, else escaped, a byte at a time. Returns the length, at most 4. */
 static size_t escape(const char **text, bool is_quoted, char out[5]) {
     static const char controls[] = {'\n', '\r', '\t'};
@@ -49,7 +49,7 @@ static size_t escape(const char **text, bool is_quoted, char out[5]) {
     return length;
 }
 
-/* Nothing is added any more once something did not fit. */
+/* After a text that did not fit, nothing more is added. */
 static void log_add(struct line *line, const char *text, size_t length) {
     size_t room = sizeof line->text - line->length - sizeof "...\n";
 
@@ -126,7 +126,7 @@ static void write_line(enum log_level level, const char *message, const char *pa
     add_dots(&line);
     line.text[line.length++] = '\n';
     if (write(STDERR_FILENO, line.text, line.length) < 0)
-        return; /* there is nobody left to tell */
+        return; /* stderr is gone: nothing can be told */
 }
 
 static void log_pass_on(enum log_level level, const char *message, const char *pairs) {

@@ -1,4 +1,4 @@
-/* Asks for a loop's descriptors before libuv does. */
+/* Checks that a loop's descriptors are free before libuv needs them. */
 #include "loop.h"
 
 #include <errno.h>

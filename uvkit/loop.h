@@ -1,18 +1,18 @@
-/* What libuv leaves to its users: a start where descriptors may be few, and SIGPIPE, which would
- * end the process when it writes to a peer that is gone. Neither libuv nor hiredis asks for the
- * error alone, so each module that opens sockets with them ignores it, once for all. */
+/* Two things that libuv leaves to its users. A start where descriptors may be few. And SIGPIPE,
+ * which would end the process at a write to a peer that is gone: neither libuv nor hiredis
+ * suppresses it, so each module that opens sockets with them ignores it, once for the process. */
 #ifndef UVKIT_LOOP_H
 #define UVKIT_LOOP_H
 
 #include <signal.h>
 #include <uv.h>
 
-/* uv_loop_init(), which aborts the process when there is no descriptor left for its first pipe. 0,
- * or libuv's error: UV_EMFILE when fewer descriptors are free than a loop takes, and nothing began.
+/* uv_loop_init() aborts the process when no descriptor is left for its first pipe. This returns 0,
+ * or libuv's error: UV_EMFILE when a loop needs more descriptors than are free; then nothing began.
  */
 __attribute__((warn_unused_result)) int loop_init(uv_loop_t *loop);
 
-/* Unless the program handles the signal itself. */
+/* Ignore SIGPIPE, unless the program handles it itself. */
 static inline void loop_ignore_sigpipe(void) {
     struct sigaction now;
 

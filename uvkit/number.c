@@ -1,4 +1,4 @@
-/* Reads numbers: strtod() for what it and we both take. */
+/* Reads numbers. strtod() reads texts of the form that we accept. */
 #include "number.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ int number_read_int(const char *text, int64_t *value) {
     return 0;
 }
 
-/* How many nanoseconds the unit named `name` is long, or 0. */
+/* The length of the unit `name` in nanoseconds, or 0. */
 static int64_t unit_ns(const char *name) {
     static const struct {
         const char *name;
@@ -91,7 +91,8 @@ static int64_t unit_ns(const char *name) {
     return 0;
 }
 
-/* Adds the decimals at *text, of a unit that is `ns` long; -1 when they go below a nanosecond. */
+/* Add the decimals at *text, of a unit of `ns` nanoseconds; -1 when they are finer than a
+ * nanosecond. */
 static int add_decimals(const char **text, int64_t ns, int64_t *total) {
     if (!isdigit((unsigned char)**text))
         return -1;

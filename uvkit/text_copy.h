@@ -1,5 +1,4 @@
-/* Copies a text into an array; what does not fit is left away. What snprintf(..., "%s", ...) does,
- * on a hot path. */
+/* Copies a text into an array and cuts it to fit, like snprintf(..., "%s", ...), for a hot path. */
 #ifndef UVKIT_TEXT_COPY_H
 #define UVKIT_TEXT_COPY_H
 

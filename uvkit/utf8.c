@@ -1,4 +1,4 @@
-/* Which bytes are UTF-8, and what stands for those that are not. */
+/* Finds UTF-8 in bytes, and replaces the other bytes. */
 #include "utf8.h"
 
 #include <stdbool.h>
@@ -6,11 +6,11 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* The length of the sequence that begins here, by table 3-7 of the Unicode standard; 0 when there
- * is none. */
+/* The length of the sequence that begins here, by table 3-7 of the Unicode standard; 0: none does.
+ */
 static size_t sequence(const unsigned char *at) {
     static const struct {
-        unsigned char first, last, low, high; /* of the first byte, of the second one */
+        unsigned char first, last, low, high; /* range of the first byte, and of the second */
         size_t length;
     } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
                  {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
@@ -25,7 +25,7 @@ static size_t sequence(const unsigned char *at) {
         if (at[1] < forms[i].low || at[1] > forms[i].high)
             return 0;
         for (size_t n = 2; n < forms[i].length; n++)
-            if (at[n] < 0x80 || at[n] > 0xbf) /* a NUL among them: nothing is read behind it */
+            if (at[n] < 0x80 || at[n] > 0xbf) /* also a NUL: nothing after it is read */
                 return 0;
         return forms[i].length;
     }
@@ -48,7 +48,7 @@ char *utf8_clean(char *to, const char *text) {
     return to;
 }
 
-/* Of two and three bytes: C1; the Arabic letter mark; the separators and the marks of direction. */
+/* Sequences of two and three bytes: C1, the Arabic letter mark, separators, direction marks. */
 static bool is_unprintable(const unsigned char *at, size_t length) {
     if (length == 1)
         return at[0] < 0x20 || at[0] == 0x7f;

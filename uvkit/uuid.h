@@ -7,8 +7,8 @@
 /* Make a UUID of version 7 (RFC 9562): milliseconds of the wall clock, then 74 random bits. */
 void uuid_v7(char out[UUID_TEXT]);
 
-/* Read exactly 8-4-4-4-12 hex digits, in either case, any version, into lower case. 0; or -1 when
- * `text` (NULL counts) is anything else, and then `out` is "". `out` may be `text`. */
+/* Read exactly 8-4-4-4-12 hex digits, in either case, any version, into lower case. 0. Or -1 for
+ * any other `text`, also NULL; then `out` is "". `out` may be `text`. */
 __attribute__((warn_unused_result)) int uuid_parse(const char *text, char out[UUID_TEXT]);
 
 #endif

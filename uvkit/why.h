@@ -1,5 +1,5 @@
-/* Why something was not done, in words for people. The caller owns the text, the callee writes
- * it. */
+/* The reason why something was not done, in words for people. The caller owns the text, the callee
+ * writes it. */
 #ifndef UVKIT_WHY_H
 #define UVKIT_WHY_H
 
@@ -7,8 +7,8 @@ struct why {
     char text[1536]; /* with its NUL; room for a path and a sentence about it */
 };
 
-/* Writes a text into `why`; the end of a too long one is cut off. No argument may point into `why`.
- * Returns -1, so that a refusal is one line: `return why_set(why, ...)`. */
+/* Write a text into `why`, cut to fit. No argument may point into `why`. Returns -1, so that a
+ * refusal is one line: `return why_set(why, ...)`. */
 int why_set(struct why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

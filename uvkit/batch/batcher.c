@@ -1,6 +1,6 @@
-/* Who calls while a lane is free leads. A leader that is back first gives its lane to the first one
- * that waits, so that the next batch is on its way or gathers, and then lets go those that it had
- * with it. */
+/* A call that finds a free lane leads. When its batch is done, the leader first gives its lane to
+ * the first waiting call, so the next batch goes or gathers at once. Then it wakes the calls of its
+ * own batch. */
 #include "batcher.h"
 
 #include "clock.h"
@@ -35,7 +35,7 @@ static void take_late(struct batcher *batcher, struct batcher_calls *late) {
     }
 }
 
-/* Each call is gone when its fiber has gone on. */
+/* A call is gone once its fiber runs on. */
 static void batcher_let_go(struct batcher_calls *calls, const struct batcher_call *but) {
     struct batcher_call *call;
 

@@ -1,4 +1,4 @@
-/* The metrics of this process, and how they print in Prometheus' text format (version 0.0.4). */
+/* The metrics of this process, printed in Prometheus' text format (version 0.0.4). */
 #include "metrics.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ static const double bounds[METRIC_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0
 
 static STAILQ_HEAD(, metric) metrics = STAILQ_HEAD_INITIALIZER(metrics);
 
-/* Metrics of one name stand together in the list: the format wants them in one group. */
+/* Metrics of one name stand together in the list: the format needs them in one group. */
 void metric_register(struct metric *metric) {
     struct metric *each, *last_of_name = NULL;
 

@@ -1,11 +1,11 @@
-/* Metrics of one process in Prometheus' text format: static counters, gauges and summaries of time.
+/* Metrics of one process in Prometheus' text format: static counters, gauges, histograms of time.
  *
  *     static struct metric sold = {
  *         .name = "inventory_sold_total", .help = "Units sold", .type = METRIC_COUNTER};
  *     metric_add(&sold, 1);
  *
- * A metric is registered by its first use, or by metric_register() so that it shows as 0 from the
- * start. `labels` tells apart metrics of one name: `strategy="redis"`. One thread only. */
+ * Its first use registers a metric. metric_register() does it earlier, so that it shows as 0 from
+ * the start. `labels` tells apart metrics of one name: `strategy="redis"`. One thread only. */
 #ifndef UVKIT_METRICS_H
 #define UVKIT_METRICS_H
 
@@ -17,7 +17,7 @@
 enum metric_type {
     METRIC_COUNTER,
     METRIC_GAUGE,
-    METRIC_TIMES, /* seconds, as a Prometheus histogram with fixed bounds from 100 us to 10 s */
+    METRIC_TIMES, /* seconds, a Prometheus histogram with fixed bounds from 100 us to 10 s */
 };
 
 #define METRIC_BOUNDS 16
@@ -27,7 +27,7 @@ struct metric {
     const char *help; /* one line, without a backslash */
     enum metric_type type;
     const char *labels;         /* or NULL */
-    double (*read)(void *data); /* a gauge or counter that is asked when printed, or NULL */
+    double (*read)(void *data); /* for a gauge or counter that is read when printed; or NULL */
     void *data;
 
     /* Internal. */
@@ -42,7 +42,7 @@ void metric_register(struct metric *metric);
 void metric_add(struct metric *metric, double amount); /* counter and gauge */
 void metric_time(struct metric *metric, int64_t ns);   /* times */
 
-/* All metrics as text, HELP and TYPE once per name; a malloc()ed string, or NULL without memory. */
+/* All metrics as text, HELP and TYPE once per name. The caller frees it; NULL without memory. */
 char *metrics_text(size_t *length);
 
 #endif

@@ -1,4 +1,4 @@
-/* The addresses of a name: their order, and how long each one is tried. */
+/* The addresses of a name: their order, and the time for each one. */
 #include "addresses.h"
 
 #include <arpa/inet.h>

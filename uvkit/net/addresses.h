@@ -1,8 +1,8 @@
 /* The addresses of a name, tried in turn until one answers.
  *
  * An address that refuses is left at once. A silent one is left after 250 ms, the delay of RFC
- * 8305, or after its share of the time to connect when that is shorter; when all were tried, the
- * silent ones get another round, with twice the patience. A single address has all the time. */
+ * 8305, or after its share of the time to connect if that is shorter. When all were tried, the
+ * silent ones get another round, with twice the patience. A single address gets all the time. */
 #ifndef UVKIT_ADDRESSES_H
 #define UVKIT_ADDRESSES_H
 
@@ -14,22 +14,23 @@
 #define ADDRESS_TEXT 80
 
 struct addresses {
-    struct addrinfo *all;           /* of getaddrinfo(): the caller's to free; or NULL */
+    struct addrinfo *all;           /* of getaddrinfo(); the caller frees it; or NULL */
     const struct addrinfo *current; /* the one to try */
     unsigned count, tried, round;   /* tried: in this round */
     bool has_silent;                /* in this round */
     int64_t timeout_ms, until_ms;
 };
 
-/* Begin with `first` if it is among them; ss_family 0: with the first one. */
+/* Begin with `first` if it is one of them. ss_family 0: begin with the first in the list. */
 void addresses_begin(struct addresses *addresses, struct addrinfo *all,
                      const struct sockaddr_storage *first, int64_t now_ms, int64_t timeout_ms);
-/* The moment to leave the current one. */
+/* The moment to leave the current address. */
 int64_t addresses_due_ms(const struct addresses *addresses, int64_t now_ms);
-/* The current one has failed, or stayed silent. False: there is none left to try, or no time. */
+/* The current address has failed, or stayed silent: go to the next. False: none is left, or no
+ * time. */
 bool addresses_next(struct addresses *addresses, bool is_silent, int64_t now_ms);
 
-/* The host is an address, so that there is nothing to look up. */
+/* Is the host an address, so that nothing must be looked up? */
 bool address_is_literal(const char *host);
 /* "127.0.0.1:80" or "[::1]:80". */
 void address_text(char text[ADDRESS_TEXT], const struct sockaddr *address);

@@ -1,4 +1,4 @@
-/* Looks the name up in a thread of libuv, and makes a new socket for each address. */
+/* Looks up the name in a thread of libuv, and makes a new socket for each address. */
 #include "dial.h"
 
 #include "text_copy.h"
@@ -34,7 +34,7 @@ static void dial_maybe_gone(struct dial *dial) {
     dial->on_gone(dial);
 }
 
-/* In words, with the address where the name has several. */
+/* The error in words, with the address if the name has several. */
 static const char *dial_why(struct dial *dial, int code) {
     struct dial_host *host = dial->host;
     char address[ADDRESS_TEXT];
@@ -55,7 +55,7 @@ static void dial_on_closed(uv_handle_t *tcp) {
         dial_maybe_gone(dial);
         return;
     }
-    rc = dial_address(dial); /* the next one of the name */
+    rc = dial_address(dial); /* the next address of the name */
     if (rc != 0)
         dial_leave(dial, rc);
 }

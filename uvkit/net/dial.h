@@ -1,5 +1,5 @@
-/* A TCP connection to a host: its name is looked up, and its addresses are tried in turn, until one
- * answers or connecting has taken too long. The caller has the clock. */
+/* A TCP connection to a host. Looks up its name, and tries its addresses in turn until one answers
+ * or the time to connect is over. The caller has the clock. */
 #ifndef UVKIT_DIAL_H
 #define UVKIT_DIAL_H
 
@@ -12,14 +12,14 @@
 
 #define DIAL_HOST_BYTES 256
 
-/* What all dials to one host share. */
+/* The part that all dials to one host share. */
 struct dial_host {
     char name[DIAL_HOST_BYTES];
     int port;
-    struct sockaddr_storage literal;  /* ss_family 0: `name` has to be looked up */
-    struct sockaddr_storage answered; /* the last of the name's addresses that did: tried first */
+    struct sockaddr_storage literal;  /* ss_family 0: `name` must be looked up */
+    struct sockaddr_storage answered; /* the last address of the name that answered: tried first */
     bool has_several;                 /* the name has several addresses */
-    char failure[160];                /* why the last dial failed, and where */
+    char failure[160];                /* why the last dial failed, and at which address */
 };
 
 struct dial {
@@ -27,34 +27,34 @@ struct dial {
     uv_loop_t *loop;
     struct dial_host *host;
     int64_t since_ms, timeout_ms;
-    /* Another `leave_ms`, that of one of several addresses. */
+    /* Tells a new `leave_ms`, for the next of several addresses. */
     void (*on_address)(struct dial *dial);
-    /* NULL: it is connected. Else it has failed, and why, for as long as the host. Never inside
-     * dial_start(). */
+    /* `why` NULL: it is connected. Else the reason of the failure, which lives as long as the host.
+     * Never inside dial_start(). */
     void (*on_over)(struct dial *dial, const char *why);
-    /* After dial_close(): libuv has let go of it. May come inside that. */
+    /* After dial_close(): libuv no longer uses it. May run inside dial_close(). */
     void (*on_gone)(struct dial *dial);
     void *data; /* the caller's, and that of `tcp` */
 
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
-    struct addresses addresses; /* of the name; none when it is an address */
-    int64_t leave_ms;           /* then comes dial_leave(), with UV_ETIMEDOUT */
-    bool is_resolving, has_tcp; /* libuv still knows the one, the other */
+    struct addresses addresses; /* of the name; none when the name is an address */
+    int64_t leave_ms;           /* the caller then calls dial_leave() with UV_ETIMEDOUT */
+    bool is_resolving, has_tcp; /* libuv still uses the look-up; the socket */
     bool is_closed;
 };
 
-/* Letters, digits and what else stands in names and addresses; it fits. */
+/* Does `name` fit, with only characters of names and addresses? */
 bool dial_is_host(const char *name);
-/* `name` is such a host. */
+/* `name` must be such a host. */
 void dial_host_init(struct dial_host *host, const char *name, int port);
 
-/* 0, or a libuv code and nothing is under way; dial_close() is to follow all the same. */
+/* 0; or a libuv code, and nothing is under way. dial_close() must follow in both cases. */
 int dial_start(struct dial *dial);
-/* The address that is tried has failed, with a libuv code: the next one is tried, or it is over. */
+/* The current address has failed with a libuv code: try the next one, or end. */
 void dial_leave(struct dial *dial, int code);
-/* Once. */
+/* Call it once. */
 void dial_close(struct dial *dial);
 
 #endif

@@ -9,9 +9,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-/* A closed one would be the number of the next file that is opened: libuv asserts that none of its
- * own is below 3, and what is printed would go into that file. open() gives the lowest free number.
- */
+/* A closed one would be the number of the next file that is opened. libuv asserts that its own are
+ * at least 3, and printed text would go into that file. open() returns the lowest free number. */
 static void open_standard(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) {
@@ -22,8 +21,8 @@ static void open_standard(void) {
 }
 
 /* While SIGCHLD is ignored the kernel forgets how a child ended. A blocked signal never arrives. An
- * ignored SIGHUP stays ignored: nohup(1) means it. A file that grows beyond `ulimit -f` is an error
- * to tell, and no end. */
+ * ignored SIGHUP stays ignored: nohup(1) means it. A file that grows beyond `ulimit -f` becomes an
+ * error that can be told, and does not end the process. */
 void inherited_mend(void) {
     sigset_t none;
 

@@ -15,8 +15,8 @@ static void on_number(uv_signal_t *handle, int number) {
     interrupts->on_signal(interrupts->data, number);
 }
 
-/* A script ignores SIGINT and SIGQUIT for its background jobs; these two ask for an end all the
- * same. */
+/* A script ignores SIGINT and SIGQUIT for its background jobs, but these two still ask for an end.
+ */
 static bool is_left_ignored(int number) {
     struct sigaction now;
 
