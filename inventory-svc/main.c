@@ -41,7 +41,7 @@ static const struct setting settings[] = {
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
     {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "16",
-     "statements in flight per connection, if there are two or more connections; 1: no pipelining",
+     "statements in flight on one of these connections, if there are two or more; 1: no pipelining",
      "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
      NULL},

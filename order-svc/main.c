@@ -28,7 +28,7 @@ static const struct setting table[] = {
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "8",
      "connections to the orders database", "1..1000"},
     {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "1",
-     "statements in flight per connection, if there are two or more connections; 1: no pipelining",
+     "statements in flight on one of these connections, if there are two or more; 1: no pipelining",
      "1..1000"},
     {"inventory", 0, SETTING_TEXT, &set.inventory, "http://127.0.0.1:8001,http://127.0.0.1:8002",
      "inventory instances; a name with several addresses is one instance per address", NULL},

@@ -11,7 +11,7 @@ enum http_call_outcome {
     HTTP_CALL_ANSWERED, /* a complete reply arrived; see `status` */
     HTTP_CALL_NOT_SENT, /* no byte of it was sent: no connection, queue full, or the deadline passed
                            first */
-    HTTP_CALL_UNKNOWN,  /* sent, and no complete reply arrived: the connection broke, the reply was
+    HTTP_CALL_UNKNOWN,  /* sent, but no complete reply arrived: the connection broke, the reply was
                            malformed or too large, the deadline passed, or it was broken off */
 };
 
@@ -23,8 +23,8 @@ typedef void (*http_call_cb)(struct http_call *call);
 
 #define HTTP_CALL_HEADER_BYTES 192
 
-/* One request and its reply. The caller owns it, zeroes it and fills in the first part; it may go,
- * or be used again, in or after the callback. Strings in must live until the callback. */
+/* One request and its reply. The caller owns it, zeroes it and fills in the first part. Its memory
+ * may go, or be used again, in or after the callback. Strings in must live until the callback. */
 struct http_call {
     const char *method;  /* "POST" */
     const char *target;  /* "/orders" */
@@ -33,8 +33,8 @@ struct http_call {
     size_t body_length;
     int64_t deadline_ms; /* a moment, clock_now_ms(); INT64_MAX: none */
     void *data;          /* the caller's */
-    /* Or NULL: is given the body piece by piece, for a reply that goes on for long; then none of it
-     * is kept, and it may be of any length. False breaks the call off. Must not call the client. */
+    /* Gets the body piece by piece, for a reply that lasts long; or NULL. Then none of the body is
+     * kept, and it may have any length. False breaks the call off. Must not call the client. */
     bool (*on_part)(struct http_call *call, const char *bytes, size_t length);
     /* The name of a reply header to keep, in any case, or NULL. */
     const char *want_header;
@@ -42,19 +42,19 @@ struct http_call {
     /* Filled in before the callback. */
     enum http_call_outcome outcome;
     int status;  /* HTTP status, when ANSWERED */
-    char *reply; /* body, NUL-terminated; owned by the client and valid only in the callback,
-                    or until the fiber calls http_call_done() */
+    char *reply; /* body, NUL-terminated; the client owns it; valid only in the callback, or until
+                    the fiber calls http_call_done() */
     size_t reply_length;
     int64_t sent_ns;     /* before the first write, monotonic; 0 when NOT_SENT */
     int64_t received_ns; /* after the last byte of the reply, or when given up */
-    const char *error;   /* why, for as long as `reply`; NULL when ANSWERED */
-    /* The value of the wanted header; "" when there was none, and when not ANSWERED. Several are
-     * joined by ", ", and what is too long is cut. */
+    const char *error;   /* why it is not ANSWERED, valid like `reply`; else NULL */
+    /* The value of the wanted header; "" when there was none, or when not ANSWERED. Several values
+     * are joined by ", ". A value that is too long is cut. */
     char header[HTTP_CALL_HEADER_BYTES];
 
     struct {
-        struct http_connection *connection; /* that carries it, or NULL */
-        TAILQ_ENTRY(http_call) entry;       /* in the queue, or among the ended */
+        struct http_connection *connection; /* carries the call; or NULL */
+        TAILQ_ENTRY(http_call) entry;       /* in the queue, or in the list of ended calls */
         TAILQ_ENTRY(http_call) by_deadline; /* while it is running */
         http_call_cb cb;
         struct fiber_event *awaited; /* by http_call_await(), or NULL */

@@ -4,12 +4,12 @@
  *                that ended it, or from an idle handle)
  * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
  *
- * While a connection is IDLE the queue is empty, and while calls wait, as many connections are
- * OPENING as there are calls, room and `opening`. Functions here only move things; the loop's
- * callbacks end with http_client_dispatch(), which brings calls and connections together again.
+ * While a connection is IDLE the queue is empty. While calls wait, connections are OPENING, up to
+ * the number of calls, the room and `opening`. Functions here only move things. Each callback of
+ * the loop ends with http_client_dispatch(), which brings calls and connections together again.
  *
  * A kept-alive connection that breaks before a byte of a call has left gives the call back to the
- * queue. Later the call is never sent again, and is UNKNOWN. */
+ * queue. After that byte the call is never sent again, and is UNKNOWN. */
 #include "http_client.h"
 
 #include "buffer.h"
@@ -34,7 +34,7 @@ enum http_connection_state {
     CONNECTION_OPENING,
     CONNECTION_IDLE,
     CONNECTION_BUSY,
-    CONNECTION_CLOSED, /* until libuv lets go of it */
+    CONNECTION_CLOSED, /* until libuv no longer uses it */
     CONNECTION_STATES
 };
 
@@ -42,14 +42,14 @@ struct http_connection {
     struct http_client *client;
     enum http_connection_state state;
     TAILQ_ENTRY(http_connection) entry; /* in the client's list of its state */
-    int64_t since_ms;                   /* when it became idle */
+    int64_t since_ms;                   /* start of its idle time */
     struct dial dial;                   /* with its socket */
-    bool is_fresh;                      /* no call has gone over it */
+    bool is_fresh;                      /* no call has used it */
 
     struct http_call *call;
     bool is_sent; /* a byte of the call may have left */
     uv_write_t write;
-    char *unsent; /* what the socket did not take at once; not NULL: being written */
+    char *unsent; /* the part that the socket did not take at once; not NULL: being written */
     struct http_reply reply;
 };
 
@@ -62,20 +62,20 @@ struct http_client {
     struct dial_host host;
     char authority[DIAL_HOST_BYTES + 16]; /* the Host header */
     struct http_connections connections[CONNECTION_STATES];
-    unsigned count[CONNECTION_STATES]; /* of each */
+    unsigned count[CONNECTION_STATES]; /* in each state */
     struct http_calls queue, ended;
-    struct http_calls running; /* all that have not ended, by deadline */
+    struct http_calls running; /* all calls that have not ended, by deadline */
     uv_timer_t timer;
     uv_check_t polled;              /* active while something is due */
     int64_t armed_ms;               /* when the timer fires, if it is active */
-    int64_t retry_ms;               /* until then, while others work, no new connection is tried */
-    uv_idle_t ending;               /* active while calls are ended and not told */
-    struct http_client_stats stats; /* of the connections, http_client_stats() counts */
+    int64_t retry_ms;               /* no new connection before then, while others work */
+    uv_idle_t ending;               /* active while ended calls wait for their callback */
+    struct http_client_stats stats; /* http_client_stats() counts the connections */
     bool is_closing;
-    unsigned closing_handles; /* of the three above, once nothing needs them */
+    unsigned closing_handles; /* of the three above, once they are no longer needed */
     http_client_cb on_closed;
     void *on_closed_data;
-    struct buffer request; /* where requests are put together */
+    struct buffer request; /* for putting requests together */
     char input[INPUT_BYTES];
 };
 
@@ -90,7 +90,8 @@ static void leave_list(struct http_connection *connection) {
     client->count[connection->state]--;
 }
 
-/* To the front: so the idle connection that was used last is used next, and the others grow old. */
+/* Move it to the front: the idle connection that was used last is used next, and the others grow
+ * old. */
 static void http_client_move(struct http_connection *connection, enum http_connection_state state) {
     struct http_client *client = connection->client;
 
@@ -102,7 +103,7 @@ static void http_client_move(struct http_connection *connection, enum http_conne
     client->count[state]++;
 }
 
-/* A timer that fires too early only looks again; so it is set anew only for an earlier moment. */
+/* A timer that fires too early only looks again. So it is set again only for an earlier moment. */
 static void http_client_arm(struct http_client *client, int64_t due_ms) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
 
@@ -131,7 +132,7 @@ static void http_client_run(struct http_client *client, struct http_call *call) 
 
 /* ---- Calls, and the end of the client */
 
-/* Tell the calls that have ended so far; those that end meanwhile are told next time. */
+/* Call back the calls that have ended so far. Calls that end meanwhile wait for the next time. */
 static void tell_ended(struct http_client *client) {
     struct http_calls ended = TAILQ_HEAD_INITIALIZER(ended);
     struct http_call *call;
@@ -152,7 +153,7 @@ static void http_client_on_handle_closed(uv_handle_t *handle) {
     void *data = client->on_closed_data;
 
     assert(client->closing_handles > 0);
-    if (client->closing_handles > 1) { /* the last one counts until all is over */
+    if (client->closing_handles > 1) { /* the last one stays until all is over */
         client->closing_handles--;
         return;
     }
@@ -202,7 +203,7 @@ static void http_client_end(struct http_client *client, struct http_call *call,
     if (outcome == HTTP_CALL_NOT_SENT)
         call->sent_ns = 0;
     if (outcome != HTTP_CALL_ANSWERED)
-        call->header[0] = '\0'; /* it may be half of one */
+        call->header[0] = '\0'; /* it may be incomplete */
     TAILQ_INSERT_TAIL(&client->ended, call, internal.entry);
     if (client->closing_handles == 0)
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
@@ -226,8 +227,8 @@ static unsigned kept_connections(const struct http_client *client) {
            client->count[CONNECTION_BUSY];
 }
 
-/* Where others work, the calls that wait have hope; where none does, they share out the attempts
- * that are still under way, and with the last attempt the last call ends. */
+/* While some connection works, waiting calls have hope. Without one, they share the attempts that
+ * are under way, and the last attempt ends the last call. */
 static void http_client_connect_failed(struct http_client *client, const char *why) {
     unsigned opening = client->count[CONNECTION_OPENING];
     unsigned share = (client->stats.queued + opening) / (opening + 1);
@@ -296,7 +297,7 @@ static void http_connection_on_read(uv_stream_t *tcp, ssize_t length, const uv_b
     if (length == 0 || connection->state == CONNECTION_CLOSED)
         return;
     if (connection->state == CONNECTION_IDLE)
-        http_connection_close(connection, NULL); /* gone, or it speaks out of turn */
+        http_connection_close(connection, NULL); /* the server is gone, or sent without a request */
     else if ((error = http_reply_read(&connection->reply, input->base, length)) != NULL)
         http_connection_close(connection, error);
     else if (connection->reply.is_complete)
@@ -305,7 +306,7 @@ static void http_connection_on_read(uv_stream_t *tcp, ssize_t length, const uv_b
     on_calls_ended(&client->ending);
 }
 
-/* All connections share one buffer: what is in it is parsed before the next read. */
+/* All connections share one buffer: its bytes are parsed before the next read. */
 static void on_input_wanted(uv_handle_t *tcp, size_t suggested, uv_buf_t *input) {
     struct http_connection *connection = tcp->data;
 
@@ -359,7 +360,7 @@ static int http_connection_open(struct http_client *client) {
     if (connection == NULL)
         return UV_ENOMEM;
     connection->client = client;
-    connection->state = CONNECTION_STATES; /* in none yet */
+    connection->state = CONNECTION_STATES; /* not in a list yet */
     connection->is_fresh = true;
     connection->write.data = connection;
     http_client_move(connection, CONNECTION_OPENING);
@@ -378,8 +379,8 @@ static int http_connection_open(struct http_client *client) {
     return rc;
 }
 
-/* When it failed, the connection is broken, and reading will say so: the server may have answered
- * before it closed, so `unsent` stays, only to keep the connection from being used again. */
+/* A failed write means a broken connection, and reading will tell so: the server may have answered
+ * before it closed. So `unsent` stays, only to keep the connection from being used again. */
 static void http_connection_on_written(uv_write_t *write, int status) {
     struct http_connection *connection = write->data;
 
@@ -389,7 +390,7 @@ static void http_connection_on_written(uv_write_t *write, int status) {
     }
 }
 
-/* The socket is full: let libuv write the rest when there is room. */
+/* The socket is full: libuv writes the rest when there is room. */
 static int http_connection_write_rest(struct http_connection *connection, const char *rest,
                                       size_t length) {
     uv_buf_t buf;
@@ -407,8 +408,8 @@ static int http_connection_write_rest(struct http_connection *connection, const 
     return rc;
 }
 
-/* No byte has left. A kept-alive connection may have been closed by the server just now: then the
- * call may have another one. */
+/* No byte has left. The server may have closed a kept-alive connection just now: then the call may
+ * use another one. */
 static void give_call_back(struct http_connection *connection, struct http_call *call, int code) {
     struct http_client *client = connection->client;
 
@@ -422,9 +423,9 @@ static void give_call_back(struct http_connection *connection, struct http_call 
     http_connection_close(connection, NULL);
 }
 
-/* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
- * Writing would succeed, and the call be lost. On a connection that is new,
- * however, it may say at once that it is too busy: that is an answer. */
+/* Has the server closed the connection, or sent bytes without a request, which the loop has not
+ * read yet? Then writing would succeed and lose the call. But on a new connection a server may say
+ * at once that it is too busy: that is an answer. */
 static bool http_connection_is_over(const struct http_connection *connection) {
     uv_os_fd_t fd = -1;
     ssize_t got;
@@ -492,7 +493,7 @@ static void http_client_dispatch(struct http_client *client) {
     }
 }
 
-/* A late reply would be taken for that to the next call, so its connection goes with it. */
+/* A late reply would look like the reply to the next call, so the connection ends with the call. */
 static void http_client_end_early(struct http_client *client, struct http_call *call,
                                   const char *queued, const char *sent, const char *answering) {
     struct http_connection *connection = call->internal.connection;
@@ -503,7 +504,7 @@ static void http_client_end_early(struct http_client *client, struct http_call *
         http_connection_close(connection, connection->reply.has_input ? answering : sent);
 }
 
-/* End what is late. Of the connections that open, the oldest are due first, unless each tries
+/* End late calls and connections. The oldest opening connections are due first, unless each tries
  * several addresses. */
 static void http_client_expire(struct http_client *client) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
@@ -557,7 +558,7 @@ static void on_polled(uv_check_t *polled) {
 }
 
 /* After a stall of this process, timers run before input is read, and an answer may have come in
- * time. So let the loop read first; the timer keeps it from waiting long for that. */
+ * time. So the loop reads first. The timer bounds its wait for input. */
 static void client_deadline_on_timer(uv_timer_t *timer) {
     struct http_client *client = timer->data;
     int64_t due_ms = next_due_ms(client);
@@ -570,7 +571,7 @@ static void client_deadline_on_timer(uv_timer_t *timer) {
     (void)uv_timer_start(timer, client_deadline_on_timer, 1, 0);
 }
 
-/* Why a call cannot even be queued, or NULL. */
+/* Why can the call not even be queued? NULL: it can. */
 static const char *refusal(const struct http_client *client, const struct http_call *call) {
     if (client->is_closing)
         return "the client is closing";

@@ -1,8 +1,8 @@
 /* An HTTP/1.1 client for one origin: a pool of keep-alive connections on libuv and llhttp.
  *
- * A call takes an idle connection, or opens one, or waits in a bounded queue. Every call has a
- * deadline for all of it. A call is sent at most once: whatever may have reached the server is
- * never sent again, and its outcome then is UNKNOWN, never "failed". */
+ * A call takes an idle connection, or opens one, or waits in a bounded queue. Every call has one
+ * deadline for everything. A call is sent at most once: a call that may have reached the server is
+ * never sent again. Its outcome is then UNKNOWN, never "failed". */
 #ifndef UVKIT_HTTP_CLIENT_H
 #define UVKIT_HTTP_CLIENT_H
 
@@ -17,10 +17,10 @@ struct http_client;
 
 /* Zero means the default in brackets. */
 struct http_client_options {
-    const char *host; /* a literal address or a name, resolved at the start of each connection */
+    const char *host; /* a literal address, or a name that each new connection looks up */
     int port;
-    unsigned connections;        /* the most to keep [64] */
-    unsigned opening;            /* the most to open at a time for calls that wait [no limit] */
+    unsigned connections;        /* most connections to keep [64] */
+    unsigned opening;            /* most to open at once for waiting calls [no limit] */
     unsigned queue;              /* calls that may wait for a connection [1,024] */
     size_t reply_limit;          /* bytes of a reply body [64 KiB] */
     uint64_t connect_timeout_ms; /* [1,000] */
@@ -30,21 +30,21 @@ struct http_client_options {
 struct http_client_stats {
     unsigned connections, idle, in_flight, queued;
     uint64_t opened;           /* connections since the start */
-    uint64_t connect_failures; /* in a row, 0 after a success: how a caller knows that it is down */
+    uint64_t connect_failures; /* in a row, 0 after a success: many mean that the server is down */
 };
 
-/* 0 or a negative libuv code, and then there is nothing to undo. The strings of `options` are
+/* 0; or a negative libuv code, and then there is nothing to undo. The strings of `options` are
  * copied. */
 __attribute__((warn_unused_result)) int http_client_open(struct http_client **client,
                                                          uv_loop_t *loop,
                                                          const struct http_client_options *options);
 
-/* Pending calls end (NOT_SENT or UNKNOWN); then `cb` runs exactly once, later, on the loop, with
- * the client freed. */
+/* Close. Pending calls end (NOT_SENT or UNKNOWN). Then `cb` runs exactly once, later, on the loop,
+ * with the client freed. */
 typedef void (*http_client_cb)(void *data);
 void http_client_close(struct http_client *client, http_client_cb cb, void *data);
 
-/* Start a call. `cb` runs exactly once, later, on the loop, also when it cannot be sent. */
+/* Start a call. `cb` runs exactly once, later, on the loop, even if the call cannot be sent. */
 void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb);
 
 /* The same in a fiber: returns when the call has ended. The reply stays valid until
@@ -52,11 +52,11 @@ void http_call_start(struct http_client *client, struct http_call *call, http_ca
 enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call);
 void http_call_done(struct http_call *call);
 
-/* Break off a call that was started and may have ended: if not, its callback runs soon. Not in its
- * on_part. */
+/* Break off a call that was started. If it has not ended, its callback runs soon. Not allowed in
+ * its on_part. */
 void http_call_cancel(struct http_client *client, struct http_call *call);
 
-/* Open connections, until there are `count` or the most to keep, so that calls find them idle. */
+/* Open connections until there are `count`, or the most to keep, so that calls find idle ones. */
 void http_client_warm(struct http_client *client, unsigned count);
 
 void http_client_stats(const struct http_client *client, struct http_client_stats *stats);

@@ -1,4 +1,4 @@
-/* Takes it apart, and puts it together. */
+/* Parses an origin, and writes it. */
 #include "http_origin.h"
 
 #include "dial.h"

@@ -1,5 +1,5 @@
-/* What a call may contain, and how it is written; the end of its reply, the body, whether the
- * connection can carry another call. */
+/* Checks and writes a call. Finds the end of its reply, its body, and whether the connection can
+ * carry another call. */
 #include "http_wire.h"
 
 #include "decimal.h"
@@ -40,7 +40,7 @@ static const char *skip_value(const char *value) {
     return value;
 }
 
-/* Every line is "name: value CR LF", so that no value brings a line or a request of its own. */
+/* Is every line "name: value CR LF"? Then no value can add a line or a request of its own. */
 static bool are_header_lines(const char *lines) {
     while (*lines != '\0') {
         size_t length = token_length(lines);
@@ -65,7 +65,7 @@ const char *http_request_flaw(const struct http_call *call) {
     return NULL;
 }
 
-/* A GET without a body says nothing of one; a POST without one says that it is empty. */
+/* A GET without a body has no Content-Length; a POST without one has length 0. */
 static bool append_length(struct buffer *request, const struct http_call *call) {
     char digits[DECIMAL_BYTES];
 
@@ -102,8 +102,7 @@ static bool is_without_body(unsigned status, const char *method) {
     return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
 }
 
-/* Names and values may come in pieces, however the bytes were split on the way; and what comes
- * after the headers is a trailer. */
+/* Names and values may come in pieces. Fields after the headers are trailers. */
 static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_reply *reply = parser->data;
     const char *wanted = reply->call->want_header;
@@ -155,7 +154,7 @@ static int client_reply_on_headers_complete(llhttp_t *parser) {
     if (parser->status_code == 101)
         return client_reply_stop(reply, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, reply->call->method))
-        return 1; /* llhttp: there is none, whatever the headers say */
+        return 1; /* tells llhttp that there is no body, despite the headers */
     if (reply->call->on_part == NULL && parser->content_length > reply->limit)
         return client_reply_stop(reply, "the reply is too large");
     return 0;
@@ -171,14 +170,14 @@ static int client_reply_on_body(llhttp_t *parser, const char *bytes, size_t leng
         return client_reply_stop(reply, "the reply is too large");
     if (!buffer_append(&reply->body, bytes, length) || !buffer_append(&reply->body, "", 1))
         return client_reply_stop(reply, "out of memory for the reply");
-    reply->body.length--; /* the NUL stays, until more comes */
+    reply->body.length--; /* the NUL stays until more bytes come */
     return 0;
 }
 
 static int client_reply_on_message_complete(llhttp_t *parser) {
     struct http_reply *reply = parser->data;
 
-    if (parser->status_code < 200) { /* interim: the reply is still to come */
+    if (parser->status_code < 200) { /* an interim reply: the real one follows */
         reply->call->header[0] = '\0';
         reply->lines = (struct http_lines){0};
         return 0;
@@ -215,17 +214,18 @@ static const char *http_reply_parse(struct http_reply *reply, const char *bytes,
     llhttp_errno_t code = HPE_OK;
 
     reply->has_input = true;
-    while (bytes < end && code == HPE_OK) { /* head by head: interim replies have their own */
+    while (bytes < end &&
+           code == HPE_OK) { /* head by head: interim replies have heads of their own */
         size_t taken = http_lines_look(&reply->lines, bytes, (size_t)(end - bytes));
 
-        if (taken == 0) /* of the body is all the rest */
+        if (taken == 0) /* all the rest is body */
             taken = (size_t)(end - bytes);
         code = llhttp_execute(&reply->parser, bytes, taken);
         bytes += taken;
     }
     if (reply->is_complete) {
         if (llhttp_get_error_pos(&reply->parser) != end)
-            reply->keeps_alive = false; /* more than was asked for: trust it no further */
+            reply->keeps_alive = false; /* more bytes than one reply: do not trust the connection */
         return NULL;
     }
     if (code == HPE_OK)
@@ -235,7 +235,8 @@ static const char *http_reply_parse(struct http_reply *reply, const char *bytes,
 
 static const char *http_reply_parse_end(struct http_reply *reply) {
     if (reply->has_input)
-        (void)llhttp_finish(&reply->parser); /* may complete a reply that ends here */
+        (void)llhttp_finish(
+            &reply->parser); /* may complete a reply that ends with the connection */
     reply->keeps_alive = false;
     if (reply->is_complete)
         return NULL;

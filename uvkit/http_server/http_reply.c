@@ -1,6 +1,6 @@
-/* The reply: head and body in one write, or the body in parts behind it; no header can break out of
- * its line. The socket is in here, too: it is written to, at once as much as it takes and the rest
- * when it takes more, and it is closed. */
+/* The reply: head and body in one write, or the body in parts after it. No header can break out of
+ * its line. Also the socket: a write gives it as much as it takes at once, and the rest later; and
+ * its close. */
 #include "http_server_internal.h"
 
 #include "decimal.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_BYTES 256 /* of the status line and our own headers, which have some 160 at most */
+#define HEAD_BYTES 256 /* of the status line and our own headers, which need about 160 at most */
 
 static const char out_of_memory[] =
     "{\"error\":\"out_of_memory\",\"message\":\"the server is short of memory\"}";
@@ -60,7 +60,7 @@ static void inbound_socket_on_written(uv_write_t *request, int status) {
         inbound->on_written(inbound);
 }
 
-/* Hand what is behind the first `sent` bytes, `length` bytes, to libuv. */
+/* Let libuv write the `length` bytes after the first `sent` bytes. */
 static int inbound_socket_write_rest(struct http_inbound *inbound, const uv_buf_t *bufs,
                                      unsigned count, size_t sent, size_t length) {
     struct rest *rest = malloc(sizeof *rest + length);
@@ -111,7 +111,7 @@ void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned co
                            err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
 }
 
-/* While such a handle is active the loop does not wait for input, so the turn's end is near. */
+/* An active idle handle keeps the loop from waiting for input, so the turn ends soon. */
 static void inbound_socket_on_unsent(uv_idle_t *sending) {
     (void)sending;
 }
@@ -154,7 +154,7 @@ void http_inbound_send_all(struct http_server *server) {
     (void)uv_idle_stop(&server->sending);
 }
 
-/* A write that a handler waits for. */
+/* A write for which a handler waits. */
 struct part {
     uv_write_t request;
     struct http_inbound *inbound;
@@ -224,7 +224,7 @@ static const char *connection_line(const struct http_exchange *exchange) {
     return exchange->inbound->parser.http_minor == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
-/* Every reply has one: RFC 9110, 6.6.1. */
+/* Every reply has a Date: RFC 9110, 6.6.1. */
 static const char *date_line(struct http_server *server) {
     time_t now = time(NULL);
     struct tm tm;
@@ -248,7 +248,7 @@ static char *write_length(char *to, const struct http_exchange *exchange, int st
     return stpcpy(to, "\r\n");
 }
 
-/* Without printf, which took a tenth of a service's time under load. Returns where it ends. */
+/* Without printf, which took a tenth of a service's time under load. Returns the end. */
 static char *write_head(char head[HEAD_BYTES], const struct http_exchange *exchange, int status,
                         size_t length) {
     char *to = stpcpy(head, "HTTP/1.1 ");
@@ -262,7 +262,7 @@ static char *write_head(char head[HEAD_BYTES], const struct http_exchange *excha
     return stpcpy(to, connection_line(exchange));
 }
 
-/* `body` NULL: it has none, or follows. */
+/* `body` NULL: there is none, or it follows. */
 static void send_reply(struct http_exchange *exchange, int status, const char *body,
                        size_t length) {
     char head[HEAD_BYTES];
@@ -278,7 +278,7 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
         exchange->inbound, bufs, exchange->is_head || status == 204 || body == NULL ? 3 : 4);
 }
 
-/* False: there was no memory for a header, and that is what was replied. */
+/* False: memory for a header was short, and the reply says so. */
 static bool http_reply_begin_head(struct http_exchange *exchange, int status,
                                   const char *content_type) {
     struct http_server *server = exchange->inbound->server;
@@ -324,7 +324,7 @@ bool http_reply_stream(struct http_exchange *exchange, int status, const char *c
 }
 
 bool http_reply_chunked(struct http_exchange *exchange, int status, const char *content_type) {
-    if (exchange->is_head || exchange->inbound->parser.http_minor == 0) /* which has no chunks */
+    if (exchange->is_head || exchange->inbound->parser.http_minor == 0) /* 1.0 has no chunks */
         return http_reply_stream(exchange, status, content_type);
     if (!http_reply_begin_head(exchange, status, content_type))
         return false;
@@ -396,6 +396,6 @@ void http_reply_error(struct http_exchange *exchange, int status, const char *co
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    (void)utf8_clean(clean, message); /* jansson takes nothing else */
+    (void)utf8_clean(clean, message); /* jansson accepts only UTF-8 */
     http_reply_json(exchange, status, json_pack("{s:s, s:s}", "error", code, "message", clean));
 }

@@ -1,11 +1,10 @@
-/* A request: what llhttp finds of it, kept in the exchange, checked, and looked up; and what
- * handlers ask of it.
+/* A request: llhttp parses it into the exchange; this file checks it, finds its handler, and
+ * answers the handler's questions about it.
  *
- * llhttp is strict and its lenient flags stay off, and on top of its checks a request is refused
- * when two readers could disagree on where it ends: a field name with a space, a field over two
- * lines, a transfer coding that is not exactly `chunked`, chunks in HTTP/1.0, no Host. The same
- * holds for a field that decides something and comes twice.
- * Trailers are read and forgotten. */
+ * llhttp is strict, and its lenient flags stay off. Beyond its checks, a request is refused when
+ * two readers could disagree on its end: a field name with a space, a field over two lines, a
+ * transfer coding that is not exactly `chunked`, chunks in HTTP/1.0, no Host. It is also refused
+ * when a field that decides something comes twice. Trailers are read and dropped. */
 #include "http_server_internal.h"
 
 #include "json_flat.h"
@@ -122,7 +121,7 @@ void http_reply_header(struct http_exchange *exchange, const char *name, const c
         exchange->has_lost_header = true;
 }
 
-/* ---- Its body as a JSON object, or the refusal that says what is wrong with it */
+/* ---- Its body as a JSON object, or a refusal that names the mistake */
 
 bool http_body_is_json(const struct http_exchange *exchange) {
     const char *type = http_header(exchange, "Content-Type");
@@ -171,11 +170,11 @@ bool http_body_uuid(struct http_exchange *exchange, const char *name, char uuid[
     return is_good;
 }
 
-/* ---- For whom it is, and from which site it comes: what a browser cannot be made to lie about
+/* ---- Its Host and its Origin, about which a browser cannot be made to lie
  *
- * A page of another site can have its own name lead to our address, and would then be let read what
- * we reply (DNS rebinding); it cannot change the name that its requests carry. A page can also send
- * us a POST across sites without being let read the reply; its Origin tells. */
+ * A page of another site can let its own name lead to our address, and could then read our replies
+ * (DNS rebinding). But it cannot change the name that its requests carry. A page can also send us a
+ * POST across sites, without reading the reply: its Origin tells. */
 
 static bool is_port(const char *text) {
     return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
@@ -215,7 +214,7 @@ static bool is_ours_of(const struct http_exchange *exchange, const char *text, s
            is_ours(&exchange->inbound->server->options, host);
 }
 
-/* A target such as http://host/path names the host, too, and then more than Host does: RFC 9112,
+/* A target such as http://host/path names the host, too, and overrides the Host header: RFC 9112,
  * 3.2.2. */
 static bool is_host_ours(const struct http_exchange *exchange, const char *host) {
     const char *target = exchange->head.bytes;
@@ -223,11 +222,11 @@ static bool is_host_ours(const struct http_exchange *exchange, const char *host)
     if (strncasecmp(target, "http://", 7) == 0 &&
         !is_ours_of(exchange, target + 7, strcspn(target + 7, "/?#")))
         return false;
-    return host == NULL || is_ours_of(exchange, host, strlen(host)); /* HTTP/1.0 may have none */
+    return host == NULL || is_ours_of(exchange, host, strlen(host)); /* HTTP/1.0 may have no Host */
 }
 
 static bool is_same_site(const char *origin, const char *host) {
-    const char *mark = strstr(origin, "://"); /* a page without a site of its own says `null` */
+    const char *mark = strstr(origin, "://"); /* a page without its own site sends `null` */
 
     return mark != NULL && host != NULL && strcasecmp(mark + 3, host) == 0;
 }
@@ -247,9 +246,9 @@ static bool http_request_is_welcome(struct http_exchange *exchange) {
     return true;
 }
 
-/* ---- Its handler: the target taken apart, matched by segment, and decoded */
+/* ---- Its handler: split the target, match it by segment, decode it */
 
-/* The next character of percent-encoded text, with `*at` moved past it; -1: a bad escape or NUL. */
+/* The next character of percent-encoded text, and move `*at` past it; -1: a bad escape or NUL. */
 static int decode_one(const char **at, const char *end, bool is_query) {
     const char *from = *at;
     int c;
@@ -266,8 +265,8 @@ static int decode_one(const char **at, const char *end, bool is_query) {
     return c == 0 ? -1 : c;
 }
 
-/* Append what is decoded and a NUL to the parameters. This, and what calls it, is false when the
- * exchange is refused for it. */
+/* Append the decoded text and a NUL to the parameters. This function and its callers return false
+ * when the exchange is refused for it. */
 static bool keep_decoded(struct http_exchange *exchange, const char *at, const char *end,
                          bool is_query) {
     while (at < end) {
@@ -302,7 +301,7 @@ static bool is_placeholder(const char *segment) {
     return *segment == '{';
 }
 
-/* Both begin with a slash. */
+/* Both start with a slash. */
 static bool is_match(const char *pattern, const char *path) {
     size_t pattern_length, length;
 
@@ -319,7 +318,7 @@ static bool is_match(const char *pattern, const char *path) {
     return *pattern == '\0' && *path == '\0';
 }
 
-/* Of a path that matches its route: the name of each placeholder, and what stands there. */
+/* For a path that matches its route: keep the name and the value of each placeholder. */
 static bool keep_path_params(struct http_exchange *exchange) {
     const char *pattern = exchange->route->path, *path = exchange->path;
 
@@ -337,7 +336,7 @@ static bool keep_path_params(struct http_exchange *exchange) {
     return true;
 }
 
-/* "/path?query" or "http://host/path?query". */
+/* Split "/path?query" or "http://host/path?query". */
 static bool split_target(struct http_exchange *exchange) {
     char *target = exchange->head.bytes;
     char *question;
@@ -354,7 +353,7 @@ static bool split_target(struct http_exchange *exchange) {
     return true;
 }
 
-/* Find the first route that matches path and method; else say what would have been allowed. */
+/* Find the first route that matches path and method. Otherwise tell which methods are allowed. */
 static void find_route(struct http_exchange *exchange) {
     const struct http_route *route = exchange->inbound->server->options.routes;
     const char *method = exchange->is_head ? "GET" : exchange->method;
@@ -393,7 +392,7 @@ static bool find_handler(struct http_exchange *exchange) {
     return keep_query(exchange);
 }
 
-/* ---- What llhttp finds */
+/* ---- llhttp's callbacks */
 
 static struct http_exchange *exchange_of(llhttp_t *parser) {
     struct http_inbound *inbound = parser->data;
@@ -405,7 +404,7 @@ static bool refuse_version(struct http_exchange *exchange) {
     return http_exchange_refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
 }
 
-/* llhttp 9 calls this an invalid version, and earlier ones take it. */
+/* llhttp 9 calls this an invalid version; earlier ones accept it. */
 static bool refuse_bare_line(struct http_exchange *exchange) {
     return refuse_malformed(exchange, "end the request line with CRLF");
 }
@@ -458,9 +457,9 @@ static int on_value_complete(llhttp_t *parser) {
     return on_head_text(parser, "", 1);
 }
 
-/* The fields with one value that decide something: which order, which site, where the body ends.
- * Of two, a proxy may take one and we the other. A proxy may also join two of them by a comma,
- * which none of the values that `may_not_join` can have. */
+/* The single fields that decide something: which order, which site, where the body ends. If one
+ * came twice, a proxy might take the first and we the second. A proxy may also join two by a comma,
+ * and no valid value of a field with `may_not_join` has one. */
 static const struct single {
     const char *name;
     bool may_not_join;
@@ -476,9 +475,9 @@ static const struct single {
 #undef SINGLE
 };
 
-/* What the checks below need to know of the header fields. */
+/* The facts about the header fields that the checks below need. */
 struct framing {
-    unsigned seen;                /* bits: those of `singles` that came */
+    unsigned seen;                /* bits: which of `singles` came */
     const struct single *doubled; /* one that came twice, or NULL */
     bool has_host, has_coding, is_chunked_only, expects_continue, has_bad_name;
 };
@@ -560,9 +559,8 @@ static void send_continue(struct http_inbound *inbound) {
     http_inbound_send(inbound, &buf, 1);
 }
 
-/* False: the connection cannot go on, and `refusal` says why. A refusal that leaves the framing
- * intact waits for the end of the body, unless the client waits for our word before it sends one.
- */
+/* False: the connection cannot go on, and `refusal` tells why. A refusal that leaves the framing
+ * intact waits for the end of the body, unless the client waits for our 100 Continue first. */
 static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
     struct framing framing = look_at_fields(exchange);
     bool has_body = parser->content_length > 0 || (parser->flags & F_CHUNKED) != 0;
@@ -588,7 +586,7 @@ static int http_request_on_headers_complete(llhttp_t *parser) {
     exchange->is_head_complete = true;
     exchange->method = llhttp_method_name(parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
-    parser->upgrade = 0; /* an offer that we do not take up */
+    parser->upgrade = 0; /* an offer that we decline */
     return accept_head(exchange, parser) ? 0 : -1;
 }
 
@@ -607,7 +605,7 @@ static int on_chunk_header(llhttp_t *parser) {
 static int http_request_on_message_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
 
-    /* llhttp lets a trailer end the connection too, and then takes no more requests from it. */
+    /* llhttp lets a trailer end the connection, too, and then accepts no more requests from it. */
     if (llhttp_should_keep_alive(parser) == 0)
         exchange->keeps_alive = false;
     if (http_request_keep(&exchange->body, parser, "", 1) ==
@@ -638,7 +636,7 @@ void http_request_init(struct http_inbound *inbound) {
     http_exchange_reset(&inbound->exchange);
 }
 
-/* Never more of a head than its limit. */
+/* Never parses more of a head than its limit. */
 static size_t http_request_feedable(const struct http_inbound *inbound, size_t length) {
     const struct http_exchange *exchange = &inbound->exchange;
     size_t room = inbound->server->options.header_limit - exchange->head_bytes;
@@ -646,8 +644,8 @@ static size_t http_request_feedable(const struct http_inbound *inbound, size_t l
     return exchange->is_head_complete || length < room ? length : room;
 }
 
-/* How many bytes that are not body a request may have. After the head come the sizes and extensions
- * of chunks, and trailers: as much again, and enough to send the body in chunks of a byte. */
+/* The most bytes outside the body that a request may have. After the head come sizes and extensions
+ * of chunks, and trailers: as many again, and enough to send the body in chunks of one byte. */
 static size_t http_request_limit(const struct http_exchange *exchange) {
     size_t limit = exchange->inbound->server->options.header_limit;
 

@@ -1,8 +1,8 @@
-/* The server: accepts, feeds the parser, runs handlers in fibers, sweeps out what is late, drains,
+/* The server: accepts, feeds the parser, runs handlers in fibers, ends late connections, drains,
  * and counts.
  *
- * The picture of a connection's states is in http_server_internal.h. Input is parsed where it was
- * read, in the server's one buffer; what follows the request that is being answered is copied to
+ * http_server_internal.h has the picture of a connection's states. Input is parsed in the server's
+ * one buffer, where it was read. Input after the request that is being answered is copied to
  * `pending`. */
 #include "http_server_internal.h"
 
@@ -25,29 +25,30 @@
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
-/* Without a request, before a server that drains closes a connection: its peer was not told that it
- * may not ask any more, and what it sends while we close would be reset (nginx has
- * keepalive_min_timeout for the same). */
+/* A draining server waits so long without a request before it closes a connection. Its peer does
+ * not know that it may not ask any more, and a request during our close would be reset (compare
+ * nginx's keepalive_min_timeout). */
 #define QUIET_MS 500
 #define NEVER_MS (INT64_MAX / 2)
 /* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
- * beside the others, who have theirs in the same turn. */
+ * compared with all the other connections, which have their turn too. */
 #define REQUESTS_A_TURN  16
 #define BACKLOG          4096 /* connections that may wait while this process is stopped */
 #define MOST_CONNECTIONS 10000
-/* Accepted in a turn of the loop, so that a crowd of new connections, as after a stop of this
- * process, does not keep those waiting whose requests have arrived. */
+/* Connections accepted in a turn of the loop. A crowd of new connections, for example after a stop
+ * of this process, must not delay requests that have arrived. */
 #define ACCEPTED_A_TURN 16
-/* Connections above the limit that may be open at once to be told so; more are closed unheard. */
+/* Connections above the limit that may be open at once to be told so. Further ones are closed
+ * unheard. */
 #define TURNED_AWAY_AT_ONCE 128
-#define DRAIN_SWEEP_MS      100 /* the sweep has less to do then, and the end waits for it */
+#define DRAIN_SWEEP_MS      100 /* this sweep has less to do, and the end waits for it */
 
 /* ---- Inbound connections */
 
 static void advance(struct http_inbound *inbound);
 static void on_next_turn(uv_idle_t *more);
 
-/* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
+/* Enter a state of the picture. If it lasts longer than `timeout_ms`, the sweep ends it. */
 static void inbound_move(struct http_inbound *inbound, enum http_inbound_state state,
                          int64_t timeout_ms) {
     static const enum http_inbound_state next[][2] = {[IDLE] = {READING, REPLYING},
@@ -61,7 +62,7 @@ static void inbound_move(struct http_inbound *inbound, enum http_inbound_state s
     inbound->deadline_ms = (int64_t)uv_now(inbound->server->loop) + timeout_ms;
 }
 
-/* The reply is on its way, or there is nobody any more to have it. */
+/* The reply is on its way, or its peer is gone. */
 static void go_on_replied(struct http_inbound *inbound) {
     if (inbound->state == CLOSED) {
         if (inbound->is_handle_closed)
@@ -143,11 +144,11 @@ static bool has_share_left(struct http_inbound *inbound) {
     return inbound->begun < REQUESTS_A_TURN;
 }
 
-/* Give the parser up to one request's bytes; how many it took. */
+/* Give the parser up to one request's bytes. Returns how many it took. */
 static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
     size_t taken = http_request_feed(inbound, bytes, length);
 
-    if (inbound->state == CLOSED) /* the peer was gone when we told it to continue */
+    if (inbound->state == CLOSED) /* the peer was gone when we sent 100 Continue */
         return length;
     if (inbound->exchange.is_broken)
         inbound_fail(inbound);
@@ -261,8 +262,8 @@ static void on_shut_down(uv_shutdown_t *request, int status) {
         http_inbound_close(inbound, uv_strerror(status));
 }
 
-/* Say that we are done, and read what still comes for a while: closing at once would make the
- * kernel reset the connection, and the peer might lose our last answer (RFC 9112, 9.6). */
+/* Close our side, and read the peer's bytes for a while. Closing at once would make the kernel
+ * reset the connection, and the peer might lose our last answer (RFC 9112, 9.6). */
 static void linger(struct http_inbound *inbound) {
     int err;
 
@@ -295,12 +296,12 @@ static void pump_pending(struct http_inbound *inbound) {
         read_on(inbound);
 }
 
-/* Those that wait have their share of this turn. */
+/* The waiting connections have their share of this turn. */
 static void on_next_turn(uv_idle_t *more) {
     struct http_server *server = more->data;
     struct http_inbound *last = TAILQ_LAST(&server->waiting, http_inbounds), *inbound = NULL;
 
-    while (inbound != last) { /* who comes to wait meanwhile has had its share */
+    while (inbound != last) { /* a connection that starts to wait now has had its share */
         inbound = TAILQ_FIRST(&server->waiting);
         TAILQ_REMOVE(&server->waiting, inbound, by_turn);
         inbound->is_waiting = false;
@@ -319,7 +320,7 @@ static void advance(struct http_inbound *inbound) {
         return;
     }
     http_exchange_reset(&inbound->exchange);
-    /* A reply that had begun before it drains has not said that it is the last on here. */
+    /* A reply that began before the drain did not say that it is the last on this connection. */
     inbound_move(inbound, IDLE,
                  inbound->server->is_draining ? QUIET_MS
                                               : (int64_t)inbound->server->options.idle_timeout_ms);
@@ -339,7 +340,7 @@ static void inbound_time_out(struct http_inbound *inbound) {
     }
 }
 
-/* A request has arrived that the loop has not read yet. */
+/* Has a request arrived that the loop has not read yet? */
 static bool has_unread(const struct http_inbound *inbound) {
     uv_os_fd_t fd;
     int count = 0;
@@ -389,7 +390,7 @@ static void close_rest_when_empty(struct http_server *server) {
     uv_close((uv_handle_t *)&server->room, http_server_on_handle_closed);
 }
 
-/* The inbound's last word: its memory becomes the spare or goes. */
+/* The end of a connection: its memory becomes the spare, or is freed. */
 static void on_inbound_over(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
 
@@ -452,7 +453,8 @@ static void welcome_if(struct http_server *server, struct http_inbound *inbound,
     http_inbound_close(inbound, uv_strerror(err));
 }
 
-/* libuv holds one accepted connection until uv_accept() takes it, and listens no further before. */
+/* libuv holds one accepted connection until uv_accept() takes it, and accepts no other until then.
+ */
 static void accept_one(struct http_server *server) {
     struct http_inbound *inbound = make_inbound(server);
 
@@ -463,8 +465,8 @@ static void accept_one(struct http_server *server) {
                    uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp));
 }
 
-/* Whom the kernel has connected before the server stops listening has perhaps asked already, and
- * would be reset. */
+/* Connections that the kernel has accepted before the server stops listening may carry a request
+ * already, and would be reset. */
 static void accept_rest(struct http_server *server) {
     struct http_inbound *inbound;
     uv_os_fd_t listener;
@@ -505,8 +507,8 @@ static void http_server_on_turn(uv_check_t *turn) {
     http_inbound_send_all(server);
 }
 
-/* After a stall of this process, timers run before input is read. So what is late had to be late at
- * the last sweep too: in between, the loop has read what had come in time. */
+/* After a stall of this process, timers run before input is read. So a connection must have been
+ * late at the last sweep, too: in between, the loop has read all input that came in time. */
 static void on_sweep(uv_timer_t *timer) {
     struct http_server *server = timer->data;
     struct http_inbound *inbound;
@@ -523,8 +525,8 @@ static rlim_t descriptor_limit(void) {
     return getrlimit(RLIMIT_NOFILE, &descriptors) == 0 ? descriptors.rlim_cur : RLIM_INFINITY;
 }
 
-/* Half of the descriptors: the others are for those that are turned away, and for what the handlers
- * connect to. Without any left, libuv hangs up on whoever connects, or tries for ever. */
+/* Half of the descriptors. The rest is for connections that are turned away, and for connections of
+ * handlers. Without any left, libuv drops new connections, or tries for ever. */
 static unsigned default_connection_limit(void) {
     rlim_t half = descriptor_limit() / 2;
 
@@ -537,8 +539,8 @@ static void on_never(uv_poll_t *room, int status, int events) {
     (void)events;
 }
 
-/* libuv keeps a table by descriptor, and aborts when there is no memory to let it grow. So it grows
- * now, to hold twice the connections, by a look at a descriptor that is so high. */
+/* libuv keeps a table by descriptor, and aborts when memory is short while it grows. So let it grow
+ * now, to hold twice the connections, by polling a very high descriptor. */
 static int http_server_make_room(struct http_server *server) {
     rlim_t most = descriptor_limit() - 1, wanted = 2 * (rlim_t)server->options.connection_limit;
     int low = eventfd(0, EFD_CLOEXEC);
@@ -601,7 +603,7 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     return 0;
 }
 
-/* A quarter of the shorter timeout, from 10 ms to a second: nothing is much too late. */
+/* A quarter of the shorter timeout, from 10 ms to a second, so nothing ends much too late. */
 static uint64_t sweep_ms(const struct http_server_options *options) {
     uint64_t shorter = options->header_timeout_ms < options->idle_timeout_ms
                            ? options->header_timeout_ms
@@ -627,7 +629,7 @@ int http_server_listen(struct http_server *server, const char *host, int port) {
 }
 
 int http_server_port(const struct http_server *server) {
-    struct sockaddr_in address = {0}; /* or an IPv6 one, whose port is at the same place */
+    struct sockaddr_in address = {0}; /* or IPv6, with the port at the same place */
     int size = sizeof address;
 
     (void)uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &size);

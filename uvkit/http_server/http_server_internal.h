@@ -1,4 +1,4 @@
-/* What the HTTP server's own files share: the server, its inbound connections, their exchanges.
+/* The server, its inbound connections and their exchanges, for the HTTP server's own files.
  *
  * The life of one inbound connection:
  *
@@ -10,7 +10,7 @@
  *                                 LINGERING <----- not kept alive --------'
  *
  * and from anywhere to CLOSED, when the peer is gone, a deadline passes, or the server is cut. A
- * handler that still runs then goes on; the memory goes when the socket is closed and the handler
+ * handler that still runs then goes on. The memory goes when the socket is closed and the handler
  * is over. */
 #ifndef UVKIT_HTTP_SERVER_INTERNAL_H
 #define UVKIT_HTTP_SERVER_INTERNAL_H
@@ -25,7 +25,7 @@
 
 #define HTTP_INPUT_BYTES (64 * 1024) /* one read; all connections share the buffer */
 
-/* Why no handler will run; status 0: one will. The texts are static. */
+/* Why no handler will run; status 0: a handler will. The texts are static. */
 struct http_refusal {
     int status;
     const char *code, *message;
@@ -43,19 +43,19 @@ struct http_exchange {
     const char *path;  /* in head, still percent-encoded */
     const char *query; /* in head, or "" */
     struct buffer body;
-    struct buffer params;      /* decoded: name NUL value NUL ..., of the path, then of the query */
-    size_t query_params_start; /* in params */
+    struct buffer params; /* decoded: name NUL value NUL ..., first of the path, then the query */
+    size_t query_params_start;   /* in params */
     struct buffer reply_headers; /* lines, each with its CRLF */
-    size_t head_bytes;           /* on the wire, so far: all that is not body */
-    size_t reply_left;           /* bytes that http_reply_begin() promised, and are to come */
+    size_t head_bytes;           /* all bytes on the wire so far that are not body */
+    size_t reply_left;           /* bytes that http_reply_begin() promised and that are missing */
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
     bool is_whole;        /* its last byte has come */
     bool is_broken;       /* the connection cannot go on: see `refusal` */
     bool is_stream;       /* http_reply_stream() has begun it */
-    bool is_chunked;      /* http_reply_chunked() has */
-    bool has_lost_header; /* no memory for a reply header */
+    bool is_chunked;      /* http_reply_chunked() has begun it */
+    bool has_lost_header; /* memory for a reply header was short */
 };
 
 enum http_inbound_state { IDLE, READING, HANDLING, REPLYING, LINGERING, CLOSED };
@@ -69,7 +69,7 @@ struct http_inbound {
     uv_shutdown_t shutdown;
     llhttp_t parser;
     struct http_exchange exchange;
-    struct buffer pending; /* input that came while a request was answered, or after its share */
+    struct buffer pending; /* input that waits for the current answer, or for the next turn */
     struct buffer output;  /* to be sent at the end of this turn of the loop */
     uint64_t turn;         /* of the loop, when it last began a request */
     unsigned begun;        /* requests in that turn */
@@ -77,15 +77,15 @@ struct http_inbound {
     int64_t deadline_ms;   /* on uv_now() */
     size_t drained;        /* bytes read and dropped while LINGERING */
     unsigned writes;       /* uv_write()s that have not called back */
-    /* How the socket calls up: a write is out; closed, and no handler: it may be freed. */
+    /* Calls from the socket: a write is out; closed and without a handler, so it may be freed. */
     void (*on_written)(struct http_inbound *inbound), (*on_over)(struct http_inbound *inbound);
     enum http_inbound_state state;
-    bool has_handler;      /* its fiber is not over */
+    bool has_handler;      /* its fiber still runs */
     bool is_handle_closed; /* on_closed has run */
     bool is_pumping;       /* a caller up the stack feeds the parser */
     bool is_paused;        /* reading has stopped: too much is pending */
     bool is_ended;         /* the peer has sent its FIN */
-    bool is_waiting;       /* it has had its share of the turn, and more is pending */
+    bool is_waiting;       /* it has had its share of the turn, but more is pending */
     bool is_unsent;        /* there is `output` */
 };
 
@@ -95,17 +95,17 @@ struct http_server {
     struct http_server_stats stats;
     uv_tcp_t listener;
     uv_check_t turn;
-    uv_idle_t more;    /* active while there are waiting ones */
-    uv_idle_t sending; /* active while there are unsent ones */
+    uv_idle_t more;    /* active while connections are in `waiting` */
+    uv_idle_t sending; /* active while connections are in `unsent` */
     uv_timer_t sweep, drain;
     uv_poll_t room; /* of the highest descriptor, never active */
     LIST_HEAD(, http_inbound) inbounds;
     TAILQ_HEAD(http_inbounds, http_inbound) waiting, unsent;
     uint64_t turns;             /* of the loop */
-    struct http_inbound *spare; /* so that without memory there is still one to accept with */
+    struct http_inbound *spare; /* for accepting one connection without memory */
     uint64_t accepted;
     unsigned accepted_this_turn;
-    int64_t swept_ms; /* when the sweep was last here */
+    int64_t swept_ms; /* time of the last sweep */
     uint64_t id_seed, ids;
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
@@ -116,13 +116,13 @@ struct http_server {
     char input[HTTP_INPUT_BYTES];
 };
 
-/* The files, each calling only those above it; what goes down comes up again by callback. */
+/* The files. Each calls only those above it; calls up go by callback. */
 
 /* http_reply.c */
-/* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
- * happens when closed. */
+/* Write the bytes that the socket takes now, and the rest later. The bytes are copied. Does nothing
+ * when closed. */
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
-/* The end of a turn of the loop: send what was queued in it. */
+/* At the end of a turn of the loop: send everything queued in it. */
 void http_inbound_send_all(struct http_server *server);
 /* Give up and close. May be called in any state, any number of times. */
 void http_inbound_close(struct http_inbound *inbound, const char *why);
@@ -131,12 +131,12 @@ void http_reply_end(struct http_exchange *exchange);
 
 /* http_request.c */
 void http_request_init(struct http_inbound *inbound);
-/* Give the parser up to one request's bytes; how many it took. Sets `is_whole`; or `is_broken`, and
- * `refusal`. */
+/* Give the parser up to one request's bytes. Returns how many it took. Sets `is_whole`; or
+ * `is_broken` and `refusal`. */
 size_t http_request_feed(struct http_inbound *inbound, const char *bytes, size_t length);
-/* Ready for the next request. */
+/* Make it ready for the next request. */
 void http_exchange_reset(struct http_exchange *exchange);
-/* Say why no handler will run. False, for `return`. The texts are static. */
+/* Set why no handler will run. Returns false, for `return`. The texts are static. */
 bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
                           const char *message);
 bool http_exchange_refuse_for_memory(struct http_exchange *exchange);

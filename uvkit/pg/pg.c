@@ -1,7 +1,7 @@
 /* The Postgres pool: its options, the queue, the clock, and the calls of pg.h.
  *
- * What ends is put in a list, and its fiber goes on at the end of whatever the loop has called, or
- * from the timer when it ended inside a call of another fiber's: so no fiber runs inside another.
+ * An ended query goes to a list. Its fiber goes on at the end of the loop's present callback, or
+ * from the timer if the query ended inside another fiber's call. So no fiber runs inside another.
  */
 #include "pg_internal.h"
 
@@ -23,13 +23,13 @@
 
 #define VERSION_OF_TRANSACTION_TIMEOUT 170000
 
-/* The connection string may say otherwise. Whether a database is read only it alone says. */
+/* The connection string may override these. It alone decides whether a session is read only. */
 #define DEFAULTS                                                                                   \
     "-c search_path=\"$user\",public -c synchronous_commit=on -c statement_timeout=0 -c "          \
     "lock_timeout=0"                                                                               \
     " -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 "
 
-/* Nothing may: results are read, and statements written, for these. */
+/* Nothing may override these: the reading of results and the text of statements rely on them. */
 #define FIXED                                                                                      \
     " -c default_transaction_isolation=read\\ committed -c default_transaction_deferrable=off"     \
     " -c DateStyle=ISO,MDY -c IntervalStyle=postgres -c TimeZone=UTC -c bytea_output=hex"          \
@@ -65,7 +65,7 @@ static void pool_run_ended(struct pg_pool *pool) {
     struct pg_queries ended = TAILQ_HEAD_INITIALIZER(ended);
     struct pg_query *query;
 
-    /* Only what has ended by now: fibers that run more queries must not keep the loop here. */
+    /* Only the queries that have ended by now: fibers that run more must not keep the loop here. */
     TAILQ_CONCAT(&ended, &pool->ended, internal.entry);
     while ((query = TAILQ_FIRST(&ended)) != NULL) {
         TAILQ_REMOVE(&ended, query, internal.entry);
@@ -75,7 +75,7 @@ static void pool_run_ended(struct pg_pool *pool) {
     pool_maybe_closed(pool);
 }
 
-/* Holds wait for a connection that is not in pipeline mode. */
+/* A hold waits for a connection that is not in pipeline mode. */
 static struct pg_queries *pool_queue_of(struct pg_pool *pool, const struct pg_query *query) {
     return pool->pipelines > 0 && !query->internal.is_hold ? &pool->pipelined : &pool->queue;
 }
@@ -138,7 +138,8 @@ static unsigned pool_count_held(const struct pg_pool *pool) {
     return count;
 }
 
-/* The first in the queue; but when all connections but one are held, the first that holds none. */
+/* The first in the queue. But when all connections except one are held, the first that holds none.
+ */
 static struct pg_query *pool_find_next(const struct pg_pool *pool) {
     const bool may_hold = pool->size == 1 || pool_count_held(pool) < pool->size - 1;
     struct pg_query *query;
@@ -160,7 +161,7 @@ static void pool_dispatch(struct pg_pool *pool) {
     pool_dispatch_pipelined(pool);
 }
 
-/* End what is late in a queue, and arm the timer for the rest. */
+/* End late queries of a queue, and set the timer for the rest. */
 static void pool_expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t now_ms) {
     struct pg_query *query = TAILQ_FIRST(queue), *next;
 
@@ -175,7 +176,7 @@ static void pool_expire_queue(struct pg_pool *pool, struct pg_queries *queue, in
     }
 }
 
-/* The last line of whatever the loop calls. */
+/* The last line of each callback of the loop. */
 static void on_pool_turn(void *data) {
     struct pg_pool *pool = data;
 
@@ -198,7 +199,7 @@ static void on_pool_due(uv_timer_t *timer) {
     on_pool_turn(pool);
 }
 
-/* An older server refuses a session with an option that it does not know. */
+/* An older server would refuse a session with an option that it does not know. */
 static void set_up_session(struct pg_link *link, const PGresult *result) {
     const struct pg_pool *pool = link->links->data;
 
@@ -238,7 +239,7 @@ static int pool_make_pipelines(struct pg_pool *pool, const struct pg_pool_option
     return 0;
 }
 
-/* 0; UV_EINVAL for what libpq cannot parse, or UV_ENOMEM, and then some may be made. */
+/* 0; UV_EINVAL for a string that libpq cannot parse, or UV_ENOMEM; then some may have been made. */
 static int pool_make_links(struct pg_pool *pool, uv_loop_t *loop,
                            const struct pg_pool_options *options) {
     const char *settings = options->settings != NULL ? options->settings : "";
@@ -415,7 +416,7 @@ void pg_query_clear(struct pg_query *query) {
     query->result = NULL;
 }
 
-/* By the beginning of the SQLSTATE. */
+/* Find a reason by the beginning of the SQLSTATE. */
 static const char *find_reason(const char *sqlstate) {
     static const struct {
         const char *sqlstate, *text;

@@ -1,42 +1,41 @@
 /* Postgres on libuv: a pool of libpq connections with prepared statements and a deadline per query.
  *
- * Each connection runs one query at a time; queries beyond the pool wait in a bounded queue, first
- * come first served. A statement is prepared on a connection the first time it is used there. A
- * connection that breaks is opened again with a growing, jittered pause; while none is open,
- * queries wait in the queue until their deadline, so that a restart of the server shorter than that
- * goes unnoticed.
+ * Each connection runs one query at a time. Further queries wait in a bounded queue, first come
+ * first served. A statement is prepared on a connection at its first use there. A broken connection
+ * is opened again after a growing, jittered pause. While none is open, queries wait in the queue
+ * until their deadline, so nobody notices a restart of the server that is shorter.
  *
- * Where it connects, and what its sessions are set to, the conninfo and the pool's options say, and
- * no variable of the environment (pg_conninfo.h). No setting of server, database or role changes
- * what a statement does, or how its result reads: pg.c has the list. What the database says
- * of being read only holds.
+ * Only the conninfo and the pool's options decide where it connects and how its sessions are set,
+ * and no variable of the environment (pg_conninfo.h). No setting of server, database or role
+ * changes the effect of a statement or the form of its result: pg.c has the list. But a database
+ * that is read only stays so.
  *
- * A query takes effect at most once. What was sent and not answered is UNKNOWN: it may have
- * committed, or may still commit; the connection is then closed, after a cancel request to the
+ * A query takes effect at most once. A query that was sent and not answered is UNKNOWN: it may have
+ * committed, or may still commit. Its connection is then closed, after a cancel request to the
  * server.
  *
- * Some of the connections may be in libpq's pipeline mode: each has up to `in_flight` queries sent
- * and unanswered, which the server runs one after another, each a transaction of its own that fails
- * alone. That serves a row that all want: few connections contend for it, and none of them waits
- * for us. All queries go there, to the connection with the fewest in flight, but for those on a
- * held connection; holds get the other connections. When a connection breaks, all that it has in
- * flight is UNKNOWN, the rest waits on.
+ * Some connections may be in libpq's pipeline mode. Each then has up to `in_flight` queries sent
+ * and unanswered. The server runs them one after another, each as a transaction of its own that
+ * fails alone. This serves a row that all want: few connections contend for it, and none of them
+ * waits for us. All queries go there, to the connection with the fewest in flight, except queries
+ * on a held connection. Holds get the other connections. When a connection breaks, all its queries
+ * in flight are UNKNOWN, and the rest waits on.
  *
- * One that takes long holds up those that were sent behind it. So no more are sent to a connection
- * whose first query has been running for `stall_ms`; while all are such, queries go to connections
- * that are not in pipeline mode, one on each.
+ * A slow query holds up the queries that were sent behind it. So a connection gets no more once its
+ * first query has run for `stall_ms`. While all are in that state, queries go to the connections
+ * without pipeline mode, one on each.
  *
  * A query in pipeline mode may take `answer_ms` beyond its deadline. At its deadline, or later when
- * it becomes the first that is unanswered, the server is asked to cancel it, and the answer tells
- * what became of it: 57014 is REJECTED. Without an answer it is UNKNOWN; its connection is closed
- * if it was the first, else its answer is dropped when it comes. A cancel request that comes late
- * strikes the next query; so the connection is sent nothing more, and closed when all is answered,
- * and what was struck goes back to the queue, as it had no effect, and is sent again.
+ * it becomes the first unanswered one, the server is asked to cancel it, and the answer tells the
+ * result: 57014 is REJECTED. Without an answer it is UNKNOWN. Then its connection is closed if it
+ * was the first; otherwise its answer is dropped when it comes. A late cancel request strikes the
+ * next query. So the connection gets nothing more, and is closed when all is answered. A struck
+ * query had no effect: it goes back to the queue and is sent again.
  *
- * A session can be lost although its connection stands: one that was opened while the database was
- * read only stays so, and a pooler or an administrator may take its statements, its role or its
- * tables from it. When one answers so, all sessions are opened anew, and the query, which had no
- * effect, is sent once more; on a held connection it is REJECTED, as it is part of a whole. */
+ * A session can be lost although its connection stands. One that was opened while the database was
+ * read only stays read only. A pooler or an administrator may take its statements, its role or its
+ * tables. When an answer shows that, all sessions are opened anew, and the query, which had no
+ * effect, is sent once more. On a held connection it is REJECTED, because it is part of a whole. */
 #ifndef UVKIT_PG_H
 #define UVKIT_PG_H
 
@@ -51,14 +50,14 @@ enum pg_status {
     PG_OK,
     PG_REJECTED, /* the server refused it: see `sqlstate`; it had no effect */
     PG_NOT_SENT, /* never sent: no connection in time, queue full, or closing; it had no effect */
-    PG_UNKNOWN,  /* sent, not answered: it may or may not have taken effect */
+    PG_UNKNOWN,  /* sent, but not answered: it may or may not have taken effect */
 };
 
 #define PG_PARAMS_MAX    16
 #define PG_MESSAGE_BYTES 160
 
-/* A statement, static const; those of a service are in a *_sql.c file. A program has 256 at most.
- * Parameters and results are in text format. */
+/* A statement, static const, in a service's *_sql.c file. A program has 256 at most. Parameters and
+ * results are in text format. */
 struct pg_statement {
     const char *name; /* unique in the program */
     const char *sql;  /* with $1 ... */
@@ -66,16 +65,16 @@ struct pg_statement {
 };
 
 struct pg_pool;
-struct pg_conn; /* a connection that one fiber or request chain holds, for a transaction */
+struct pg_conn; /* a connection held by one fiber or request chain, for a transaction */
 struct pg_query;
 struct pg_pause;
 struct fiber_event;
 
-/* One query: the caller owns it, zeroes it, fills in the first part, and calls pg_query_clear()
- * when it is done with the result. NULL among the parameters is SQL NULL. */
+/* One query. The caller owns it, zeroes it, fills in the first part, and calls pg_query_clear()
+ * after it has used the result. NULL among the parameters is SQL NULL. */
 struct pg_query {
     const struct pg_statement
-        *statement;  /* or NULL, and then `sql`, unprepared, without parameters */
+        *statement;  /* or NULL: then `sql` runs, unprepared, without parameters */
     const char *sql; /* one command, when the pool has pipelines */
     const char *params[PG_PARAMS_MAX];
     struct pg_conn *on;  /* the held connection to run on, or NULL for any of the pool */
@@ -86,14 +85,14 @@ struct pg_query {
     PGresult *result;               /* when OK, else NULL; pg_query_clear() frees it */
     int64_t affected;               /* rows touched or returned, when OK */
     char sqlstate[6];               /* when REJECTED, such as "23505"; else "" */
-    char message[PG_MESSAGE_BYTES]; /* when not OK: why, in one line */
+    char message[PG_MESSAGE_BYTES]; /* why it is not OK, in one line */
 
     struct {
-        TAILQ_ENTRY(pg_query) entry; /* in the queue, or among the ended */
-        struct fiber_event *ended;   /* what its fiber waits for */
-        struct pg_conn *held;        /* what a hold was given */
+        TAILQ_ENTRY(pg_query) entry; /* in the queue, or in the list of ended queries */
+        struct fiber_event *ended;   /* its fiber waits for it */
+        struct pg_conn *held;        /* the connection that a hold got */
         bool is_hold, is_preparation;
-        struct pg_pause *again; /* it was sent before, to a session that was not what it was */
+        struct pg_pause *again; /* it was sent before, to a session that was lost */
     } internal;
 };
 
@@ -103,7 +102,7 @@ struct pg_pool_options {
     const char *name;     /* application_name, and the name in logs */
     const char *settings; /* "-c name=value ..." of each session: they win over those of
                              the conninfo; or NULL */
-    bool is_pooled;       /* by a pooler, which takes no settings: the sessions are others' */
+    bool is_pooled;       /* behind a pooler, which takes no settings: sessions belong to others */
     unsigned connections; /* [8] */
     unsigned pipelines;   /* of these, in pipeline mode; at least one is not [0] */
     unsigned in_flight;   /* queries on each of those [16] */
@@ -119,14 +118,14 @@ struct pg_pool_stats {
     uint64_t reconnects;
 };
 
-/* Open a pool: it connects by itself, in the background; libpq blocks the loop only while it looks
- * a host name up, so prefer an address. 0, or a negative libuv code (UV_EINVAL for a conninfo that
+/* Open a pool. It connects by itself, in the background. libpq blocks the loop only while it looks
+ * up a host name, so prefer an address. 0; or a negative libuv code (UV_EINVAL for a conninfo that
  * libpq cannot parse), and then there is nothing to undo. */
 __attribute__((warn_unused_result)) int pg_pool_open(struct pg_pool **pool, uv_loop_t *loop,
                                                      const struct pg_pool_options *options);
-/* Pending queries end (NOT_SENT or UNKNOWN); held connections count as broken from now on; then
- * `cb` runs exactly once, later, on the loop, with the pool freed. Every hold must have been given
- * back by then. */
+/* Close. Pending queries end (NOT_SENT or UNKNOWN), and held connections count as broken from now
+ * on. Then `cb` runs exactly once, later, on the loop, with the pool freed. Every hold must have
+ * been given back by then. */
 typedef void (*pg_pool_cb)(void *data);
 void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data);
 
@@ -134,22 +133,22 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data);
 bool pg_pool_is_up(const struct pg_pool *pool);
 void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats);
 
-/* In a fiber: run a query; returns when it has ended. */
+/* In a fiber: run a query. Returns when it has ended. */
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query);
 void pg_query_clear(struct pg_query *query);
-/* Why it did not succeed, as what a database does: "is read only". Unlike `message`, which may name
- * hosts, users and tables, it is fit for everybody. */
+/* Why the query did not succeed, in words about the database: "is read only". Unlike `message`,
+ * which may name hosts, users and tables, it may be shown to everybody. */
 void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]);
 
-/* In a fiber, too: hold a connection for several queries, such as a transaction. NULL when there
- * was none by the deadline. Of several connections one is never held, so that queries that need no
- * hold go on, whatever those that do wait for. pg_give_back() rolls back what is still open on it
- * before others use it. */
+/* In a fiber: hold a connection for several queries, such as a transaction. NULL when there was
+ * none by the deadline. If there are several connections, one is never held, so queries without a
+ * hold go on while holds wait. pg_give_back() rolls back an open transaction before others use the
+ * connection. */
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
 void pg_give_back(struct pg_conn *conn);
 
-/* In a fiber: see to it that the held connection `query->on` knows `query->statement`, so that a
- * query of it that follows is sent at once. Sends nothing else, and is never UNKNOWN. */
+/* In a fiber: prepare `query->statement` on the held connection `query->on`, so that its next query
+ * there is sent at once. Sends nothing else, and is never UNKNOWN. */
 enum pg_status pg_prepare_await(struct pg_pool *pool, struct pg_query *query);
 
 /* Results: text of a field ("" for NULL), and as a number (0 for NULL). */

@@ -1,20 +1,20 @@
-/* One connection of the Postgres pool: brings it up and down, runs queries on it, and says what
- * became of each.
+/* One connection of the Postgres pool: opens and closes it, runs queries on it, and reports the
+ * outcome of each.
  *
  * One query at a time: prepare its statement if the session does not know it yet (nothing of the
  * query is sent then), send the query, and take its result.
  *
  * In pipeline mode a statement that the session does not know is parsed before the Sync of its
- * query. Queries that are sent behind rely on it, and are refused (26000) when it fails. A request
- * to cancel strikes whatever the server runs when it arrives. So it is made only for the first
- * query that is unanswered, and then nothing more is sent: it is known which queries it may strike
+ * query. Queries behind it rely on it, and are refused (26000) if it fails. A cancel request
+ * strikes the query that the server runs when it arrives. So it is made only for the first
+ * unanswered query, and then nothing more is sent: then it is known which queries it may strike
  * late.
  *
  * A query that was refused because its session is lost is sent once more, to a session that was
  * opened after it came. A renewal costs the whole pool, and a statement that is always refused asks
- * for it again and again. So after a renewal that did not help the next one waits, each time twice
- * as long. Each kind of error has a pause of its own. A database that was read only refuses all
- * sales until its sessions are new: its pause stays short. */
+ * for it again and again. So after a renewal that did not help, the next one waits, each time twice
+ * as long. Each kind of error has its own pause. A database that was read only refuses all sales
+ * until its sessions are new, so its pause stays short. */
 #include "pg_internal.h"
 
 #include "backoff.h"
@@ -41,7 +41,7 @@ bool pg_pool_is_up(const struct pg_pool *pool) {
     return false;
 }
 
-/* ---- The statements that its session has prepared */
+/* ---- The statements that the session has prepared */
 
 static bool conn_knows(const struct pg_conn *conn, const struct pg_statement *statement) {
     for (unsigned i = 0; i < conn->prepared_count; i++)
@@ -69,7 +69,7 @@ static bool is_statement_lost(const PGresult *result, const struct pg_statement 
 
 /* ---- New sessions */
 
-/* With its session goes what belonged to it. */
+/* Its prepared statements and slots go with its session. */
 static void conn_become_down(struct pg_conn *conn, int64_t due_ms) {
     conn->state = PG_CONN_DOWN;
     conn->link = NULL;
@@ -86,7 +86,7 @@ static void conn_renew(struct pg_conn *conn) {
     conn_become_down(conn, 0);
 }
 
-/* Those that do nothing at once, the others when they have answered. */
+/* Renew idle sessions at once, and the others when they have answered. */
 static void renew_sessions(struct pg_pool *pool) {
     for (unsigned i = 0; i < pool->size; i++) {
         struct pg_conn *conn = &pool->conns[i];
@@ -198,7 +198,7 @@ static void slots_abandon(struct pg_conn *conn, const char *why) {
     conn->slot_count = 0;
 }
 
-/* Logged once when none is open any more. */
+/* Log it once when no connection is open any more. */
 static void pool_tell_down(struct pg_pool *pool) {
     char quoted[2 * sizeof(pool->error)];
 
@@ -209,13 +209,13 @@ static void pool_tell_down(struct pg_pool *pool) {
              log_quote(quoted, sizeof(quoted), pool->error));
 }
 
-/* Its link ends; open another one after a pause, unless it is held or the pool closes. */
+/* Its link has ended. Open another one after a pause, unless it is held or the pool closes. */
 static void conn_end_session(struct pg_conn *conn, const char *why) {
     struct pg_pool *pool = conn->pool;
     int64_t due_ms = PG_NEVER;
 
     assert(conn->state != PG_CONN_DOWN);
-    pg_first_line(pool->error, sizeof(pool->error), why); /* `why` may be the PGconn's */
+    pg_first_line(pool->error, sizeof(pool->error), why); /* `why` may belong to the PGconn */
     if (conn->state == PG_CONN_RUNNING)
         pg_link_cancel(conn->link, true);
     if (conn->state == PG_CONN_PIPELINING)
@@ -342,17 +342,17 @@ static void conn_finish(struct pg_conn *conn, PGresult *result) {
 
 /* ---- Pipeline mode */
 
-/* Nothing is sent to it for now, because it is down, or its first query takes long. */
+/* True: it gets nothing for now, because it is down, or its first query is slow. */
 static bool slots_are_stalled(const struct pg_conn *conn) {
     return !conn_is_open(conn) || conn->is_cancelled || conn->is_stalled || conn->is_stale;
 }
 
 static bool slots_have_room(const struct pg_conn *conn) {
     return conn->slot_count < conn->pool->in_flight && !slots_are_stalled(conn) &&
-           conn->link->watch != NULL; /* without one it fails in the next turn */
+           conn->link->watch != NULL; /* without a watch it fails in the next turn */
 }
 
-/* The one in pipeline mode with the fewest in flight, and room for more; or NULL. */
+/* The connection in pipeline mode with the fewest in flight, and room for more; or NULL. */
 static struct pg_conn *find_pipeline(struct pg_pool *pool) {
     struct pg_conn *found = NULL;
 
@@ -365,7 +365,7 @@ static struct pg_conn *find_pipeline(struct pg_pool *pool) {
     return found;
 }
 
-/* No query goes where it would have to stand behind one that takes long. */
+/* In that case a query would have to stand behind a slow one. */
 static bool are_pipelines_stalled(const struct pg_pool *pool) {
     for (unsigned i = 0; i < pool->pipelines; i++)
         if (!slots_are_stalled(&pool->conns[i]))
@@ -393,14 +393,14 @@ static void conn_make_due(struct pg_conn *conn, int64_t due_ms) {
     pg_pool_arm(conn->pool, conn->due_ms);
 }
 
-/* When the connection is given up unless its first query is answered. */
+/* When to give up the connection, unless its first query is answered. */
 static int64_t slots_give_up_ms(const struct pg_conn *conn) {
     int64_t deadline_ms = slot_at(conn, 0)->deadline_ms;
 
     return (deadline_ms > conn->head_ms ? deadline_ms : conn->head_ms) + conn->pool->answer_ms;
 }
 
-/* The clock runs for what is now the first one. */
+/* Start the clock of the query that is now the first. */
 static void slots_begin_first(struct pg_conn *conn) {
     conn->head_ms = clock_now_ms();
     conn->is_stalled = false;
@@ -408,7 +408,7 @@ static void slots_begin_first(struct pg_conn *conn) {
     conn_make_due(conn, slot_at(conn, 0)->deadline_ms);
 }
 
-/* False: libpq has not taken it, and without its Sync it has no effect. */
+/* False: libpq did not take it. Without its Sync it has no effect. */
 static bool slot_hand_over(PGconn *pg, const struct pg_query *query, bool is_parsed) {
     const struct pg_statement *statement = query->statement;
 
@@ -452,7 +452,7 @@ static void slots_send(struct pg_conn *conn, struct pg_query *query) {
     pg_link_sent(conn->link, send_sync(pg));
 }
 
-/* Is a query still to be answered that parses it again? */
+/* Will an unanswered query parse it again? */
 static bool is_slot_parsing(const struct pg_conn *conn, const struct pg_statement *statement) {
     for (unsigned i = 0; i < conn->slot_count; i++)
         if (slot_at(conn, i)->statement == statement && slot_at(conn, i)->is_parsed)
@@ -469,7 +469,7 @@ static void slot_forget_statement(struct pg_conn *conn, const struct pg_slot *sl
         conn_forgets(conn, slot->statement);
 }
 
-/* Did a request to cancel another strike it? */
+/* Did the cancel request of another query strike it? */
 static bool slot_is_struck(const struct pg_conn *conn, const struct pg_slot *slot,
                            const PGresult *result) {
     return conn->is_cancelled && !slot->is_cancelled && slot->deadline_ms > clock_now_ms() &&
@@ -486,7 +486,7 @@ static void slot_end(struct pg_conn *conn, const struct pg_slot *slot, PGresult 
     PQclear(result);
 }
 
-/* After a request to cancel, which may still be under way, the connection serves no later query. */
+/* After a cancel request, which may still be under way, the connection serves no later query. */
 static void slots_finish_first(struct pg_conn *conn, PGresult *result) {
     const struct pg_slot slot = *slot_at(conn, 0);
 
@@ -504,7 +504,7 @@ static void slots_finish_first(struct pg_conn *conn, PGresult *result) {
         slots_begin_first(conn);
 }
 
-/* Those that have waited for their answer for too long. */
+/* Give up the queries that have waited too long for their answer. */
 static void slots_give_up_late(struct pg_conn *conn, int64_t now_ms) {
     for (unsigned i = 0; i < conn->slot_count; i++) {
         struct pg_slot *slot = slot_at(conn, i);
@@ -583,7 +583,7 @@ static void on_conn_result(void *data, PGresult *result) {
         conn_finish(conn, result);
 }
 
-/* Failing is noted, and tried again later. */
+/* A failure is noted, and tried again later. */
 static void conn_open(struct pg_conn *conn) {
     static const struct pg_link_events events = {
         .on_open = on_conn_open, .on_result = on_conn_result, .on_end = on_conn_end};
@@ -596,7 +596,7 @@ static void conn_open(struct pg_conn *conn) {
         conn_end_session(conn, "out of memory");
 }
 
-/* A loop that was busy, or stopped, looks at its clock before its sockets: the answer may have come
+/* A loop that was busy or stopped looks at its clock before its sockets. The answer may have come
  * in time. */
 static void conn_fail_unless_answered(struct pg_conn *conn, const char *why) {
     enum pg_conn_state state = conn->state;

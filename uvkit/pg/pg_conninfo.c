@@ -1,5 +1,5 @@
-/* Each keyword that libpq would take from a variable that is set gets the value that it has without
- * the variable. libpq ignores empty values in an array of keywords, but not in a string. */
+/* Gives each keyword that libpq would read from a set variable the value that it has without the
+ * variable. libpq ignores empty values in an array of keywords, but not in a string. */
 #include "pg_conninfo.h"
 
 #include "buffer.h"
@@ -14,14 +14,14 @@
 
 /* Defaults of libpq that PQconninfoParse() does not tell. */
 static const struct {
-    const char *keyword, *value; /* NULL: it is left alone */
+    const char *keyword, *value; /* NULL: unchanged */
 } keywords[] = {
-    {"service", NULL},          /* an empty one would be looked for */
+    {"service", NULL},          /* libpq would look for an empty one */
     {"application_name", NULL}, /* each of our clients has its own */
     {"gssencmode", "disable"},  /* it costs a round trip */
     {"connect_timeout", "0"},
     {"sslcertmode", "allow"},
-    {"require_auth", "password,md5,gss,sspi,scram-sha-256,none"}, /* an empty one allows nothing */
+    {"require_auth", "password,md5,gss,sspi,scram-sha-256,none"}, /* empty would allow nothing */
     {"min_protocol_version", "3.0"},
     {"max_protocol_version", "3.0"},
 };
@@ -35,14 +35,14 @@ static const char *default_of(const PQconninfoOption *option, const char *user) 
     return option->compiled != NULL ? option->compiled : "";
 }
 
-/* A service that PGSERVICE names may say anything, and PGREQUIRESSL stands for sslmode, too. */
+/* A service that PGSERVICE names may set anything. PGREQUIRESSL also stands for sslmode. */
 static bool is_from_environment(const PQconninfoOption *option) {
     return option->envvar != NULL &&
            (getenv(option->envvar) != NULL || getenv("PGSERVICE") != NULL ||
             (strcmp(option->keyword, "sslmode") == 0 && getenv("PGREQUIRESSL") != NULL));
 }
 
-/* What the string says, or NULL. */
+/* The value in the string, or NULL. */
 static const char *value_of(const PQconninfoOption *option, const char *keyword) {
     while (option->keyword != NULL && strcmp(option->keyword, keyword) != 0)
         option++;
@@ -63,7 +63,7 @@ static bool pg_conninfo_append_escaped(struct buffer *text, const char *value) {
     return is_well;
 }
 
-/* The keyword and its value, which has three parts. */
+/* Append the keyword and its value, which has three parts. */
 static bool append_option(struct buffer *text, const char *keyword, const char *before,
                           const char *value, const char *after) {
     return buffer_append_text(text, keyword) && buffer_append_text(text, "='") &&
@@ -74,7 +74,7 @@ static bool append_option(struct buffer *text, const char *keyword, const char *
 static bool append_all(struct buffer *text, const PQconninfoOption *option, const char *before,
                        const char *after) {
     const bool has_settings = before[0] != '\0' || after[0] != '\0';
-    const bool has_service = value_of(option, "service") != NULL; /* which says the rest */
+    const bool has_service = value_of(option, "service") != NULL; /* it sets the rest */
     bool is_well = true;
     uv_passwd_t user = {.username = NULL};
 
@@ -93,7 +93,7 @@ static bool append_all(struct buffer *text, const PQconninfoOption *option, cons
     return is_well && buffer_append(text, "", 1);
 }
 
-/* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
+/* A URL with an unescaped '/' in its password parses, with the password's beginning as the port.
  * libpq would quote that in its errors. */
 static bool has_odd_port(const PQconninfoOption *options) {
     const char *port = value_of(options, "port");
@@ -103,7 +103,7 @@ static bool has_odd_port(const PQconninfoOption *options) {
 
 int pg_conninfo_make(char **whole, const char *conninfo, const char *defaults, const char *before,
                      const char *after) {
-    char *error = NULL; /* not told, as it may show the password */
+    char *error = NULL; /* not told: it may show the password */
     PQconninfoOption *options = PQconninfoParse(conninfo, &error);
     struct buffer text = {.bytes = NULL};
     int rv = 0;
@@ -123,7 +123,7 @@ int pg_conninfo_make(char **whole, const char *conninfo, const char *defaults, c
     return rv;
 }
 
-/* A parameter of a URL: all but letters and digits is escaped. */
+/* Append a parameter of a URL: everything except letters and digits is escaped. */
 static bool append_parameter(struct buffer *text, const char *before, const char *keyword,
                              const char *value) {
     bool is_well = buffer_append_text(text, before) && buffer_append_text(text, keyword) &&

@@ -1,24 +1,23 @@
-/* Connection strings of libpq that leave nothing to the environment. */
+/* Connection strings of libpq that take nothing from the environment. */
 #ifndef UVKIT_PG_CONNINFO_H
 #define UVKIT_PG_CONNINFO_H
 
 /* Write `conninfo`, a connection string or URL, in a form for which libpq reads no variable of the
- * environment but PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO, which it offers no way around: see
- * pg_variables.h. A file that libpq reads by default is still read: ~/.pgpass, ~/.postgresql/.
+ * environment. PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO remain, because libpq offers no way around
+ * them: see pg_variables.h. libpq still reads its default files: ~/.pgpass, ~/.postgresql/.
  *
- * `defaults` are "keyword=value ..." that the string wins over.
+ * `defaults` is "keyword=value ...", which the string overrides.
  *
- * "-c name=value ..." in `before` and `after` are settings of each session; a space separates them
- * from those that the string has between. Of two with one name the last wins. All three may be "".
+ * `before` and `after` are "-c name=value ...", settings of each session. The string's own settings
+ * stand between them. Of two with one name the last wins. All three may be "".
  *
- * 0, and `*whole` is the caller's to free; UV_EINVAL for a string that libpq cannot parse;
- * UV_ENOMEM. */
+ * 0, and the caller frees `*whole`; UV_EINVAL for a string that libpq cannot parse; UV_ENOMEM. */
 __attribute__((warn_unused_result)) int pg_conninfo_make(char **whole, const char *conninfo,
                                                          const char *defaults, const char *before,
                                                          const char *after);
 
-/* Write `conninfo`, a connection string or URL, as a URL that says the same in its parameters. 0,
- * and `*url` is the caller's to free; UV_EINVAL for a string that libpq cannot parse; UV_ENOMEM. */
+/* Turn `conninfo`, a connection string or URL, into a URL with the same parameters. 0, and the
+ * caller frees `*url`; UV_EINVAL for a string that libpq cannot parse; UV_ENOMEM. */
 __attribute__((warn_unused_result)) int pg_conninfo_url(char **url, const char *conninfo);
 
 #endif

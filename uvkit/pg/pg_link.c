@@ -4,14 +4,14 @@
  *       |         |          |
  *       +---------+----------+-------------> gone
  *
- * PQconnectStart() and PQconnectPoll() read password files synchronously. They would also look the
- * host's name up on the loop's thread, and wait for a silent address until the deadline. So a
- * thread of libuv looks up, and each attempt gives libpq one address (hostaddr) beside the name,
- * which TLS and ~/.pgpass need. Several hosts, a socket's folder, an address and a service are
- * libpq's own work.
+ * PQconnectStart() and PQconnectPoll() read password files synchronously. They would also look up
+ * the host's name on the loop's thread, and wait for a silent address until the deadline. So a
+ * thread of libuv looks up the name, and each attempt gives libpq one address (hostaddr) beside the
+ * name, which TLS and ~/.pgpass need. libpq itself handles several hosts, a socket's folder, an
+ * address and a service.
  *
- * While it connects, libpq replaces its socket when it likes, and the new one often gets the old
- * number: so libuv polls a duplicate, and each step of connecting makes a new one. */
+ * While it connects, libpq may replace its socket at any time, and the new one often gets the old
+ * number. So libuv polls a duplicate, and each step of connecting makes a new one. */
 #include "pg_link.h"
 
 #include "clock.h"
@@ -47,7 +47,7 @@ struct pg_watch {
 struct pg_lookup {
     uv_getaddrinfo_t request;
     struct pg_links *links;
-    struct pg_link *link; /* NULL: nobody waits for it any more */
+    struct pg_link *link; /* NULL: its link no longer waits */
 };
 
 /* ---- Errors */
@@ -58,7 +58,7 @@ void pg_first_line(char *line, size_t size, const char *text) {
     if (length >= size) {
         length = size - 1;
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--; /* not in the middle of a UTF-8 character */
+            length--; /* do not cut inside a UTF-8 character */
     }
     memmove(line, text, length);
     line[length] = '\0';
@@ -77,8 +77,8 @@ bool pg_has_state(const PGresult *result, const char *sqlstate) {
     return state != NULL && strcmp(state, sqlstate) == 0;
 }
 
-/* The server says so with an ERROR. A FATAL does not: it may come between the commit and its
- * confirmation. Nor do the codes that say so themselves. */
+/* True for an ERROR of the server. A FATAL error may come between the commit and its confirmation,
+ * so it proves nothing. Nor do the codes that say so themselves. */
 bool pg_is_refused(const PGresult *result) {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -185,7 +185,7 @@ void pg_link_close(struct pg_link *link) {
     uv_close((uv_handle_t *)&link->timer, on_link_timer_closed);
 }
 
-/* The last line of what calls it. */
+/* Call it in the last line of a function. */
 static void link_end(struct pg_link *link, enum pg_link_end how, const char *message) {
     char why[PG_LINK_WHY_SIZE];
 
@@ -194,7 +194,7 @@ static void link_end(struct pg_link *link, enum pg_link_end how, const char *mes
     pg_link_close(link);
 }
 
-/* The server may have told why. */
+/* The server may have told the reason. */
 static void link_end_broken(struct pg_link *link, const char *why) {
     if (link->farewell[0] != '\0')
         link_end(link, PG_LINK_ENDED, link->farewell);
@@ -206,7 +206,7 @@ static void link_end_broken(struct pg_link *link, const char *why) {
 
 static void link_try_address(struct pg_link *link);
 
-/* The address refuses, or stays silent. Once one is reached no other one is tried. */
+/* The address refuses, or stays silent. Once an address is reached, no other one is tried. */
 static void link_leave_address(struct pg_link *link, bool is_silent, const char *why) {
     if (link->state == PG_LINK_TRYING && link->addresses.all != NULL &&
         addresses_next(&link->addresses, is_silent, clock_now_ms()))
@@ -232,7 +232,7 @@ static void on_link_late(uv_timer_t *timer) {
     links->on_turn(links->data);
 }
 
-/* One that is reached has all the time. */
+/* An address that is reached gets all the time. */
 static void link_arm(struct pg_link *link) {
     int64_t due_ms = link->state == PG_LINK_TRYING && link->addresses.all != NULL
                          ? addresses_due_ms(&link->addresses, clock_now_ms())
@@ -242,7 +242,7 @@ static void link_arm(struct pg_link *link) {
     (void)uv_timer_start(&link->timer, on_link_late, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
 }
 
-/* Inside a call no event may come. */
+/* For a failure inside a call, where no event may come. */
 static void link_fail_soon(struct pg_link *link) {
     link_close_watch(link);
     (void)uv_timer_start(&link->timer, on_link_soon, 0, 0);
@@ -264,7 +264,7 @@ static int link_watch_for(struct pg_link *link, int events) {
     return uv_poll_start(&watch->poll, events, on_watch_ready);
 }
 
-/* The socket may be another one than before. */
+/* Watch the socket, which may be another one than before. */
 static int link_watch_socket(struct pg_link *link, int events) {
     struct pg_watch *watch = malloc(sizeof *watch);
 
@@ -284,7 +284,7 @@ static int link_watch_socket(struct pg_link *link, int events) {
     return link_watch_for(link, events);
 }
 
-/* `left`: PQflush() has not sent all, or has failed. */
+/* `left`: PQflush() has not sent everything, or has failed. */
 static void link_wait_for_more(struct pg_link *link, int left) {
     if (left < 0 || link_watch_for(link, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
         link_fail_soon(link);
@@ -312,7 +312,7 @@ static void link_note_farewell(struct pg_link *link, const PGresult *error) {
         pg_first_line(link->farewell, sizeof link->farewell, pg_error_text(error));
 }
 
-/* Also sees the error with which a server closes a connection that runs nothing. */
+/* Also sees the error with which a server closes an idle connection. */
 static void on_link_notice(void *data, const PGresult *notice) {
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
@@ -320,7 +320,7 @@ static void on_link_notice(void *data, const PGresult *notice) {
     char quoted[2 * PG_LINK_WHY_SIZE];
 
     if (severity == NULL || text == NULL)
-        return; /* libpq's own */
+        return; /* one of libpq itself */
     link_note_farewell(link, notice);
     log_debug("postgres notice", "pool=%s severity=%s text=%s", link->links->name, severity,
               log_quote(quoted, sizeof quoted, text));
@@ -338,7 +338,7 @@ static void link_keep(struct pg_link *link, PGresult *result) {
     link_note_farewell(link, result);
 }
 
-/* Why the results end: the error that broke the connection, if libpq tells it. */
+/* Why do the results end? The error that broke the connection, if libpq tells it. */
 static const char *link_lost_why(const struct pg_link *link) {
     const char *error = PQerrorMessage(link->pg);
 
@@ -347,8 +347,9 @@ static const char *link_lost_why(const struct pg_link *link) {
     return error[0] != '\0' ? error : "no result";
 }
 
-/* The server is ready for the next statement. Only then is the outcome known: with the extended
- * protocol it commits after it has reported the command complete, and that may still fail. */
+/* The server is ready for the next statement. Only then is the outcome known: in the extended
+ * protocol the server reports the command complete before it commits, and the commit may still
+ * fail. */
 static void link_complete(struct pg_link *link) {
     PGresult *result = link->result;
 
@@ -372,18 +373,18 @@ static bool is_copy(const PGresult *result) {
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
-/* In pipeline mode a NULL stands between the results of two commands, and none after a Sync. */
+/* In pipeline mode a NULL separates the results of two commands. After a Sync there is none. */
 static bool is_last(const struct pg_link *link, const PGresult *result) {
     return PQpipelineStatus(link->pg) == PQ_PIPELINE_OFF
                ? result == NULL
                : PQresultStatus(result) == PGRES_PIPELINE_SYNC;
 }
 
-/* Take the results that are there. True when a statement has ended. */
+/* Take the results that have arrived. True when a statement has ended. */
 static bool link_take_results(struct pg_link *link) {
     bool is_told = false, is_between = false;
 
-    /* PQisBusy() parses, and so reports notices, on an idle link, too. */
+    /* PQisBusy() parses, and so reports notices even on an idle link. */
     while (link->pg != NULL && PQisBusy(link->pg) == 0 && link->running > 0) {
         PGresult *result = PQgetResult(link->pg);
 
@@ -396,7 +397,7 @@ static bool link_take_results(struct pg_link *link) {
             if (is_between)
                 link_end_broken(link, link_lost_why(link));
             is_between = true;
-        } else if (is_copy(result)) { /* would come again for ever */
+        } else if (is_copy(result)) { /* it would come again for ever */
             PQclear(result);
             link_end_broken(link, "COPY is not supported");
         } else {
@@ -417,8 +418,8 @@ static void link_tell_notices(struct pg_link *link) {
     }
 }
 
-/* A link that breaks behind a result ends in the next turn, so that its user can deal with the
- * result before. Its socket stays readable. */
+/* A link that breaks after a result ends in the next turn, so that its user can first use the
+ * result. Its socket stays readable. */
 void pg_link_read(struct pg_link *link) {
     bool is_alive = PQconsumeInput(link->pg) != 0;
     bool is_told = link_take_results(link);
@@ -458,9 +459,9 @@ static void *cancel_often(void *cancel) {
     return send_cancels(cancel, 3);
 }
 
-/* PQcancel() blocks, for as long as a server that hangs likes, so it gets a thread that nobody
- * waits for: work in libuv's pool would keep the loop from closing. A courtesy to the server, so
- * failing to send it is no error. */
+/* PQcancel() blocks for as long as a hanging server likes. So it gets a thread that nothing waits
+ * for: work in libuv's pool would keep the loop from closing. It is a courtesy to the server, so a
+ * failure to send it is not an error. */
 void pg_link_cancel(struct pg_link *link, bool is_often) {
     PGcancel *cancel = PQstatus(link->pg) == CONNECTION_OK ? PQgetCancel(link->pg) : NULL;
     pthread_attr_t attributes;
@@ -558,8 +559,8 @@ static void on_watch_ready(uv_poll_t *poll, int status, int events) {
     links->on_turn(links->data);
 }
 
-/* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
- * encryption costs a round trip. */
+/* A keyword before dbname is a default; one after it overrides the conninfo. GSS encryption costs a
+ * round trip. */
 static PGconn *link_connect_start(const struct pg_links *links, const char *address) {
     static const char *const names[] = {"gssencmode",      "application_name", "dbname",
                                         "client_encoding", "hostaddr",         NULL};
@@ -569,7 +570,7 @@ static PGconn *link_connect_start(const struct pg_links *links, const char *addr
 }
 
 static void link_try_address(struct pg_link *link) {
-    char address[ADDRESS_TEXT] = ""; /* libpq finds it */
+    char address[ADDRESS_TEXT] = ""; /* then libpq finds it */
 
     link_close_watch(link);
     PQfinish(link->pg);
@@ -642,7 +643,7 @@ static const char *option_value(const PQconninfoOption *option, const char *keyw
     return "";
 }
 
-/* One name, that libpq would look up, and no order of its own. */
+/* Is it one name, which libpq would look up, without an order of its own? */
 static bool is_one_name(const PQconninfoOption *options) {
     const char *host = option_value(options, "host");
     const char *order = option_value(options, "load_balance_hosts");

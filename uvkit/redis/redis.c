@@ -1,18 +1,18 @@
-/* The Redis client: commands in order, a deadline for each, and whose reply it is.
+/* The Redis client: sends commands in order, each with a deadline, and matches replies to them.
  *
- * Commands stand in one queue, a ring, from their start until their reply:
+ * A command stands in one queue, a ring, from its start until its reply:
  *
  *     head .. sent   handed to hiredis; replies come in this order
  *     sent .. tail   formatted, waiting for the connection
  *
  * A script that the server does not know goes to the tail once more, with its text.
  *
- * A command whose deadline has passed leaves its place behind, so that a late reply finds it empty
- * and is dropped. When the connection breaks, all up to `sent` have an unknown outcome; the rest
- * waits for the next one.
+ * A command that passes its deadline leaves its place empty, so a late reply finds it empty and is
+ * dropped. When the connection breaks, all commands up to `sent` have an unknown outcome. The rest
+ * waits for the next connection.
  *
- * Calls are also in one of two lists: `running`, by deadline, or `ended`, whose callbacks run from
- * the timer because they ended inside a call of the user's. */
+ * Calls are also in one of two lists: `running`, by deadline, or `ended`. The timer runs the
+ * callbacks of ended calls, because a call may end inside a call of the user's. */
 #include "redis_internal.h"
 
 #include "clock.h"
@@ -31,7 +31,7 @@
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
 
-#define HEAD_SIZE               64 /* of a command's text, before its second argument */
+#define HEAD_SIZE               64 /* of a command's text before its second argument */
 
 /* ---- Commands */
 
@@ -57,7 +57,7 @@ static void free_text(struct redis_place *place) {
     place->text = NULL;
 }
 
-/* Places at the head that wait for no reply. */
+/* Remove the places at the head that wait for no reply. */
 static void redis_trim(struct redis *redis) {
     assert(redis->head <= redis->sent && redis->sent <= redis->tail);
     while (redis->head != redis->tail) {
@@ -79,8 +79,8 @@ static void redis_set_outcome(struct redis_call *call, enum redis_status status,
 
 static void redis_on_timer(uv_timer_t *timer);
 
-/* Never 0: a callback that starts a call which ends at once must not keep the loop in its timers.
- */
+/* Never with 0: a callback that starts a call which ends at once must not keep the loop in its
+ * timers. */
 void redis_arm(struct redis *redis) {
     int64_t now = clock_now_ms(), due = INT64_MAX;
 
@@ -98,14 +98,14 @@ void redis_arm(struct redis *redis) {
     (void)uv_timer_start(&redis->timer, redis_on_timer, due > now ? (uint64_t)(due - now) : 1, 0);
 }
 
-/* The call has left its place, or never had one; its callback runs from the timer. */
+/* The call has left its place, or never had one. The timer runs its callback. */
 static void end_later(struct redis *redis, struct redis_call *call, enum redis_status status,
                       const char *message) {
     redis_set_outcome(call, status, message);
     TAILQ_INSERT_TAIL(&redis->ended, call, internal.entry);
 }
 
-/* End a call before its reply: its place stays, empty. */
+/* End a call before its reply. Its place stays, empty. */
 static void redis_end_early(struct redis *redis, struct redis_call *call, const char *why) {
     struct redis_place *place = place_at(redis, call->internal.place);
 
@@ -116,7 +116,7 @@ static void redis_end_early(struct redis *redis, struct redis_call *call, const 
     end_later(redis, call, place->is_sent ? REDIS_IS_UNKNOWN : REDIS_IS_NOT_SENT, why);
 }
 
-/* Those that end meanwhile wait for the next turn. */
+/* Calls that end meanwhile wait for the next turn. */
 static void run_ended(struct redis *redis) {
     struct redis_calls ended = TAILQ_HEAD_INITIALIZER(ended);
     struct redis_call *call;
@@ -128,7 +128,7 @@ static void run_ended(struct redis *redis) {
     }
 }
 
-/* Why to look for another server at this address, or NULL: the one that answers is a replica, as a
+/* The reason to look for another server at this address, or NULL. The server is a replica, which a
  * primary becomes after a failover, or has not read its data yet. */
 static const char *why_turn(const redisReply *reply) {
     static const char *const codes[][2] = {
@@ -142,11 +142,12 @@ static const char *why_turn(const redisReply *reply) {
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strncmp(reply->str, codes[i][0], strlen(codes[i][0])) == 0)
             return codes[i][1];
-    /* Servers before 7.0 say it from within a script. */
+    /* Inside a script, servers before 7.0 put the code elsewhere. */
     return strstr(reply->str, "-READONLY ") != NULL ? codes[0][1] : NULL;
 }
 
-/* All that was sent is answered first. Subscriptions go, too: messages are published elsewhere. */
+/* First all sent commands are answered. Subscriptions end, too: messages are published elsewhere.
+ */
 static void turn_away(struct redis *redis) {
     const char *why = redis->turning;
 
@@ -156,7 +157,7 @@ static void turn_away(struct redis *redis) {
     redis_connection_drop(&redis->subscriptions.connection, why);
 }
 
-/* Give the command, whose text is now ours, the next place. */
+/* Give the command the next place. Its text is ours from now on. */
 static void redis_put(struct redis *redis, struct redis_call *call, char *text, size_t length) {
     *place_at(redis, redis->tail) =
         (struct redis_place){.call = call, .text = text, .length = length};
@@ -170,7 +171,7 @@ static bool is_script_missing(const struct redis_call *call, const redisReply *r
            strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT")) == 0;
 }
 
-/* The command again, with the script's text in the place of its digest. */
+/* Send the command again, with the script's text instead of its digest. */
 static void send_whole(struct redis *redis, struct redis_place *sent) {
     struct redis_call *call = sent->call;
     const struct redis_script *script = call->script;
@@ -204,7 +205,7 @@ static void redis_on_reply(redisAsyncContext *context, void *answer, void *arg) 
     struct redis_place *place;
     struct redis_call *call;
 
-    /* Not answered, but lost: redis_on_down() sees to all of them. */
+    /* The reply is lost with the connection: redis_on_down() treats all of them. */
     if (reply == NULL || redis_connection_context(&redis->connection) != context)
         return;
     place = place_at(redis, redis->head++);
@@ -215,7 +216,7 @@ static void redis_on_reply(redisAsyncContext *context, void *answer, void *arg) 
         redis->turning = why_turn(reply);
     turn_away(redis);
     redis_trim(redis);
-    if (call == NULL) /* too late */
+    if (call == NULL) /* it was too late */
         return;
     if (is_script_missing(call, reply)) {
         send_whole(redis, place);
@@ -229,7 +230,7 @@ static void redis_on_reply(redisAsyncContext *context, void *answer, void *arg) 
     call->internal.cb(call, call->status == REDIS_IS_OK ? reply : NULL);
 }
 
-/* Hand what waits to hiredis, which sends it when the socket can take it. */
+/* Hand waiting commands to hiredis, which sends them when the socket takes them. */
 static void flush(struct redis *redis) {
     redisAsyncContext *context = redis_connection_context(&redis->connection);
 
@@ -277,7 +278,7 @@ static void redis_on_down(void *data) {
     }
     redis_trim(redis);
     redis_arm(redis);
-    /* That both are of one server: the next one may be another. */
+    /* Both connections must be to one server, and the next one may be another. */
     if (!redis->is_closing)
         redis_connection_drop(&redis->subscriptions.connection, "the other connection was lost");
 }
@@ -290,8 +291,8 @@ static bool is_late(const struct redis *redis, int64_t now) {
     return !TAILQ_EMPTY(&redis->running) && TAILQ_FIRST(&redis->running)->deadline_ms <= now;
 }
 
-/* A loop that was busy, or stopped, looks at its clock before its sockets: answers that came in
- * time may still be waiting. */
+/* A loop that was busy or stopped looks at its clock before its sockets. Answers that came in time
+ * may still wait there. */
 static void take_what_came(struct redis *redis, int64_t now) {
     size_t head = redis->head + 1;
 
@@ -319,7 +320,7 @@ static void redis_expire(struct redis *redis) {
     redis_trim(redis);
     if (is_silent(redis, now)) {
         redis_connection_drop(&redis->connection, silent);
-        /* Nothing else would find out soon: there is nothing to answer on it. */
+        /* Nothing else would notice soon: subscriptions have nothing to answer. */
         redis_connection_drop(&redis->subscriptions.connection, silent);
     }
 }
@@ -334,7 +335,7 @@ static void redis_on_timer(uv_timer_t *timer) {
         redis_arm(redis);
 }
 
-/* ---- TLS: what the sessions of both connections are made with; see redis_connection.c */
+/* ---- TLS: the context for the sessions of both connections, see redis_connection.c */
 
 #ifdef REDIS_HAS_TLS
 
@@ -377,7 +378,7 @@ static void redis_destroy(struct redis *redis) {
     free(redis);
 }
 
-/* What ended since the last turn of the timer goes first. */
+/* Calls that ended since the timer's last turn go first. */
 static void redis_on_timer_closed(uv_handle_t *handle) {
     struct redis *redis = handle->data;
     redis_close_cb cb = redis->on_closed;
@@ -397,7 +398,7 @@ static void on_part_closed(void *data) {
         uv_close((uv_handle_t *)&redis->timer, redis_on_timer_closed);
 }
 
-/* What may fail. */
+/* The part that may fail. */
 static int redis_prepare(struct redis *redis, const struct redis_options *options) {
     int status;
 
@@ -467,7 +468,7 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
         redis->parts++;
 }
 
-/* Copy the command to a place of its own; or say why not. */
+/* Copy the command to a place of its own. Returns NULL, or why it could not. */
 static const char *redis_enqueue(struct redis *redis, struct redis_call *call) {
     const char **args = call->args != NULL ? call->args : call->argv;
     long long length;

@@ -1,17 +1,20 @@
 /* Redis on libuv: one connection for commands and one for subscriptions, through hiredis.
  *
- * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
- * breaks is opened again with a growing, jittered pause, and subscriptions are made again, also
- * when only that for commands broke, as both are to be of one server; a command is sent at most
- * once, but for a script that the server does not know. A server that answers nothing for
- * REDIS_SILENCE_MS while commands are unanswered is taken for dead, and connected to again; so is
- * one that says READONLY, MASTERDOWN or LOADING to a command, which ends as rejected, since its
- * name may lead to the new primary by then. Works with hiredis 0.14 (which has no timeouts of its
- * own) and later; TLS needs 1.0 with hiredis_ssl, when this is built.
+ * Commands are pipelined in the order of their starts. Each has a deadline. A command is sent at
+ * most once, except for a script that the server does not know.
  *
- * A channel that the server's ACL denies is told in the log, and asked for again after a minute.
+ * A broken connection is opened again after a growing, jittered pause, and subscriptions are made
+ * again. They are made again even if only the command connection broke, because both must be to one
+ * server. A server counts as dead when it answers nothing for REDIS_SILENCE_MS while commands wait;
+ * then the client connects again. It does so, too, when a server answers READONLY, MASTERDOWN or
+ * LOADING: the name may lead to the new primary by then. That command ends as rejected.
  *
- * A limit of hiredis: it writes to sockets without MSG_NOSIGNAL, so opening a client makes the
+ * Works with hiredis 0.14 (which has no timeouts of its own) and later. TLS needs hiredis 1.0 with
+ * hiredis_ssl when this is built.
+ *
+ * A channel that the server's ACL denies is logged, and asked for again after a minute.
+ *
+ * A limit of hiredis: it writes to sockets without MSG_NOSIGNAL. So opening a client makes the
  * process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_REDIS_H
 #define UVKIT_REDIS_H
@@ -26,8 +29,8 @@
 enum redis_status {
     REDIS_IS_OK,       /* answered; see `reply` */
     REDIS_IS_REJECTED, /* the server answered with an error; see `message` */
-    REDIS_IS_NOT_SENT, /* never sent: not connected, too many pending, or closing; without effect */
-    REDIS_IS_UNKNOWN,  /* sent, not answered in time: it may have taken effect, or may still */
+    REDIS_IS_NOT_SENT, /* never sent: not connected, too many pending, or closing; no effect */
+    REDIS_IS_UNKNOWN,  /* sent, but not answered in time: it may have taken effect, or may still */
 };
 
 #define REDIS_ARGS_MAX   16
@@ -41,25 +44,25 @@ struct fiber_event;
 /* `reply` is valid only inside the callback, and NULL unless the status is OK. */
 typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
 
-/* A Lua script behind the digest by which Redis knows it. The build makes one of each file
- * lua/<name>.lua in a room: it is named <room>_<name>. */
+/* A Lua script with the digest by which Redis knows it. The build makes one of each file
+ * lua/<name>.lua in a room, and names it <room>_<name>. */
 struct redis_script {
     char sha1[41];
     char text[];
 };
 
-/* One command; the caller owns it and zeroes it; it may go in or after its callback. Arguments are
- * copied when it starts. */
+/* One command. The caller owns it and zeroes it. Its memory may go in or after its callback.
+ * Arguments are copied when it starts. */
 struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
-    const char **args; /* instead of argv, and any number of them; or NULL */
+    const char **args; /* instead of argv, for any number of arguments; or NULL */
     /* The command runs this script, or NULL. The client fills in the first two arguments: EVALSHA
      * and the digest. A server that does not know the digest has done nothing. Then the client
      * sends the command once more, with EVAL and the text, behind all that it has sent since. */
     const struct redis_script *script;
     bool is_whole;       /* the text is sent, not the digest; may be set before the start */
-    unsigned *sends;     /* counted up when it is sent; or NULL */
+    unsigned *sends;     /* raised at each sending; or NULL */
     int64_t deadline_ms; /* a moment, clock_now_ms() */
     void *data;          /* the caller's */
 
@@ -69,17 +72,17 @@ struct redis_call {
 
     struct {
         redis_call_cb cb;
-        TAILQ_ENTRY(redis_call) entry; /* among the running, or the ended */
+        TAILQ_ENTRY(redis_call) entry; /* in the list of running or of ended calls */
         size_t place;                  /* in the queue */
-        struct fiber_event *ended;     /* what redis_call_await() waits for */
+        struct fiber_event *ended;     /* redis_call_await() waits for it */
     } internal;
 };
 
-/* Told of each message, with `message` NULL when the subscription has just become (again)
- * effective: what was published before that moment may have been missed. */
+/* Gets each message. `message` is NULL when the subscription has just taken effect (again):
+ * messages before that moment may be missing. */
 typedef void (*redis_message_cb)(struct redis_subscription *subscription, const char *message);
 
-/* One subscription; the caller owns it, and it must live until redis_unsubscribe(). */
+/* One subscription. The caller owns it, and it must live until redis_unsubscribe(). */
 struct redis_subscription {
     const char *channel; /* must live as long as the subscription */
     redis_message_cb on_message;
@@ -95,47 +98,47 @@ struct redis_subscription {
 /* Zero means the default in brackets. */
 struct redis_options {
     /* redis://[user][:password]@host[:port][/db], rediss:// the same with TLS, or
-     * unix://[[user][:password]@]/path/to/socket[?db=n], as redis-py reads them (redis+unix:// is
-     * the same for programs that have URLs of other services, too). User, password and path may be
-     * percent-encoded. Parameters behind `?` other than db are the caller's. Copied; never logged.
+     * unix://[[user][:password]@]/path/to/socket[?db=n], in redis-py's form (redis+unix:// is the
+     * same, for programs with URLs of several services). User, password and path may be
+     * percent-encoded. Other parameters than db behind `?` are the caller's. Copied; never logged.
      */
     const char *url;
     const char *name;            /* CLIENT SETNAME, and the name in logs [redis] */
-    unsigned pending;            /* commands that may be unanswered at a time [16,384] */
+    unsigned pending;            /* most commands without an answer [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
-    /* Runs on the loop whenever commands can be sent (again); or NULL. */
+    /* Runs on the loop each time that commands can be sent (again); or NULL. */
     void (*on_up)(void *data);
     void *data;
 };
 
-/* Open: it connects by itself, in the background. 0 or a negative libuv code (UV_EINVAL for a bad
- * URL, UV_ENOTSUP for rediss:// in a build without TLS, which is in the log, too), and then there
- * is nothing to undo. */
+/* Open: it connects by itself, in the background. 0; or a negative libuv code, and then there is
+ * nothing to undo: UV_EINVAL for a bad URL; UV_ENOTSUP, with a line in the log, for rediss:// in a
+ * build without TLS. */
 __attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop_t *loop,
                                                    const struct redis_options *options);
-/* Pending commands end (NOT_SENT or UNKNOWN), subscriptions end without a word; then `cb` runs
- * exactly once, later, on the loop, with everything freed. */
+/* Close. Pending commands end (NOT_SENT or UNKNOWN), subscriptions end without a callback. Then
+ * `cb` runs exactly once, later, on the loop, with everything freed. */
 typedef void (*redis_close_cb)(void *data);
 void redis_close(struct redis *redis, redis_close_cb cb, void *data);
 
-/* Start a command. `cb` runs exactly once, later, on the loop, also when it cannot be sent. While
- * the first connection is being made, or one is being made again, commands wait for it until their
+/* Start a command. `cb` runs exactly once, later, on the loop, even if the command cannot be sent.
+ * While the connection is being made, for the first time or again, commands wait for it until their
  * deadline. */
 void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb);
 
-/* The same in a fiber, for a command whose reply says no more than its status. */
+/* The same in a fiber, for a command of which only the status matters. */
 enum redis_status redis_call_await(struct redis *redis, struct redis_call *call);
 
-/* Element `index` of an array, when it is an integer; else -1. When it is a string; else NULL. */
+/* Element `index` of an array: its integer, or -1 if it is none. Its string, or NULL if it is none.
+ */
 int64_t redis_reply_integer(const redisReply *reply, size_t index);
 const char *redis_reply_text(const redisReply *reply, size_t index);
 
-/* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
- * use. Two subscriptions may name the same channel. 0, UV_ENOMEM, or UV_ECANCELED after
- * redis_close(). */
+/* Subscribe to `subscription->channel`. The first subscription opens their connection. Two may name
+ * the same channel. 0, UV_ENOMEM, or UV_ECANCELED after redis_close(). */
 __attribute__((warn_unused_result)) int redis_subscribe(struct redis *redis,
                                                         struct redis_subscription *subscription);
-/* No callback after this returns. May be called in a callback. */
+/* After this returns no callback runs. May be called in a callback. */
 void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription);
 
 #endif

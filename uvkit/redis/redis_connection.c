@@ -4,8 +4,8 @@
  *       ^        |  refused, an error reply, too long                          |
  *       +--------+-------------------------------------------------------------+  broken or dropped
  *
- * An attempt tries each address of a name. What a server says before it closes is the reason, in
- * its own words. */
+ * An attempt tries each address of a name. If the server gives a reason before it closes, that is
+ * the reason we tell, in the server's words. */
 #include "redis_internal.h"
 
 #include "backoff.h"
@@ -29,7 +29,7 @@
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
 
-/* In REDIS_REFUSED_MS so many connections may end by a refusal; then there is none for that long.
+/* So many connections may end by a refusal within REDIS_REFUSED_MS. Then there is none for as long.
  */
 #define REFUSALS_MOST 3
 
@@ -57,39 +57,40 @@ static void connection_let_go(struct redis_connection *connection) {
     connection->on_closed(connection->data);
 }
 
-/* ---- TLS, through hiredis 1.0 or later and OpenSSL; the Makefile defines UVKIT_REDIS_TLS where
- * both are there
+/* ---- TLS, through hiredis 1.0 or later and OpenSSL. The Makefile defines UVKIT_REDIS_TLS if both
+ * are there.
  *
- * The server has to prove, by a certificate that the system trusts (or SSL_CERT_FILE and
- * SSL_CERT_DIR name), that it is the host of the URL. hiredis' own way to make a session checks no
- * host names, so the session is made here. */
+ * The server must prove that it is the host of the URL, by a certificate that the system trusts, or
+ * that SSL_CERT_FILE and SSL_CERT_DIR name. hiredis' own way to make a session does not check host
+ * names, so this file makes the session. */
 
 #ifdef REDIS_HAS_TLS
 
-/* An address is matched as such; a name is also told to the server. */
+/* Expect this address or name in the certificate. The server is told a name, too. */
 static bool tls_expect_host(SSL *session, char *host) {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1)
         return true;
     return SSL_set1_host(session, host) == 1 && SSL_set_tlsext_host_name(session, host) == 1;
 }
 
-/* Before hiredis reads or writes: OpenSSL's errors belong to the thread, and others leave some. */
+/* Before hiredis reads or writes: OpenSSL's errors belong to the thread, and other code leaves
+ * some. */
 static void tls_forget_errors(const struct redis_connection *connection) {
     if (connection->session != NULL)
         ERR_clear_error();
 }
 
-/* The server has answered in TLS, if it shall. */
+/* Has the server answered in TLS, if it must? */
 static bool tls_is_greeted(const struct redis_connection *connection) {
     return connection->session == NULL || SSL_is_init_finished(connection->session);
 }
 
-/* Why the session has failed: by OpenSSL, or by hiredis, which says "Success" of some. */
+/* Why has the session failed? OpenSSL knows, or hiredis, which calls some failures "Success". */
 static void tls_set_why(struct redis_connection *connection, const SSL *session, const char *told) {
     unsigned long error = ERR_peek_error();
     const char *reason = error ? ERR_reason_error_string(error) : NULL;
     long verified = SSL_get_verify_result(session);
-    /* The failure came before an alert of the server's: its answer is no TLS. */
+    /* Failed before the server sent an alert: its answer is not TLS. */
     bool is_foreign =
         !SSL_is_init_finished(session) && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET;
 
@@ -106,7 +107,7 @@ static void tls_set_why(struct redis_connection *connection, const SSL *session,
 }
 
 /* Speak TLS from now on, on a socket that may still be connecting. The session ends with the
- * context. False, with why, when it could not be started. */
+ * context. False, with why, when it could not start. */
 static bool tls_start(struct redis_connection *connection, redisContext *context) {
     SSL *session;
 
@@ -151,10 +152,10 @@ static bool tls_start(struct redis_connection *connection, redisContext *context
 /* ---- hiredis' socket, watched by libuv
  *
  * hiredis frees its context inside its own read and write functions, or inside redisAsyncFree(),
- * which it delays while it runs a callback. Either way it first calls `cleanup`, at times twice,
+ * which it delays while it runs a callback. Either way it first calls `cleanup`, sometimes twice,
  * then each pending callback with a NULL reply, and closes the socket. So the handle that watches
- * the socket stops in `cleanup`. It has memory of its own, which goes when libuv lets go of the
- * handle. NULL replies are ignored. A connection is found lost when hiredis has returned. */
+ * the socket stops in `cleanup`. It has memory of its own, which is freed when libuv has closed the
+ * handle. NULL replies are ignored. A lost connection is noticed after hiredis has returned. */
 
 struct redis_watcher {
     uv_poll_t poll;
@@ -178,7 +179,7 @@ static void redis_connection_on_ready(uv_poll_t *poll, int status, int events) {
     struct redis_connection *connection = watcher->connection;
 
     tls_forget_errors(connection);
-    /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
+    /* After an error libuv has stopped watching: reading makes hiredis find the error. */
     if (watcher->context != NULL && (status != 0 || events & UV_READABLE))
         redisAsyncHandleRead(watcher->context);
     connection->is_writing = true;
@@ -188,7 +189,7 @@ static void redis_connection_on_ready(uv_poll_t *poll, int status, int events) {
     connection->is_writing = false;
     if (connection->watcher != watcher)
         return;
-    /* On an error the first read may have got what the server said last, and this one gets why. */
+    /* After an error the first read may have got the server's last words, and this one gets why. */
     if (watcher->context != NULL && status != 0)
         redisAsyncHandleRead(watcher->context);
     if (connection->watcher != watcher)
@@ -212,7 +213,7 @@ static void watcher_set(struct redis_watcher *watcher, int add, int drop) {
         return;
     status = events ? uv_poll_start(&watcher->poll, events, redis_connection_on_ready)
                     : uv_poll_stop(&watcher->poll);
-    watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
+    watcher->events = status == 0 ? events : 0; /* if unwatched, the limit on silence ends it */
 }
 
 static void on_add_read(void *watcher) {
@@ -231,9 +232,10 @@ static void on_turn_over(uv_idle_t *writer) {
         redis_connection_on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
 }
 
-/* A socket that is full, or not connected yet, is watched; else that would be two system calls and
- * a turn of the loop for each write. An idle handle, as the loop does not wait while one is active:
- * one to prepare, started by another such, would be called only after the wait. */
+/* Only a socket that is full, or still connecting, is watched. Watching for each write would cost
+ * two system calls and a turn of the loop. An idle handle writes instead, because the loop does not
+ * wait while one is active. A prepare handle that another one starts would run only after the wait.
+ */
 static void on_add_write(void *arg) {
     struct redis_watcher *watcher = arg;
     struct redis_connection *connection = watcher->connection;
@@ -248,7 +250,7 @@ static void on_delete_write(void *watcher) {
     watcher_set(watcher, 0, UV_WRITABLE);
 }
 
-/* hiredis tells the first byte of what it got: that of a TLS record with an alert. */
+/* hiredis' error names the first byte that it got: here the byte of a TLS record with an alert. */
 static void set_why_it_broke(struct redis_connection *connection, const char *told) {
     const bool is_tls = strstr(told, "got \"\\x15\"") != NULL;
 
@@ -258,7 +260,7 @@ static void set_why_it_broke(struct redis_connection *connection, const char *to
         connection_set_why(connection, is_tls ? "the server speaks TLS: use rediss://" : told);
 }
 
-/* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
+/* hiredis closes the socket next, so uv_close() takes it out of the poll set now. */
 static void on_cleanup(void *arg) {
     struct redis_watcher *watcher = arg;
 
@@ -270,7 +272,8 @@ static void on_cleanup(void *arg) {
     uv_close((uv_handle_t *)&watcher->poll, on_watcher_closed);
 }
 
-/* Watch the context's socket for the connection. 0, or a libuv code and nothing has changed. */
+/* Watch the context's socket for the connection. 0, or a libuv code, and then nothing has changed.
+ */
 static int connection_watch(struct redis_connection *connection, redisAsyncContext *context) {
     struct redis_watcher *watcher = calloc(1, sizeof *watcher);
     int status;
@@ -283,7 +286,8 @@ static int connection_watch(struct redis_connection *connection, redisAsyncConte
         free(watcher);
         return status;
     }
-    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis lets programs that we run have it */
+    (void)fcntl(context->c.fd, F_SETFD,
+                FD_CLOEXEC); /* hiredis would pass it to our child programs */
     watcher->poll.data = watcher;
     watcher->connection = connection;
     watcher->context = context;
@@ -305,7 +309,7 @@ static void on_own_handle_closed(uv_handle_t *handle) {
     connection_let_go(handle->data);
 }
 
-/* Once, and again when there is another reason; or after a while, when it comes and goes. */
+/* Log it once, and again for another reason; or after a while, if it comes and goes. */
 static void tell_down(struct redis_connection *connection) {
     char why[160];
     unsigned left_out;
@@ -333,13 +337,13 @@ static void redis_connection_tell_refused(struct redis_connection *connection) {
 
 static void on_pause_over(uv_timer_t *timer);
 
-/* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
+/* If the user may not SUBSCRIBE, hiredis answers the refusal by closing. */
 static bool is_refused(const struct redis_connection *connection) {
     return connection->on_refused != NULL &&
            strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0;
 }
 
-/* Whether to be without a connection until the rights may have changed. */
+/* Should it stay without a connection until the rights may have changed? */
 static bool leave_for_a_while(struct redis_connection *connection) {
     int64_t now = clock_now_ms();
 
@@ -350,7 +354,7 @@ static bool leave_for_a_while(struct redis_connection *connection) {
     return !connection->on_refused(connection->data) || ++connection->refusals > REFUSALS_MOST;
 }
 
-/* Tell why, and say how long to wait before the next attempt. */
+/* Log the reason, and return the pause before the next attempt. */
 static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up) {
     bool was_refused = was_up && is_refused(connection);
 
@@ -360,7 +364,7 @@ static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up
         tell_down(connection);
     if (was_refused && leave_for_a_while(connection))
         return REDIS_REFUSED_MS;
-    /* One that breaks as soon as it is up must not be made again at full speed. */
+    /* A connection that breaks as soon as it is up must not be opened again at full speed. */
     if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
         connection->attempts = 0;
     return backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS);
@@ -368,7 +372,7 @@ static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up
 
 static void try_address(struct redis_connection *connection);
 
-/* Of several addresses, the one that failed stands before the reason. */
+/* If there are several addresses, put the failed one before the reason. */
 static void name_address(struct redis_connection *connection) {
     char address[ADDRESS_TEXT], why[sizeof connection->why];
 
@@ -379,7 +383,7 @@ static void name_address(struct redis_connection *connection) {
     (void)snprintf(connection->why, sizeof connection->why, "%.47s: %.76s", address, why);
 }
 
-/* The next attempt begins with the address. */
+/* Begin the next attempt with this address. */
 static void begin_with(struct redis_connection *connection, const struct addrinfo *address) {
     memcpy(&connection->address->first, address->ai_addr, address->ai_addrlen);
 }
@@ -388,7 +392,7 @@ static void on_next_address(uv_timer_t *timer) {
     try_address(timer->data);
 }
 
-/* Whether another address of the name is tried instead. */
+/* True: another address of the name is tried instead. */
 static bool try_next_address(struct redis_connection *connection) {
     bool is_next = !connection->is_closing && !connection->is_connected &&
                    addresses_next(&connection->addresses, connection->is_silent, clock_now_ms());
@@ -398,7 +402,7 @@ static bool try_next_address(struct redis_connection *connection) {
     return is_next;
 }
 
-/* An address that connects and does not greet must not hide those behind it. */
+/* An address that connects but does not greet must not hide the next ones. */
 static void leave_ungreeted(struct redis_connection *connection) {
     const struct addresses *addresses = &connection->addresses;
 
@@ -443,7 +447,7 @@ void redis_connection_drop(struct redis_connection *connection, const char *why)
 
 static void on_attempt_too_long(uv_timer_t *timer);
 
-/* The rest of the attempt has all the time again, whatever the connecting has taken. */
+/* The rest of the attempt gets the full time again, however long the connecting took. */
 static void redis_connection_on_connected(const redisAsyncContext *context, int status) {
     struct redis_connection *connection = context->data;
 
@@ -455,8 +459,8 @@ static void redis_connection_on_connected(const redisAsyncContext *context, int 
         (void)uv_timer_start(&connection->timer, on_attempt_too_long, connection->timeout_ms, 0);
 }
 
-/* What a TCP socket gets before anything is sent on it; REDIS_ERR with `why` set. Keep-alive finds
- * a dead peer where nothing is being sent, as under subscriptions. */
+/* Prepare a TCP socket before anything is sent on it; REDIS_ERR with `why` set. Keep-alive finds a
+ * dead peer on a silent connection, such as the one for subscriptions. */
 static int prepare_socket(struct redis_connection *connection, redisContext *context) {
     const struct redis_address *address = connection->address;
 
@@ -469,7 +473,7 @@ static int prepare_socket(struct redis_connection *connection, redisContext *con
     return !address->is_tls || tls_start(connection, context) ? REDIS_OK : REDIS_ERR;
 }
 
-/* A socket that is connecting, and watched. -1 with `why` set when there is none. */
+/* Make a connecting, watched socket. -1 with `why` set when that fails. */
 static int connect_socket(struct redis_connection *connection) {
     const struct redis_address *address = connection->address;
     redisAsyncContext *context;
@@ -501,7 +505,7 @@ static int connect_socket(struct redis_connection *connection) {
     return -1;
 }
 
-/* The connection of a context, if the reply is for it and no error. */
+/* The connection of a context, if the reply is for it and not an error. */
 static struct redis_connection *greeted(redisAsyncContext *context, const redisReply *reply) {
     struct redis_connection *connection = context->data;
 
@@ -538,7 +542,7 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
     connection->on_up(connection->data);
 }
 
-/* A server that has its most clients, or is protected, says so in answer to whatever came first,
+/* A server with too many clients, or in protected mode, answers the first command with its reason,
  * and closes. */
 static void on_named(redisAsyncContext *context, void *answer, void *arg) {
     struct redis_connection *connection = context->data;
@@ -550,7 +554,7 @@ static void on_named(redisAsyncContext *context, void *answer, void *arg) {
         redis_copy_error(connection->said, sizeof connection->said, reply->str);
 }
 
-/* All at once. The name is a courtesy: a server that refuses it is used all the same. */
+/* Send all greetings at once. The name is a courtesy: a server that refuses it is still used. */
 static int greet(struct redis_connection *connection) {
     const struct redis_address *address = connection->address;
     redisAsyncContext *context = connection->watcher->context;
@@ -611,7 +615,7 @@ static void redis_connection_on_resolved(uv_getaddrinfo_t *resolving, int status
     if (connection->is_closing) {
         uv_freeaddrinfo(all);
     } else if (status != 0) {
-        if (status != UV_EAI_CANCELED) /* on_unresolved() has set why */
+        if (status != UV_EAI_CANCELED) /* else on_unresolved() has set why */
             connection_set_why(connection, uv_strerror(status));
         connection_go_down(connection);
     } else {
@@ -622,7 +626,7 @@ static void redis_connection_on_resolved(uv_getaddrinfo_t *resolving, int status
     connection_let_go(connection);
 }
 
-/* A resolver at work cannot be canceled: its late answer is taken. */
+/* A running resolver cannot be canceled: its late answer is used. */
 static void on_unresolved(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
 

@@ -1,4 +1,4 @@
-/* What the files of the Redis client share: the address, a connection, and the subscriptions. */
+/* The parts that the files of the Redis client share: address, connection, subscriptions. */
 #ifndef UVKIT_REDIS_INTERNAL_H
 #define UVKIT_REDIS_INTERNAL_H
 
@@ -14,7 +14,7 @@
 
 /* ---- redis_url.c */
 
-/* Strings are NULL when they are not given. */
+/* A string is NULL if the URL does not give it. */
 struct redis_address {
     char *host; /* or path */
     char *path; /* of a socket */
@@ -23,69 +23,70 @@ struct redis_address {
     int port;
     int db;
     bool is_tls;
-    struct sockaddr_storage first; /* of the host's addresses, for the next attempt */
+    struct sockaddr_storage first; /* the host's address for the next attempt */
 };
 
 /* 0, UV_EINVAL or UV_ENOMEM, and then there is nothing to free. */
 int redis_address_parse(struct redis_address *address, const char *url);
 void redis_address_free(struct redis_address *address);
 
-/* Until it is asked again for what it has refused to this user: rights change by hand. */
+/* Time before it asks again for anything that the server refused this user: people change rights.
+ */
 #define REDIS_REFUSED_MS 60000
 
 /* ---- redis_connection.c: a connection that opens itself again */
 
 struct redis_connection {
-    /* Filled in before redis_connection_open(). */
+    /* Set before redis_connection_open(). */
     uv_loop_t *loop;
     struct redis_address *address;
     void *tls; /* OpenSSL's context, or NULL */
     const char *name;
     const char *use; /* for the log */
     uint64_t timeout_ms;
-    /* Greeted by the server; lost (nothing more will be answered); all handles closed. The second
-     * may come inside redis_connection_drop() and _close(), so it must not call the user. */
+    /* The server has greeted; it is lost (no more answers come); all handles are closed. The second
+     * may run inside redis_connection_drop() and _close(), so it must not call the user. */
     void (*on_up)(void *data);
     void (*on_down)(void *data);
     void (*on_closed)(void *data);
-    /* Lost because the server denied what was asked for first: true when something else is wanted;
-     * or NULL. */
+    /* It is lost because the server denied the first request: returns true if something else is
+     * wanted. Or NULL. */
     bool (*on_refused)(void *data);
     void *data;
 
     struct redis_watcher *watcher; /* of the current socket, or NULL */
     void *session;                 /* of TLS on that socket, or NULL */
-    uv_timer_t timer;              /* bounds an attempt, or is the pause before the next */
-    uv_idle_t writer; /* sends what was asked for in a turn of the loop, before it waits */
+    uv_timer_t timer;              /* limit of an attempt, or pause before the next */
+    uv_idle_t writer; /* sends the commands of a turn of the loop, before the loop waits */
     uv_getaddrinfo_t resolving;
     struct addresses addresses; /* of the attempt, when the host is a name */
     bool is_resolving;
-    bool is_connected; /* the socket of the attempt is */
-    bool is_silent;    /* the address of the attempt is */
-    char said[128];    /* an error that the server said before it greeted, or "" */
-    unsigned handles;  /* and 1 for the resolver, while it is at work */
+    bool is_connected; /* the socket of the attempt */
+    bool is_silent;    /* the address of the attempt */
+    char said[128];    /* an error of the server before its greeting, or "" */
+    unsigned handles;  /* plus 1 while the resolver works */
     unsigned attempts; /* since it was last up for a while */
     int64_t up_since_ms;
     bool is_up, is_closing, is_writing, is_told_down;
     unsigned refusals;        /* since refused_since_ms */
     int64_t refused_since_ms; /* or earlier than REDIS_REFUSED_MS ago */
-    bool is_told_refused;     /* until it is refused no more */
-    char why[128];            /* it is down, or "" */
-    char told[128];           /* the reason that was logged last */
+    bool is_told_refused;     /* logged; false again once it is granted */
+    char why[128];            /* why it is down, or "" */
+    char told[128];           /* the reason in the last log line */
     struct log_limit telling;
 };
 
 void redis_connection_open(struct redis_connection *connection);
 void redis_connection_close(struct redis_connection *connection);
-/* Take what waits in the socket, from the loop. */
+/* Read all waiting input of the socket, from the loop. */
 void redis_connection_read(struct redis_connection *connection);
 /* Give this socket up, and connect again later. */
 void redis_connection_drop(struct redis_connection *connection, const char *why);
-/* The same from the loop, when hiredis did not take a command. */
+/* Give up this socket, and connect again later. */
 void redis_connection_drop_soon(struct redis_connection *connection);
-/* The words of a server's error, without what it repeats of the command, which may be a secret. */
+/* Copy a server's error without the quoted part of the command, which may be a secret. */
 void redis_copy_error(char *to, size_t size, const char *text);
-/* The context to send on, while it is up. */
+/* The context for sending, while it is up. */
 redisAsyncContext *redis_connection_context(const struct redis_connection *connection);
 
 /* ---- redis_subscription.c */
@@ -97,25 +98,25 @@ LIST_HEAD(redis_channels, redis_channel);
 struct redis_subscriptions {
     struct redis_connection connection;
     struct redis_channels channels[REDIS_CHANNEL_LISTS]; /* by hash of the name */
-    struct redis_channels joined;      /* with subscribers to be told that they are effective */
-    struct redis_subscription *cursor; /* who is told next, while subscribers are being told */
+    struct redis_channels joined;      /* with subscribers to tell that they are effective */
+    struct redis_subscription *cursor; /* the next subscriber to tell, during a round */
     uint64_t round;                    /* of telling */
-    uint64_t asked, refused;           /* counted up: SUBSCRIBE sent, and denied */
+    uint64_t asked, refused;           /* counts: SUBSCRIBEs sent, and denied */
 };
 
 /* True when the connection is open: then its on_closed() will run. */
 bool redis_subscriptions_close(struct redis *redis);
-/* Tell those in `joined`. */
+/* Tell the subscribers of the channels in `joined`. */
 void redis_subscriptions_tell(struct redis_subscriptions *subscriptions);
 
 /* ---- redis.c */
 
 TAILQ_HEAD(redis_calls, redis_call);
 
-/* Where a command stands in the queue. */
+/* The place of a command in the queue. */
 struct redis_place {
     struct redis_call *call; /* NULL when its deadline has passed */
-    char *text;              /* the command, while it waits; of a digest until it is answered */
+    char *text;              /* while it waits; a command with a digest keeps it until its answer */
     size_t length;
     bool is_sent;
 };
@@ -128,20 +129,20 @@ struct redis {
     struct redis_subscriptions subscriptions;
     struct redis_calls running, ended;
     struct redis_place *places;
-    size_t capacity, head, sent, tail; /* counted up; modulo capacity in `places` */
+    size_t capacity, head, sent, tail; /* they only grow; modulo capacity in `places` */
     uv_timer_t timer; /* next deadline, end of silence, ended calls, or joined channels */
     int64_t timer_due_ms;
-    int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
-    unsigned parts;          /* connections that have still to close */
+    int64_t silent_since_ms; /* last reply, or the first command without one */
+    unsigned parts;          /* connections that are not closed yet */
     bool is_closing;
-    const char *turning; /* why away from this server, to which nothing more is sent; or NULL */
+    const char *turning; /* why it leaves this server, to which nothing more is sent; or NULL */
     void (*on_up)(void *data); /* the user's, or NULL */
     void *on_up_data;
     redis_close_cb on_closed;
     void *on_closed_data;
 };
 
-/* Have the timer fire for what is due first. */
+/* Set the timer for the earliest due moment. */
 void redis_arm(struct redis *redis);
 
 #endif

@@ -1,18 +1,18 @@
-/* Subscriptions: who listens to which channel, and that the server knows.
+/* Subscriptions: the subscribers of each channel, and the server's knowledge of it.
  *
- * A channel has at most one SUBSCRIBE or UNSUBSCRIBE under way. What its subscribers want by the
- * time of the answer decides what comes next, so one that leaves and one that comes meanwhile need
- * no commands that overtake each other:
+ * A channel has at most one SUBSCRIBE or UNSUBSCRIBE under way. When the answer comes, the present
+ * wish of its subscribers decides the next step. So a subscriber that leaves and one that comes
+ * meanwhile need no commands that overtake each other:
  *
  *     NONE -> SUBSCRIBING -> SUBSCRIBED -> UNSUBSCRIBING -> NONE
  *
- * A lost connection puts every channel back to NONE; those that still have subscribers are
+ * A lost connection puts every channel back to NONE. Channels that still have subscribers are
  * subscribed again when it is up.
  *
- * hiredis closes the connection when the server denies a SUBSCRIBE, and does not tell which: it is
- * the first that was not answered. Such a channel is left out from then on, so that the others have
- * a connection. Each REDIS_REFUSED_MS one of those left out is asked for, and when it is granted,
- * the next. */
+ * When the server denies a SUBSCRIBE, hiredis closes the connection, and does not tell which one:
+ * it is the first without an answer. From then on that channel is left out, so that the others have
+ * a connection. Each REDIS_REFUSED_MS one of the left-out channels is asked for, and when it is
+ * granted, the next. */
 #include "redis_internal.h"
 
 #include <assert.h>
@@ -27,8 +27,8 @@ struct redis_channel {
     struct redis *of;
     TAILQ_HEAD(, redis_subscription) subscribers;
     enum channel_state state;
-    uint64_t asked;   /* its place among the SUBSCRIBEs */
-    uint64_t refused; /* its place among those denied; or 0 */
+    uint64_t asked;   /* its number among the SUBSCRIBEs */
+    uint64_t refused; /* its number among the denied ones; or 0 */
     bool is_joined;
     char name[];
 };
@@ -72,8 +72,9 @@ static void free_channel(struct redis_channel *channel) {
     free(channel);
 }
 
-/* Pass a message to those who know that they are subscribed, or NULL to those who do not yet. Any
- * of them may leave meanwhile, also the channel; those who come meanwhile are left out. */
+/* Pass a message to the subscribers that know that they are subscribed, or NULL to the others. Any
+ * of them may leave meanwhile, and so may the channel. Subscribers that come meanwhile get nothing.
+ */
 static void redis_subscription_tell(struct redis_channel *channel, const char *message) {
     struct redis_subscriptions *all = &channel->of->subscriptions;
     uint64_t round = all->round++;
@@ -106,7 +107,7 @@ static void redis_subscription_ask(struct redis_channel *channel, enum channel_s
         redis_connection_drop_soon(&all->connection);
 }
 
-/* Ask the server for what the subscribers want, unless an answer is awaited. */
+/* Ask the server for the present wish of the subscribers, unless an answer is under way. */
 static void redis_subscription_settle(struct redis_channel *channel) {
     bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
 
@@ -121,7 +122,7 @@ static void redis_subscription_settle(struct redis_channel *channel) {
     }
 }
 
-/* Of all channels the one that `is_better` than the others, or NULL. */
+/* The channel that `is_better` than all others, or NULL. */
 static struct redis_channel *best(struct redis_subscriptions *all,
                                   bool (*is_better)(const struct redis_channel *channel,
                                                     const struct redis_channel *than)) {
@@ -149,7 +150,7 @@ static bool is_first_wanted(const struct redis_channel *channel, const struct re
     return than == NULL && !channel->refused && !TAILQ_EMPTY(&channel->subscribers);
 }
 
-/* Ask for the channel that was left out for the longest. */
+/* Ask for the channel that has been left out longest. */
 static void ask_again(struct redis_subscriptions *all) {
     struct redis_channel *channel = best(all, was_refused_earlier);
 
@@ -189,8 +190,8 @@ static void on_subscribed(struct redis_channel *channel) {
         redis_subscription_settle(channel);
 }
 
-/* [kind, channel, payload or count]. The channel lives while hiredis may pass it: until the answer
- * to UNSUBSCRIBE. */
+/* [kind, channel, payload or count]. The channel lives until the answer to UNSUBSCRIBE, because
+ * hiredis may pass it until then. */
 static void redis_subscription_on_reply(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
     struct redis_channel *channel = arg;
@@ -226,7 +227,7 @@ void redis_subscriptions_tell(struct redis_subscriptions *all) {
     }
 }
 
-/* Tell those who came to an effective channel, but not inside their call. */
+/* Tell new subscribers of an effective channel, but not inside their call. */
 static void redis_subscription_tell_later(struct redis_channel *channel) {
     struct redis *redis = channel->of;
 
@@ -237,7 +238,7 @@ static void redis_subscription_tell_later(struct redis_channel *channel) {
     redis_arm(redis);
 }
 
-/* Run `visit` on every channel; it may free the one it is given. */
+/* Run `visit` on every channel; it may free its channel. */
 static void each_channel(struct redis *redis, void (*visit)(struct redis_channel *)) {
     for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++) {
         struct redis_channel *channel = LIST_FIRST(&redis->subscriptions.channels[i]), *next;

@@ -1,4 +1,4 @@
-/* The URL of a Redis server, in the forms that redis.h has. IPv6 hosts stand in brackets. */
+/* Parses the URL of a Redis server, in the forms of redis.h. IPv6 hosts stand in brackets. */
 #include "redis_internal.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static int redis_url_number(struct span text, int least, int most) {
     return value >= least && value <= most ? value : -1;
 }
 
-/* In place; -1 for a broken escape, and for a NUL. */
+/* Decode in place; -1 for a broken escape, and for a NUL. */
 static int decode_percent(char *text) {
     char *to = text;
 
@@ -47,7 +47,7 @@ static int copy_decoded(char **to, struct span text) {
     return decode_percent(*to) == 0 ? 0 : UV_EINVAL;
 }
 
-/* [user][:password]. A user alone has the empty password, which is any to one with nopass. */
+/* [user][:password]. A user alone has the empty password, which suits a user with nopass. */
 static int redis_url_parse_user(struct redis_address *address, struct span text) {
     const char *colon = memchr(text.at, ':', (size_t)(text.end - text.at));
     struct span user = {text.at, colon != NULL ? colon : text.end};
@@ -78,7 +78,7 @@ static int parse_host(struct redis_address *address, struct span text) {
     return address->host != NULL ? 0 : UV_ENOMEM;
 }
 
-/* [/db], or of a socket its path. */
+/* [/db], or the path of a socket. */
 static int parse_path(struct redis_address *address, struct span text, bool is_socket) {
     if (is_socket)
         return text.end - text.at > 1 ? copy_decoded(&address->path, text) : UV_EINVAL;
@@ -87,7 +87,7 @@ static int parse_path(struct redis_address *address, struct span text, bool is_s
     return address->db < 0 ? UV_EINVAL : 0;
 }
 
-/* [?key=value&...]: it has the last word on the db. */
+/* [?key=value&...]. A db in here overrides the path's. */
 static int redis_url_parse_query(struct redis_address *address, const char *query) {
     while (*query) {
         const char *at = query + 1;

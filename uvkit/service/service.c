@@ -1,4 +1,4 @@
-/* The life of a service: read the settings, open, serve, answer for its health, drain when told to
+/* The life of a service: read the settings, open, serve, answer for its health, drain when it must
  * stop, close. */
 #include "service.h"
 
@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <sysexits.h>
 
-/* More than the connections that the HTTP server takes, so a request always finds its place. */
+/* More than the HTTP server's connections, so a request always finds its place. */
 #define QUEUE_MOST  16384
 #define ROUTES_MOST 32
 
@@ -33,14 +33,14 @@ static struct {
     struct http_server *server;
     struct http_route routes[ROUTES_MOST]; /* the service's and ours */
     uv_signal_t signals[2];
-    unsigned watched; /* of these */
+    unsigned watched; /* number of these */
     bool is_draining;
     struct pg_pool *pool;
 } life;
 
-/* ---- What /metrics tells of every service: its HTTP server, its process and its database */
+/* ---- /metrics of every service: its HTTP server, its process and its database */
 
-/* Each with what it shows of `now`, a struct http_server_stats. */
+/* Each with its value from `now`, a struct http_server_stats. */
 #define SERVER_METRICS(X)                                                                          \
     X(requests, now.requests, "http_requests_total", NULL, COUNTER, "Requests begun")              \
     X(in_flight, now.in_flight, "http_in_flight", NULL, GAUGE, "Handlers running now")             \
@@ -54,7 +54,7 @@ static struct {
     X(class_##class, now.by_status_class[class], "http_responses_total", "class=\"" #class "xx\"", \
       COUNTER, "Replies by class of status")
 
-/* Each with the field of struct pg_pool_stats that it shows. */
+/* Each with its field of struct pg_pool_stats. */
 #define POOL_METRICS(X)                                                                            \
     X(connections, "connections", GAUGE, "Open database connections")                              \
     X(idle, "connections_idle", GAUGE, "Database connections without a statement")                 \
@@ -101,7 +101,7 @@ static double read_open_fds(void *data) {
     while (readdir(fds) != NULL)
         entries++;
     (void)closedir(fds);
-    return entries - 3; /* ".", ".." and the one that was just open */
+    return entries - 3; /* without ".", ".." and the one that is open for this */
 }
 
 static double read_cpu_seconds(void *data) {
@@ -132,7 +132,7 @@ static struct {
 #undef X
 };
 
-/* The pool's own counts, as <prefix>_db_... */
+/* Register the pool's own counts as <prefix>_db_... */
 static void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix) {
     for (size_t i = 0; i < sizeof pool_metrics / sizeof *pool_metrics; i++) {
         (void)snprintf(pool_metrics[i].name, sizeof pool_metrics[i].name, "%s_db_%s", prefix,
@@ -254,7 +254,7 @@ static int service_start(uv_loop_t *loop) {
     int err = http_server_open(&life.server, loop, &options);
 
     if (err == 0)
-        err = watch_signals(loop); /* first, so that whoever is answered may stop it */
+        err = watch_signals(loop); /* first, so that a client with an answer may stop the service */
     if (err == 0)
         err = http_server_listen(life.server, service->listen, service->port);
     life.is_draining = err != 0;
@@ -286,7 +286,7 @@ static void tell_failure(int err) {
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
-    /* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
+    /* Every connection is a descriptor. The soft limit is often 1,024, for select(). */
     raise_limit(RLIMIT_NOFILE, "descriptors");
     assert(life.server == NULL && life.watched == 0);
     life.service = *service;

@@ -1,4 +1,4 @@
-/* In one call, so that lines of several processes do not mix. */
+/* One call per line, so that lines of several processes do not mix. */
 #include "complain.h"
 
 #include "utf8.h"

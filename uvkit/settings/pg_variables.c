@@ -1,4 +1,4 @@
-/* Another array of the same variables, without those. */
+/* Makes another environment, without libpq's variables. */
 #include "pg_variables.h"
 
 #include <assert.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static char **given, **left; /* setenv() may take a copy of the latter */
+static char **given, **left; /* setenv() may copy `left` */
 
-/* PG_BIN and its like are of Debian's tools and of our scripts. */
+/* Debian's tools and our scripts own PG_BIN and other variables in PG_. */
 static bool is_of_libpq(const char *variable) {
     return strncmp(variable, "PG", 2) == 0 && variable[2] != '_';
 }
@@ -23,7 +23,7 @@ void pg_variables_forget(void) {
         count++;
     left = malloc((count + 1) * sizeof *left);
     if (left == NULL)
-        abort(); /* the program has not begun */
+        abort(); /* the program has not begun yet */
     for (size_t i = 0; i < count; i++)
         if (!is_of_libpq(environ[i]))
             left[kept++] = environ[i];

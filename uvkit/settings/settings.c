@@ -1,4 +1,4 @@
-/* Settings: defaults, then the environment, then the flags go into the table's values. */
+/* Settings: fills the table's values from the defaults, then the environment, then the flags. */
 #include "settings_internal.h"
 
 #include "complain.h"
@@ -17,7 +17,7 @@
 #define COLUMNS        80
 #define NAME_MAX_BYTES 64
 
-/* True when the value is an owned char *. */
+/* Is the value an owned char *? */
 static bool settings_is_text(const struct setting *setting) {
     return setting->type == SETTING_TEXT || setting->type == SETTING_LIST ||
            setting->type == SETTING_SECRET;
@@ -33,7 +33,7 @@ void settings_variable(const struct setting *setting, const char *prefix,
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
 }
 
-/* ---- From a text to a value; -1 and `why` says what is accepted instead */
+/* ---- From a text to a value. -1, and `why` tells which values are accepted. */
 
 static int settings_parse_number(enum setting_type type, const char *text, int64_t *value) {
     return type == SETTING_INT ? number_read_int(text, value) : number_read_duration(text, value);
@@ -117,7 +117,7 @@ static int settings_set(const struct setting *setting, const char *text, struct 
     return setters[setting->type](setting, text, why);
 }
 
-/* ---- --help: what the program is, how it is called, and what each setting does */
+/* ---- --help: the program's purpose and usage, and the meaning of each setting */
 
 const char *settings_placeholder(const struct setting *setting) {
     static const char *const placeholders[] = {
@@ -133,7 +133,7 @@ const char *settings_default(const struct setting *setting) {
     return setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
 }
 
-/* The first column: how the setting is given. A secret has no flag. */
+/* The first column: how to give the setting. A secret has no flag. */
 static int format_usage(const struct setting *setting, const char *prefix, char *text,
                         size_t size) {
     char variable[SETTINGS_VARIABLE_BYTES];
@@ -162,8 +162,8 @@ static int widest_usage(const struct setting *table, const char *prefix) {
     return widest;
 }
 
-/* The words of one line up to COLUMNS, the rest of them indented below; `column` is that of the
- * first. */
+/* Print the words of one line up to COLUMNS, and the rest indented below. The first word begins at
+ * `column`. */
 static void print_wrapped(const char *text, size_t length, size_t column, size_t indent) {
     const char *end = text + length;
     bool is_first = true;
@@ -186,7 +186,7 @@ static void print_wrapped(const char *text, size_t length, size_t column, size_t
     (void)putchar('\n');
 }
 
-/* Line by line, so that a list stays one. */
+/* Print line by line, so a list stays a list. */
 static void print_about(const char *text) {
     for (;;) {
         size_t length = strcspn(text, "\n");
@@ -239,12 +239,12 @@ struct reader {
     struct settings_given given;
     int argc;
     char **argv;
-    int at;         /* the argument that is read */
-    int kept;       /* arguments moved to the front, argv[0] among them */
+    int at;         /* the argument being read */
+    int kept;       /* arguments moved to the front, with argv[0] */
     struct why why; /* of the last error */
 };
 
-/* Tell on stderr, in a line, what is wrong. */
+/* Tell the mistake on stderr, in one line. */
 __attribute__((format(printf, 2, 3))) static enum settings_result settings_refuse(
     const struct reader *reader, const char *format, ...) {
     va_list args;
@@ -314,7 +314,7 @@ static uint64_t settings_bit_of(const struct reader *reader, const struct settin
     return UINT64_C(1) << place;
 }
 
-/* The first flag of a list replaces what the environment says, and the others add to it. */
+/* The first flag of a list replaces the environment's value, and further ones add to it. */
 static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
     uint64_t bit = settings_bit_of(reader, setting);
     bool is_further = setting->type == SETTING_LIST && (reader->given.by_flag & bit) != 0;
@@ -323,7 +323,7 @@ static int set_or_add(struct reader *reader, const struct setting *setting, cons
     return (is_further ? settings_append : settings_set)(setting, text, &reader->why);
 }
 
-/* Give a setting the value that a flag has: `text`, or the next argument when it is NULL. */
+/* Set the value of a flag: `text`, or the next argument when `text` is NULL. */
 static enum settings_result set_by_flag(struct reader *reader, const struct setting *setting,
                                         const char *text) {
     const char *next = reader->at + 1 < reader->argc ? reader->argv[reader->at + 1] : NULL;
@@ -359,14 +359,14 @@ static enum settings_result read_long(struct reader *reader, const char *name) {
     nearest = nearest_name(reader, unknown);
     if (nearest != NULL)
         return settings_refuse(reader, "unknown flag --%s; did you mean --%s?", unknown, nearest);
-    return settings_refuse(reader, "unknown flag --%s; --help lists what there is", unknown);
+    return settings_refuse(reader, "unknown flag --%s; --help lists all flags", unknown);
 }
 
 static enum settings_result read_short(struct reader *reader, const char *text) {
     const struct setting *setting = find_by_letter(reader->table, text[0]);
 
     if (setting == NULL || (setting->type == SETTING_FLAG && text[1] != '\0'))
-        return settings_refuse(reader, "unknown flag -%.64s; --help lists what there is", text);
+        return settings_refuse(reader, "unknown flag -%.64s; --help lists all flags", text);
     return set_by_flag(reader, setting, text[1] != '\0' ? text + 1 : NULL);
 }
 

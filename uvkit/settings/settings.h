@@ -8,8 +8,8 @@
  *         {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
  *         {NULL}};
  *
- * Order of precedence: flag, environment, default. `--name value`, `--name=value`, `-p 80` and
- * `-p80` are understood; `--` ends the flags. */
+ * Order of precedence: flag, environment, default. A flag may be `--name value`, `--name=value`,
+ * `-p 80` or `-p80`; `--` ends the flags. */
 #ifndef UVKIT_SETTINGS_H
 #define UVKIT_SETTINGS_H
 
@@ -28,35 +28,35 @@ enum setting_type {
 };
 
 struct setting {
-    const char *name; /* --name; the environment's is PREFIX_NAME, upper case, - as _ */
+    const char *name; /* --name; in the environment PREFIX_NAME, in upper case, with _ for - */
     char letter;      /* -n, or 0 */
     enum setting_type type;
-    void *value;              /* where it goes */
-    const char *default_text; /* as one would type it; NULL is "", 0 or false */
-    const char *help;         /* one line; NULL: --help has none of it */
+    void *value;              /* receives the value */
+    const char *default_text; /* written like a user's value; NULL is "", 0 or false */
+    const char *help;         /* one line; NULL: --help leaves the setting out */
     const char *range;        /* "1..65535" for INT, "1ms..1h" for DURATION, or NULL */
 };
 
 enum settings_result {
     SETTINGS_OK,
     SETTINGS_HELP,  /* --help or --version has been printed on stdout: exit 0 */
-    SETTINGS_ERROR, /* told on stderr, with what to do: exit 64 */
+    SETTINGS_ERROR, /* told on stderr, with the mend: exit 64 */
 };
 
 struct settings_program {
     const char *about;  /* the first line of --help */
     const char *prefix; /* of the environment's variables */
-    const char *rest;   /* arguments that are no flags, for the usage line; NULL: none allowed */
+    const char *rest;   /* arguments other than flags, for the usage line; NULL: none allowed */
     const char *name;   /* in the usage line and in messages; NULL: that of argv[0] */
 };
 
-/* Which rows got a value, a bit for each by its place in the table, which has 64 at most. */
+/* The rows that got a value: a bit for each by its place in the table, which has 64 at most. */
 struct settings_given {
     uint64_t by_flag, by_environment;
 };
 
-/* Read `argv` and the environment into the table's values, of which texts are NULL or owned before.
- * Arguments that are no flags are moved to the front of argv after argv[0], and *argc becomes their
+/* Read `argv` and the environment into the table's values. Before, texts there are NULL or owned.
+ * Arguments other than flags move to the front of argv after argv[0], and *argc becomes their
  * number + 1. `given` may be NULL. */
 __attribute__((warn_unused_result)) enum settings_result settings_read(
     const struct setting *table, const struct settings_program *program, int *argc, char **argv,

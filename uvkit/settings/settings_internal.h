@@ -1,4 +1,4 @@
-/* What --help and the reference share: how a setting is told. */
+/* How to tell a setting: shared by --help and the reference. */
 #ifndef UVKIT_SETTINGS_INTERNAL_H
 #define UVKIT_SETTINGS_INTERNAL_H
 
@@ -9,9 +9,9 @@
 /* The environment variable of a setting: PREFIX_NAME. */
 void settings_variable(const struct setting *setting, const char *prefix,
                        char name[SETTINGS_VARIABLE_BYTES]);
-/* What stands for its value: "N"; "" for a flag. */
+/* The placeholder of its value: "N"; "" for a flag. */
 const char *settings_placeholder(const struct setting *setting);
-/* Its default as a reader sees it: "empty", "0" or "false" where the table has none. */
+/* Its default for a reader: "empty", "0" or "false" if the table has none. */
 const char *settings_default(const struct setting *setting);
 
 #endif

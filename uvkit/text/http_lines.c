@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Of "HTTP/1.1\r" the H has left the tail. llhttp has seen to it that HTTP is all that it can be.
- */
+/* Has the tail of the first line HTTP's name? Of "HTTP/1.1\r" the H has left the tail. llhttp has
+ * checked that no other name ends so. */
 static bool ends_in_http(uint64_t tail) {
     return tail >> 32 == ((uint64_t)'T' << 24 | 'T' << 16 | 'P' << 8 | '/');
 }
@@ -12,7 +12,7 @@ static bool ends_in_http(uint64_t tail) {
 static void end_line(struct http_lines *lines) {
     bool is_blank = lines->length == 0 || (lines->length == 1 && lines->first == '\r');
 
-    lines->is_over = is_blank && lines->count > 0; /* before the first line they are ignored */
+    lines->is_over = is_blank && lines->count > 0; /* blank lines before the first are ignored */
     if (!is_blank && lines->count++ == 0) {
         lines->is_bare = (lines->tail & 0xff) != '\r';
         lines->is_http = ends_in_http(lines->tail);

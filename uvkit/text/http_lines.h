@@ -1,5 +1,5 @@
-/* The lines of a message's head, for what llhttp does not tell: that a field was folded over
- * several lines (RFC 9112, 5.2: others may read it otherwise), and that a request named RTSP or
+/* The lines of a message's head, for two facts that llhttp does not tell. A field was folded over
+ * several lines (RFC 9112, 5.2: other readers may read it otherwise). And a request named RTSP or
  * ICE, which llhttp takes, too. */
 #ifndef UVKIT_HTTP_LINES_H
 #define UVKIT_HTTP_LINES_H
@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What has been seen of a head so far; zeroed before its first byte. */
+/* The part of a head that has been seen so far. Zero it before the first byte. */
 struct http_lines {
-    size_t count, length; /* of whole lines; of the one that has begun */
+    size_t count, length; /* whole lines; bytes of the line that has begun */
     uint64_t tail;        /* the last eight bytes of the first line */
     char first;           /* of the line that has begun */
     bool is_http;         /* the first line ends with HTTP's name and a version */

@@ -9,7 +9,7 @@
 
 #define ISO_TIME 40
 
-/* "2026-11-21T10:01:02.123Z" of microseconds since 1970; "" for a moment that has no date. Returns
+/* "2026-11-21T10:01:02.123Z" from microseconds since 1970; "" for a moment without a date. Returns
  * `text`. */
 static inline const char *iso_time(char text[ISO_TIME], int64_t us) {
     time_t seconds = (time_t)(us / 1000000);

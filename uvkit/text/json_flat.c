@@ -1,10 +1,10 @@
-/* One pass over the bytes, in which strings are copied. */
+/* One pass over the bytes, which copies strings. */
 #include "json_flat.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define DIGITS_MOST 18 /* of an int64_t, whatever they are */
+#define DIGITS_MOST 18 /* any so many digits fit an int64_t */
 
 struct reader {
     struct json_flat *flat;
@@ -17,7 +17,7 @@ static const char *json_flat_skip(const char *bytes, const char *end) {
     return bytes;
 }
 
-/* True, and past it, when `c` comes next. */
+/* If `c` comes next, move past it and return true. */
 static bool json_flat_take(struct reader *reader, char c) {
     reader->at = json_flat_skip(reader->at, reader->end);
     if (reader->at == reader->end || *reader->at != c)
@@ -33,8 +33,8 @@ static bool take_word(struct reader *reader, const char *word, size_t length) {
     return true;
 }
 
-/* Copies text that means what it says, up to what does not. False: there is no room for it and one
- * byte more, or it has no end. */
+/* Copy text up to the next character that has a special meaning. False: the text and one byte more
+ * do not fit, or the text has no end. */
 static bool copy_plain(struct reader *reader) {
     struct json_flat *flat = reader->flat;
     const char *at = reader->at;
@@ -52,7 +52,7 @@ static bool copy_plain(struct reader *reader) {
     return true;
 }
 
-/* What stands behind the opening quote, up to the closing one. */
+/* Read from behind the opening quote up to the closing one. */
 static bool json_flat_read_string(struct reader *reader, unsigned *begin) {
     struct json_flat *flat = reader->flat;
 
@@ -71,7 +71,7 @@ static bool json_flat_read_string(struct reader *reader, unsigned *begin) {
     return false;
 }
 
-/* A fraction or an exponent is found by who wants a comma there. */
+/* A fraction or an exponent fails later, where a comma is expected. */
 static bool read_integer(struct reader *reader, int64_t *number) {
     bool is_negative = take_word(reader, "-", 1);
     const char *from = reader->at;
@@ -107,7 +107,7 @@ static bool json_flat_read_value(struct reader *reader) {
     return read_integer(reader, &reader->flat->members[index].number);
 }
 
-/* -1: there is none of that name. */
+/* -1: no member has this name. */
 static int json_flat_find(const struct json_flat *flat, const char *name) {
     for (unsigned i = 0; i < flat->count; i++)
         if (strcmp(flat->bytes + flat->members[i].name, name) == 0)

@@ -1,4 +1,4 @@
-/* Appends; what does not fit is counted and left away. */
+/* Appends. Bytes that do not fit are counted and left out. */
 #include "json_line.h"
 
 #include "decimal.h"
@@ -28,7 +28,7 @@ static void begin_member(struct json_line *line, const char *name) {
     json_line_append(line, "\":", 2);
 }
 
-/* In a string as it is. */
+/* May it stand in a string without an escape? */
 static bool json_line_is_plain(char c) {
     return (unsigned char)c >= ' ' && c != '"' && c != '\\';
 }

@@ -1,4 +1,4 @@
-/* A JSON object written member by member into memory of the caller's, without a tree. */
+/* Writes a JSON object member by member into the caller's memory, without a tree. */
 #ifndef UVKIT_JSON_LINE_H
 #define UVKIT_JSON_LINE_H
 
@@ -10,7 +10,7 @@ struct json_line {
     size_t size, length; /* length > size: it did not fit */
 };
 
-/* `bytes` has room for one at least. */
+/* `bytes` has room for at least one byte. */
 struct json_line json_line_begin(char *bytes, size_t size);
 /* `text` is UTF-8 (utf8.h); `name` needs no escape. */
 void json_line_text(struct json_line *line, const char *name, const char *text);

@@ -1,4 +1,4 @@
-/* JSON from bytes: its brackets are counted first, then jansson takes it. */
+/* JSON from bytes: first counts the brackets, then lets jansson parse it. */
 #include "json_read.h"
 
 #include "buffer.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Counts brackets outside of strings; whether they match is for jansson to say. Returns the first
+/* Counts brackets outside of strings; jansson checks that they match. Returns the first bracket
  * that is too deep, or NULL. */
 static const char *too_deep(const char *bytes, size_t length) {
     const char *end = bytes + length;
@@ -52,7 +52,7 @@ json_t *json_read_as_is(const char *bytes, size_t length, json_error_t *error) {
     else if (error != NULL)
         point(error, bytes, deep);
     if (json == NULL && error != NULL)
-        utf8_make_printable(error->text); /* which quotes what was read */
+        utf8_make_printable(error->text); /* it quotes the input */
     return json;
 }
 
@@ -60,7 +60,7 @@ json_t *json_read_string(const char *bytes, size_t length) {
     return length > 0 && *bytes == '"' ? json_loadb(bytes, length, JSON_DECODE_ANY, NULL) : NULL;
 }
 
-/* A string is replaced byte for byte, so it may be where it stands. */
+/* A string keeps its length, so it can be changed in place. */
 static void json_read_make_printable(json_t *json) {
     const char *key;
     json_t *value;
@@ -81,7 +81,7 @@ json_t *json_read(const char *bytes, size_t length, json_error_t *error) {
     return json;
 }
 
-/* 0, or what errno is. */
+/* 0, or the value of errno. */
 static int json_read_all(FILE *file, struct buffer *content) {
     char bytes[16 * 1024];
     size_t length;
@@ -105,7 +105,7 @@ json_t *json_read_file(const char *path, json_error_t *error) {
         text_copy(error->text, sizeof error->text, strerror(failed));
     }
     if (file != NULL)
-        (void)fclose(file); /* was only read */
+        (void)fclose(file); /* only read */
     buffer_free(&content);
     return json;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 json_t *json_text(const char *text) {
-    json_t *json = json_string(text); /* NULL when it is no UTF-8, which is rare */
+    json_t *json = json_string(text); /* NULL when it is not UTF-8, which is rare */
     char *clean = json == NULL ? malloc(UTF8_ROOM(strlen(text))) : NULL;
 
     if (clean != NULL) {

@@ -1,5 +1,5 @@
-/* JSON of text that may come from anywhere: what is no UTF-8 becomes U+FFFD, the replacement
- * character, instead of an error. And JSON that is all there, or NULL. */
+/* JSON made of text from any source: a byte that is not UTF-8 becomes U+FFFD, the replacement
+ * character, instead of an error. And JSON that is complete, or NULL. */
 #ifndef UVKIT_JSON_TEXT_H
 #define UVKIT_JSON_TEXT_H
 
@@ -15,7 +15,7 @@ __attribute__((warn_unused_result)) json_t *json_text(const char *text);
 json_t *json_ms(double ns);
 
 /* Add `one` (stolen; NULL without memory) to an array or an object. Without memory `*json` is freed
- * and becomes NULL: so a part that is missing is one that fails all in which it is packed. */
+ * and becomes NULL, so a missing part makes everything that contains it fail. */
 void json_text_append(json_t **array, json_t *one);
 void json_text_set(json_t **object, const char *key, json_t *one);
 
@@ -23,8 +23,8 @@ struct json_member {
     const char *key;
     json_t *value;
 };
-/* An object of members {key, value}, in their order. The values are stolen; when one of them is
- * NULL, without memory, so is the object. */
+/* An object of members {key, value}, in their order. The values are stolen. When one of them is
+ * NULL, without memory, the object is NULL, too. */
 #define JSON_TEXT_OBJECT(...)                                                                      \
     json_text_object((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 __attribute__((warn_unused_result)) json_t *json_text_object(const struct json_member *members);
@@ -32,11 +32,11 @@ __attribute__((warn_unused_result)) json_t *json_text_object(const struct json_m
 /* An array of `count` texts that stand `size` bytes apart; NULL without memory. */
 __attribute__((warn_unused_result)) json_t *json_text_array(const char *first, size_t size,
                                                             size_t count);
-/* iso_time() of it. */
+/* The text of iso_time(). */
 __attribute__((warn_unused_result)) json_t *json_text_time(int64_t us);
 
-/* Print it for programs and people, and free it (NULL: there was no memory for it). 0; or -1 when
- * it could not be written, with errno. */
+/* Print it for programs and people, and free it (NULL: memory was short). 0; or -1 with errno when
+ * it could not be written. */
 __attribute__((warn_unused_result)) int json_text_print(json_t *json, FILE *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* Quotes with ' what is not plain, and with $'' what would command a terminal. */
+/* Quotes a word that is not plain with ', and one that would command a terminal with $''. */
 #include "shell_word.h"
 
 #include "utf8.h"

@@ -156,9 +156,9 @@ static void test_errors_say_what_is_accepted(void **state) {
         {"--prot 80", "unknown flag --prot; did you mean --port?\n"},
         {"--inventory-timeot=1s", "unknown flag --inventory-timeot; did you mean "
                                   "--inventory-timeout?\n"},
-        {"--zzzz", "unknown flag --zzzz; --help lists what there is\n"},
-        {"-x", "unknown flag -x; --help lists what there is\n"},
-        {"-lx", "unknown flag -lx; --help lists what there is\n"},
+        {"--zzzz", "unknown flag --zzzz; --help lists all flags\n"},
+        {"-x", "unknown flag -x; --help lists all flags\n"},
+        {"-lx", "unknown flag -lx; --help lists all flags\n"},
         {"--port", "--port needs a value\n"},
         {"--port --lab", "--port needs a value\n"},
         {"--port=", "--port: \"\" is not a whole number, such as 8 or 20k, in 1..65535\n"},
