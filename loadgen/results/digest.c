@@ -112,18 +112,18 @@ static void digest_put_sentence(const struct summary *summary, const struct resu
 /* A reason may repeat a server's message. */
 static void put_reasons(const struct result *result, FILE *to) {
     const struct verdict *verdict = &result->verdict;
-    char text[VERDICT_REASONS * (VERDICT_TEXT + 1)];
-    size_t used = 0;
 
     if (verdict->kind != VERDICT_INCONCLUSIVE || verdict->reasons == 0)
         return;
-    for (size_t i = 0; i < verdict->reasons; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%.*s\n", VERDICT_TEXT - 1,
-                                 verdict->reason[i]);
     fputs("Why ", to);
     markdown_code(result->item->given, to);
-    fputs(" is inconclusive:\n", to);
-    markdown_block(text, to);
+    fputs(" is inconclusive:\n\n", to);
+    for (size_t i = 0; i < verdict->reasons; i++) {
+        fputs("- ", to);
+        markdown_code(verdict->reason[i], to);
+        putc('\n', to);
+    }
+    putc('\n', to);
 }
 
 /* ---- thresholds */

@@ -4,14 +4,43 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import unittest
+from html.parser import HTMLParser
 from pathlib import Path
 
 from harness import SystemTest, wait_for
 from junit import read_junit
 
 QUICK = ["-R", "800", "-d", "200ms", "--no-progress"]
+
+
+class Page(HTMLParser):
+    """Its tags, the texts that stand in code, and the rows of its tables."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.code, self.rows, self.open = set(), [], [], None
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.open = tag
+        if tag == "code":
+            self.code.append("")
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open == "code":
+            self.code[-1] += data
+        if self.open and self.lasttag in ("td", "th", "code") and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
 
 
 class PullRequest(SystemTest):
@@ -50,7 +79,8 @@ class PullRequest(SystemTest):
         self.assertRegex(text, r"(?m)^\| `none` \| VIOLATED: .*TWIN \d+.* \| ❌ no: VALID was expected \| \d+ / 1000 ")
         self.assertRegex(text, r"(?m)^- `atomic`: in 2 rounds sold ")
         self.assertIn("| `max<1us` | `atomic` | ❌ missed | worst round: ", text)
-        self.assertIn("`none` was violated:\n\n<details>\n<summary>Counterexample</summary>\n\n```text\n  counterexample ", text)
+        self.assertIn("How `none` was violated:\n\n<details>\n<summary>Counterexample</summary>\n\n```text\n  counter", text)
+        self.assertIn("details", self.render().tags)
         self.assertIn(f"Linux {os.uname().release}`", text)
         written = self.junit.read_text(), text
         folder = (self.folder / "results/latest").resolve()
@@ -59,11 +89,23 @@ class PullRequest(SystemTest):
         self.assertEqual((self.junit.read_text(), self.markdown.read_text()), written)
 
     def test_text_stays_text(self):
-        name, strategy = "<b>&\"'|`@you ]]>", "a|`<i>&b\"c"
-        self.fire(0, "--no-judge", "--path", "/healthz", "--strategy", strategy, "--name", name, *self.files)
+        name, strategies = "<b>&\"'|`@you ]]> http://x.example", ["a|`<i>&b\"c", "| x |", "``", "**a** [b](c)", " _a_ "]
+        self.fire(0, "--no-judge", "--path", "/healthz", "--strategy", ",".join(strategies), "--name", name, *self.files)
         suite, ends = read_junit(self.junit)
-        self.assertEqual((suite.get("name"), ends), (name, {"the run came to its end": "passed", strategy: "skipped"}))
-        self.assertIn("| `` a\\|`<i>&b\"c `` | not judged | - |", self.markdown.read_text())
+        self.assertEqual((suite.get("name"), list(ends)), (name, ["the run came to its end", *strategies]))
+        page = self.render()
+        self.assertEqual(page.code[0], name)
+        self.assertEqual([row[0] for row in page.rows[1:]], strategies)
+        self.assertEqual({len(row) for row in page.rows}, {7})
+
+    def render(self):
+        """The summary as GitHub's own reader of Markdown shows it, without any markup but that of loadgen."""
+        command = ["cmark-gfm", "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough", str(self.markdown)]
+        html = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        page = Page()
+        page.feed(html)
+        self.assertLessEqual(page.tags, set("h3 p code pre ul li table thead tbody tr th td details summary".split()))
+        return page
 
     def test_a_run_that_cannot_begin_says_so(self):
         self.fire(69, "--target", "http://127.0.0.1:9", "--strategy", "atomic", *self.files)

@@ -33,7 +33,7 @@ static void test_each_strategy_has_a_row_and_a_sentence(void **state) {
     assert_line("| INCONCLUSIVE | ⚠️ open |");
     assert_line("| `atomic` | VALID | ✅ yes |");
     assert_line("\n- `none`: sold 800 of 1000 units, ");
-    assert_line("is inconclusive:\n\n```text\nthe schedule was missed\n```\n");
+    assert_line("is inconclusive:\n\n- `the schedule was missed`\n\n");
     assert_line("- seed: `1`\n");
     assert_line("- load: `3 strategies in turn, each under the same 800 requests at 800/s");
     assert_no_line("<details>"); /* all was expected */
@@ -90,7 +90,7 @@ static void test_text_of_others_is_code(void **state) {
     assert_line("### ⚠️ `` **x**|<b>`@you ``: ");
     assert_line("| `` a\\|b](http://x)`<i> `` | VALID");
     assert_line("- `` a|b](http://x)`<i> ``: sold ");
-    assert_line("\n````text\nserver: ```<x> @you\n````\n");
+    assert_line("\n- ```` server: ```<x> @you ````\n");
 }
 
 static void test_a_run_without_a_round_says_so(void **state) {
