@@ -11,12 +11,27 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+/* Its text stays until all files are open. */
 static int open_one(FILE **file, const char *flag, const char *path, struct why *why) {
-    *file = path != NULL && path[0] != '\0' ? fopen(path, "we") : NULL;
+    *file = path != NULL && path[0] != '\0' ? fopen(path, "ae") : NULL;
     if (*file != NULL || path == NULL || path[0] == '\0')
         return 0;
     return why_set(why, "--%s %.1000s: %s", flag, path, file_error(errno));
+}
+
+/* The file behind stdout, as in `--markdown /dev/stdout >>FILE`, keeps its text. */
+static void clear(FILE *file) {
+    struct stat own, output;
+
+    if (file == NULL || fstat(fileno(file), &own) != 0)
+        return;
+    if (fstat(STDOUT_FILENO, &output) == 0 && own.st_dev == output.st_dev &&
+        own.st_ino == output.st_ino)
+        return;
+    (void)!ftruncate(fileno(file), 0); /* a pipe or a device has nothing to clear */
 }
 
 static bool is_same(const char *a, const char *b) {
@@ -35,12 +50,15 @@ int ci_files_open(struct ci_files *files, const struct options *options, struct 
         return why_set(why, "--junit, --markdown and --output each need a file of their own");
     if (open_one(&files->junit, "junit", junit, why) != 0)
         return -1;
-    if (open_one(&files->markdown, "markdown", markdown, why) == 0)
-        return 0;
-    if (files->junit != NULL)
-        (void)fclose(files->junit);
-    files->junit = NULL;
-    return -1;
+    if (open_one(&files->markdown, "markdown", markdown, why) != 0) {
+        if (files->junit != NULL)
+            (void)fclose(files->junit);
+        files->junit = NULL;
+        return -1;
+    }
+    clear(files->junit);
+    clear(files->markdown);
+    return 0;
 }
 
 /* After `rc` of writing it. The first error counts. */

@@ -17,7 +17,8 @@ struct ci_files {
 };
 
 /* Open the files of the command: `diff` has no --junit, and other commands than a run, `check` and
- * `diff` have none. `options` must outlive it. 0; or -1 and `why`, and nothing is open. */
+ * `diff` have none. `options` must outlive it. 0, and the files are empty; or -1 and `why`: nothing
+ * is open, and the files keep their text. A file that is stdout keeps its text, too. */
 __attribute__((warn_unused_result)) int ci_files_open(struct ci_files *files,
                                                       const struct options *options,
                                                       struct why *why);
@@ -32,8 +33,9 @@ __attribute__((warn_unused_result)) int ci_files_write(struct ci_files *files,
 __attribute__((warn_unused_result)) int ci_files_end_markdown(struct ci_files *files,
                                                               struct why *why);
 
-/* Write a run without a round into each file that is still open, and close it. Returns the exit code
- * of the program: `exit_code`; or EXIT_INTERNAL if a file could not be written, and stderr says so. */
+/* Write a run without a round into each file that is still open, and close it. Returns the exit
+ * code of the program: `exit_code`; or EXIT_INTERNAL if a file could not be written, and stderr
+ * says so. */
 int ci_files_close(struct ci_files *files, int exit_code);
 
 #endif

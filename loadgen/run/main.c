@@ -352,19 +352,32 @@ static int run_to(struct options *options, FILE *to, struct ci_files *ci_files) 
     return exit_code;
 }
 
-static int run_with_files(struct options *options, FILE *to) {
+static int run_with_output(struct options *options, struct ci_files *ci_files) {
+    FILE *to = open_output(options->output);
+    int exit_code;
+
+    if (to == NULL)
+        return EXIT_USAGE;
+    exit_code = run_to(options, to, ci_files);
+    if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
+        complain("loadgen", "--output %s: %s", options->output, file_error(errno));
+        exit_code = EXIT_INTERNAL;
+    }
+    return exit_code;
+}
+
+static int run_with_files(struct options *options) {
     struct ci_files ci_files;
     struct why why;
 
     if (ci_files_open(&ci_files, options, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);
-    return ci_files_close(&ci_files, run_to(options, to, &ci_files));
+    return ci_files_close(&ci_files, run_with_output(options, &ci_files));
 }
 
 int main(int argc, char **argv) {
     struct options *options = NULL;
     int exit_code = EXIT_USAGE;
-    FILE *to;
 
     inherited_mend();
     pg_variables_forget();
@@ -377,14 +390,7 @@ int main(int argc, char **argv) {
     case OPTIONS_BAD:
         break;
     case OPTIONS_OK:
-        to = open_output(options->output);
-        if (to == NULL)
-            break;
-        exit_code = run_with_files(options, to);
-        if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
-            complain("loadgen", "--output %s: %s", options->output, file_error(errno));
-            exit_code = EXIT_INTERNAL;
-        }
+        exit_code = run_with_files(options);
     }
     options_free();
     return exit_code;

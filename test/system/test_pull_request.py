@@ -4,13 +4,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
-from harness import SystemTest, wait_for
+from harness import BUILD, ROOT, SystemTest, wait_for
 from junit import read_junit
 
 QUICK = ["-R", "800", "-d", "200ms", "--no-progress"]
@@ -128,7 +129,22 @@ class PullRequest(SystemTest):
         self.assertEqual(read_junit(self.junit)[1], {"the run came to its end": "error", "atomic": "error", "redis": "skipped"})
         self.assertTrue(self.markdown.read_text().startswith("### ⚠️ `cut`: interrupted; "))
 
+    def test_an_interrupt_before_the_first_request_leaves_whole_files(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            target = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            run = self.stack.start_loadgen("--target", target, "--strategy", "atomic", *self.files)
+            self.addCleanup(run.communicate)
+            self.addCleanup(run.kill)
+            peer, _ = silent.accept()
+            with peer:
+                peer.recv(1)
+                run.send_signal(signal.SIGINT)
+                self.assertEqual(run.wait(timeout=30), 130)
+        self.assertEqual(read_junit(self.junit)[1], {"the run came to its end": "error", "atomic": "skipped"})
+        self.assertTrue(self.markdown.read_text().startswith("### ⚠️ interrupted (loadgen ended with 130)"))
+
     def test_a_place_that_cannot_be_written_is_told_before_the_run(self):
+        self.junit.write_text("of an earlier run")
         for args, words in [(["--junit", "/nowhere/x"], "--junit /nowhere/x: No such file"),
                             (["--junit", str(self.junit), "--markdown", "/nowhere/x"], "--markdown /nowhere/x: No such file"),
                             (["--junit", str(self.junit), "--markdown", str(self.junit)], "need a file of their own"),
@@ -137,6 +153,19 @@ class PullRequest(SystemTest):
             done = self.fire(64, "--strategy", "atomic", *self.results, *args)
             self.assertIn(words, done.stderr)
         self.assertFalse((self.folder / "results").exists())
+        self.assertEqual(self.junit.read_text(), "of an earlier run")
+
+    def test_a_file_that_is_stdout_is_continued(self):
+        shown = self.folder / "shown.md"
+        shown.write_text("before\n")
+        with open(shown, "a") as to:
+            done = subprocess.run([str(ROOT / BUILD / "bin/loadgen"), "--no-judge", "--path", "/healthz", "--target",
+                                   f"http://127.0.0.1:{self.stack.port('order-svc')}", *QUICK, "-o", "/dev/null", "--markdown",
+                                   "/dev/stdout"], env=self.stack.env, stdin=subprocess.DEVNULL, stdout=to, timeout=60)
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(shown.read_text().startswith("before\n### ✅ nothing was judged"), shown.read_text())
+        self.fire(0, "--strategy", "atomic", "--markdown", str(shown))
+        self.assertTrue(shown.read_text().startswith("### ✅ "))
 
     def test_a_full_disk_is_told_and_the_rest_is_written(self):
         done = self.fire(70, "--strategy", "atomic", "--junit", "/dev/full", "--markdown", str(self.markdown), *self.results)
