@@ -1,5 +1,5 @@
-/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product
- * from both databases with them. */
+/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product with
+ * them. */
 #include "audit.h"
 
 #include "clock.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_MS 5000 /* for the databases to answer at the start */
-#define QUERY_MS   8000 /* for each query */
+#define CONNECT_MS 5000 /* limit for the first answer of a database */
+#define QUERY_MS   8000 /* limit of each query */
 #define POLL_MS    100  /* between two looks at a ledger */
-#define SAMPLES    7    /* of the database's clock; the first ones find cold caches */
+#define SAMPLES    7    /* reads of the database's clock; the first find cold caches */
 
 static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
 
@@ -31,7 +31,7 @@ static const struct {
 } variables[] = {{":'product'", "$1"}, {":'since'", "$2"}};
 #define VARIABLES (sizeof variables / sizeof variables[0])
 
-/* Read "-- query: <name> on <database>". */
+/* Reads "-- query: <name> on <database>". */
 static void read_mark(const char *line, struct audit_query *query) {
     char database[16];
     const int found = sscanf(line, MARK "%31s on %15s", query->name, database);
@@ -41,7 +41,7 @@ static void read_mark(const char *line, struct audit_query *query) {
     assert(found == 2 && (query->is_orders || strcmp(database, "inventory") == 0));
 }
 
-/* Each variable becomes its parameter, which is shorter. */
+/* Replaces each variable by its parameter, which is shorter. */
 static void number_parameters(struct audit_query *query) {
     for (size_t v = 0; v < VARIABLES; v++)
         for (char *at; (at = strstr(query->sql, variables[v].variable)) != NULL;) {
@@ -54,7 +54,7 @@ static void number_parameters(struct audit_query *query) {
         }
 }
 
-/* Only blanks, and psql's own lines. */
+/* Whether the text has only blanks and commands of psql. */
 static bool is_for_psql(const char *text) {
     for (;; text += strcspn(text, "\n")) {
         text += strspn(text, " \n");
@@ -63,8 +63,8 @@ static bool is_for_psql(const char *text) {
     }
 }
 
-/* The parameters of a statement are $1 .. $n: one that uses $2 must use $1. And only one statement
- * can be prepared at a time, so it ends at its semicolon. */
+/* The parameters of a statement are $1 .. $n, so a statement with $2 must use $1. A prepared
+ * statement is a single one, so the query ends at its semicolon. */
 static void finish_query(struct audit_query *query) {
     char *semicolon;
 
@@ -76,14 +76,14 @@ static void finish_query(struct audit_query *query) {
     query->statement.sql = query->sql;
 }
 
-/* Where the next mark stands at the beginning of a line, or the end of the text. */
+/* The next mark at the beginning of a line, or the end of the text. */
 static const char *next_mark(const char *text) {
     const char *found = strstr(text, "\n" MARK);
 
     return found != NULL ? found + 1 : text + strlen(text);
 }
 
-/* Cut sql/audit.sql, which is ours, into its queries. 0, or -1 without memory. */
+/* Cuts sql/audit.sql, our own file, into its queries. Returns 0, or -1 without memory. */
 static int cut_queries(struct auditor *auditor) {
     const char *text = next_mark(audit_text);
 
@@ -113,7 +113,7 @@ static const struct audit_query *find_query(const struct auditor *auditor, const
     return query;
 }
 
-/* It goes back into a query, perhaps of another server: so in a form that none reads otherwise. */
+/* The time is sent back in queries, perhaps to another server, so its form must be unambiguous. */
 #define CREATED "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
 
 /* $1 name, $2 initial stock, $3 strategy spec. */
@@ -194,7 +194,7 @@ void auditor_close(struct auditor *auditor) {
 
 int auditor_create(struct auditor *auditor, const char *name, int64_t stock, const char *spec,
                    struct product *product, struct why *why) {
-    char stock_text[24]; /* a parameter is text, and lives until the query has ended */
+    char stock_text[24]; /* a parameter is text, and must live until the query has ended */
     struct pg_query query = {.statement = &product_insert,
                              .params = {name, stock_text, spec},
                              .deadline_ms = clock_now_ms() + QUERY_MS};
@@ -214,8 +214,8 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
     return is_created ? 0 : -1;
 }
 
-/* Run a query of audit.sql, on a connection that is held or on any. 0; or -1, and `why` says what
- * failed. Clear `query` either way. */
+/* Runs a query of audit.sql on the held connection `on`, or on any if it is NULL. Returns 0; or -1
+ * with the reason in `why`. Clear `query` either way. */
 static int run_query(struct auditor *auditor, struct pg_conn *on, const char *name,
                      const struct product *product, struct pg_query *query, struct why *why) {
     const struct audit_query *found = find_query(auditor, name);
@@ -232,7 +232,7 @@ static int run_query(struct auditor *auditor, struct pg_conn *on, const char *na
     return why_set(why, "the ledger could not be read: %s of audit.sql: %s", name, query->message);
 }
 
-/* One number, or -1 while the database does not answer. */
+/* Returns a count, or -1 while the database does not answer. */
 static int64_t count_rows(struct auditor *auditor, const char *name,
                           const struct product *product) {
     struct pg_query query;
@@ -270,7 +270,7 @@ static void audit_copy(char *to, size_t size, const struct pg_query *query, int 
     utf8_make_printable(to);
 }
 
-/* As many zeroed rows as the query answered; NULL without memory, and then none. */
+/* Zeroed structs, one per row of the answer; NULL and a count of 0 without memory. */
 static void *make_rows(const struct pg_query *query, size_t size, size_t *count) {
     size_t answered = (size_t)PQntuples(query->result);
     void *rows = calloc(answered + 1, size);
@@ -356,8 +356,8 @@ static int read_part(struct auditor *auditor, struct pg_conn *on, const struct p
     return rc;
 }
 
-/* Hold a connection with one snapshot for all that is read on it: a unit that is given back and
- * sold again meanwhile would else be missing in both lists. */
+/* Holds a connection with one snapshot for all reads on it. Without the snapshot, a unit that is
+ * returned and sold again meanwhile would be missing in both lists. */
 static struct pg_conn *hold_snapshot(struct auditor *auditor, struct why *why) {
     const int64_t deadline_ms = clock_now_ms() + auditor->query_ms;
     struct pg_conn *conn = pg_hold(auditor->inventory, deadline_ms);
@@ -388,7 +388,7 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
     int rc;
 
     memset(ledger, 0, sizeof *ledger);
-    /* The orders first: each of them has its sale by then, should they still be coming in. */
+    /* Orders first: each already has its sale, even if more orders still come in. */
     if (read_part(auditor, NULL, product, &orders, ledger, why) != 0)
         return -1;
     conn = hold_snapshot(auditor, why);
@@ -402,10 +402,10 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
     return rc;
 }
 
-/* Columns of the query of events. */
+/* Columns of the query "events". */
 enum { ORDER, INSTANCE, KIND, NAME, DETAIL, KEY, TOKEN, RESULT, LASTS_MS, TOOK_US, AT_US };
 
-/* What lasts for ever, such as a pause whose end is not told, would leave an int64_t. */
+/* An endless event, such as a pause without a known end, would overflow an int64_t. */
 #define LASTS_MAX_MS INT64_C(1000000000)
 
 static void audit_take_event(const struct pg_query *query, int row, int64_t offset_us,
@@ -431,7 +431,7 @@ static int take_events(const struct pg_query *query, uint32_t item, int64_t offs
         if (event == NULL)
             return -1;
         if (event_parse(pg_text(query, row, KIND), pg_text(query, row, RESULT), event) != 0) {
-            events->count--; /* of a newer inventory-svc */
+            events->count--; /* a kind of a newer inventory-svc */
             continue;
         }
         event->item = item;
@@ -440,8 +440,8 @@ static int take_events(const struct pg_query *query, uint32_t item, int64_t offs
     return 0;
 }
 
-/* inventory-svc writes results of locks a little after them, and all of them by a moment in which
- * none is added. */
+/* inventory-svc writes results of locks with a small delay. When a poll finds no new row, all are
+ * written. */
 int auditor_read_events(struct auditor *auditor, const struct product *product, uint32_t item,
                         int64_t offset_us, struct event_list *events, struct why *why) {
     int64_t count = 0;
@@ -496,7 +496,7 @@ int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
         enum pg_status status = pg_query_await(auditor->inventory, &query);
 
         took_ns = clock_now_ns() - asked_ns;
-        /* It read its clock somewhere in between: most likely halfway, and at most that far off. */
+        /* The database read its clock during the trip: we take the middle, so the error is at most half. */
         if (status == PG_OK && took_ns < fastest_ns) {
             fastest_ns = took_ns;
             *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);

@@ -1,4 +1,4 @@
-/* Reads expectations and holds verdicts against them. */
+/* Reads expectations and compares verdicts with them. */
 #include "expect.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static uint32_t bit_named(const char *name, size_t length) {
     return 0;
 }
 
-/* One of them, with its ? if it has any. */
+/* Reads one anomaly, with or without a ?. */
 static int read_anomaly(const char *name, size_t length, struct expectation *expectation,
                         struct why *why) {
     const bool is_open = length > 0 && name[length - 1] == '?';
@@ -56,7 +56,7 @@ static int read_anomaly(const char *name, size_t length, struct expectation *exp
     if (bit == 0)
         return why_set(why, "there is no anomaly \"%.*s\"", (int)(length < 40 ? length : 40), name);
     if (((expectation->must | expectation->may) & bit) != 0)
-        return why_set(why, "\"%.*s\" is there twice", (int)length, name);
+        return why_set(why, "\"%.*s\" is named twice", (int)length, name);
     *(is_open ? &expectation->may : &expectation->must) |= bit;
     return 0;
 }
@@ -84,7 +84,7 @@ const char *expect_name(const struct expectation *expectation, char text[EXPECT_
     return write_set(expectation->must, expectation->may, text);
 }
 
-/* Every strategy of this name: how many there are. */
+/* Sets the expectation of every strategy with this name. Returns their number. */
 static size_t assign(const char *name, const struct expectation *expectation,
                      const struct strategy_list *list, struct expectation *expectations) {
     size_t count = 0;
@@ -98,11 +98,11 @@ static size_t assign(const char *name, const struct expectation *expectation,
     return count;
 }
 
-/* `text` is name=VALUE, and is cut apart. */
+/* `text` is name=VALUE; it is changed. */
 static int expect_parse_one(char *text, const struct strategy_list *list,
                             struct expectation *expectations, struct why *why) {
     char *equals = strchr(text, '=');
-    struct why flaw = {"it lacks a ="};
+    struct why flaw = {"a = is missing"};
     struct expectation expectation;
 
     if (equals != NULL)
@@ -111,8 +111,8 @@ static int expect_parse_one(char *text, const struct strategy_list *list,
 #define X(id, name, text) " " name
         return why_set(
             why,
-            "--expect: %s; write name=VALID, name=VIOLATED, or name= and anomalies joined by "
-            "+, a ? behind those that may be missing:" ANOMALIES(X),
+            "--expect: %s; write name=VALID, name=VIOLATED, or name= and anomalies joined by +, "
+            "with a ? after each that may be missing:" ANOMALIES(X),
             flaw.text);
 #undef X
     if (assign(text, &expectation, list, expectations) > 0)
@@ -136,7 +136,7 @@ int expect_parse(const char *text, const struct strategy_list *list,
     return 0;
 }
 
-/* ---- holding */
+/* ---- comparing */
 
 enum expect_result expect_hold(const struct expectation *expectation,
                                const struct verdict *verdict) {

@@ -1,4 +1,4 @@
-/* What the user expects of each strategy: `none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED,redis=VALID`. */
+/* Expected verdicts of strategies: `none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED,redis=VALID`. */
 #ifndef LOADGEN_EXPECT_H
 #define LOADGEN_EXPECT_H
 
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* VIOLATED by anything; or by all of `must`, and by nothing but them and `may`. Without any of
- * them it is VALID. Sets are bits, 1 << anomaly. */
+/* `is_any`: VIOLATED by any anomaly. Else all of `must` must be found, all of `may` may be found, and
+ * no other; if both sets are empty, the expected verdict is VALID. Sets are bits, 1 << anomaly. */
 struct expectation {
     bool is_any;
     uint32_t must, may;
@@ -18,28 +18,28 @@ struct expectation {
 
 #define EXPECT_TEXT 128
 
-/* "VALID", "VIOLATED", or anomalies joined by +, a ? behind those that may be missing: 0, or -1
- * when it is nothing of this, and `why` says what is wrong. */
+/* Reads "VALID", "VIOLATED", or anomalies joined by +; a ? marks an anomaly that may be missing.
+ * Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int expect_read(const char *value,
                                                     struct expectation *expectation,
                                                     struct why *why);
-/* As expect_read() reads it; returns `text`. */
+/* Writes it to `text` in the form of expect_read(), and returns `text`. */
 const char *expect_name(const struct expectation *expectation, char text[EXPECT_TEXT]);
 
-/* One expectation per element of the list, VALID where `text` ("" for none) names none. 0; or -1,
- * and `why` says what is wrong. */
+/* Sets one expectation per element of the list: VALID if `text`, which may be "", does not name the
+ * strategy. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int expect_parse(const char *text,
                                                      const struct strategy_list *list,
                                                      struct expectation *expectations,
                                                      struct why *why);
 
 enum expect_result { EXPECT_MET, EXPECT_FAILED, EXPECT_OPEN };
-/* OPEN when the verdict is INCONCLUSIVE. */
+/* Compares a verdict with an expectation: OPEN if the verdict is INCONCLUSIVE. */
 enum expect_result expect_hold(const struct expectation *expectation,
                                const struct verdict *verdict);
 
 #define EXPECT_MISS (2 * EXPECT_TEXT)
-/* Of one that FAILED: "OVERSELL+TWIN was expected, and GHOST was not"; returns `text`. */
+/* Explains FAILED: "OVERSELL+TWIN was expected, and GHOST was not". Returns `text`. */
 const char *expect_tell(const struct expectation *expectation, const struct verdict *verdict,
                         char text[EXPECT_MISS]);
 

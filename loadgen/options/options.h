@@ -1,9 +1,8 @@
-/* What the user asked for.
+/* The command and the settings of this call.
  *
- * The settings of loadgen are a row each in a table (option_table.c): from it flags and --help are
- * read (settings.h), what a history and a summary tell of a run's settings is written, and what a
- * history tells is read. A new setting is a row there, a member of struct options, and what uses
- * it. */
+ * Each setting of loadgen is a row of a table (option_table.c). From the table come the flags and
+ * --help (settings.h), and the settings in a history and in a summary. A new setting is a row there,
+ * and a member of struct options. */
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
@@ -18,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What loadgen can be asked to do: its first argument that is no flag; FIRE without one. */
+/* The command is the first argument that is no flag; FIRE without one. */
 enum command {
     COMMAND_FIRE,
     COMMAND_CREATE,
@@ -34,7 +33,7 @@ struct options {
     char *strategy;
     int64_t rate;        /* requests per second */
     int64_t duration_ns; /* ignored when `requests` is set */
-    int64_t requests;    /* 0: rate x duration, or the stages; never 0 once read */
+    int64_t requests;    /* 0: rate x duration, or the stages; never 0 after options_read() */
     char *stages;        /* "5s:0..800,20s:800"; "" for none */
     char *arrival;
     int64_t seed;
@@ -44,7 +43,7 @@ struct options {
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */
-    int64_t workers;       /* processes that send */
+    int64_t workers;       /* sending processes */
     char *target;
     char *path;
 
@@ -52,21 +51,21 @@ struct options {
     char *product;           /* an id, or "" for new ones */
     int64_t stock;           /* of each */
     int64_t items;           /* products per round */
-    char *skew;              /* how requests fall on them: "uniform", "zipf:1.1" */
-    char *work, *wait, *ttl; /* durations as text; "" leaves it to the server */
+    char *skew;              /* how requests spread over them: "uniform", "zipf:1.1" */
+    char *work, *wait, *ttl; /* durations as text; "": the server's default */
 
     /* The judgement. */
     char *expect;
     char *threshold; /* one a line */
     bool abort_on_fail;
-    int64_t drain_ns; /* for the ledger to become quiet after the last answer */
+    int64_t drain_ns; /* how long the ledger may take to settle after the last answer */
     bool no_judge;
     int64_t late_ns;        /* a request sent later than this missed its schedule */
-    int64_t stuck_after_ns; /* nothing sold for so long, at the end of the demand */
+    int64_t stuck_after_ns; /* STUCK: nothing sold for this long, at the end of the demand */
 
     /* The report. */
     char *name;
-    char *results; /* folder of the results folders */
+    char *results; /* folder of all results folders */
     bool no_results;
     char *output_format;
     char *output;
@@ -95,8 +94,8 @@ struct options {
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;
-    char *program;      /* as it was called */
-    char *command_line; /* all that was given, quoted for a shell */
+    char *program;      /* its path or name in this call */
+    char *command_line; /* the full command, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list, limit_list;
     struct fault_list fault_list;
@@ -112,30 +111,30 @@ __attribute__((warn_unused_result)) enum options_result options_read(struct opti
                                                                      int argc, char **argv);
 void options_free(void);
 
-/* Of the product to attack this has become known. 0; or -1, and `why` says what is wrong. */
+/* Sets strategy and stock of the product to attack. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,
                                                        int64_t stock, struct why *why);
 
-/* The flags, whose values go into `options`. */
+/* The flags; settings_read() puts their values into `options`. */
 struct setting *option_flags(struct options *options);
 
-/* The settings as a history keeps them, under the names of their flags with _ for -, durations as
- * in "timeout_ns"; and the full command. A new reference, or NULL without memory. */
+/* The settings for a history, under the names of their flags with _ for -, durations as
+ * "timeout_ns", and the full command. A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *option_history(const struct options *options);
 
-/* Read what option_history() wrote into `options`, which is zero. 0; or -1, and `why` says what is
- * wrong. option_free() what it read either way. */
+/* Reads the JSON of option_history() into zeroed `options`. Returns 0; or -1 with the reason in
+ * `why`. Call option_free() either way. */
 __attribute__((warn_unused_result)) int option_read_history(const json_t *json,
                                                             struct options *options,
                                                             struct why *why);
 void option_free(struct options *options);
 
-/* The settings as summary.json has them: alike, but durations as in "timeout_ms", and some as what
- * follows from them (summary.schema.json). A new reference, or NULL without memory. */
+/* The settings for summary.json: the same, but durations as "timeout_ms", and some replaced by a
+ * value made from them (summary.schema.json). A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *option_summary(const struct options *options);
 
-/* Whether the same strategy gives other figures in a run whose summary has another value under this
- * key. Where the target listens does not matter, nor where results go. */
+/* Whether a different value under this key of the summary changes the figures of a strategy. The
+ * address of the target and the folder of the results do not. */
 bool option_is_compared(const char *key);
 
 #endif

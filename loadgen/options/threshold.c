@@ -1,4 +1,4 @@
-/* Reads thresholds (metric, operator, value), and holds measurements against them. */
+/* Reads thresholds (metric, operator, value), and compares measurements with them. */
 #include "threshold.h"
 
 #include "duration.h"
@@ -28,7 +28,7 @@ enum metric_kind {
 struct metric {
     const char *name; /* anomalies in capitals, as they are printed */
     enum metric_kind kind;
-    int which; /* anomaly (ANOMALY_COUNT: all), outcome, or the times of which a percentile is */
+    int which; /* anomaly (ANOMALY_COUNT: all), outcome, or the times of a percentile */
 };
 
 enum { RESPONSE_TIMES, SERVICE_TIMES };
@@ -52,7 +52,7 @@ static const struct metric metrics[] = {
     {"overtaken", METRIC_OVERTAKEN, 0},
     {NULL, METRIC_RATE, 0}};
 
-/* Which measured values keep the limit. */
+/* Whether a measured value below, at or above the limit keeps it. */
 static const struct {
     const char *text;
     bool below, equal, above;
@@ -61,7 +61,7 @@ static const struct {
     [THRESHOLD_LT] = {"<", true, false, false},  [THRESHOLD_LE] = {"<=", true, true, false},
     [THRESHOLD_GT] = {">", false, false, true},  [THRESHOLD_GE] = {">=", false, true, true}};
 
-/* A hyphen is as good as an underscore, and upper case as lower. */
+/* Hyphen and underscore are the same, and so are upper and lower case. */
 static char plain(char c) {
     if (c == '_')
         return '-';
@@ -76,7 +76,7 @@ static bool is_same_word(const char *a, const char *b) {
     return plain(*a) == plain(*b);
 }
 
-/* NULL when there is none of this name, whose case and hyphens do not matter. */
+/* Returns NULL if no metric has this name. Case and hyphens do not matter. */
 static const struct metric *find_metric(const char *name) {
     for (const struct metric *metric = metrics; metric->name != NULL; metric++)
         if (is_same_word(metric->name, name))
@@ -92,7 +92,7 @@ static bool is_ratio(enum metric_kind kind) {
     return kind == METRIC_RATE || kind == METRIC_RETRIES;
 }
 
-/* As people write it: anomalies, too, in lower case. */
+/* The name as people write it: anomalies are in lower case, too. */
 static const char *threshold_name_of(const struct metric *metric, char name[THRESHOLD_METRIC]) {
     size_t length = strlen(metric->name);
 
@@ -102,12 +102,12 @@ static const char *threshold_name_of(const struct metric *metric, char name[THRE
     return name;
 }
 
-/* ---- what is understood */
+/* ---- names and operators */
 
 #define EXAMPLES     "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
-#define METRICS_TEXT 512 /* the names of all */
+#define METRICS_TEXT 512 /* room for all names */
 
-/* "oversell, twin, ..., p(N), ...": all metrics there are. */
+/* "oversell, twin, ..., p(N), ...": all metrics. */
 static const char *list_metrics(char text[METRICS_TEXT]) {
     char name[THRESHOLD_METRIC];
     size_t used = 0;
@@ -119,7 +119,7 @@ static const char *list_metrics(char text[METRICS_TEXT]) {
     return text;
 }
 
-/* Returns what follows the operator at `at`, or NULL when there is none. */
+/* Returns the text after the operator at `at`, or NULL if there is no operator. */
 static const char *read_operator(const char *at, enum threshold_op *op) {
     size_t length = strspn(at, "=!<>");
 
@@ -140,7 +140,7 @@ static bool is_number_character(char c) {
     return isdigit((unsigned char)c) || c == '.';
 }
 
-/* Copy without the spaces: but one between two digits makes two numbers, and stays. */
+/* Copies without spaces, but keeps a space between two digits: it separates two numbers. */
 static void squeeze(char *to, size_t size, const char *from, size_t length) {
     const char *end = from + length;
     size_t used = 0;
@@ -220,7 +220,7 @@ static int read_limit(const char *text, const struct metric *metric, struct thre
 
 /* ---- metrics */
 
-/* "p(99)" or "p99" into its name and its percentile. */
+/* Splits "p(99)" or "p99" into its name and its percentile. */
 static int split_percentile(char *metric, double *percentile, struct why *why) {
     char *at = strpbrk(metric, "(0123456789");
     const char *rest = NULL;
@@ -263,7 +263,7 @@ static int read_metric(const char *text, size_t length, struct threshold *thresh
     return 0;
 }
 
-/* One line. `why` lacks its subject. */
+/* Reads one line. `why` lacks its subject. */
 static int threshold_parse_one(const char *text, bool is_limit, struct threshold *threshold,
                                struct why *why) {
     const struct metric *metric = NULL;
@@ -276,7 +276,8 @@ static int threshold_parse_one(const char *text, bool is_limit, struct threshold
     if (strlen(text) >= sizeof threshold->text)
         return why_set(why, "longer than %zu characters", sizeof threshold->text - 1);
     if (rest == NULL)
-        return why_set(why, "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
+        return why_set(why,
+                       "an operator is missing, one of == != < <= > >=; for example " EXAMPLES);
     strcpy(threshold->text, text);
     squeeze(value, sizeof value, rest, strlen(rest));
     if (read_metric(text, metric_length, threshold, &metric, why) != 0)
@@ -285,7 +286,7 @@ static int threshold_parse_one(const char *text, bool is_limit, struct threshold
                     : threshold_read_value(value, metric, threshold, why);
 }
 
-/* The next line, without the spaces around it, into `line`; returns where the one after begins. */
+/* Copies a line, without the spaces around it, to `line`. Returns the start of the next line. */
 static const char *next_line(const char *text, char *line, size_t size) {
     size_t whole = strcspn(text, "\n");
     const char *from = text + strspn(text, " \t");
@@ -349,7 +350,7 @@ static const struct histogram *times(const struct recorder *recorder, const stru
     return metric->which == SERVICE_TIMES ? &recorder->service : &recorder->latency;
 }
 
-/* Values that are over the limit wherever they lie in their bucket. */
+/* Counts values in buckets that lie above the limit as a whole. */
 static double count_over(const struct histogram *histogram, double limit) {
     uint64_t over = 0;
 
@@ -358,8 +359,8 @@ static double count_over(const struct histogram *histogram, double limit) {
     return (double)over;
 }
 
-/* At the end of a round; or, before it, the least that it can be when `planned` requests have come.
- */
+/* The value at the end of a round. With `planned` > 0 the round still runs: the least value that it
+ * can have after so many requests. */
 static double threshold_measure(const struct threshold *threshold, const struct metric *metric,
                                 const struct recorder *recorder, const struct verdict *verdict,
                                 size_t planned) {
@@ -409,9 +410,9 @@ bool threshold_keeps(const struct threshold *threshold, double measured) {
                                        : operators[threshold->op].equal;
 }
 
-/* ---- in mid-flight */
+/* ---- while a round runs */
 
-/* Whether nothing that may still come can mend it: the measured value only grows. */
+/* Whether no later request can mend it: the measured value only grows. */
 static bool threshold_is_lost(const struct threshold *threshold, const struct metric *metric,
                               const struct recorder *recorder) {
     size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
@@ -420,7 +421,7 @@ static bool threshold_is_lost(const struct threshold *threshold, const struct me
     if (operators[threshold->op].above)
         return false;
     switch (metric->kind) {
-    case METRIC_PERCENTILE: /* over the limit are more than may be when every request has a time */
+    case METRIC_PERCENTILE: /* too many are over the limit, even if every request gets a time */
         return count_over(times(recorder, metric), threshold->value) > allowed + 1;
     case METRIC_ANOMALY:
     case METRIC_RATE:

@@ -4,26 +4,26 @@
  *
  * Metrics: each anomaly in lower case (oversell, early-sold-out, ...), anomalies (all of them),
  * each outcome (sold, sold_out, busy, unknown, ...), offered, p(N), service_p(N), mean, max, rate,
- * retries (for each unit sold), late (the part of requests sent over 10 ms late),
- * overtaken (the most others that came before one although they were sent 250 ms later, or more).
+ * retries (per unit sold), late (the part of requests sent over 10 ms late), overtaken (the largest
+ * number of requests that were served before another one although sent at least 250 ms later).
  * A value is a number, a duration for times, or a percentage of the requests for outcomes.
  *
- * A limit is one of each round: it is kept when every round keeps it (summary_make()).
+ * A limit holds for each round: it is kept if every round keeps it (summary_make()).
  *
- * While a round is being sent, a limit counts as missed only when nothing that may still come can
- * mend it, so that --abort-on-fail never stops a round that would have passed:
+ * While a round is being sent, a limit counts as missed only if no later request can mend it, so
+ * --abort-on-fail never stops a round that would have passed:
  *
- *     outcomes, offered, max   a count or a maximum only grows: past an upper limit (<, <=, ==)
- *     busy<1%, late<1%         the part of all planned requests, not of those sent so far
- *     p(N), service_p(N)       as many answers over the limit as all planned requests may have:
+ *     outcomes, offered, max   an upper limit (<, <=, ==) is passed: the value can only grow
+ *     busy<1%, late<1%         the count is too large a part of all planned requests
+ *     p(N), service_p(N)       too many answers are over the limit for all planned requests:
  *                              with p(99)<250ms, 1 % of them and one more
- *     mean                     the answers so far, spread over all planned requests, exceed it
+ *     mean                     the sum so far, divided by all planned requests, exceeds the limit
  *
- * Lower limits (>, >=), !=, rate, retries, overtaken and anomalies are held against whole rounds
- * only.
+ * Lower limits (>, >=), !=, rate, retries, overtaken and anomalies are checked only for whole
+ * rounds.
  *
- * A limit of `diff` is written alike, and its value may have a sign: then it limits the change from
- * run A to run B (threshold_parse_limits()):
+ * A limit of `diff` has the same form. If its value has a sign, it limits the change from run A to
+ * run B (threshold_parse_limits()):
  *
  *     p(99)<250ms     in B
  *     p(99)<+20%      at most a fifth more than in A
@@ -58,7 +58,7 @@ enum threshold_against {
 };
 
 struct threshold {
-    char text[THRESHOLD_TEXT];     /* as given */
+    char text[THRESHOLD_TEXT];     /* as the user wrote it */
     char metric[THRESHOLD_METRIC]; /* "p", "service_p", "oversell" */
     double percentile;             /* of p and service_p */
     enum threshold_op op;
@@ -72,12 +72,13 @@ struct threshold_list {
     struct threshold items[THRESHOLDS_MAX];
 };
 
-/* One threshold a line; "" is none. 0; or -1, and `why` says what is wrong and what there is. */
+/* Reads one threshold per line; "" is none. Returns 0; or -1 with the reason and the possible values
+ * in `why`. */
 __attribute__((warn_unused_result)) int threshold_parse(const char *text,
                                                         struct threshold_list *list,
                                                         struct why *why);
 
-/* The same of the limits of `diff`, whose values may have a sign. */
+/* The same for the limits of `diff`: their values may have a sign. */
 __attribute__((warn_unused_result)) int threshold_parse_limits(const char *text,
                                                                struct threshold_list *list,
                                                                struct why *why);
@@ -85,16 +86,16 @@ __attribute__((warn_unused_result)) int threshold_parse_limits(const char *text,
 struct recorder;
 struct verdict;
 
-/* The measured value, and whether it keeps the limit: a time without an answer to measure it by is
- * NAN, and does not. `verdict` is NULL while a round is still
- * being sent: then it is kept until that is out of reach, see above. */
+/* Sets `measured`, and returns whether it keeps the limit. A time is NAN without any answer, and NAN
+ * does not keep a limit. While a round is being sent, `verdict` is NULL: then a limit is kept as long
+ * as the round can still keep it, see above. */
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
                      const struct verdict *verdict, double *measured);
-/* It is about what the ledger shows, which --no-judge does not read. */
+/* Whether the metric needs the ledger, which --no-judge does not read. */
 bool threshold_needs_verdict(const struct threshold *threshold);
-/* Whether this value keeps the limit; of one against A the value is the change. NAN does not. */
+/* Whether this value keeps the limit; NAN does not. For a limit against A the value is the change. */
 bool threshold_keeps(const struct threshold *threshold, double value);
-/* `value` of the threshold's metric, for people: "212 ms", "0", "1.2 %"; returns `text`. */
+/* Writes a `value` of the threshold's metric for people: "212 ms", "0", "1.2 %". Returns `text`. */
 const char *threshold_value(const struct threshold *threshold, double value,
                             char text[THRESHOLD_VALUE]);
 

@@ -36,7 +36,7 @@ static bool is_server(const char *name) {
     return false;
 }
 
-/* The parts of a SPEC, `name:action=value@at`; NULL for what is not there. */
+/* The parts of a SPEC, `name:action=value@at`; NULL for a missing part. */
 struct parts {
     char text[FAULT_TEXT];
     const char *name, *action, *value, *at;
@@ -53,8 +53,9 @@ static void fault_list_take_apart(const char *text, struct parts *parts) {
     parts->value = action;
 }
 
-/* A failpoint has a point for a name, and @N for a moment. Of what is neither it is said what a
- * server's fault is: the server that honours failpoints says what these are. */
+/* A failpoint has a point as its name, and @N instead of a moment. A SPEC of neither form is treated
+ * as a fault of a server, so that its error explains that form: the inventory service explains
+ * failpoints. */
 static bool is_of_server(const struct parts *parts) {
     int64_t number;
 
@@ -79,7 +80,7 @@ static const char *read_verb(const struct parts *parts, struct fault *fault) {
     fault->verb = (enum fault_verb)verb;
     if ((fault->verb == FAULT_FAILOVER || fault->verb == FAULT_CUT) &&
         strcmp(parts->name, "redis") != 0)
-        return "that verb is of redis alone";
+        return "only redis has this verb";
     if (fault->verb != FAULT_PAUSE)
         return parts->value == NULL ? NULL : "only pause takes a duration";
     if (parts->value == NULL || number_read_duration(parts->value, &fault->span_ns) != 0 ||
@@ -88,12 +89,12 @@ static const char *read_verb(const struct parts *parts, struct fault *fault) {
     return NULL;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or the error. */
 static const char *read_server(const struct parts *parts, int64_t demand_ns, struct fault *fault) {
     const char *wrong;
 
     if (parts->action == NULL)
-        return "it lacks a :";
+        return "a : is missing";
     if (!is_server(parts->name))
         return "there is no such server";
     wrong = read_verb(parts, fault);
@@ -101,9 +102,9 @@ static const char *read_server(const struct parts *parts, int64_t demand_ns, str
         return wrong;
     if (parts->at == NULL || number_read_duration(parts->at, &fault->at_ns) != 0 ||
         fault->at_ns < 0)
-        return "it lacks a moment, such as @2s";
+        return "a moment such as @2s is missing";
     if (fault->at_ns >= demand_ns)
-        return "by that moment the demand has ended; see --duration";
+        return "the demand has ended by that moment; see --duration";
     snprintf(fault->server, sizeof fault->server, "%s", parts->name);
     return NULL;
 }
@@ -142,11 +143,10 @@ int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *lis
         if (wrong != NULL)
             return why_set(
                 why,
-                "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "
-                "redlock-1, zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ..., and "
-                "kill, restart, start, pause=DURATION, or of "
-                "redis failover, cut; or a failpoint, such as "
-                "inventory-1/after-read:pause=4s@100",
+                "--fault %s: %s; write SERVER:VERB@MOMENT or a failpoint, such as "
+                "inventory-1/after-read:pause=4s@100. Servers: postgres, redis, replica, redlock-1, "
+                "zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ... Verbs: kill, restart, "
+                "start, pause=DURATION; for redis also failover, cut",
                 one, wrong);
         text += length;
         text += *text != '\0';

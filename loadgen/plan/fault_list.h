@@ -1,11 +1,11 @@
-/* What is to fail on purpose: --fault, each SPEC of which is one of
+/* The faults to inject: each SPEC of --fault is one of
  *
- *     redis:kill@2s                     a server, done by scripts/stack at a moment that counts
- *     inventory-1:pause=2s@1s           from the start of the load of each round
- *     after-read:pause=4s@100           a failpoint, which becomes fail= in the spec of each
- *     inventory-1/after-read:crash      product; what it means is the server's to say
+ *     redis:kill@2s                     a fault of a server: scripts/stack does it at this moment
+ *     inventory-1:pause=2s@1s           after the start of the load of each round
+ *     after-read:pause=4s@100           a failpoint: it becomes fail= in the spec of each product,
+ *     inventory-1/after-read:crash      and the server checks it
  *
- * Verbs: kill, restart, start, pause=<duration>; of redis failover and cut, too. */
+ * Verbs: kill, restart, start, pause=<duration>; for redis also failover and cut. */
 #ifndef LOADGEN_FAULT_LIST_H
 #define LOADGEN_FAULT_LIST_H
 
@@ -20,11 +20,11 @@
 
 #define FAULT_VERBS(X)                                                                             \
     X(KILL, "kill")         /* SIGKILL */                                                          \
-    X(RESTART, "restart")   /* in good order */                                                    \
-    X(START, "start")       /* what was killed */                                                  \
-    X(PAUSE, "pause")       /* SIGSTOP, and SIGCONT after a while */                               \
+    X(RESTART, "restart")   /* an orderly stop and a start */                                      \
+    X(START, "start")       /* after a kill */                                                     \
+    X(PAUSE, "pause")       /* SIGSTOP, and later SIGCONT */                                       \
     X(FAILOVER, "failover") /* its replica takes its place */                                      \
-    X(CUT, "cut")           /* its replica hears no more of it */
+    X(CUT, "cut")           /* its replica gets no more updates */
 
 enum fault_verb {
 #define X(id, name) FAULT_##id,
@@ -33,13 +33,13 @@ enum fault_verb {
 };
 const char *fault_verb_name(enum fault_verb verb);
 
-/* Of a server. */
+/* A fault of a server. */
 struct fault {
-    char text[FAULT_TEXT]; /* as given */
+    char text[FAULT_TEXT]; /* as the user wrote it */
     char server[16];       /* "redis", "inventory-1" */
     enum fault_verb verb;
     int64_t at_ns;   /* from the start of the load */
-    int64_t span_ns; /* of a pause; else 0 */
+    int64_t span_ns; /* length of a pause; else 0 */
 };
 
 struct fault_list {
@@ -49,12 +49,12 @@ struct fault_list {
     char failpoints[FAULT_LIST_MAX][FAULT_TEXT];
 };
 
-/* SPECs one a line, or with commas between them; "" is none. A moment is to be before `demand_ns`.
- * 0; or -1, and `why` says what is wrong and what there is. */
+/* Reads SPECs, separated by line breaks or commas; "" is none. A moment must be before `demand_ns`.
+ * Returns 0; or -1 with the reason and the possible forms in `why`. */
 __attribute__((warn_unused_result)) int fault_list_parse(const char *text, int64_t demand_ns,
                                                          struct fault_list *list, struct why *why);
 
-/* Whether a service of the stack may be dead or standing after a round. */
+/* Whether a service of the stack may be dead or stopped after a round. */
 bool fault_list_needs_mending(const struct fault_list *list);
 
 #endif

@@ -1,5 +1,5 @@
-/* The arrival schedule: positions on the integrated rate, then the moments at which it has them.
- * Last come the words that describe a load: --arrival, --stages and --skew. */
+/* Makes the arrival schedule: positions on the integrated rate, then the moments of these positions.
+ * The end reads the words that describe a load: --arrival, --stages and --skew. */
 #include "plan.h"
 
 #include "number.h"
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As an impatient customer, or a client's retry, sends again. */
+/* An impatient customer, or a retry of a client, repeats within this time. */
 #define REPEAT_WITHIN_NS 100000000
 
-/* Streams of their own, so that neither items nor repeats move the arrivals of a seed. */
+/* Separate streams: neither items nor repeats change the arrivals of a seed. */
 #define ITEMS_STREAM   UINT64_C(0x6974656d73)     /* "items" */
 #define REPEATS_STREAM UINT64_C(0x72657065617473) /* "repeats" */
 
@@ -39,9 +39,9 @@ double plan_expected(const struct plan_shape *shape) {
 
 /* ---- random numbers
  *
- * The same on every machine: xoshiro256** by Blackman and Vigna, seeded by splitmix64 as they
- * advise (https://prng.di.unimi.it). Of our own, because rand() differs from one C library to the
- * next. */
+ * xoshiro256** by Blackman and Vigna, seeded by splitmix64 as they advise
+ * (https://prng.di.unimi.it). It gives the same numbers on every machine; rand() differs between C
+ * libraries. */
 
 struct generator {
     uint64_t state[4];
@@ -83,17 +83,17 @@ static double uniform(struct generator *generator) {
     return (double)((plan_next(generator) >> 11) + 1) * 0x1.0p-53;
 }
 
-/* ---- from a part of the arrivals to the moment by which they have come */
+/* ---- from a part of the arrivals to its moment */
 
 struct course {
     const struct plan_shape *shape;
     double expected;
-    size_t stage;    /* in which the last part fell */
-    double before;   /* part of the arrivals that come before that stage */
-    int64_t from_ns; /* when it begins */
+    size_t stage;    /* the stage of the last part */
+    double before;   /* part of the arrivals before that stage */
+    int64_t from_ns; /* its start */
 };
 
-/* Where in the stage, 0..1, its first `part` have come: the root of
+/* The place in the stage, 0..1, by which `part` of its arrivals have come: the root of
  * (to - from) / 2 x^2 + from x = part (from + to) / 2, in the form that loses no digits. */
 static double place_in(const struct plan_stage *stage, double part) {
     double slope = (stage->to - stage->from) / 2, wanted = part * (stage->from + stage->to) / 2;
@@ -108,7 +108,7 @@ static double share_of(const struct course *course, size_t stage) {
     return expected_in(&course->shape->stages[stage]) / course->expected;
 }
 
-/* When `part` of all arrivals have come, in nanoseconds; `part` never falls from call to call. */
+/* The moment in nanoseconds when `part` of all arrivals have come. `part` must never fall. */
 static double moment_of(struct course *course, double part) {
     const struct plan_shape *shape = course->shape;
     const struct plan_stage *stage;
@@ -122,7 +122,7 @@ static double moment_of(struct course *course, double part) {
     }
     stage = &shape->stages[course->stage];
     within = (part - course->before) / share_of(course, course->stage);
-    if (!(within < 1)) /* rounding, or a last stage in which nothing comes */
+    if (!(within < 1)) /* rounding, or an empty last stage */
         return (double)course->from_ns + (expected_in(stage) > 0 ? (double)stage->span_ns : 0);
     return (double)course->from_ns + place_in(stage, within) * (double)stage->span_ns;
 }
@@ -134,9 +134,8 @@ static double next_gap(struct generator *generator) {
 
 /* A Poisson process, given that `count` arrivals fall into the span: the sums of count + 1
  * exponential gaps, scaled so that the last one ends with the span, are sorted uniform numbers
- * (L. Devroye, Non-Uniform Random Variate Generation, chapter V.2), and the inverse of the
- * integrated rate takes them to the moments (chapter VI.1.3). So the mean rate is exact and not one
- * more thing that varies. */
+ * (L. Devroye, Non-Uniform Random Variate Generation, chapter V.2). The inverse of the integrated
+ * rate maps them to moments (chapter VI.1.3). So the mean rate is exact and does not vary. */
 static void fill_poisson(struct arrival *arrivals, const struct plan_shape *shape,
                          struct course *course) {
     struct generator generator;
@@ -160,7 +159,7 @@ static void fill_constant(struct arrival *arrivals, const struct plan_shape *sha
 
 /* ---- which product */
 
-/* Zipf's law: how popular the item is, from 0, in proportion to the others. */
+/* Zipf's law: the popularity of an item, counted from 0, relative to the others. */
 static double weight_of(uint32_t item, double zipf) {
     return pow((double)item + 1, -zipf);
 }
@@ -189,7 +188,7 @@ static double *make_popularity(const struct plan_shape *shape) {
     return sums;
 }
 
-/* The first whose sum is not below `part`. */
+/* The first item with a sum of at least `part`. */
 static uint32_t find_item(const double *sums, uint32_t count, double part) {
     uint32_t low = 0, high = count - 1;
 
@@ -223,8 +222,8 @@ static int fill_items(struct arrival *arrivals, const struct plan_shape *shape) 
 
 /* ---- the same key again */
 
-/* In the order of their originals, whose numbers are among `firsts`. Returns how many; counts only,
- * when `repeats` is NULL. */
+/* Chooses repeats in the order of their originals; `repeats` of each is a number in `firsts`. Returns
+ * their count. If the array is NULL, it only counts. */
 static size_t choose_repeats(const struct plan_shape *shape, const struct arrival *firsts,
                              struct arrival *repeats) {
     struct generator generator;
@@ -253,7 +252,7 @@ static int compare_repeats(const void *a, const void *b) {
     return one->repeats < other->repeats ? -1 : one->repeats > other->repeats;
 }
 
-/* By time, and a first sending before its repeat. `firsts[i].repeats` becomes the place of i. */
+/* Merges by time; an original precedes its repeat. `firsts[i].repeats` becomes the place of i. */
 static void merge(struct plan *plan, struct arrival *firsts, size_t count,
                   const struct arrival *repeats) {
     size_t first = 0, repeat = 0, repeat_count = plan->count - count;
@@ -268,7 +267,7 @@ static void merge(struct plan *plan, struct arrival *firsts, size_t count,
             *arrival = firsts[first++];
         } else {
             *arrival = repeats[repeat++];
-            assert(arrival->repeats < first); /* so that its place is known */
+            assert(arrival->repeats < first); /* so its place is known */
             arrival->repeats = firsts[arrival->repeats].repeats;
         }
     }
@@ -283,7 +282,7 @@ static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct
     plan->count = shape->count + count;
     plan->arrivals = malloc((plan->count + 1) * sizeof *plan->arrivals);
     if (plan->arrivals != NULL) {
-        (void)choose_repeats(shape, firsts, repeats); /* the same numbers again */
+        (void)choose_repeats(shape, firsts, repeats); /* draws the same numbers again */
         qsort(repeats, count, sizeof *repeats, compare_repeats);
         merge(plan, firsts, shape->count, repeats);
     }
@@ -357,7 +356,7 @@ static int parse_rate(const char *text, double *rate) {
     return 0;
 }
 
-/* "800" or "0..800", cut apart in place. */
+/* Reads "800" or "0..800"; changes the text. */
 static int parse_rates(char *text, struct plan_stage *stage) {
     char *dots = strstr(text, "..");
 
@@ -368,19 +367,19 @@ static int parse_rates(char *text, struct plan_stage *stage) {
     return parse_rate(dots != NULL ? dots + 2 : text, &stage->to);
 }
 
-/* What is wrong with one stage, cut apart in place, or NULL. */
+/* Returns the error of one stage, or NULL; changes the text. */
 static const char *stage_flaw(char *text, struct plan_stage *stage) {
     char *colon = strchr(text, ':');
 
     if (colon == NULL)
-        return "it lacks a colon: write DURATION:RATE, such as 20s:800, or DURATION:FROM..TO";
+        return "a colon is missing: write DURATION:RATE, such as 20s:800, or DURATION:FROM..TO";
     *colon = '\0';
     if (number_read_duration(text, &stage->span_ns) != 0)
-        return "it does not begin with a duration, such as 20s or 500ms";
+        return "it must begin with a duration, such as 20s or 500ms";
     if (stage->span_ns < 1000000 || stage->span_ns > SPAN_MAX_NS)
-        return "its duration is not within 1ms to 24h";
+        return "its duration must be 1ms to 24h";
     if (parse_rates(colon + 1, stage) != 0)
-        return "its rate is no whole number of 0 to 1m a second, such as 800, 20k or 0..800";
+        return "its rate must be a whole number of 0 to 1m a second, such as 800, 20k or 0..800";
     return NULL;
 }
 

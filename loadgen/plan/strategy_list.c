@@ -1,4 +1,4 @@
-/* Splits a list of strategy specs, and adds the options that hold for all of them. */
+/* Splits a list of strategy specs, and adds the options for all strategies. */
 #include "strategy_list.h"
 
 #include <stdarg.h>
@@ -37,8 +37,8 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
 
     if (length == 0 || (is_option && list->count == 0))
         return why_set(why,
-                       "--strategy wants names with options after them, as "
-                       "in redis,ttl=2s,none; found %s",
+                       "--strategy needs names, each followed by its options, "
+                       "such as redis,ttl=2s,none; found %s",
                        length == 0 ? "nothing between two commas" : "an option before any name");
     rc = is_option ? strategy_list_append(list->items[list->count - 1].given, ",%.*s", (int)length,
                                           element)

@@ -1,4 +1,4 @@
-/* Samples the recorder by a timer, and draws. */
+/* A timer samples the recorder, and draws. */
 #include "progress.h"
 
 #include "clock.h"
@@ -14,10 +14,10 @@
 #define VIEW_MS       250
 #define PLAIN_MS      1000
 #define PLAIN_COLUMNS 120
-#define ASK_MS        1000 /* what was left longer ago than this is no news */
-#define WIPE_MS       1000 /* how long to wait, between rounds, for a terminal that is stopped */
+#define ASK_MS        1000 /* an older answer about the stock is useless */
+#define WIPE_MS       1000 /* longest wait for a stopped terminal, between rounds */
 
-/* ---- what the target says: one GET /products/{id} at a time */
+/* ---- the target: one GET /products/{id} at a time */
 
 static void progress_read_reply(struct progress *progress, const json_t *reply) {
     const json_t *available = json_object_get(reply, "available");
@@ -48,7 +48,7 @@ static void progress_on_answer(struct http_call *call) {
     json_decref(reply);
 }
 
-/* Nobody waits for the answer. */
+/* Does not wait for the answer. */
 static void progress_ask(struct progress *progress) {
     if (progress->is_asking || progress->path[0] == '\0')
         return;
@@ -60,10 +60,10 @@ static void progress_ask(struct progress *progress) {
     http_call_start(progress->client, &progress->call, progress_on_answer);
 }
 
-/* ---- what the recorder says */
+/* ---- the recorder */
 
-/* After Ctrl-Z and fg the shell has written below the view. A signal watched by the loop would be
- * told after the timer. */
+/* After Ctrl-Z and fg the shell has written below the view. The loop would deliver a watched signal
+ * only after the timer. */
 static volatile sig_atomic_t is_resumed;
 
 static void on_resumed(int number) {
@@ -71,7 +71,7 @@ static void on_resumed(int number) {
     is_resumed = 1;
 }
 
-/* The rates count from the oldest sample, a second ago. */
+/* Rates are since the oldest sample, a second ago. */
 static void take_sample(struct progress *progress, struct progress_snapshot *snapshot) {
     const struct recorder *recorder = progress->recorder;
     const struct progress_sample now = {clock_now_ns(), recorder->count, recorder->answered};
@@ -112,7 +112,7 @@ static void progress_look(struct progress *progress, struct progress_snapshot *s
     take_sample(progress, snapshot);
 }
 
-/* Of a round that has ended a line stays. */
+/* Draws the view, or prints a line. The last line of an ended round stays. */
 static void progress_write(struct progress *progress, const struct progress_snapshot *snapshot) {
     struct progress_frame frame;
     char text[sizeof frame.text + 1], *json;
@@ -158,7 +158,7 @@ static bool progress_is_set(const char *variable) {
     return value != NULL && value[0] != '\0';
 }
 
-/* As the C library decides: the first of these that is set counts. */
+/* Decides like the C library: the first variable that is set counts. */
 static bool is_utf8(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
@@ -208,7 +208,7 @@ void progress_start(struct progress *progress, const struct progress_snapshot *r
     } else {
         struct progress_snapshot first;
 
-        progress_look(progress, &first); /* what the first line counts from */
+        progress_look(progress, &first); /* the base of the first line's rates */
         (void)uv_timer_start(&progress->timer, progress_on_tick, PLAIN_MS, PLAIN_MS);
     }
 }
@@ -218,7 +218,7 @@ void progress_stop(struct progress *progress) {
         return;
     progress->is_running = false;
     (void)uv_timer_stop(&progress->timer);
-    progress->is_current = false; /* a question may be open */
+    progress->is_current = false; /* a call may be open */
     screen_say(&progress->screen, "");
     screen_flush(&progress->screen, WIPE_MS);
 }
@@ -235,7 +235,7 @@ void progress_end(struct progress *progress, const char *verdict, enum progress_
     progress_stop(progress);
 }
 
-/* A terminal has echoed ^C where the cursor is: in the view, or else on a line that ends here. */
+/* A terminal has echoed ^C at the cursor: in the view, or else on a line that must end now. */
 void progress_say(struct progress *progress, const char *text) {
     if (progress->screen.lines == 0 && isatty(STDERR_FILENO))
         screen_say(&progress->screen, "\n");

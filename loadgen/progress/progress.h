@@ -1,9 +1,9 @@
-/* Shows on stderr how a round goes: a view redrawn four times a second on a terminal, a plain line
- * a second, or for programs a line of JSON four times a second. A line with its verdict stays of
- * each round.
+/* Shows the progress of a round on stderr: a view on a terminal, redrawn four times a second; a plain
+ * line a second; or a line of JSON four times a second, for programs. Each round leaves a line with
+ * its verdict.
  *
- * It never waits for the terminal, and asks the target at most four times a second, so that it
- * delays no request. */
+ * It delays no request: it never waits for the terminal, and asks the target at most four times a
+ * second. */
 #ifndef LOADGEN_PROGRESS_H
 #define LOADGEN_PROGRESS_H
 
@@ -29,8 +29,8 @@ struct progress {
     enum progress_mode mode;
     bool is_running;
     uv_timer_t timer;
-    struct progress_snapshot round; /* what does not change while it runs, its phase, and what the
-                                   target says */
+    struct progress_snapshot round; /* constants of the round, its phase, and the target's
+                                       answers */
     const struct recorder *recorder;
     struct progress_style style;
     struct progress_sample samples[PROGRESS_SAMPLES]; /* the oldest first */
@@ -38,28 +38,29 @@ struct progress {
     struct http_client *client; /* asks the target */
     struct http_call call;
     bool is_asking;  /* `call` is in use */
-    bool is_current; /* and asks for the product of this round */
-    char path[64];   /* "" for none to ask for */
-    char holder[64]; /* that the target named */
+    bool is_current; /* it asks for the product of this round */
+    char path[64];   /* of the product; "": do not ask */
+    char holder[64]; /* from the target */
     struct screen screen;
 };
 
-/* A view that is wanted becomes plain lines where there is no terminal. `progress` lives until the
- * loop has run the close callbacks. */
+/* Without a terminal a wanted view becomes plain lines. `progress` must live until the loop has run
+ * the close callbacks. */
 void progress_init(struct progress *progress, uv_loop_t *loop, enum progress_mode wanted);
-/* `round` has the names, numbers and lengths of a snapshot; the rest is looked for in `recorder`,
- * and by asking `client` for the product (NULL: do not ask). `recorder` and the name must live
- * until progress_stop(), `client` must close before `progress` goes; all else is copied. */
+/* `round` has the constants of a snapshot: names, numbers and lengths. The rest comes from `recorder`
+ * and, by `client`, from the target's product (product_id NULL: do not ask). `recorder` and the name
+ * must live until progress_stop(). `client` must close before `progress` is freed. The rest is
+ * copied. */
 void progress_start(struct progress *progress, const struct progress_snapshot *round,
                     const struct recorder *recorder, struct http_client *client,
                     const char *product_id);
-/* WAITING begins by itself with the last request of the plan. Phases do not go back. */
+/* WAITING starts by itself at the last request of the plan. A phase never goes back. */
 void progress_phase(struct progress *progress, enum progress_phase phase);
-/* Wipe the view, until the next start. May be called when it is not running. */
+/* Wipes the view until the next start. May be called when it does not run. */
 void progress_stop(struct progress *progress);
-/* The same, and a line stays of the round, which was judged so. */
+/* The same, and leaves a line with the verdict of the round. */
 void progress_end(struct progress *progress, const char *verdict, enum progress_tone tone);
-/* Write whole lines to stderr, above the view. */
+/* Writes whole lines to stderr, above the view. */
 void progress_say(struct progress *progress, const char *text);
 void progress_close(struct progress *progress);
 

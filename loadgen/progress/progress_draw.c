@@ -1,5 +1,5 @@
-/* Lays the view out: what does not fit in a line is left out, the most telling part first. And
- * writes a snapshot for programs. */
+/* Draws the view: the most important parts come first in a line, and parts that do not fit are left
+ * out. Also writes a snapshot for programs. */
 #include "progress_draw.h"
 
 #include "duration.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS     80  /* of a terminal that does not say it */
+#define COLUMNS     80  /* width of a terminal with an unknown width */
 #define COLUMNS_MAX 160 /* a wider line is harder to read, not easier */
 #define NARROW      60
 #define BAR_MAX     48
 #define BAR_MIN     8
 #define LABEL       "%-6s "
 #define LABEL_WIDTH 7
-#define FEW_LEFT    5 /* a bar turns yellow when one part in so many is left */
+#define FEW_LEFT    5 /* a bar turns yellow below 1 / FEW_LEFT of the stock */
 
 enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW };
 
@@ -27,11 +27,11 @@ static const char *const codes[] = {
     [PLAIN] = "",         [BOLD] = "\033[1m",   [DIM] = "\033[2m",
     [RED] = "\033[1;31m", [GREEN] = "\033[32m", [YELLOW] = "\033[33m"};
 
-/* Where the next text goes. */
+/* The place of the next text. */
 struct pen {
     struct progress_frame *frame;
     const struct progress_style *style;
-    unsigned columns; /* that a line may have */
+    unsigned columns; /* most columns of a line */
 };
 
 static unsigned *progress_draw_column_of(const struct pen *pen) {
@@ -58,7 +58,7 @@ static unsigned columns_of(const char *text) {
     return (unsigned)table_width(text);
 }
 
-/* All of `text` or, where it does not fit, nothing. */
+/* Writes all of `text`, or nothing if it does not fit. */
 static bool progress_draw_put(struct pen *pen, enum colour colour, const char *text) {
     const char *code = pen->style->is_coloured ? codes[colour] : "";
 
@@ -96,7 +96,7 @@ static bool begin_line(struct pen *pen, const char *label) {
     return true;
 }
 
-/* Names come from elsewhere: what a terminal would obey becomes a question mark. */
+/* Names come from other programs: control characters become question marks. */
 static const char *progress_draw_clean(const char *name, unsigned most, char *text, size_t size) {
     size_t i;
 
@@ -156,14 +156,14 @@ static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned widt
 
     assert(width <= BAR_MAX);
     if (cells == 0 && left > 0)
-        cells = 1; /* empty is what is sold out */
+        cells = 1; /* an empty bar means sold out */
     for (unsigned i = 0; i < width; i++)
         strcat(i < cells ? filled : rest, i < cells ? full : empty);
     (void)progress_draw_put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
     (void)progress_draw_put(pen, DIM, rest);
 }
 
-/* What is left by the target's word, else by the answers. */
+/* Units left by the target's answer, or else by the counted sales. */
 static int64_t left_of(const struct progress_snapshot *snapshot) {
     int64_t left = snapshot->stock - (int64_t)snapshot->sold;
 
@@ -195,7 +195,7 @@ static int64_t oversold(const struct progress_snapshot *snapshot) {
     return snapshot->stock >= 0 && sold > snapshot->stock ? sold - snapshot->stock : 0;
 }
 
-/* `of` and the stock, or nothing when it is not known. */
+/* `of` and the stock, or "" if it is unknown. */
 static const char *stock_text(const struct progress_snapshot *snapshot, const char *of, char *text,
                               size_t size) {
     text[0] = '\0';
@@ -215,7 +215,7 @@ static void put_sold(struct pen *pen, const char *before,
         (void)put_format(pen, RED, "  OVERSOLD by %lld", (long long)over);
 }
 
-/* Outcomes that nobody hopes for show only when they occur. */
+/* Shows other outcomes than "sold" only if they occur. */
 static void put_others(struct pen *pen, const struct progress_snapshot *snapshot) {
     const size_t *outcomes = snapshot->outcomes;
     const struct {
@@ -265,7 +265,7 @@ static void draw_lock(struct pen *pen, const struct progress_snapshot *snapshot)
                                              name, sizeof name));
 }
 
-/* One line that stays when the round has ended. */
+/* Draws the line that an ended round leaves. */
 static void draw_end(struct pen *pen, const struct progress_snapshot *snapshot) {
     static const enum colour tones[] = {
         [PROGRESS_OPEN] = YELLOW, [PROGRESS_GOOD] = GREEN, [PROGRESS_BAD] = RED};

@@ -1,7 +1,7 @@
-/* What the view of a round shows, as text: a few lines for a terminal, one line for anything else,
- * or a line of JSON for programs.
+/* The view of a round as text: a few lines for a terminal, one line for a file, or a line of JSON for
+ * programs.
  *
- * Pure: it knows nothing of terminals but their width, and moves no cursor. */
+ * Pure: it knows only the size of a terminal, and moves no cursor. */
 #ifndef LOADGEN_PROGRESS_DRAW_H
 #define LOADGEN_PROGRESS_DRAW_H
 
@@ -13,8 +13,8 @@
 
 enum progress_phase {
     PROGRESS_SENDING,
-    PROGRESS_WAITING, /* for the last answers: all is sent that will be */
-    PROGRESS_JUDGING, /* the ledger becomes quiet, is read and judged */
+    PROGRESS_WAITING, /* for the last answers: every request is sent */
+    PROGRESS_JUDGING, /* waiting for a quiet ledger, reading and judging it */
 };
 
 enum progress_tone { PROGRESS_OPEN, PROGRESS_GOOD, PROGRESS_BAD };
@@ -27,21 +27,21 @@ struct progress_snapshot {
     enum progress_phase phase;
     int64_t elapsed_ns, span_ns; /* since the round's start; of its schedule */
     size_t in_flight;
-    double offered, achieved; /* requests due and answers, per second, lately */
+    double offered, achieved; /* due requests and answers per second, in the last second */
     int64_t p99_ns;           /* of the response time so far; -1: no answer yet */
     size_t outcomes[RECORD_OUTCOME_COUNT];
     size_t sold;             /* units that customers were promised */
-    int64_t stock;           /* of all products; -1: not known */
-    int64_t left;            /* as the target last said; -1: not known */
-    bool has_holder;         /* the target names who holds the lock */
-    const char *holder;      /* NULL: nobody, when it was last asked */
-    const char *verdict;     /* what was judged of it; NULL: it has not ended */
-    enum progress_tone tone; /* of that */
-    bool is_left_down;       /* at its end: servers are down, and no round follows */
+    int64_t stock;           /* of all products; -1: unknown */
+    int64_t left;            /* from the target's last answer; -1: unknown */
+    bool has_holder;         /* the target names the holder of the lock */
+    const char *holder;      /* NULL: free at the last answer */
+    const char *verdict;     /* NULL: the round has not ended */
+    enum progress_tone tone; /* of the verdict */
+    bool is_left_down;       /* the round left servers down, and no round follows */
 };
 
 struct progress_style {
-    unsigned columns, rows; /* of the terminal; 0: not known */
+    unsigned columns, rows; /* of the terminal; 0: unknown */
     bool is_coloured;
     bool is_utf8;
 };
@@ -57,18 +57,18 @@ struct progress_frame {
         text[PROGRESS_TEXT]; /* lines with \n between them; colours are its only escape sequences */
 };
 
-/* Each line is narrower than the terminal, and all of them are fewer than its rows. Of a round that
- * has ended it is one line, which stays: what was judged of it, and its figures. */
+/* Each line is narrower than the terminal, and there are fewer lines than its rows. An ended round
+ * gives one line, with its verdict and figures. */
 void progress_draw(const struct progress_snapshot *snapshot, const struct progress_style *style,
                    struct progress_frame *frame);
 
-/* One line, without its \n, for files and plain terminals; returns `text`. */
+/* One line without \n, for files and plain terminals. Returns `text`. */
 const char *progress_line(const struct progress_snapshot *snapshot, char *text, size_t size);
 
 /* {"strategy","round","rounds","phase","elapsed_ms","span_ms","sold","stock","left","in_flight",
- * "offered","achieved","p99_ms","outcomes":{...},"holder","verdict","is_left_down"}, null for what
- * is not known; `holder` only where the target names one, `verdict` and whether the run ends for
- * servers that are down only at the end. With its \n; free() it. NULL without memory. */
+ * "offered","achieved","p99_ms","outcomes":{...},"holder","verdict","is_left_down"}, with null for
+ * an unknown value. It has `holder` only if the target names one, and the last two only at the end
+ * of the round. With a \n at its end. The caller frees it. NULL without memory. */
 __attribute__((warn_unused_result)) char *progress_json(const struct progress_snapshot *snapshot);
 
 #endif

@@ -13,8 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* O_NONBLOCK belongs to an open file, which stderr shares with stdout and the shell: so the
- * terminal is opened once more. */
+/* O_NONBLOCK belongs to the open file, and stderr shares its open file with stdout and the shell. So
+ * we open the terminal once more. */
 void screen_open(struct screen *screen) {
     char path[128];
 
@@ -37,7 +37,7 @@ void screen_size(const struct screen *screen, unsigned *columns, unsigned *rows)
     *rows = size.ws_row;
 }
 
-/* Also without O_NONBLOCK, when the terminal could not be opened again, or for a pipe: one that has
+/* Needed without O_NONBLOCK: for a pipe, or if the terminal could not be opened again. A file with
  * room takes more than a frame. */
 static bool screen_has_room(const struct screen *screen) {
     struct pollfd poll_fd = {.fd = screen->fd, .events = POLLOUT};
@@ -45,7 +45,7 @@ static bool screen_has_room(const struct screen *screen) {
     return poll(&poll_fd, 1, 0) == 1;
 }
 
-/* What cannot be written at all, as to a terminal that is gone, is forgotten. */
+/* Drops the bytes if writing fails, for example to a terminal that is gone. */
 static void write_on(struct screen *screen) {
     assert(screen->written <= screen->length);
     while (screen->written < screen->length && screen_has_room(screen)) {
@@ -83,7 +83,7 @@ __attribute__((format(printf, 2, 3))) static void screen_append(struct screen *s
         screen->length += (size_t)length;
 }
 
-/* A terminal that became narrower has wrapped what was drawn. */
+/* A terminal that became narrower has wrapped the drawn lines. */
 static size_t rows_drawn(const struct screen *screen) {
     unsigned columns, rows;
     size_t drawn = 0;
@@ -108,7 +108,7 @@ void screen_show(struct screen *screen, const struct progress_frame *frame) {
     const char *line = frame->text;
 
     assert(frame->lines <= PROGRESS_LINES);
-    assert(screen->length == 0); /* it is ready */
+    assert(screen->length == 0); /* screen_is_ready() */
     screen_append(screen, "\033[?25l");
     go_to_start(screen);
     for (size_t i = 0; i < frame->lines; i++) {

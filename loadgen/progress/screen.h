@@ -1,8 +1,8 @@
-/* The last lines of a terminal, redrawn in place without ever waiting for it: a terminal that was
- * stopped with Ctrl-S, or is slow, misses frames.
+/* Redraws the last lines of a terminal in place, and never waits for the terminal: a slow one, or one
+ * that was stopped with Ctrl-S, misses frames.
  *
- * The cursor stands at the end of the lines and is hidden only within a frame, so a program that is
- * killed leaves it visible. */
+ * The cursor stands at the end of the lines. It is hidden only within a frame, so a killed program
+ * leaves it visible. */
 #ifndef LOADGEN_SCREEN_H
 #define LOADGEN_SCREEN_H
 
@@ -14,27 +14,27 @@
 #define SCREEN_BYTES (2 * PROGRESS_TEXT)
 
 struct screen {
-    int fd;       /* ours to close, unless it is that of stderr */
-    size_t lines; /* drawn; 0 when something else has written, and the next is below that */
-    unsigned width[PROGRESS_LINES]; /* of these */
+    int fd;       /* we close it, unless it is stderr */
+    size_t lines; /* drawn lines; 0: another program wrote, and the next frame goes below that */
+    unsigned width[PROGRESS_LINES]; /* of these lines */
     size_t length, written;
-    char bytes[SCREEN_BYTES]; /* that the terminal is yet to take */
+    char bytes[SCREEN_BYTES]; /* not yet written to the terminal */
 };
 
-/* On what stderr is. Lines may be said to anything; frames are for a terminal. */
+/* Opens it for stderr. screen_say() works with any file; frames need a terminal. */
 void screen_open(struct screen *screen);
-/* 0 for what is not known. */
+/* Sets the size of the terminal; 0: unknown. */
 void screen_size(const struct screen *screen, unsigned *columns, unsigned *rows);
-/* False: it has not taken what came before, or another job has it, so that a frame would be lost.
- */
+/* Returns false if a frame would be lost: the terminal has not taken the last one, or another job has
+ * the terminal. */
 bool screen_is_ready(struct screen *screen);
 
-/* Replace the lines by those of `frame`; only when it is ready. */
+/* Replaces the lines by `frame`. Only if screen_is_ready(). */
 void screen_show(struct screen *screen, const struct progress_frame *frame);
-/* Take the lines away, and say `text`, whole lines, in their place. May be called when it is not
- * ready: then as much as there is room for. */
+/* Removes the lines, and writes `text`, whole lines, in their place. If it is not ready, `text` is
+ * queued, as far as there is room. */
 void screen_say(struct screen *screen, const char *text);
-/* Wait, at most `timeout_ms`, until the terminal has taken all; what it did not take is dropped. */
+/* Waits at most `timeout_ms` until the terminal has taken all bytes; drops the rest. */
 void screen_flush(struct screen *screen, int timeout_ms);
 void screen_close(struct screen *screen);
 

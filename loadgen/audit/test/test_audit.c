@@ -1,4 +1,4 @@
-/* What the auditor and the queries of sql/audit.sql find in a real database. */
+/* The auditor and the queries of sql/audit.sql on a real database. */
 #include "audit.h"
 #include "test.h"
 
@@ -13,14 +13,14 @@
 
 static struct why why;
 
-/* Both databases are schemas of one, each with the real tables. */
+/* Both databases are schemas of one database, each with the real tables. */
 
 static struct pg_schema inventory, orders;
 static uv_loop_t loop;
 static struct auditor auditor;
 static struct product product;
 
-/* SQL in both. */
+/* Runs SQL in both. */
 #define run_sql(...) pg_schema_run(&inventory, __VA_ARGS__)
 
 static int set_up(void **state) {
@@ -37,7 +37,7 @@ static int tear_down(void **state) {
     return uv_loop_close(&loop);
 }
 
-/* Of the auditor. */
+/* Runs SQL on a pool of the auditor. */
 static void assert_done(int rc) {
     if (rc != 0)
         fail_msg("%s", why.text);
@@ -47,7 +47,7 @@ static void create_product(void) {
     assert_done(auditor_create(&auditor, "test", 3, "none,work=2ms", &product, &why));
 }
 
-/* Run SQL about the product, whose id stands for each %s (two of them). */
+/* Runs SQL about the product; its id replaces both %s. */
 #define add(sql) run_sql(sql, product.id, product.id)
 
 static void add_rows(void) {
@@ -57,7 +57,7 @@ static void add_rows(void) {
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 1, 3, 0, 'i-2', 8, "
         "'2126-01-02 10:00:00.5+00'), ('00000000-0000-7000-8000-00000000000a', '%s', 0, 2, 1, "
         "E'i\\x1b\\n1', 7, '2126-01-02 10:00:00.6+00')");
-    /* By a clock that was set back, or by another server's. */
+    /* Times of a clock that was set back, or of another server. */
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0, "
         "now() - interval '50 s'), "
@@ -70,7 +70,7 @@ static void add_rows(void) {
         "(gen_random_uuid(), gen_random_uuid(), 98, 0, 1.00, 'not %s', now())");
 }
 
-/* Read it, and find what add_rows() added. */
+/* Reads the ledger, and finds the rows of add_rows(). */
 static void assert_ledger(void) {
     struct ledger read, *ledger = &read;
 
@@ -106,7 +106,7 @@ static void assert_ledger(void) {
     ledger_free(ledger);
 }
 
-/* Asked twice, with another connection, the database's time lies between two of ours. */
+/* Asks twice on another connection: the database's time lies between two of our times. */
 static void test_the_databases_clock_is_compared_with_ours(void) {
     int64_t skew_us, before_us, between_us, after_us;
 
@@ -115,7 +115,7 @@ static void test_the_databases_clock_is_compared_with_ours(void) {
     between_us = pg_schema_number(
         &inventory, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
     after_us = clock_wall_us();
-    /* Half of the fastest round trip is the error; a second of it is forgiven to a busy machine. */
+    /* The error is half of the fastest round trip. A busy machine may add a second. */
     assert_true(between_us + skew_us >= before_us - 1000000);
     assert_true(between_us + skew_us <= after_us + 1000000);
 }
@@ -135,13 +135,13 @@ static void test_a_hand_made_ledger_is_read_as_it_is(void) {
 
     create_product();
     assert_done(auditor_read(&auditor, &product, &ledger, &why));
-    assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
+    assert_int_equal(ledger.available, 3); /* nothing was sold: the stock is complete */
     ledger_free(&ledger);
     add_rows();
     assert_ledger();
 }
 
-/* Unit 3 came back to the place of 2, which is sold; what stands above the count is over. */
+/* Unit 3 came back to the place of 2, which is sold. Units above the count are superfluous. */
 static void test_units_that_returned_to_the_count_are_returned(void) {
     struct ledger ledger;
 
@@ -163,7 +163,7 @@ static void test_units_that_returned_to_the_count_are_returned(void) {
     ledger_free(&ledger);
 }
 
-/* Once the auditor waits for the list of returned units, one of them is sold. */
+/* While the auditor waits for the list of returned units, one of them is sold. */
 static void sell_returned(uv_timer_t *timer) {
     if (pg_schema_number(&inventory, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation "
                                      "= 'returned_unit'::regclass") == 0)
@@ -184,7 +184,7 @@ static void test_a_ledger_is_read_as_it_was_at_one_moment(void) {
     assert_ledger();
 }
 
-/* The two of the product, in order of time and then of their number, on the round's clock. */
+/* Finds the two events of the product, ordered by time and then by number, on the round's clock. */
 static void test_events_are_read_on_the_clock_of_the_round(void) {
     struct event_list events = {.items = NULL};
     int64_t created_us;
@@ -266,7 +266,7 @@ static void test_a_product_that_is_not_there_is_told(void) {
     assert_string_equal(why.text, "the product was not created: the database added no row");
 }
 
-/* Returns at the first look once each sale has its order, and at the deadline before. */
+/* Returns at once if each sale has its order, else at the deadline. */
 static void test_waiting_ends_when_each_sale_has_its_order(void) {
     const bool never = false;
     int64_t deadline_ms;
@@ -293,7 +293,7 @@ static const struct audit_query *find_query(const char *name) {
     return NULL;
 }
 
-/* Each query that only people run finds its rows. */
+/* The queries that only people run find their rows, too. */
 static void test_twins_and_units_outside_are_found(void) {
     static const struct {
         const char *name;
@@ -370,7 +370,7 @@ static void play(void *scene) {
 static void run_scene(void **scene) {
     assert_int_equal(fiber_start(play, *scene), 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    fiber_cleanup(); /* which asserts that all have ended */
+    fiber_cleanup(); /* asserts that all fibers have ended */
 }
 
 #define SCENE(scene)                                                                               \

@@ -1,5 +1,4 @@
-/* The two lists of the command line: strategies with their options, and what is expected of them.
- */
+/* Two lists of the command line: strategies with their options, and the expected verdicts. */
 #include "expect.h"
 #include "test.h"
 
@@ -104,7 +103,7 @@ static void test_all_anomalies_can_be_expected_at_once(void **state) {
 static void test_bad_expectations_are_refused_with_a_reason(void **state) {
     static const struct {
         const char *text, *why;
-    } bad[] = {{"none", "it lacks a ="},
+    } bad[] = {{"none", "a = is missing"},
                {"none=", "no anomaly \"\""},
                {"none=twin", "no anomaly \"twin\""},
                {"none=TWIN+SAFE", "no anomaly \"SAFE\""},
@@ -112,10 +111,10 @@ static void test_bad_expectations_are_refused_with_a_reason(void **state) {
                {"none=TWIN??", "no anomaly \"TWIN??\""},
                {"none=?", "no anomaly \"?\""},
                {"none=VALID+TWIN", "no anomaly \"VALID\""},
-               {"none=TWIN+LEAK+TWIN?", "\"TWIN?\" is there twice"},
+               {"none=TWIN+LEAK+TWIN?", "\"TWIN?\" is named twice"},
                {"=TWIN", "names \"\""},
                {"mutex=TWIN", "names \"mutex\", which is not in --strategy"},
-               {"none=TWIN,,", "it lacks a ="},
+               {"none=TWIN,,", "a = is missing"},
                {"none=TWIN=TWIN", "no anomaly \"TWIN=TWIN\""}};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -124,13 +123,13 @@ static void test_bad_expectations_are_refused_with_a_reason(void **state) {
             fail_msg("%s: %s", bad[i].text, why.text);
     }
     assert_int_equal(expect("none", "none=BAD"), -1);
-    assert_non_null(strstr(why.text, "EARLY-SOLD-OUT")); /* what there is */
+    assert_non_null(strstr(why.text, "EARLY-SOLD-OUT")); /* lists the anomalies */
     assert_non_null(strstr(why.text, "STALE"));
 }
 
 #define BIT(anomaly) (1U << ANOMALY_##anomaly)
 
-/* Of a verdict that found these; none: VALID. */
+/* Makes a verdict with these anomalies; none: VALID. */
 static struct verdict found(unsigned anomalies) {
     struct verdict verdict = {.kind = anomalies != 0 ? VERDICT_VIOLATED : VERDICT_VALID};
 
@@ -139,13 +138,13 @@ static struct verdict found(unsigned anomalies) {
     return verdict;
 }
 
-/* What is expected of `none`, what was found, and what is said of an expectation that failed. */
+/* The expectation for `none`, the found anomalies, and the sentence about a failed expectation. */
 static void test_a_verdict_meets_its_expectation_or_it_is_told_what_was_missed(void **state) {
     static const char wanted[] = "none=OVERSELL+TWIN+STALE?+LEAK?";
     static const struct {
         const char *text;
         unsigned found;
-        const char *told; /* NULL: it is met */
+        const char *told; /* NULL: the expectation is met */
     } cases[] = {
         {"", 0, NULL},
         {"", BIT(TWIN), "VALID was expected"},

@@ -1,4 +1,4 @@
-/* The settings: read from flags, told in a history and in a summary, and read back. */
+/* The settings: read from flags, written to a history and a summary, and read back. */
 #include "options.h"
 #include "test.h"
 
@@ -12,7 +12,7 @@
 
 static struct options *options, read_back;
 static struct why why;
-static json_t *told, *expected; /* by a test, which its tear-down frees */
+static json_t *told, *expected; /* of a test; its tear-down frees them */
 
 static int tear_down(void **state) {
     json_decref(told);
@@ -25,7 +25,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Up to five arguments. */
+/* Takes up to five arguments. */
 static enum options_result read_flags(const char *const arguments[5]) {
     char copies[6][64] = {"loadgen"}, *argv[7] = {copies[0]};
     int argc = 1;
@@ -48,7 +48,7 @@ static void assert_refused(const char *const cases[][5], size_t count) {
     }
 }
 
-/* Each of the cases, {"--flag", "value"}, is. */
+/* Each case, {"--flag", "value"}, must be refused. */
 #define REFUSED(...)                                                                               \
     do {                                                                                           \
         static const char *const cases_[][5] = {__VA_ARGS__};                                      \
@@ -145,7 +145,7 @@ static void test_a_command_has_its_arguments(void **state) {
 static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
     REFUSED({"check", "x", "--rate=5"}, {"diff", "--seed=1", "x"}, {"report", "x", "--results=x"},
             {"serve", "--no-tui"}, {"create", "--rate=5"}, {"--listen=::1"});
-    assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* which is for all commands */
+    assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* the environment serves all commands */
     REFUSED({"check", "--rate", "6", "x"});
     assert_int_equal(READ("--output-format=json", "check", "x", NULL), OPTIONS_OK);
     assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
@@ -186,7 +186,7 @@ static const char *type_of(const json_t *value) {
     return types[json_typeof(value)];
 }
 
-/* A setting that is told is described there, and the other way round. */
+/* The schema describes each setting of the summary, and no other. */
 static void test_a_summary_tells_what_its_schema_describes(void **state) {
     const json_t *settings, *described;
     json_t *value;

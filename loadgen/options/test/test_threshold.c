@@ -1,4 +1,4 @@
-/* Thresholds: what is understood, what is refused, and what a limit is held against, and when. */
+/* Thresholds: accepted texts, refused texts, and the check of a limit during and after a round. */
 #include "test.h"
 #include "threshold.h"
 
@@ -17,7 +17,7 @@ static struct recorder *recorder;
 static struct verdict verdict;
 static double measured;
 
-/* A round of 100 planned requests, nothing of it sent yet. */
+/* A round of 100 planned requests, none of them sent yet. */
 static int set_up(void **state) {
     recorder = recorder_make(100);
     memset(&verdict, 0, sizeof verdict);
@@ -43,7 +43,7 @@ static bool in_flight(const char *text) {
     return threshold_holds(parsed(text), recorder, NULL, &measured);
 }
 
-/* Each of the limits, with a blank between two. */
+/* Checks each of the limits; a blank separates them. */
 static void assert_limits(bool (*holds)(const char *text), const char *limits, bool is_kept) {
     char copy[256];
 
@@ -71,7 +71,7 @@ static void answer(size_t count, double ms) {
     }
 }
 
-/* ---- what is understood */
+/* ---- accepted texts */
 
 static void test_every_metric_and_operator_is_understood(void **state) {
     static const struct {
@@ -149,7 +149,7 @@ static void test_a_line_each(void **state) {
     assert_int_equal(list.count, 0);
 }
 
-/* ---- what is refused */
+/* ---- refused texts */
 
 static const struct {
     const char *says, *texts[16];
@@ -217,7 +217,7 @@ static void test_there_may_be_sixteen(void **state) {
 static void test_operators_compare(void **state) {
     static const struct {
         const char *text;
-        bool holds[3]; /* for 4, 5 and 6 */
+        bool holds[3]; /* the answers for 4, 5 and 6 */
     } cases[] = {{"twin==5", {false, true, false}}, {"twin!=5", {true, false, true}},
                  {"twin<5", {true, false, false}},  {"twin<=5", {true, true, false}},
                  {"twin>5", {false, false, true}},  {"twin>=5", {false, true, true}}};
@@ -306,11 +306,11 @@ static void test_values_are_for_people(void **state) {
 
 static void test_retries_are_counted_for_each_unit_sold(void **state) {
     recorder->retries = 30;
-    assert_missed(at_end, "retries>=0 retries<100"); /* without a sale none is kept */
+    assert_missed(at_end, "retries>=0 retries<100"); /* without a sale no limit is kept */
     recorder->by_outcome[RECORD_SOLD] = 20;
     assert_kept(at_end, "retries>1.4");
     assert_missed(at_end, "retries>1.5");
-    assert_kept(in_flight, "retries<1"); /* more may be sold */
+    assert_kept(in_flight, "retries<1"); /* later requests may buy more */
 }
 
 static void test_the_most_overtaken_is_held_against_the_whole_round(void **state) {
@@ -320,7 +320,7 @@ static void test_the_most_overtaken_is_held_against_the_whole_round(void **state
     assert_kept(in_flight, "overtaken==0");
 }
 
-/* ---- in mid-flight */
+/* ---- while a round runs */
 
 static void test_what_only_grows_is_missed_as_soon_as_it_is_past(void **state) {
     answer(10, 20);
@@ -331,7 +331,7 @@ static void test_what_only_grows_is_missed_as_soon_as_it_is_past(void **state) {
 
 static void test_parts_are_of_all_planned_requests(void **state) {
     answer(10, 1);
-    recorder->by_outcome[RECORD_BUSY] = 5; /* half of those sent, 5 % of those planned */
+    recorder->by_outcome[RECORD_BUSY] = 5; /* half of the sent requests, 5 % of the planned ones */
     assert_kept(in_flight, "busy<=5%");
     assert_missed(in_flight, "busy<5%");
     assert_float_equal(measured, 0.5, 1e-12);
@@ -341,7 +341,7 @@ static void test_parts_are_of_all_planned_requests(void **state) {
 }
 
 static void test_a_few_slow_answers_miss_no_percentile(void **state) {
-    answer(5, 500); /* all there are, and yet the other 95 may be fast */
+    answer(5, 500); /* all answers so far are slow, but the other 95 may be fast */
     assert_kept(in_flight, "p(95)<250ms p(50)<250ms mean<250ms");
     assert_missed(in_flight, "mean<20ms"); /* 5 x 500 ms over 100 requests */
     answer(2, 500);
@@ -369,7 +369,7 @@ static void test_a_percentile_missed_in_flight_is_missed_at_the_end(void **state
         assert_int_equal(set_up(NULL), 0);
         answer(slow, 500);
         is_kept = in_flight("p(90)<250ms");
-        answer(100 - slow, 1); /* the best that can still come */
+        answer(100 - slow, 1); /* the best possible rest of the round */
         assert_false(!is_kept && at_end("p(90)<250ms"));
         assert_false(is_kept && slow >= 12);
     }
@@ -423,7 +423,7 @@ static void test_a_limit_that_is_none_is_refused(void **state) {
         {"sold>-0.5", "is no whole number"},
         {"overtaken<10", "summary.json does not tell overtaken"},
         {"speed<+1%", "there is no metric"},
-        {"p(99)+20%", "no operator"},
+        {"p(99)+20%", "an operator is missing"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -431,7 +431,7 @@ static void test_a_limit_that_is_none_is_refused(void **state) {
         if (strstr(why.text, cases[i].why) == NULL)
             fail_msg("%s: %s", cases[i].text, why.text);
     }
-    assert_int_equal(threshold_parse("rate>-10%", &list, &why), -1); /* a run has no A */
+    assert_int_equal(threshold_parse("rate>-10%", &list, &why), -1); /* a single run has no run A */
 }
 
 int main(void) {

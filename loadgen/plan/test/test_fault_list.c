@@ -1,4 +1,4 @@
-/* --fault: what is a server's, what is a failpoint, and what is neither. */
+/* --fault: faults of servers, failpoints, and texts that are neither. */
 #include "fault_list.h"
 #include "test.h"
 
@@ -73,13 +73,13 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
     static const struct {
         const char *says, *texts[8];
     } bad[] = {
-        {"it lacks a :", {"redis"}},
-        {"it lacks a moment", {"redis:kill", "redis:kill@2", "redis:kill@-1s"}},
-        {"by that moment the demand has ended", {"redis:kill@4s"}},
+        {"a : is missing", {"redis"}},
+        {"a moment such as @2s is missing", {"redis:kill", "redis:kill@2", "redis:kill@-1s"}},
+        {"the demand has ended by that moment", {"redis:kill@4s"}},
         {"there is no such verb", {"redis:kick@2s", "redis:@2s"}},
         {"only pause takes a duration", {"redis:kill=1s@2s"}},
         {"pause takes a duration", {"redis:pause@2s", "redis:pause=0s@2s"}},
-        {"that verb is of redis alone", {"postgres:failover@2s", "replica:cut@2s"}},
+        {"only redis has this verb", {"postgres:failover@2s", "replica:cut@2s"}},
         {"there is no such server",
          {"rediss:kill@2s", "redlock-6:kill@2s", "etcd:kill@2s", "inventory-0:kill@2s",
           "inventory-12:kill@2s", "lunch:pause=1s@2s"}},
@@ -91,7 +91,7 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
         for (const char *const *one = bad[i].texts; *one != NULL; one++) {
             assert_int_equal(parse(*one), -1);
             if (strstr(why.text, bad[i].says) == NULL ||
-                strstr(why.text, "redis failover, cut") == NULL)
+                strstr(why.text, "for redis also failover, cut") == NULL)
                 fail_msg("%s: %s", *one, why.text);
         }
     memset(text, 'x', sizeof text - 1);

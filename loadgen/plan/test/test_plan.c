@@ -1,6 +1,5 @@
-/* The arrival schedule: the same for the same seed, at rates that change, for products that are
- * wanted unequally, with keys that come twice; and the words for it. Statistics are of fixed
- * seeds. */
+/* The arrival schedule: the same for the same seed, at changing rates, for products of different
+ * popularity, with repeated keys; and the words for it. Statistics use fixed seeds. */
 #include "plan.h"
 #include "test.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 static struct why why;
-static struct plan plan, other; /* that a test has made, freed behind it */
+static struct plan plan, other; /* made by a test; its tear-down frees them */
 
 static int tear_down(void **state) {
     plan_free(&plan);
@@ -68,7 +67,7 @@ static void test_same_seed_gives_the_same_plan_of_any_shape(void **state) {
     }
 }
 
-/* The mean gap before the arrivals that are marked is that of all, within 4 standard deviations. */
+/* The mean gap before marked arrivals equals that of all arrivals, within 4 standard deviations. */
 static void assert_unrelated(const bool *is_marked) {
     double sum = 0, mean = (double)plan.span_ns / (double)plan.count;
     size_t count = 0;
@@ -83,7 +82,7 @@ static void assert_unrelated(const bool *is_marked) {
     assert_true(fabs(sum / (double)count - mean) < 4 * mean / sqrt((double)count));
 }
 
-/* They have random numbers of their own: two are drawn for each repeat, one for all else. */
+/* Items and repeats have streams of their own: per arrival two numbers for repeats, one for items. */
 static void test_items_and_repeats_are_unrelated_to_the_gaps(void **state) {
     static bool is_first_item[20000], is_repeated[40000], has_its_number[20000];
     struct plan_shape shape = shape_of("20s:1k");
@@ -127,7 +126,8 @@ static void test_poisson_arrivals_fill_their_span_in_order(void **state) {
     assert_true(plan.arrivals[plan.count - 1].due_ns <= plan.span_ns);
 }
 
-/* In a Poisson process the gaps' standard deviation is their mean, and e^-1 of them are longer. */
+/* In a Poisson process the standard deviation of the gaps is their mean, and e^-1 of the gaps are
+ * longer than the mean. */
 static void test_poisson_gaps_are_exponential(void **state) {
     double mean = 1e6, squares = 0;
     size_t longer = 0;
@@ -149,7 +149,7 @@ static void test_constant_arrivals_are_evenly_spaced(void **state) {
         assert_in_range(plan.arrivals[i].due_ns, i * 1250000, i * 1250000 + 1);
 }
 
-/* Recorded from this implementation: a change of the generator would change every seeded run. */
+/* Recorded from this implementation. A change of the generator would change every seeded run. */
 static void test_the_first_arrivals_of_seed_one_never_change(void **state) {
     static const int64_t due_us[] = {123278, 351673, 545745, 873852};
 
@@ -192,7 +192,7 @@ static void test_bad_stages_are_refused_with_a_reason(void **state) {
     static const struct {
         const char *part, *texts[8];
     } bad[] = {
-        {"lacks a colon", {"", "5s"}},
+        {"a colon is missing", {"", "5s"}},
         {"stage 2", {"5s:1,", "5s:1,,5s:2"}},
         {"duration", {"5:800", "x:800"}},
         {"1ms to 24h", {"0:800", "25h:1"}},
@@ -224,7 +224,7 @@ static void test_no_more_stages_than_there_is_room_for(void **state) {
     assert_int_equal(shape.stage_count, 32);
 }
 
-/* The integrated rate is 80 t^2 on the way up: the i-th of equal steps comes at sqrt(i / 80). */
+/* While the rate rises, its integral is 80 t^2: the i-th of equal steps comes at sqrt(i / 80). */
 static void test_constant_arrivals_on_a_ramp_are_at_equal_steps_of_the_count(void **state) {
     make_of(&plan, "5s:0..800,1s:800,5s:800..0", PLAN_CONSTANT, 1);
     assert_int_equal(plan.count, 4800);
@@ -232,12 +232,12 @@ static void test_constant_arrivals_on_a_ramp_are_at_equal_steps_of_the_count(voi
         assert_true(fabs((double)plan.arrivals[i].due_ns - sqrt((double)i / 80) * 1e9) < 10);
     for (size_t i = 2000; i < 2800; i++)
         assert_true(fabs((double)plan.arrivals[i].due_ns - 5e9 - (double)(i - 2000) * 1.25e6) < 10);
-    for (size_t i = 2801; i < 4800; i++) /* the way down is the way up, from its end */
+    for (size_t i = 2801; i < 4800; i++) /* the falling part mirrors the rising part */
         assert_true(fabs(11e9 - (double)plan.arrivals[i].due_ns -
                          (double)plan.arrivals[4800 - i].due_ns) < 100);
 }
 
-/* The expected arrivals of one second: the rate in the middle of it. */
+/* The expected arrivals of a second equal the rate in its middle. */
 static double expected_in_second(int64_t second) {
     int64_t from_an_end = second < 15 ? second : 29 - second;
 
@@ -293,7 +293,7 @@ static void test_items_move_no_arrival(void **state) {
     }
 }
 
-/* The counts of `items`, held against the law 1 / rank^zipf by chi-squared: its 99.9 % points are
+/* Compares the counts of `items` with the law 1 / rank^zipf by chi-squared. Its 99.9 % points are
  * 27.9 for 10 items and 49.7 for 24 (9 and 23 degrees of freedom). */
 static void assert_popularity(uint32_t items, double zipf, double chi_squared_most) {
     struct plan_shape shape = shape_of("10s:10k");

@@ -1,4 +1,4 @@
-/* The view of a round as text: what it says, how wide it is, and when it is red; and as JSON. */
+/* The view of a round as text (words, width, colours), and as JSON. */
 #include "progress_draw.h"
 #include "test.h"
 
@@ -40,14 +40,14 @@ static void draw(void) {
     assert_int_equal(strlen(frame.text), frame.length);
 }
 
-/* Draw, and find this text. */
+/* Draws, and finds this text. */
 static void assert_draws(const char *text) {
     draw();
     if (!shows(text))
         fail_msg("not drawn: %s\n%s", text, frame.text);
 }
 
-/* The widest line as a terminal sees it, without colours. */
+/* The width of the widest line, without colour codes. */
 static unsigned widest(void) {
     unsigned width = 0, most = 0;
 
@@ -296,7 +296,7 @@ static void test_a_line_that_is_too_long_is_cut(void **state) {
 
 /* ---- for programs */
 
-/* 1.5 s after its start all is sent, and three answers are missing. */
+/* 1.5 s after the start all requests are sent, and three answers are missing. */
 static int set_up_sent(void **state) {
     snapshot = (struct progress_snapshot){.name = "redis",
                                           .round = 1,

@@ -1,5 +1,5 @@
-/* The screen on a real pseudo-terminal: redrawn in place, wiped, stopped, made narrower, and none.
- */
+/* The screen on a real pseudo-terminal: redrawn in place, wiped, stopped, narrowed; and without a
+ * terminal. */
 #include "screen.h"
 #include "test.h"
 
@@ -21,7 +21,7 @@ static void resize(unsigned short columns) {
     assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
 }
 
-/* On a pseudo-terminal, as if that were stderr. */
+/* Opens the screen on a pseudo-terminal in place of stderr. */
 static int set_up(void **state) {
     const int kept = dup(STDERR_FILENO);
     struct termios raw;
@@ -50,7 +50,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* What has come since last time, `end` with it if there is one, until nothing comes for a while. */
+/* The output since the last call: up to `end` if it is given, else until no more comes for a while. */
 static const char *read_until(int fd, const char *end) {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     size_t length = 0;
@@ -121,7 +121,7 @@ static void test_a_stopped_terminal_stops_nobody(void **state) {
     assert_true(screen_is_ready(&screen));
     screen_show(&screen, &two_lines);
     assert_false(screen_is_ready(&screen));
-    for (int i = 0; i < 10000; i++) /* more than there is room for */
+    for (int i = 0; i < 10000; i++) /* more than the screen can queue */
         screen_say(&screen, "interrupted\n");
     assert_string_equal(read_all(), "");
     assert_int_equal(tcflow(terminal, TCOON), 0);

@@ -1,11 +1,11 @@
-/* The options of a small run, as if they had been read. */
+/* The options of a small run, as options_read() would set them. */
 #ifndef LOADGEN_TEST_OPTIONS_FIXTURE_H
 #define LOADGEN_TEST_OPTIONS_FIXTURE_H
 
 #include "options.h"
 
-/* 800 requests at 800 a second for 10 units of one product, one round of each of `strategies`, of
- * which `expect` is expected; "" for all other text. Texts are not to be freed. */
+/* 800 requests at 800 a second for 10 units of one product, with one round of each of `strategies`.
+ * `expect` is as in --expect. All other texts are "". Do not free the texts. */
 void options_fill(struct options *options, const char *strategies, const char *expect);
 
 #endif

@@ -104,7 +104,7 @@ void cost(struct recorder *total) {
     total->locks[RECORD_LOCK_REDIS] = 100;
 }
 
-/* All blanks between two words are one when `is_plain`. */
+/* If `is_plain`, any blanks between two words become one blank. */
 static void look_for(const char *words, bool is_plain, bool is_wanted) {
     char *text = printed(report_print), *to = text;
 

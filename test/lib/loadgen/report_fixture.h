@@ -1,4 +1,4 @@
-/* A hand-made summary of three strategies, and what the report prints of it. */
+/* A hand-made summary of three strategies, and its printed report. */
 #ifndef LOADGEN_TEST_REPORT_FIXTURE_H
 #define LOADGEN_TEST_REPORT_FIXTURE_H
 
@@ -12,7 +12,7 @@
 
 #define MS INT64_C(1000000)
 
-/* Of none, redis and atomic, one round each: VIOLATED, INCONCLUSIVE and VALID. */
+/* none, redis and atomic, one round each: VIOLATED, INCONCLUSIVE and VALID. */
 extern struct options options;
 extern struct round rounds[3];
 extern struct result *results;
@@ -23,15 +23,15 @@ int report_tear_down(void **state);
 #define REPORTED(test) cmocka_unit_test_setup_teardown(test, report_set_up, report_tear_down)
 
 void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count, const char *example);
-/* As if 100 replies had told what they cost. */
+/* As if 100 replies had reported their cost. */
 void cost(struct recorder *total);
 
-/* What `write` prints of the summary; free() it. */
+/* The text that `write` prints of the summary. The caller frees it. */
 char *printed(int (*write)(const struct summary *, FILE *));
-/* No line of the report is wider, but those of commands that are to be pasted. */
+/* No line of the report is wider, except commands for pasting. */
 void assert_fits(size_t columns);
 void assert_says(const char *expected);
-/* The same, whatever the widths of the columns and where the lines break. */
+/* The same, with any widths of columns and any line breaks. */
 void assert_tells(const char *expected);
 void assert_silent_on(const char *word);
 

@@ -1,5 +1,4 @@
-/* A sender and a server for it in this process, on one loop; the test says how the server answers.
- */
+/* Runs a sender and its server in this process, on one loop; the test sets the server's answers. */
 #include "sender_fixture.h"
 #include "test.h"
 
@@ -104,7 +103,7 @@ void sending_send_all(void *arg) {
 void sending_run(void) {
     assert_int_equal(fiber_start(sending_send_all, NULL), 0);
     assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
-    fiber_cleanup(); /* which asserts that all have ended */
+    fiber_cleanup(); /* asserts that all fibers have ended */
 }
 
 void sending_assert_outcomes(enum record_outcome outcome, size_t count) {

@@ -1,5 +1,4 @@
-/* A sender and a server for it in this process, on one loop; the test says how the server answers.
- */
+/* A sender and its server in this process, on one loop. The test sets the server's answers. */
 #ifndef LOADGEN_TEST_SENDER_FIXTURE_H
 #define LOADGEN_TEST_SENDER_FIXTURE_H
 
@@ -16,12 +15,12 @@ extern struct sending {
     struct plan plan;
     struct recorder *recorder;
     struct sender sender;
-    int result; /* of sender_run() */
+    int result; /* the result of sender_run() */
     http_handler answer;
-    int64_t answer_ms;              /* how long the server takes */
-    unsigned served;                /* requests that the server has begun */
-    unsigned serving, most_serving; /* at a time */
-    uv_timer_t stopper;             /* the test's own */
+    int64_t answer_ms;              /* delay of each answer of the server */
+    unsigned served;                /* requests that the server has started */
+    unsigned serving, most_serving; /* requests in the server at a time */
+    uv_timer_t stopper;             /* for the test */
 } sending;
 
 /* Serves on a free port, and sells. */
@@ -30,19 +29,19 @@ int sending_tear_down(void **state);
 
 /* Steady arrivals, `count` of them at `rate` a second. */
 struct plan_shape sending_shape(size_t count, int64_t rate);
-/* What is to be sent, and where it is recorded. */
+/* The requests to send, and their recorder. */
 void sending_plan_shape(const struct plan_shape *shape);
 void sending_plan_requests(size_t count, int64_t rate);
-/* Send it all, in a fiber of the loop, until the server is closed again. */
+/* Sends all of it in a fiber of the loop, and closes the server. */
 void sending_run(void);
-/* The fiber's part of it. */
+/* The part of it that runs in the fiber. */
 void sending_send_all(void *arg);
 void sending_close_server(void);
 
-/* An answer: a sale of unit 7 to the key that asked. */
+/* Answers with a sale of unit 7 to the request's key. */
 void sending_sell(struct http_exchange *exchange, void *data);
 
-/* So many records have the outcome, and are counted with it. */
+/* Asserts that this many records have the outcome, and that the recorder counts the same. */
 void sending_assert_outcomes(enum record_outcome outcome, size_t count);
 const struct record *sending_record(size_t number);
 
