@@ -1,5 +1,5 @@
-"""Claims of `loadgen claims`: the failure of each appears, and its cure holds. All of one file run on one stack, which the
-first of them starts."""
+"""Claims of `loadgen claims`: the failure of each appears, and its cure holds. The claims of one file share a stack; the first
+claim starts it."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import BUILD, PORT_BASE, ROOT, copy_template
 
-HOME = Path(tempfile.gettempdir()) / f"sale-claims-{PORT_BASE}"  # in memory: a disk that stalls holds up each lock
+HOME = Path(tempfile.gettempdir()) / f"sale-claims-{PORT_BASE}"  # in memory: a disk that stalls would delay each lock
 HERE = ["--run-dir", str(HOME), "--port-base", str(PORT_BASE)]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("LOADGEN_")} | {"B": BUILD}
 
@@ -46,7 +46,7 @@ class Claims(unittest.TestCase):
 
 
 def claims_of_half(half):
-    """A test for each claim of the first or the second half of the table, in its order: claims that need the same stack stand
+    """A test for each claim of the first or the second half of the table, in its order: so claims with the same stack stand
     together."""
     listed = [claim["id"] for claim in json.loads(claims("--output-format", "json").stdout)]
     middle = len(listed) // 2

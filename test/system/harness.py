@@ -1,7 +1,7 @@
-"""The system from outside: start it, ask it, break it, read its ledger. Standard library only.
+"""Starts the system, sends requests, breaks it and reads its ledger, all from outside. Standard library only.
 
-Every test file runs against a stack of its own (scripts/stack), on ports from TEST_PORT_BASE + 100 on, with the programs
-of $B/bin. The ledger is read with psql as superuser, apart from the services and from loadgen.
+Each test file has a stack of its own (scripts/stack), on ports from TEST_PORT_BASE + 100 on, with the programs of $B/bin. It
+reads the ledger with psql as superuser, and not through the services or loadgen.
 """
 
 import atexit
@@ -21,26 +21,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("B", "build/gcc")
-# How punctual a machine is, is not what these tests are about: most would be inconclusive on one that stalls.
+# These tests do not judge how punctual the machine is: on one that stalls, most runs would be INCONCLUSIVE.
 os.environ.setdefault("LOADGEN_LATE", "1s")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 PORTS = {"order-svc": 0, "inventory-1": 1, "inventory-2": 2, **{f"redlock-{i}": 59 + i for i in range(1, 6)}, "replica-2": 66,
          "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 79 + i for i in (1, 2, 3)},
          "postgres": 90, "redis": 91, "replica": 92}
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
-LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts
+LOST_UPDATES = "TWIN+LEAK?+STALE?"  # the anomalies of a strategy without a common lock while the stock lasts
 
-# Debian's /usr/bin/psql is a script in Perl, which finds the newest psql: four times the work of what most tests ask it.
+# Debian's /usr/bin/psql is a Perl script that looks for the newest psql. That takes four times as long as most queries.
 NEWEST = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))[-1]
 os.environ["PATH"] = f"{NEWEST}:{os.environ['PATH']}"
 
-TEMPLATE = os.environ.get("STACK_TEMPLATE")  # a RUN_DIR that test/run has made, of a stack that does not run
+TEMPLATE = os.environ.get("STACK_TEMPLATE")  # the RUN_DIR of a stopped stack, made by test/run
 
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: after any other exception unittest goes on
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C: unittest continues after any other exception
 
 
 def wait_for(what, condition, seconds=20):
-    """Wait until condition() is true; its value."""
+    """Wait until condition() is true. Returns its value."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -48,11 +48,11 @@ def wait_for(what, condition, seconds=20):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"waited {seconds} s in vain: {what}")
-        time.sleep(0.05)  # many conditions ask psql
+        time.sleep(0.05)  # many conditions call psql
 
 
 def copy_template(run_dir):
-    """Databases and their passwords for a stack that was never up: without them `up` runs initdb."""
+    """Copies databases and their passwords for a stack that was never up. Without them `up` runs initdb."""
     if TEMPLATE:
         subprocess.run(["cp", "-a", f"{TEMPLATE}/env", f"{TEMPLATE}/postgres", run_dir], check=True)
 
@@ -74,13 +74,13 @@ class Answer:
 
 class Stack:
     def __init__(self, *shape, **flags):
-        """shape: more words for `up`, as "--with", "replica". flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for
-        the services, REDIS_DURABILITY="..."."""
+        """shape: more arguments for `up`, for example "--with", "replica". flags: ORDER_SVC_FLAGS="...",
+        INVENTORY_SVC_FLAGS="..." for the services, REDIS_DURABILITY="..."."""
         self.shape = shape
         self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-"))
-        self.run_dir.chmod(0o755)  # Postgres runs as another user than root
+        self.run_dir.chmod(0o755)  # Postgres does not run as root, but as another user
         copy_template(self.run_dir)
-        # loadgen leaves no results folder behind, unless a test asks for one.
+        # loadgen writes a results folder only if a test asks for one.
         self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),
                         B=BUILD, LOADGEN_STACK=str(ROOT / "scripts/stack"), **flags)
 
@@ -92,7 +92,7 @@ class Stack:
         return done
 
     def up(self):
-        atexit.register(self.down)  # of a run that is interrupted
+        atexit.register(self.down)  # by an interrupted run
         try:
             self.script("up", *self.shape)
         except BaseException:
@@ -120,14 +120,14 @@ class Stack:
         self.script("restart", name)
 
     def redis(self, *command, port=91):
-        """What redis-cli prints; the replica has port 92."""
+        """The output of redis-cli; the replica has port 92."""
         password = self.settings["INVENTORY_SVC_REDIS"].removeprefix("redis://:").partition("@")[0]
         done = subprocess.run(["redis-cli", "-p", str(PORT_BASE + port), *command], env=dict(os.environ, REDISCLI_AUTH=password),
                               capture_output=True, text=True, timeout=10)
         return done.stdout.strip()
 
     def states(self):
-        """What `status` says of each server: down, paused, ready or not ready."""
+        """The state of each server by `status`: down, paused, ready or not ready."""
         return {line.split()[0]: line.split(None, 5)[5] for line in self.script("status", check=False).stdout.splitlines()}
 
     def log(self, name):
@@ -137,7 +137,7 @@ class Stack:
         return PORT_BASE + PORTS[name]
 
     def ask(self, method, path, body=None, headers=None, to="order-svc"):
-        """One request on a connection of its own. A dict is sent as JSON."""
+        """Sends a request on a connection of its own. A dict becomes JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port(to), timeout=30)
         headers = dict(headers or {})
         if isinstance(body, (dict, list)):
@@ -150,11 +150,11 @@ class Stack:
             connection.close()
 
     def ask_ledger(self, method, path, body=None, to="inventory-1"):
-        """What only who knows the services' secret may ask of inventory-svc."""
+        """Sends inventory-svc a request that needs the secret of the services."""
         return self.ask(method, path, body, {"Authorization": f"Bearer {self.settings['INVENTORY_SVC_SECRET']}"}, to)
 
     def raw(self, data, to="order-svc", half_close=False):
-        """Send bytes as they are; all that comes back until the server closes or is silent for a while."""
+        """Sends bytes as they are. Returns the reply, up to the end of the connection or a while of silence."""
         with socket.create_connection(("127.0.0.1", self.port(to)), timeout=15) as peer:
             peer.sendall(data)
             if half_close:
@@ -174,7 +174,7 @@ class Stack:
         return bool(separator and length and len(body) >= int(length.group(1)))
 
     def sql(self, database, text, **values):
-        """The rows of a statement, as superuser; values are psql variables (:'name')."""
+        """Runs a statement as superuser, and returns its rows. Values are psql variables (:'name')."""
         args = ["psql", f"{self.settings['TEST_PG']} dbname={database}", "-X", "-q", "-A", "-t", "-F", "\t",
                 "-v", "ON_ERROR_STOP=1"]
         for name, value in values.items():
@@ -188,7 +188,7 @@ class Stack:
         return int(self.sql(database, text, **values)[0][0])
 
     def product(self, strategy, stock=10):
-        """A fresh product under a strategy spec; its id."""
+        """Makes a product with this strategy spec. Returns its id."""
         product = str(uuid.uuid4())
         self.sql("inventory", "INSERT INTO product (product_id, name, price, initial_stock, strategy) "
                               "VALUES (:'id', 'test', 9.99, :stock, :'spec')", id=product, stock=stock, spec=strategy)
@@ -198,7 +198,7 @@ class Stack:
         return self.ask("POST", "/orders", {"product_id": product}, {"Idempotency-Key": key} if key else None)
 
     def loadgen(self, *args, timeout=180, env=None, under=()):
-        """A run; `under` another program, such as prlimit."""
+        """Runs loadgen, `under` another program such as prlimit."""
         environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")}, **(env or {}))
         return subprocess.run([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
@@ -209,9 +209,9 @@ class Stack:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def disturb(self, disturbance, lengths, strategy, rate, share, *more):
-        """Run loadgen, with stock for a share of the requests, and call disturbance(run) meanwhile. loadgen's summary, and what
-        the disturbance says: None when the run had ended before it. Such a run shows nothing, and a longer one is begun: each
-        of the lengths, in seconds. loadgen does not know that a server is down, so it is not to ask whether a lock is STUCK."""
+        """Runs loadgen with stock for a share of the requests, and calls disturbance(run) meanwhile. Returns loadgen's summary and
+        the value of the disturbance. If that is None, the run ended before the disturbance and shows nothing: then a run of the
+        next length, in seconds, begins. loadgen does not know that a server is down, so it must not look for STUCK."""
         for seconds in lengths:
             with self.start_loadgen("--strategy", strategy, "-R", str(rate), "-d", f"{seconds}s", "--stock",
                                     str(int(rate * seconds * share)), "--timeout", "8s", "--drain", "30s", "--stuck-after",
@@ -227,7 +227,7 @@ class Stack:
 
 
 class Ledger:
-    """What the two databases say of one product, by queries of the test's own."""
+    """The rows of one product in the two databases, by the test's own queries."""
 
     def __init__(self, stack, product):
         stock, *reservations = stack.sql("inventory", """
@@ -244,7 +244,7 @@ class Ledger:
         self.twins = self.sold - self.units
 
     def check(self, case):
-        """Nothing sold twice, nothing lost, every reservation has its order."""
+        """Asserts that no unit was sold twice or lost, and that each reservation has its order."""
         case.assertEqual(self.twins, 0, "units sold twice")
         case.assertEqual(self.out_of_range, 0, "units that do not exist")
         case.assertLessEqual(self.sold, self.initial, "oversold")
@@ -253,7 +253,7 @@ class Ledger:
 
 
 class SystemTest(unittest.TestCase):
-    """One stack for all tests of a class; `shape` and `flags` go to Stack()."""
+    """All tests of a class share a stack; `shape` and `flags` go to Stack()."""
 
     shape = ()
     flags = {}

@@ -1,4 +1,4 @@
-"""A Redis server of a test's own, with a password, for what needs no whole stack."""
+"""A Redis server of a test's own, with a password, for tests that need no whole stack."""
 
 import os
 import shutil

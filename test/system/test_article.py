@@ -1,5 +1,5 @@
-"""The article's scenario: 800 orders in one second for fewer units, two instances, under the strategies that the demo runs and
-prewarm; and the Redis ladder, which is right for as long as nothing fails."""
+"""The article's scenario: 800 orders in one second for fewer units, two instances, under prewarm and the strategies of the demo;
+and the Redis ladder, which is right as long as nothing fails."""
 
 import json
 import unittest
@@ -8,14 +8,14 @@ from harness import LOST_UPDATES, Ledger, SystemTest
 
 RIGHT = ["redis", "sharded", "atomic", "batched", "prewarm"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
-DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # who waits for his turn
-CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # who is overtaken is refused, or in the end
+DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # each customer waits for a turn
+CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # a customer that is overtaken is refused, at once or in the end
 STOCK, CUSTOMERS = 500, 800
 
 
 class Firing(SystemTest):
     def fire(self, *args):
-        # On a machine with other work, too, nobody is to give up before the last unit is sold.
+        # No customer may give up before the last unit is sold, even on a busy machine.
         done = self.stack.loadgen("--output-format", "json", "--wait", "8s", "--timeout", "15s", *args)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(done.stdout)["strategies"]
@@ -57,7 +57,7 @@ class Article(Firing):
                       f"{ledger.twins} orders", summary["sentence"])
 
     def test_more_buyers_than_units_sell_out_exactly(self):
-        # 497 does not go into ten shards: who is dealt one that is empty first has to borrow.
+        # Ten shards do not divide 497: a sale that starts at an empty shard has to borrow.
         for summary in self.fire("--strategy", ",".join(RIGHT), "--stock", "497"):
             with self.subTest(summary["strategy"]):
                 ledger = Ledger(self.stack, summary["product_id"])
@@ -71,7 +71,7 @@ class Article(Firing):
                 ledger.check(self)
                 self.assertEqual((ledger.sold, ledger.available), (200, 0))
 
-    def test_what_waits_for_its_turn_in_the_database_sells_out_exactly(self):
+    def test_locks_of_the_database_sell_out_exactly(self):
         for summary in self.fire("--strategy", ",".join(DATABASE), "-R", "300", "-d", "1s", "--stock", "200"):
             with self.subTest(summary["strategy"]):
                 ledger = self.assert_is_in_the_ledger(summary)
@@ -97,7 +97,7 @@ class OnPurpose(Firing):
     flags = {"INVENTORY_SVC_FLAGS": "--lab"}
 
     def test_a_lock_that_ends_before_the_commit_sells_units_twice(self):
-        # A commit takes its time: what comes meanwhile reads the old count.
+        # The commit is delayed: other sales read the old count meanwhile.
         for summary in self.fire("--strategy", "early-unlock,fail=before-commit:delay=200ms@20", "-R", "300", "-d", "1s",
                                  "--stock", "200", "--expect", "early-unlock=TWIN+OVERSELL?+LEAK?+STALE?"):
             self.assertGreater(self.assert_is_in_the_ledger(summary).twins, 0)

@@ -1,4 +1,4 @@
-"""Bad requests: each gets its clear status and a reason in JSON, and the service goes on serving."""
+"""Bad requests: each gets a clear status and a reason in JSON, and the service keeps serving."""
 
 import json
 import re
@@ -120,7 +120,7 @@ INVENTORY = {
 }
 
 SPECS = {
-    "redsi": "redis",  # the message lists what exists
+    "redsi": "redis",  # the message lists the strategies
     "redis,tll=2s": "ttl",
     "redis,ttl=fast": "ttl",
     "redis,ttl=1ns": "ttl",

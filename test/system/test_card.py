@@ -1,5 +1,5 @@
-"""Checks the grader's report card: no wrong strategy passes, no right strategy fails, and docs/report-card.md is up to date. Also
-checks that the same folder gets the same grades, byte for byte. Needs no servers."""
+"""Checks the grader's report card: no wrong strategy passes, no right strategy fails, and docs/report-card.md is up to date. It
+also checks that one folder gets the same grades each time, byte for byte. It needs no servers."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""The page for the class: a lesson played in a real browser, and who may not play."""
+"""The page for the class: a lesson in a real browser, and visitors that must not start one."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ EXPLORE = {"strategy": "redis-ttl", "orders": 2, "instances": 2, "stock": 2, "pr
 STEPS = [("A", "take the lock", "won"), ("A", "read the stock", "2"), ("fault", "pause", "A stands still"),
          ("clock", "jumps", "A's lease has expired"), ("B", "read the stock", "2"), ("B", "write the stock", "1"),
          ("A", "write the stock", "1")]
-# Instead of lab: it says what it was asked, and finds STEPS unless the strategy is atomic.
+# In place of lab: it notes its arguments, and finds STEPS unless the strategy is atomic.
 LAB = """#!/usr/bin/env python3
 import json, sys, time
 open(sys.argv[0] + ".asked", "a").write(json.dumps(sys.argv[1:]) + "\\n")
@@ -100,14 +100,14 @@ class Class(SystemTest):
                                                                        "Content_Type": "application/json", **headers})
 
     def watch(self):
-        """A reader of the events, which has the first of them."""
+        """A reader of the events that has read the first event."""
         reader = socket.create_connection(("127.0.0.1", PORT), timeout=30)
         self.addCleanup(reader.close)
         reader.sendall(b"GET /class/events HTTP/1.1\r\nHost: %s\r\n\r\n" % HOST.encode())
         return reader
 
     def board(self):
-        """What is shown now: the first event of a new reader."""
+        """The present state of the page: the first event of a new reader."""
         with self.watch() as reader:
             said = b""
             while b"\n\n" not in said.partition(b"\r\n\r\n")[2]:
@@ -180,7 +180,7 @@ class Class(SystemTest):
         asked = [json.loads(line) for line in (self.folder / "lab.asked").read_text().splitlines()]
         self.assertIn(["explore", "redis-ttl", "--json", "--orders", "2", "--instances", "2", "--stock", "2", "--preemptions", "3", "--faults", "pause"], asked)
 
-    def test_who_may_not_ask_is_refused(self):
+    def test_a_stranger_is_refused(self):
         for host in ("evil.example", "192.0.2.7", f"evil.example:{PORT}", "0.0.0.0"):
             for path in ("/class", "/class/setup", "/class/runs", "/class/events", "/class/explored", "/class/class.js"):
                 self.assertEqual(self.ask("GET", path, Host=host).status, 421, (host, path))

@@ -1,4 +1,4 @@
-"""Strategies compared under the same load: repeats, thresholds, what it cost and why, and two runs side by side."""
+"""Compares strategies under the same load: repeats, thresholds, costs and their reasons, and two runs side by side."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Compare(SystemTest):
     repeats = None
 
     def repeated(self):
-        """One run for the tests of repeats: what it printed, and its summary."""
+        """One run for the tests of repeats. Returns its output and its summary."""
         if Compare.repeats is None:
             text = self.fire(0, "--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES, "--repeat", "3")
             Compare.repeats = text, json.loads((Path(self.latest()) / "summary.json").read_text())
@@ -161,7 +161,7 @@ class Compare(SystemTest):
             self.assertEqual(done.returncode, 64)
             self.assertIn(word, done.stderr)
 
-    # ---- what it cost, and why
+    # ---- costs and their reasons
 
     def test_equal_work_is_shown(self):
         text = self.fire(0, "--strategy", "none,redis,atomic", "--expect", "none=" + LOST_UPDATES)
@@ -192,7 +192,7 @@ class Compare(SystemTest):
         try:
             while part := os.read(controller, 65536):
                 output += part
-        except OSError:  # the other end is closed
+        except OSError:  # the reader has closed
             pass
         os.close(controller)
         run.wait(timeout=60)
@@ -249,7 +249,7 @@ class Compare(SystemTest):
         self.assertEqual(compared["unequal"], [{"setting": "seed", "a": 1, "b": 2}])
         self.assertIn("TWIN 3 → 0 (gone)", self.diff(0, str(worse), before).stdout)
 
-    def test_what_is_no_run_is_refused_by_its_name(self):
+    def test_a_folder_that_is_no_run_is_refused_by_name(self):
         self.fire(0, "--strategy", "atomic")
         run = self.latest()
         with tempfile.TemporaryDirectory() as folder:

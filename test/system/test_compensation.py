@@ -1,4 +1,4 @@
-"""An order that cannot be recorded is undone, or stands: never both, however late its cancel takes effect."""
+"""An order that cannot be recorded is undone, or it stands. It is never both, even if its cancel takes effect late."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from harness import ROOT, Ledger, SystemTest, wait_for
 
 
 class Undone(SystemTest):
-    # Settling takes no turn at the instances: who gets which call is known.
+    # Settling makes no calls to the instances, so it is known which instance gets each call.
     flags = {"INVENTORY_SVC_FLAGS": "--lab", "ORDER_SVC_FLAGS": "--settle-after 8s --settle-every 1h"}
 
     def signal(self, name, number):
@@ -22,9 +22,9 @@ class Undone(SystemTest):
         return re.search(r"^http_in_flight 1$", self.stack.ask("GET", "/metrics", to=name).text, re.M)
 
     def test_a_cancel_that_is_late_takes_no_unit_from_the_order_that_was_repeated(self):
-        """The unit is reserved late, so that a cancel given up by the clock of its call is young by that of the ledger."""
+        """The unit is reserved late: when order-svc gives up its cancel, the reservation is still young by the ledger's clock."""
         product = self.stack.product("atomic,fail=before-write:delay=2s@1", 5)
-        paused = self.stack.order(product).json["instance"]  # the next reservation goes to the other one, its cancel here
+        paused = self.stack.order(product).json["instance"]  # the next one reserves at the other, and cancels here
         self.stack.sql("orders", "REVOKE INSERT ON orders FROM order_svc")
         self.signal(paused, signal.SIGSTOP)
         try:
@@ -48,7 +48,7 @@ class UnderLoad(SystemTest):
         return self.stack.log("order-svc").count('msg="order undone"')
 
     def fire(self, strategy, *more):
-        """loadgen's summary of 800 orders without keys, and how many of them were undone."""
+        """Sends 800 orders without keys. Returns loadgen's summary and the number of undone orders."""
         before = self.undone()
         done = self.stack.loadgen("--strategy", strategy, "-R", "400", "-d", "2s", "--work", "1ms", "--keyless", "--output-format",
                                   "json", *more)
@@ -69,7 +69,7 @@ class UnderLoad(SystemTest):
                 self.assertGreaterEqual(ledger.returned, undone)
 
     def test_to_the_last_unit_none_is_sold_twice(self):
-        """A unit that comes back after others were told "sold out" is sold to who asks later: those were refused early."""
+        """A unit comes back after customers were told "sold out", and a later customer buys it: the others were refused early."""
         for strategy in ["atomic", "redis"]:
             with self.subTest(strategy):
                 done, summary, undone = self.fire(strategy, "--stock", "300", "--expect", f"{strategy}=EARLY-SOLD-OUT")
@@ -78,7 +78,7 @@ class UnderLoad(SystemTest):
                 Ledger(self.stack, summary["product_id"]).check(self)
 
     def test_replies_that_are_lost_without_a_key_are_no_anomaly(self):
-        """order-svc dies, and with it the answers that would have named the orders; settling records those."""
+        """order-svc dies, so no answer names the orders; settling records them."""
         sold_before = self.stack.value("inventory", "SELECT count(*) FROM reservation")
         run = self.stack.start_loadgen("--strategy", "atomic", "-R", "300", "-d", "4s", "--stock", "2000", "--work", "20ms",
                                        "--timeout", "8s", "--drain", "30s", "--keyless", "--output-format", "json")

@@ -1,4 +1,4 @@
-"""What each reply tells of its cost, held against what Postgres logged and Redis counted."""
+"""Compares the cost in each reply with the log of Postgres and the counters of Redis."""
 
 import re
 import socket
@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import PORT_BASE, Ledger, SystemTest, wait_for
 
-# Statements of a sale; the others that the instances run (reading a product, settling) are no part of it.
+# The statements of a sale. Instances also run others: they read products and settle.
 OF_A_SALE = {"read_stock", "write_stock", "write_stock_if_version", "take_stock", "take_returned", "find_reservation"}
 
-# An order that is alone, on a product that the instances know: Postgres and Redis round trips of its sale.
+# The Postgres and Redis round trips of one sale, alone, of a product that the instances know.
 ALONE = {
     "none": {"pg": 2, "statements": {"read_stock": 1, "write_stock": 1}},
     "mutex": {"pg": 2, "statements": {"read_stock": 1, "write_stock": 1}, "lock": "local"},
@@ -41,7 +41,7 @@ class Cost(SystemTest):
             cls.redis = connection.makefile("rwb")
         assert cls.ask_redis("AUTH " + cls.stack.settings["REDIS_PASSWORD"]) == "+OK"
         product = cls.stack.product("redis", 10)
-        for _ in range(4):  # brings Redis its scripts
+        for _ in range(4):  # loads the scripts into Redis
             assert cls.stack.order(product).status == 201
         wait_for("Postgres logs statements", lambda: cls.stack.order(product).status and cls.statements())
 
@@ -52,7 +52,7 @@ class Cost(SystemTest):
 
     @classmethod
     def ask_redis(cls, command):
-        """The reply to an inline command: one line, or the one string that follows its length."""
+        """The reply to an inline command: one line, or the string after its length."""
         cls.redis.write(command.encode() + b"\r\n")
         cls.redis.flush()
         line = cls.redis.readline().decode().strip()
@@ -60,31 +60,31 @@ class Cost(SystemTest):
 
     @classmethod
     def scripts(cls):
-        """How often Redis was asked to run a script: every lock command is one."""
+        """The number of scripts that Redis ran: each lock command is one."""
         stats = cls.ask_redis("INFO commandstats")
         return sum(int(calls) for calls in re.findall(r"cmdstat_eval(?:sha)?:calls=(\d+)", stats))
 
     @classmethod
     def statements(cls):
-        """Statements of sales that Postgres has begun, by name."""
+        """The number of sale statements that Postgres began, by name."""
         return Counter(name for name in re.findall(r"LOG:  execute (\w+):", cls.stack.log("postgres"))
                        if name in OF_A_SALE)
 
     def make_known(self, strategy, stock):
-        """A product that both instances have read."""
+        """Makes a product, and lets both instances read it."""
         product = self.stack.product(strategy, stock)
         for instance in ["inventory-1", "inventory-2"]:
             self.assertEqual(self.stack.ask("GET", f"/products/{product}", to=instance).status, 200)
         return product
 
     def await_scripts(self, told, scripts_before):
-        """A reply does not wait for the release of its lock."""
+        """Waits until the lock is released: a reply does not wait for that."""
         redis = sum(parts.get("redis", 0) for parts in told)
         wait_for("Redis ran the scripts", lambda: self.scripts() - scripts_before >= redis)
         return redis
 
     def check_counts(self, told, before, scripts_before):
-        """What the replies told is what Postgres and Redis counted."""
+        """Asserts that the replies agree with the counts of Postgres and Redis."""
         self.assertEqual(self.await_scripts(told, scripts_before), self.scripts() - scripts_before)
         self.assertEqual(sum((self.statements() - before).values()), sum(parts["pg"] for parts in told))
 
@@ -98,7 +98,7 @@ class Cost(SystemTest):
                     answer = self.stack.order(product)
                     self.assertEqual(answer.status, 201)
                     told.append(timing(answer))
-                    self.await_scripts(told, scripts)  # or the next would find the lock taken
+                    self.await_scripts(told, scripts)  # otherwise the next one would find the lock taken
                 for parts in told:
                     for name in ["pg", "redis", "retry", "lock"]:
                         self.assertEqual(parts.get(name), expected.get(name), name)
@@ -125,7 +125,7 @@ class Cost(SystemTest):
                     self.assertFalse({"commit", "shard", "order"} & set(parts))
                 self.check_counts(told, before, scripts)
 
-    def test_what_a_crowd_tells_adds_up(self):
+    def test_the_costs_of_a_crowd_add_up(self):
         for strategy in ["none,work=1ms", "mutex,work=1ms", "redis,work=1ms", "redis-cohort,work=1ms", "sharded,shards=3,work=1ms",
                          "pg-version,work=1ms", "atomic"]:
             with self.subTest(strategy):
@@ -135,7 +135,7 @@ class Cost(SystemTest):
                     answers = list(pool.map(lambda _: self.stack.order(product), range(80)))
                 self.assertLessEqual({answer.status for answer in answers}, {201, 409})
                 self.check_counts([timing(answer) for answer in answers], before, scripts)
-                if strategy.startswith("redis-cohort"):  # most were handed over
+                if strategy.startswith("redis-cohort"):  # most leases were handed over
                     self.assertLess(sum(timing(answer)["redis"] for answer in answers), len(answers))
                 if strategy.startswith("redis"):
                     Ledger(self.stack, product).check(self)

@@ -1,4 +1,4 @@
-"""`make demo`, `make up` and `make down` as a user types them, on ports and in a folder of their own."""
+"""`make demo`, `make up` and `make down` as a user types them, in a folder and on ports of their own."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def is_open(port):
 
 class Demo(unittest.TestCase):
     def setUp(self):
-        # A clone without its history: a user's own .run is left alone.
+        # A copy of the checkout without its history: a user's own .run stays untouched.
         self.folder = Path(tempfile.mkdtemp(prefix="sale-test-"))
         self.folder.chmod(0o755)
         for entry in ROOT.iterdir():
@@ -32,9 +32,9 @@ class Demo(unittest.TestCase):
         (self.folder / "build").symlink_to(ROOT / "build")
         self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
         self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD, LOADGEN_PORT=str(PORT_BASE + 80),
-                        # Without its history it would build the programs again, of which other tests run these.
+                        # Without its history make would build the programs again while other tests run them.
                         REVISION=(ROOT / BUILD / "revision").read_text().strip(),
-                        LOADGEN_LATE="1s")  # a busy machine, too, is to see each command succeed
+                        LOADGEN_LATE="1s")  # each command must succeed even on a busy machine
 
     def tearDown(self):
         subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=self.env, check=False)
@@ -53,7 +53,7 @@ class Demo(unittest.TestCase):
         return run.returncode, output
 
     def paste(self, command):
-        """Into a shell in the checkout; a server gets Ctrl-C when it listens."""
+        """Types the command into a shell in the checkout. A server gets Ctrl-C once it listens."""
         run = subprocess.Popen(["bash", "-c", command], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         try:
@@ -65,12 +65,12 @@ class Demo(unittest.TestCase):
             if run.poll() is None:
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait()
-        # make ends by the signal that it got.
+        # make ends by the same signal.
         self.assertIn(run.returncode, (0, -signal.SIGINT) if "make class" in command else (0,), f"{command}\n{output}")
         return output
 
     def commands_after(self, words, output):
-        """The indented lines after these words; a backslash continues one."""
+        """The indented lines after these words. A backslash continues a line."""
         lines = re.search(rf"{words}.*\n((?:  .*\n)+)", output)[1].replace("\\\n", " ")
         return [line.strip() for line in lines.splitlines()]
 
@@ -84,7 +84,7 @@ class Demo(unittest.TestCase):
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             return os.fsencode(self.folder) in command or os.readlink(f"/proc/{pid}/cwd").startswith(str(self.folder))
         except OSError:
-            return False  # it has ended, or it is a kernel thread's
+            return False  # the process has ended, or it is a kernel thread
 
     def test_the_demo_prints_the_table_and_leaves_nothing(self):
         code, output = self.make("demo")

@@ -1,4 +1,4 @@
-"""lockkit's locks in etcd beside those of the real `etcdctl lock`: each keeps the other out, in one line."""
+"""lockkit's locks in etcd beside the real `etcdctl lock`: each excludes the other, in one common queue."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class EtcdctlTest(unittest.TestCase):
         return subprocess.run([LOCKCTL, "run", "--wait", "0", self.url, self.name, "--", "true"], capture_output=True, timeout=30).returncode
 
     def keys(self):
-        """Those of the line, in its order."""
+        """The keys of the queue, in order."""
         text = subprocess.run(["etcdctl", "--endpoints", self.address, "get", "--prefix", "--keys-only", "--sort-by", "CREATE",
                                f"lk/{self.name}/"], env=dict(os.environ, ETCDCTL_API="3"), capture_output=True, text=True,
                               check=True, timeout=30).stdout
@@ -62,7 +62,7 @@ class EtcdctlTest(unittest.TestCase):
 
     def test_lock_of_etcdctl_keeps_lockkit_out_until_it_ends(self):
         other = self.etcdctl()
-        key = other.stdout.readline().strip()  # it says so once it has the lock
+        key = other.stdout.readline().strip()  # it prints this when it has the lock
         self.assertRegex(key, rf"^lk/{self.name}/[0-9a-f]+$")
         self.assertEqual(BUSY, self.attempt())
         self.assertEqual(key.rpartition("/")[2], self.holders()["holders"][0]["owner"])

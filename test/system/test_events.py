@@ -1,4 +1,4 @@
-"""What fails on purpose is known: in the database before it happens, in the history, the table, the proof and the page."""
+"""Each failure on purpose is recorded: in the database before it happens, and in history, table, counterexample and page."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ class Events(SystemTest):
         return self.stack.sql("inventory", "SELECT instance, name, detail, order_id FROM lab_event WHERE product_id = :'id'", id=product)
 
     def run_in_folder(self, strategy, expected, *load):
-        """A run that is as expected: its results folder, and what it printed. A repeat may be sold where its first has not paused."""
+        """Runs loadgen, which must end with 0. Returns its results folder and its output. A repeat may go to the other instance."""
         folder = Path(tempfile.mkdtemp(prefix="sale-events-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         done = self.stack.loadgen("--strategy", strategy, *load, "--dup-rate", "0", "--late", "9s", "--expect", expected, "--results", str(folder),
@@ -41,7 +41,7 @@ class Events(SystemTest):
         self.check_again(run, summary)
 
     def check_history(self, events, lines):
-        """Each instance has a 20th sale, and stops for as long."""
+        """Each instance has a 20th sale, and pauses at it."""
         sales = {line["order_id"]: line for line in lines if line["type"] == "sale"}
         self.assertEqual(sorted(event["who"] for event in events), ["inventory-1", "inventory-2"])
         for event in events:
@@ -70,8 +70,8 @@ class Events(SystemTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(json.loads(done.stdout)["strategies"][0]["firings"], summary["firings"])
 
-    def test_who_freed_whose_lock_is_told(self):
-        """Each sale holds its key for 550 ms of a TTL of 400: B takes it after that, A frees it while B is at work, C takes it."""
+    def test_a_lock_freed_by_another_order_is_told(self):
+        """Each sale works for 550 ms under a TTL of 400 ms: B takes the key after the TTL, A frees it while B is at work, C takes it."""
         run, done = self.run_in_folder("redis-ttl,ttl=400ms,work=250ms,wait=9s,fail=before-delete:delay=300ms", "redis-ttl=TWIN+LEAK?+STALE?",
                                        "--requests", "24", "--rate", "40", "--stock", "200")
         lines = [json.loads(line) for line in (run / "history.ndjson").read_text().splitlines()]
@@ -85,7 +85,7 @@ class Events(SystemTest):
         self.assertEqual({event["order"] for event in chain["events"]}, {"A", "B", "C"})
         self.assertIn("A freed the lock at", done.stdout.replace("\n      ", " "))
 
-    def test_what_never_fired_is_told(self):
+    def test_a_failpoint_that_never_fired_is_told(self):
         done = self.stack.loadgen("--strategy", "atomic,fail=before-write:error@9999", "--requests", "50", "--stock", "50", "--no-progress")
         self.assertIn("never fired: before-write:error@9999", done.stdout)
 

@@ -1,4 +1,4 @@
-"""A strategy of one's own, from a shared object: sold with, judged, and refused when it is none."""
+"""A user's own strategy in a shared object: it sells, it is judged, and a file that is no strategy is refused."""
 
 import json
 import os
@@ -23,7 +23,7 @@ const struct strategy strategy_exercise = {"exercise", "", "", "", "", "", .defa
 
 
 def source_of(strategy):
-    """A shipped strategy as an exercise."""
+    """Builds a shipped strategy as an exercise."""
     text = (ROOT / f"strategies/{strategy}.c").read_text()
     name = Path(strategy).name
     return text.replace(f"strategy_{name}", "strategy_exercise").replace(f'.name = "{name}"', '.name = "exercise"')
@@ -47,7 +47,7 @@ class Exercise(unittest.TestCase):
         paths = [f"-I{ROOT / Path(header).parent}" for header in SEAM]
         if file is None:
             cls.built = text
-        new = cls.file.with_suffix(".new")  # never into a file that a process has mapped
+        new = cls.file.with_suffix(".new")  # never write into a file that a process has mapped
         subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", *paths, "-x", "c", "-", "-o", new], input=text,
                        text=True, check=True)
         return new.replace(file or cls.file)
@@ -90,13 +90,13 @@ class Exercise(unittest.TestCase):
         self.assertEqual(self.stack.states()["inventory-1"], "ready")
 
     def start(self, file, *flags):
-        """What inventory-svc says when it will not start, without the path."""
+        """The message of an inventory-svc that does not start, without the path."""
         env = dict(os.environ, INVENTORY_SVC_DB="host=/nowhere", INVENTORY_SVC_REDIS="redis://127.0.0.1:1/0")
         done = subprocess.run([ROOT / BUILD / "bin/inventory-svc", "--exercise", file, *flags], env=env, capture_output=True,
                               text=True, timeout=30)
         return done.returncode, done.stderr.replace(str(file), "FILE").strip()
 
-    def test_what_is_no_exercise_is_refused_at_the_start(self):
+    def test_a_file_that_is_no_exercise_is_refused_at_the_start(self):
         bad = self.file.with_name("bad.so")
         self.assertEqual(self.start(self.file), (64, "inventory-svc: --exercise runs code of others: add --lab"))
         self.assertEqual(self.start(bad, "--lab"), (66, "inventory-svc: --exercise FILE: No such file or directory"))

@@ -1,4 +1,4 @@
-"""lab explore from outside: what it prints, its JSON and page, how it ends. Needs no servers."""
+"""lab explore from outside: its output, JSON, page and exit codes. It needs no servers."""
 
 import json
 import os
@@ -53,7 +53,7 @@ class Explore(unittest.TestCase):
         lines = [line for line in done.stdout.splitlines() if re.match(r" +\d+ ", line)]
         self.assertEqual([line for line in replayed.stdout.splitlines() if re.match(r" +\d+ ", line)], lines)
 
-    def test_what_is_printed_to_try_again_can_be_typed(self):
+    def test_the_printed_replay_command_can_be_typed(self):
         mine = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="two words, 'quoted'"))) / "01.c"
         mine.write_text((ROOT / "lab/01-oversell/exercise.c").read_text())
         done = lab(str(mine), "--orders", "2")
@@ -156,7 +156,7 @@ class Explore(unittest.TestCase):
         text = subprocess.run([LAB, "strategies"], capture_output=True, text=True, timeout=20).stdout
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:]], list(told))
 
-    def test_what_cannot_be_is_refused_with_what_can(self):
+    def test_an_impossible_argument_is_refused_with_the_possible_ones(self):
         for args, told in ((("nothing",), "strategies: none, mutex"), (("none,foo=1",), "its options: work, wait"),
                            ((), "name one SPEC"), (("none", "atomic"), "name one SPEC"), (("none", "--orders", "8"), "1..7"),
                            (("none", "--faults", "fire"), "known are none, survives, pause, crash, lost-reply, expiry, failover"),

@@ -1,4 +1,4 @@
-"""loadgen --fault: servers are hit in mid-sale, are up again afterwards, and the run's history says so."""
+"""loadgen --fault: it breaks servers during a sale, they are up again afterwards, and the history has the events."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ class Faults(SystemTest):
         self.stack.script("start")
 
     def fire(self, strategy, *args):
-        """One round with its results; its part of summary.json. Who waits for long is waited for at the end, too."""
+        """Runs one round with results. Returns its part of summary.json. --drain is long enough for each waiting sale."""
         run = self.stack.loadgen("--strategy", strategy, "-R", "200", "-d", "1s", "--stock", "150", "--work", "1ms", "--wait", "200ms",
                                  "--timeout", "2s", "--results", str(self.results), *args, env={"LOADGEN_NO_RESULTS": "0"})
         self.assertIn(run.returncode, [0, 1, 2], run.stderr)
@@ -30,7 +30,7 @@ class Faults(SystemTest):
         return self.summary["strategies"][0]
 
     def events(self):
-        """Of each fault that began: what it was, and when."""
+        """The name and the time of each fault that began."""
         lines = map(json.loads, (self.results / "latest/history.ndjson").read_text().splitlines())
         return {f"{line['who']} {line['name']}": line for line in lines
                 if line["type"] == "event" and line["kind"] == "server"}
@@ -51,7 +51,7 @@ class Faults(SystemTest):
         self.assertGreaterEqual(start["at"], 700_000_000)
         self.assertEqual(kill["until"], start["until"])
 
-    def test_what_is_paused_goes_on_after_its_time(self):
+    def test_a_paused_server_continues_after_its_time(self):
         told = self.fire("atomic", "--fault", "inventory-1:pause=400ms@300ms", "--fault", "postgres:restart@900ms")
         self.assert_survived(told)
         pause = self.events()["inventory-1 pause"]
@@ -108,7 +108,7 @@ class Faults(SystemTest):
             run.communicate()
         wait_for("all ready", lambda: set(self.stack.states().values()) == {"ready"}, 60)
 
-    def test_what_cannot_be_done_is_told_before_anything_is_sold(self):
+    def test_an_impossible_fault_is_told_before_anything_is_sold(self):
         before = self.stack.value("inventory", "SELECT count(*) FROM product")
         for args, code, text in [(["--fault", "redis:kill@1s", "-d", "1s"], 64, "the demand has ended"),
                                  (["--fault", "lunch:kill@1ms"], 64, "there is no such server")]:
@@ -129,8 +129,8 @@ class Faults(SystemTest):
         self.assertEqual(told["anomalies"], [])
 
     def test_a_failover_that_lost_the_lock_sells_a_unit_twice(self):
-        """The lock is granted after the replication was cut; its holder stands just before its write meanwhile. What the
-        replica still had, another's lock, has ended by its TTL."""
+        """The lock is granted after the replication was cut, and its holder waits just before its write. The replica still has
+        an older lock, which ends by its TTL."""
         told = self.fire("redis,ttl=700ms", "-d", "2s", "--stock", "1000", "--wait", "2s", "--timeout", "4s",
                          "--fault", "redis:cut@1ms,redis:failover@900ms",
                          "--fault", "inventory-1/before-write:delay=2500ms@15", "--expect", "redis=TWIN+LEAK?+STALE?")
@@ -157,7 +157,7 @@ class Faults(SystemTest):
         self.assertEqual(set(self.stack.states().values()), {"ready"})
         Ledger(self.stack, self.product).check(self)
 
-    def test_what_the_failpoint_of_a_strategy_killed_is_up_in_the_next_round(self):
+    def test_an_instance_killed_by_a_failpoint_is_up_in_the_next_round(self):
         self.fire("atomic,fail=before-write:crash@5,atomic")
         killed, other = self.summary["strategies"]
         self.product = killed["product_id"]
@@ -166,12 +166,12 @@ class Faults(SystemTest):
         self.assertEqual(Ledger(self.stack, other["product_id"]).sold, 150)
         self.assertEqual(set(self.stack.states().values()), {"ready"})
 
-    # ---- loadgen has no stack, as against services that another started
+    # ---- loadgen has no stack: somebody else started the services
 
     CRASH = "atomic,fail=before-write:crash@5"
 
     def waiting(self, *args):
-        """A run that waits for its servers after the first of its rounds."""
+        """Starts a run, and returns when it waits for its servers after its first round."""
         run = self.stack.start_loadgen("--strategy", self.CRASH + ",atomic", "-R", "200", "-d", "1s", "--stack", "", "--drain", "30s",
                                        "--output-format", "json", "--no-progress", *args)
         self.addCleanup(lambda: (run.kill(), run.communicate()))

@@ -1,4 +1,4 @@
-"""SIGKILL in mid-sale, under each strategy that promises to survive it: nothing sold twice, nothing lost."""
+"""SIGKILL during a sale, under each strategy that promises to survive it: no unit is sold twice or lost."""
 
 import json
 import re
@@ -18,11 +18,11 @@ class Killed(SystemTest):
         return self.stack.value("inventory", "SELECT count(*) FROM reservation")
 
     def in_flight(self):
-        """Requests that order-svc is working on now."""
+        """The number of requests that order-svc works on now."""
         return int(re.search(r"^http_in_flight (\d+)", self.stack.ask("GET", "/metrics").text, re.M).group(1))
 
     def kill_and_start(self, victim):
-        """How many requests may have been in flight at the kill: a victim is stopped for a while before it is dead."""
+        """The most requests that were in flight at the kill: a victim stands still for a while before it is dead."""
         in_flight, begun = self.in_flight(), time.monotonic()
         self.stack.kill(victim)
         in_flight += 20 + int(2 * RATE * (time.monotonic() - begun))
@@ -31,7 +31,7 @@ class Killed(SystemTest):
         return in_flight
 
     def break_in_the_middle(self, strategy, fault):
-        """Run loadgen and call fault() in the middle. loadgen's summary, what was sold by then, and what fault() says."""
+        """Runs loadgen and calls fault() in the middle. Returns loadgen's summary, the sales before, and the value of fault()."""
         before = self.sold_in_all()
 
         def break_it(run):
@@ -43,7 +43,7 @@ class Killed(SystemTest):
         return summary, sold_before, said
 
     def evidence(self, summary):
-        """What a person needs to find the root: loadgen's summary and the end of each program's log."""
+        """Shown if a test fails, to find the cause: loadgen's summary and the end of each program's log."""
         logs = "".join(f"--- {name}\n" + "".join(self.stack.log(name).splitlines(True)[-30:]) for name in PROGRAMS)
         return json.dumps(summary, indent=1, ensure_ascii=False) + "\n" + logs
 
@@ -73,7 +73,7 @@ class Killed(SystemTest):
 
 def add_tests():
     for victim in ["inventory-1", "order-svc", "redis", "postgres"]:
-        # The deaths of the others under prewarm are in test_prewarm.py.
+        # test_prewarm.py kills the other servers under prewarm.
         for strategy in ["redis,ttl=2s", "sharded,ttl=2s", "atomic", "batched"] + ["prewarm"] * (victim == "postgres"):
             name = f"test_{strategy.partition(',')[0]}_survives_the_death_of_{victim.replace('-', '_')}"
             setattr(Killed, name, lambda self, v=victim, s=strategy: self.survives(v, s))

@@ -1,4 +1,4 @@
-"""lab grade from outside: points, results.json, exit codes, and files that mean no good. Needs no servers."""
+"""lab grade from outside: points, results.json, exit codes, and malicious files. It needs no servers."""
 
 import concurrent.futures
 import json
@@ -35,7 +35,7 @@ const struct strategy strategy_exercise = {{.name = "exercise", .family = "f", .
 
 
 SELL = "return store_take_stock(sale, 0);"
-# What a file does -> points of 100, what is said of it.
+# Each file by its deed: its source, its points of 100, and the message.
 FILES = {
     "sells": (ANSWER, 100, "holds"),
     "loops": (strategy(f"volatile int i = 1;\nwhile (i) ;\n{SELL}"), 0, "a loop without a store call does not end"),
@@ -69,7 +69,7 @@ class Grading(unittest.TestCase):
         self.temporary.mkdir()
 
     def chapters(self, **check):
-        """One chapter with one check."""
+        """Makes a chapter with one check."""
         folder = Path(self.home.name) / "chapters/01-one"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "chapter.json").write_text(json.dumps({"title": "One", "checks": [CHECK | check]}))
@@ -95,7 +95,7 @@ class Grading(unittest.TestCase):
         self.assertEqual(found["score"], sum(test["score"] for test in found["tests"]))
         return out, found
 
-    def test_a_folder_gets_its_points_whatever_is_in_it(self):
+    def test_a_folder_gets_points_for_each_of_its_files(self):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
         shutil.copy(ROOT / "lab/01-oversell/answer.c", self.folder / "01.c")
         shutil.copy(ROOT / "lab/02-mutex/exercise.c", self.folder / "02.c")
@@ -134,7 +134,7 @@ class Grading(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("OVERSELL", done.stdout)
 
-    def test_what_a_file_does_ends_its_check_alone(self):
+    def test_a_bad_file_ends_only_its_own_check(self):
         chapters = self.chapters()
 
         def grade_one(number, text):
@@ -167,7 +167,7 @@ class Grading(unittest.TestCase):
         self.assertEqual(found["score"], 0)
         self.assertIn("more schedules than could be explored", out)
 
-    def test_who_is_told_no_for_nothing_is_turned_away(self):
+    def test_a_customer_refused_without_reason_fails_serves_all(self):
         (self.folder / "01.c").write_text(strategy("struct stock_row row;\n(void)store_read_stock(sale, 0, &row);\n"
                                                    "return row.available <= 0 ? OUTCOME_SOLD_OUT\n"
                                                    "    : store_write_stock(sale, &row, GUARD_VERSION, 0);"))
@@ -177,7 +177,7 @@ class Grading(unittest.TestCase):
         self.assertEqual(found["score"], 0)
         self.assertIn("A customer was turned away, though nothing had gone wrong.", out)
 
-    def test_what_the_instructor_does_wrong_is_no_grade(self):
+    def test_a_mistake_of_the_instructor_is_no_grade(self):
         for arguments, says in [((), "name one"), (("nowhere",), "No such file"), ((self.folder, "--chapter", "13"), "no chapter 13"),
                                 ((self.folder, "--chapters", "nowhere"), "it has no chapter 1"),
                                 ((self.folder, "--chapter", "1", "--chapters", self.chapters(points=99)), "99, not 100")]:
@@ -203,7 +203,7 @@ class Grading(unittest.TestCase):
         self.assertIn('"tests": [', out)
 
     def start_looping(self):
-        """A grading, and the process of its check, which loops, once that has shut itself in."""
+        """Starts a grading of a file that loops. Returns it and the process of its check, once that is in its sandbox."""
         (self.folder / "01.c").write_text(FILES["loops"][0])
         self.results.write_text("before")
         child = self.start("grade", self.folder, "--chapter", "1", "--results", self.results, start_new_session=True)

@@ -1,4 +1,4 @@
-"""What refuses a holder that is late: the guards that lockkit ships, on Redis and Postgres."""
+"""Guards that refuse a late holder: the ones that lockkit ships, on Redis and Postgres."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ class Guards(SystemTest):
     shape = ("servers",)
 
     def grant(self):
-        """The fencing token of a lock that was taken and given back."""
+        """Takes a lock and gives it back. Returns its fencing token."""
         done = subprocess.run([ROOT / BUILD / "bin/lockctl", "run", "-", "stock:42", "--", "sh", "-c", "echo $LOCKCTL_FENCE"],
                               env=dict(os.environ, LOCKCTL_URL=self.stack.settings["TEST_REDIS"]), capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -65,7 +65,7 @@ class Guards(SystemTest):
         self.assertEqual(self.stack.value("scratch", "SELECT available FROM stock"), 99)
 
     def test_postgres_decides_between_two_at_the_same_time(self):
-        """The lower one waits for the higher one's row lock, and is refused when it gets it."""
+        """The lower token waits for the row lock of the higher one, and is refused once it gets the lock."""
         self.make_table()
         first = threading.Thread(target=self.stack.sql, args=("scratch", "BEGIN; UPDATE stock SET available = 1, fence = 9 WHERE id = 42;"
                                                               "SELECT pg_sleep(1); COMMIT"))

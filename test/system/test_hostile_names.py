@@ -1,4 +1,4 @@
-"""Names from others - a target, a results folder - command no terminal and forge no line, wherever they are printed."""
+"""Names of strangers, from a target or a results folder, control no terminal and forge no line in any output."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from pathlib import Path
 from harness import BUILD, PORT_BASE, ROOT
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
-# Clear the screen, set its title, begin lines, the same in C1, turn the direction of writing.
+# Clears the screen, sets its title, begins lines, the same in C1, and turns the direction of writing.
 HOSTILE = "\x1b[2J\x1b]0;x\x07\nloadgen: VALID\r\x9b2J\u202e\u2066\u2028\x7f"
 
 
 class Target(BaseHTTPRequestHandler):
-    """Answers with HOSTILE wherever there is room for text."""
+    """Answers with HOSTILE in each place for text."""
     protocol_version = "HTTP/1.1"
 
     def reply(self, status, content):
@@ -77,11 +77,11 @@ class HostileNames(unittest.TestCase):
         self.assertNotIn("\nloadgen: VALID", text, where)
 
     def run_folder(self):
-        """A run against the target, without a judgement, as that has no ledger."""
+        """A run against the target with --no-judge, because the target has no ledger."""
         self.against_target("--no-judge", "--requests", "40", "--no-tui", "--results", "results")
         return (self.root / "results/latest").resolve(strict=True)
 
-    def test_what_a_target_says(self):
+    def test_replies_of_a_target(self):
         done = self.against_target("--list-strategies")
         self.assertEqual(len(done.stdout.splitlines()), 7)
         self.assertIn(b"promises: ?[2J?]0;x? loadgen: VALID", done.stdout)
@@ -100,7 +100,7 @@ class HostileNames(unittest.TestCase):
             self.assertNotIn("\\u001b", path.read_text(), path.name)
 
     def hostile_folder(self):
-        """A judged run as another could write it: all that is free text in it is HOSTILE."""
+        """A judged run that a stranger might have written: each free text in it is HOSTILE."""
         folder = self.run_folder()
         lines = [json.loads(line) for line in (folder / "history.ndjson").read_text().splitlines()]
         run, begin, requests, end = lines[0], lines[1], [x for x in lines if x["type"] == "request"], lines[-1]
@@ -151,7 +151,7 @@ class HostileNames(unittest.TestCase):
         self.run_loadgen("report", str(folder), str(benign), "-o", "page.html")
 
 
-# As it may stand in an argument, a variable or a file's name.
+# A hostile word that can stand in an argument, a variable or a file name.
 WORD = b"x\x1b[2J\x1b]0;x\x07\nloadgen: VALID\r\xc2\x9b2J\x7f\xff<b>$(id)"
 COMMANDS = {
     "bin/loadgen": [["--target", WORD], ["--strategy", WORD], ["--name", WORD], ["--product", WORD], ["--fault", WORD], [WORD],
@@ -172,7 +172,7 @@ VARIABLES = [("PORT_BASE", "scripts/stack"), ("REDIS_DURABILITY", "scripts/stack
 
 
 class HostileWords(unittest.TestCase):
-    """Arguments, variables and file names: what repeats them on a terminal does so tamely."""
+    """Arguments, variables and file names: programs repeat them on a terminal without harm."""
 
     def setUp(self):
         self.root = Path(tempfile.mkdtemp(prefix="sale-hostile-"))

@@ -1,4 +1,4 @@
-"""The user's shell does not leak in: the programs and scripts under a shell with whatever a launcher may leave to them."""
+"""The user's shell does not leak in: programs and scripts run under a shell with hostile settings from its launcher."""
 
 import os
 import re
@@ -16,24 +16,24 @@ from harness import BUILD, PORT_BASE, ROOT
 BIN = ROOT / BUILD / "bin"
 EVIL = "() { echo evil; exit 9; }"
 HOSTILE = {
-    # libpq, Redis, curl, Java and etcd would go to another server, or not at all
+    # would send libpq, Redis, curl, Java and etcd to another server, or to none
     "PGHOST": "127.0.0.9", "PGHOSTADDR": "127.0.0.9", "PGSSLMODE": "require", "PGSERVICE": "work", "PGCHANNELBINDING": "require",
     "PGTARGETSESSIONATTRS": "read-only", "PGOPTIONS": "-c default_transaction_read_only=on", "PGTZ": "Asia/Tokyo",
     "PGDATESTYLE": "German", "PGCLIENTENCODING": "LATIN1", "PGDATABASE": "other", "PGUSER": "other",
     "http_proxy": "http://127.0.0.9:9", "HTTP_PROXY": "http://127.0.0.9:9", "all_proxy": "http://127.0.0.9:9",
     "ALL_PROXY": "http://127.0.0.9:9", "REDISCLI_AUTH": "other", "JAVA_TOOL_OPTIONS": "-bad", "ETCD_NAME": "other",
-    # the shell's own
+    # variables of the shell itself
     "CDPATH": "/:/tmp", "BASH_ENV": "/dev/stdin/nothing", "ENV": "/dev/stdin/nothing", "IFS": "/", "GLOBIGNORE": "*",
     "POSIXLY_CORRECT": "1", "SHELLOPTS": "noglob", "PS4": "$(exit 9)", "GREP_OPTIONS": "-v", "QUOTING_STYLE": "c",
     **{f"BASH_FUNC_{name}%%": EVIL for name in ("cd", "psql", "printf", "source", "dirname", "echo", "curl", "setsid")},
     "LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "LC_NUMERIC": "de_DE.UTF-8", "TERM": "dumb",
-    "HOME": "/dev/null/none",  # nobody can make it, root neither
+    "HOME": "/dev/null/none",  # nobody can create it, not even root
 }
 PROBE = ("PGHOSTADDR", "http_proxy", "JAVA_TOOL_OPTIONS", "BASH_ENV", "IFS", "HOME", "TERM", "REDISCLI_AUTH", "SHELLOPTS")
 
 
 def be_hostile(closed=(), limits=()):
-    """In a child, before it runs the program."""
+    """Runs in the child before the program."""
     for ignored in signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP:
         signal.signal(ignored, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGUSR1})
@@ -56,7 +56,7 @@ class HostileTest(unittest.TestCase):
         self.folder.chmod(0o755)
 
     def ends(self, code, *command, **more):
-        """What it prints."""
+        """Runs the program. Returns its output."""
         run = start(*command, output=subprocess.PIPE, **more)
         try:
             output, _ = run.communicate()
@@ -69,7 +69,7 @@ class HostileTest(unittest.TestCase):
 
 
 class Programs(HostileTest):
-    """Those that need no server."""
+    """Programs that need no server."""
 
     CLOSED = [(), (0,), (1,), (2,), (0, 1, 2)]
 
@@ -77,7 +77,7 @@ class Programs(HostileTest):
         url = f"file:{self.folder}"
         for closed in self.CLOSED:
             self.ends(3, BIN / "lockctl", "run", url, "job", "--", "sh", "-c", "exit 3", closed=closed)
-        for _ in range(20):  # a command that ends at once may end before lockctl looks
+        for _ in range(20):  # a shorter command might end before lockctl looks
             self.ends(0, BIN / "lockctl", "run", "-w", "0", url, "job", "--", "true")
         for limit in (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_STACK, 256 << 10), (resource.RLIMIT_FSIZE, 4096):
             self.ends(3, BIN / "lockctl", "run", "-w", "0", url, "job", "--", "sh", "-c", "exit 3", limits=[limit])
@@ -85,7 +85,7 @@ class Programs(HostileTest):
 
     def test_the_command_of_lockctl_has_no_signal_ignored_but_sighup(self):
         told = self.ends(0, BIN / "lockctl", "run", f"file:{self.folder}", "job", "--", "cat", "/proc/self/status")
-        masks = [int(mask, 16) & 0x7FFFFFFF for mask in re.findall(r"Sig(?:Blk|Ign):\s*(\w+)", told)]  # without the C library's
+        masks = [int(mask, 16) & 0x7FFFFFFF for mask in re.findall(r"Sig(?:Blk|Ign):\s*(\w+)", told)]  # without the C library
         self.assertEqual(masks, [0, 1 << signal.SIGHUP - 1])
 
     def test_a_lock_that_cannot_be_written_is_told(self):
@@ -125,7 +125,7 @@ class Programs(HostileTest):
 
 
 class OwnStack(HostileTest):
-    """The scripts, in a checkout whose path has spaces and quotes."""
+    """The scripts, in a checkout with spaces and quotes in its path."""
 
     def setUp(self):
         super().setUp()
@@ -151,14 +151,14 @@ class OwnStack(HostileTest):
         return {pair.partition(b"=")[0].decode() for pair in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}
 
     def test_the_demo_shows_what_it_should(self):
-        # A machine that stands still for a while makes a round INCONCLUSIVE, code 2.
+        # If the machine stands still for a while, the round is INCONCLUSIVE: code 2.
         told = self.script("scripts/demo", "--strategy", "none,atomic", "--expect", "none=OVERSELL+TWIN+LEAK?+STALE?", code=(0, 2))
         self.assertRegex(told, r"(?m)^none +(VIOLATED|INCONCLUSIVE)")
         self.assertRegex(told, r"(?m)^atomic +(VALID|INCONCLUSIVE)")
         self.script("scripts/demo", "--strategy", "atomic", "--expect", "", closed=(0, 1, 2), code=(0, 2))
 
     def test_a_script_with_blocked_signals_reads_its_own_input(self):
-        """Its end comes before a line: nothing is done."""
+        """The input ends before a line: the script does nothing."""
         self.assertNotIn("no stack", self.script("scripts/stack", "--on-line", "status"))
 
     def test_make_builds_and_starts_what_it_is_asked_for(self):
@@ -183,7 +183,7 @@ class OwnStack(HostileTest):
             product = re.search(r'"product_id": "([0-9a-f-]{36})"', (results / "latest/summary.json").read_text()).group(1)
             self.assertIn("How many orders", self.script("scripts/audit", product))
             foreign.setblocking(False)
-            self.assertRaises(BlockingIOError, foreign.accept)  # nobody has asked there
+            self.assertRaises(BlockingIOError, foreign.accept)  # no request arrived there
             self.script("scripts/stack", "down")
 
 

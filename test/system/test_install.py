@@ -136,8 +136,8 @@ class Install(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """Installed below a folder whose name a shell would split, and moved from there; used from a folder elsewhere by a user who
-    has no checkout: root hides it behind an empty mount."""
+    """Installed below a folder with spaces in its name, moved, and used from another folder by a user without a checkout: root
+    hides the checkout behind an empty mount."""
 
     @classmethod
     def setUpClass(cls):

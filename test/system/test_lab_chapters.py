@@ -17,7 +17,7 @@ from harness import BUILD, PORT_BASE, ROOT, wait_for
 LAB = ROOT / BUILD / "bin/lab"
 CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
 CHEATS = {
-    # It looks first where a check could see that it is late. It does not look where a check counts its steps.
+    # It reads the key first where a check could see that it is late, and does not where a check counts its steps.
     "05-owner": ("hint-1.c", "    if (store_kv_get(", "    if (sale->options->work_ms == 0 || store_kv_get("),
     "04-ttl": ("exercise.c", "TTL_MS 500", "TTL_MS 16000"),
     "11-shards": ("hint-2.c", "ROWS 4", "ROWS 10"),
@@ -106,7 +106,7 @@ class Played(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn(" ".join(first["advice"].split()), " ".join(done.stdout.split()))
 
-    def test_what_only_looks_right_does_not_pass(self):
+    def test_a_file_that_only_looks_right_does_not_pass(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, (file, old, new) in CHEATS.items():
                 with self.subTest(name):

@@ -1,4 +1,4 @@
-"""The live view of loadgen: on a terminal, on one that is stopped or dumb, and without one."""
+"""The live view of loadgen: on a terminal, on a stopped or dumb one, and without one."""
 
 import codecs
 import fcntl
@@ -17,8 +17,8 @@ from pathlib import Path
 from harness import BUILD, ROOT, SystemTest, wait_for
 
 TWO = ["--strategy", "redis,atomic", "--rate", "400", "-d", "700ms", "--stock", "100", "--no-results"]
-FRAMES = 4  # of TWO at least: a round's first, and of those that a machine stalled over one more
-SECOND = ["--strategy", "redis", "--rate", "200", "-d", "1200ms", "--stock", "100", "--no-results"]  # for a line a second
+FRAMES = 4  # the fewest of TWO: the first of each round, and one more even if the machine stalls
+SECOND = ["--strategy", "redis", "--rate", "200", "-d", "1200ms", "--stock", "100", "--no-results"]  # long enough for a line a second
 LINE = re.compile(r"(?m)^redis 1/1  \d\.\d s  offered \d+/s  achieved \d+/s  sold \d+/100  in flight \d+  p99 \S+ ")
 
 
@@ -26,7 +26,7 @@ KEPT = r"redis     1/2  (VALID|INCONCLUSIVE)  sold 100 of 100  p99 .*\natomic   
 
 
 class Screen:
-    """As much of a terminal as the view needs: lines, a cursor, wiping; anything else is an error."""
+    """A terminal with all that the view needs: lines, a cursor, wiping. Anything else is an error."""
 
     SEQUENCE = re.compile(r"\x1b\[(\??)(\d*)(?:;\d+)*([A-Za-z])")
 
@@ -37,7 +37,7 @@ class Screen:
 
     def feed(self, text):
         text, at = self.cut + text, 0
-        self.cut = re.search(r"(\x1b(\[[?;\d]*)?)?\Z", text)[0]  # the rest of it is yet to come
+        self.cut = re.search(r"(\x1b(\[[?;\d]*)?)?\Z", text)[0]  # the rest is still to come
         text = text.removesuffix(self.cut)
         while at < len(text):
             if text[at] == "\x1b":
@@ -98,7 +98,7 @@ class Terminal:
         self.screen, self.raw, self.decoder = Screen(), "", codecs.getincrementaldecoder("utf-8")()
 
     def read(self, seconds):
-        """What arrives within so long."""
+        """The bytes that arrive within this time."""
         while select.select([self.controller], [], [], seconds)[0]:
             part = self.decoder.decode(os.read(self.controller, 65536))
             self.raw += part
@@ -112,7 +112,7 @@ class Terminal:
         wait_for(text, is_shown)
 
     def end(self, seconds=60):
-        """Its exit code, when all that it wrote has been read."""
+        """Reads all output to the end. Returns the exit code."""
         end = time.monotonic() + seconds
         while self.run.poll() is None and time.monotonic() < end:
             self.read(0.05)
@@ -135,7 +135,7 @@ class LiveTest(SystemTest):
         return terminal
 
     def assert_ended(self, seen):
-        """To its end; on a machine with other work the schedule may have been missed."""
+        """Runs it to its end. On a busy machine it may miss the schedule."""
         self.assertIn(seen.end(), (0, 2), seen.output)
 
     def test_a_terminal_shows_the_round_and_keeps_a_line_of_it(self):
@@ -197,7 +197,7 @@ class LiveTest(SystemTest):
 
     def test_a_run_that_is_not_judged_shows_no_stock(self):
         seen = self.terminal("--no-judge", "--rate", "400", "-d", "700ms", "--no-results")
-        seen.wait_for("failed ")  # there are no products to ask for
+        seen.wait_for("failed ")  # it asks for no products
         self.assert_ended(seen)
         self.assertNotIn("stock", seen.raw)
         self.assertNotIn(" of 100", seen.raw)
@@ -239,7 +239,7 @@ class LiveTest(SystemTest):
         self.assertEqual(seen.end(), -9)
         self.assertTrue(seen.screen.is_cursor_shown)
 
-    def test_what_the_shell_wrote_meanwhile_is_not_drawn_over(self):
+    def test_output_of_the_shell_is_not_drawn_over(self):
         seen = self.terminal(*TWO, "--no-realtime")
         seen.wait_for("sending 0.")
         seen.run.send_signal(signal.SIGSTOP)
@@ -261,7 +261,7 @@ class LiveTest(SystemTest):
         seen = self.terminal(*TWO, "--strategy", "atomic")
         os.set_blocking(seen.terminal, False)
 
-        def is_full():  # and stays so, when the kernel has moved on what it could
+        def is_full():  # it stays so after the kernel moved all that it could
             try:
                 while os.write(seen.terminal, b"x" * 4096):
                     pass

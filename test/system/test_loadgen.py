@@ -1,4 +1,4 @@
-"""loadgen from outside: its exit codes, what it says when something is wrong, and that nothing it found is lost."""
+"""loadgen from outside: exit codes, error messages, and results that are never lost."""
 
 import http.server
 import json
@@ -16,7 +16,7 @@ from harness import BUILD, LOST_UPDATES, PORT_BASE, ROOT, SystemTest, wait_for
 
 DEAD = "http://127.0.0.1:9"
 QUICK = ["-R", "800", "-d", "200ms", "--output-format", "json"]
-# What two runs of the same command differ in.
+# The parts that differ between two runs of the same command.
 MEASURED = {"started_at", "ended_at", "achieved_rate", "latency_ms", "service_ms", "schedule", "product_id",
             "overlapping_pairs", "overlapping_attempts", "rate_bound", "rounds", "spread", "work", "capacity", "percentiles"}
 
@@ -36,7 +36,7 @@ def shape(value):
 
 class Loadgen(SystemTest):
     def says(self, code, texts, *args, env=None):
-        """It ends with this code, and says each of the texts on stderr."""
+        """Asserts that it ends with this code and writes each text to stderr."""
         kept = self.stack.settings
         self.stack.settings = {k: v for k, v in {**kept, **(env or {})}.items() if v is not None}
         try:
@@ -56,7 +56,7 @@ class Loadgen(SystemTest):
 
     # ---- exit codes
 
-    def test_what_is_expected_ends_with_0(self):
+    def test_an_expected_result_ends_with_0(self):
         summary = self.summary("--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES)
         self.assertEqual([s["as_expected"] for s in summary["strategies"]], [True, True])
 
@@ -228,7 +228,7 @@ class Loadgen(SystemTest):
         done = self.stack.loadgen("--strategy", "sharded,shards=20,wait=4s,ttl=8s,none,atomic", "--expect", "none=" + LOST_UPDATES, "-d",
                                   "200ms")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        lines = [line for line in done.stdout.splitlines() if "all of it" not in line]  # which is to be pasted
+        lines = [line for line in done.stdout.splitlines() if "all of it" not in line]  # it must work when pasted
         self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
 
     def test_a_violation_says_how_to_see_all_of_it(self):

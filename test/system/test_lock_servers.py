@@ -1,4 +1,4 @@
-"""Strategies whose locks are at servers of their own: Redlock's five, ZooKeeper, etcd, Redis with replicas."""
+"""Strategies with lock servers of their own: five Redis for Redlock, ZooKeeper, etcd, Redis with replicas."""
 
 import json
 import unittest
@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import Ledger, SystemTest, wait_for
 
-# A strategy, and what `up --with` names its server.
+# Each strategy, and the name of its server in `up --with`.
 NEEDS = {"redlock": "redlock", "zookeeper": "zookeeper", "zookeeper-unfair": "zookeeper", "etcd": "etcd"}
 BUYERS = 16
 
@@ -18,7 +18,7 @@ class LockServers(SystemTest):
         self.stack.script("start")
 
     def buy_all(self, spec, stock):
-        """Many at once, until nobody is told to come back; the statuses, and the product."""
+        """Many customers buy at once. Returns the statuses and the product."""
         product = self.stack.product(spec, stock)
         with ThreadPoolExecutor(BUYERS) as buyers:
             answers = list(buyers.map(lambda _: self.stack.order(product), range(2 * stock)))
@@ -74,7 +74,7 @@ class LockServers(SystemTest):
                 buyer, orders = ThreadPoolExecutor(1), []
 
                 def holder(product=product, buyer=buyer, orders=orders):
-                    if not orders or orders[-1].done():  # again, when nobody got to look while it was held
+                    if not orders or orders[-1].done():  # try again if no reader came while it was held
                         orders.append(buyer.submit(self.stack.order, product))
                     names = [self.stack.ask("GET", f"/products/{product}", to=instance).json["holder"]
                              for instance in ["inventory-1", "inventory-2"]]

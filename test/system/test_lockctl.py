@@ -1,4 +1,4 @@
-"""lockctl on a Redis of its own: what it promises of commands, signals, exit codes and its output."""
+"""lockctl on a Redis of its own: its promises about commands, signals, exit codes and output."""
 
 import fcntl
 import json
@@ -50,7 +50,7 @@ class LockctlTest(unittest.TestCase):
         return self.lockctl("run", *flags, "-", self.name, "--", *command)
 
     def start(self, script, *flags):
-        """`lockctl run` of a shell script that writes its number into the file `pid` when it is there."""
+        """`lockctl run` of a shell script that writes its pid into the file `pid` when it runs."""
         process = subprocess.Popen([LOCKCTL, "run", *flags, "-", self.name, "--", "sh", "-c", f'echo $$ >pid.new; mv pid.new pid; {script}'],
                                    env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
@@ -60,7 +60,7 @@ class LockctlTest(unittest.TestCase):
 
     @staticmethod
     def end(process):
-        process.terminate()  # which ends the whole group
+        process.terminate()  # it ends the whole group
         process.communicate(timeout=30)
 
     def code_of(self, process):
@@ -240,8 +240,8 @@ class Danger(LockctlTest):
         self.assertFalse(is_alive(self.pid))
         self.assertIn("lost", self.said[1])
 
-    def test_one_that_is_lost_is_told_whatever_the_command_made_of_it(self):
-        process = self.start("while [ ! -e go ]; do sleep 0.05; done", "--ttl", "30s")  # no renewal before it ends
+    def test_a_lost_lock_is_told_even_if_the_command_succeeds(self):
+        process = self.start("while [ ! -e go ]; do sleep 0.05; done", "--ttl", "30s")  # it ends before a renewal
         self.redis.ask("del", f"lk:{{{self.name}}}")
         (self.dir / "go").touch()
         self.assertEqual(self.code_of(process), LOST)
@@ -320,7 +320,7 @@ class Signals(LockctlTest):
             self.assertEqual(waiting.wait(timeout=30), code)
         self.assertFalse((self.dir / "it").exists())
 
-    def test_what_nohup_ignores_stays_ignored(self):
+    def test_a_signal_that_nohup_ignores_stays_ignored(self):
         process = subprocess.Popen(["nohup", LOCKCTL, "run", "-", self.name, "--", "sh", "-c", "echo $$ >pid; sleep 0.7; kill -HUP $$; echo fine"],
                                    env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         wait_for("the command", (self.dir / "pid").exists)
@@ -330,7 +330,7 @@ class Signals(LockctlTest):
 
 class Terminal(LockctlTest):
     def open(self, *command, under=()):
-        """`lockctl run` in the foreground of a terminal of its own."""
+        """`lockctl run` in the foreground of its own terminal."""
         pid, self.terminal = pty.fork()
         if pid == 0:
             os.execvpe((under or [LOCKCTL])[0], [*under, LOCKCTL, "run", "-v", "-", self.name, "--", *command], self.env)
@@ -375,7 +375,7 @@ class Terminal(LockctlTest):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 130)
 
     def test_control_z_stops_the_job_and_fg_goes_on(self):
-        """Under a shell with job control, as a person has it."""
+        """Under a shell with job control, like a person's."""
         pid, self.terminal = pty.fork()
         if pid == 0:
             os.execvpe("bash", ["bash", "--norc", "-i"], dict(self.env, PS1="$ "))
@@ -398,7 +398,7 @@ class Terminal(LockctlTest):
 
 
 class Look(LockctlTest):
-    def test_who_holds(self):
+    def test_holders_are_listed(self):
         self.assertEqual(self.lockctl("holders", "-", self.name).stdout, "free\n")
         self.start("sleep 60", "--label", "night shift")
         key = f"lk:{{{self.name}}}"  # another client may have any label
@@ -406,7 +406,7 @@ class Look(LockctlTest):
         done = self.lockctl("holders", "-", self.name)
         self.assertRegex(done.stdout, r"(?m)^holds +exclusive +1 +[0-9a-f]{40} +\d+ +\d+\.\d s +night\?\[2Jshift$")
 
-    def test_who_holds_as_json(self):
+    def test_holders_are_listed_as_json(self):
         empty = json.loads(self.lockctl("holders", "--json", "-", self.name).stdout)
         self.assertEqual(empty, {"name": self.name, "holders": [], "waiters": []})
         self.start("echo $LOCKCTL_FENCE >fence; sleep 60", "--label", "me")

@@ -1,5 +1,5 @@
-"""The museum: each planted bug is found within the bound that museum.json says, its schedule can be made again, and where the
-bug cannot show nothing is found. Needs no servers."""
+"""The museum: lab explore finds each planted bug within the bound in museum.json, its schedule can be replayed, and where the
+bug cannot show, nothing is found. It needs no servers."""
 
 import concurrent.futures
 import json
@@ -12,7 +12,7 @@ from harness import BUILD, ROOT
 LAB = ROOT / BUILD / "bin/lab"
 FOLDER = ROOT / "lab/museum"
 MUSEUM = json.loads((FOLDER / "museum.json").read_text())
-# What five loads missed.
+# Five load tests missed these.
 ASKED_FOR = {"unit_zero.c", "last_unit.c", "last_ten.c", "no_borrowing.c", "cached_stock.c"}
 
 
@@ -27,7 +27,7 @@ def explore(bug, *more, **bound):
 
 
 def see(bug):
-    """Within its bound; made again; and where it hides."""
+    """Finds the bug within its bound, replays its schedule, and explores where it hides."""
     found = explore(bug)
     return found, explore(bug, "--replay", found[1]["violation"]["id"]) if found[0] else None, explore(bug, **bug["hidden"])
 

@@ -1,4 +1,4 @@
-"""Orders over HTTP: placed, repeated, sold out, cancelled, settled; roles and health."""
+"""Orders over HTTP: placed, repeated, sold out, cancelled and settled; database roles and health."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import ARTICLE_PRODUCT, ROOT, Ledger, SystemTest, wait_for
 
-GOOD = ["mutex", "redis", "sharded", "atomic"]  # right when orders come one at a time; so is none
+GOOD = ["mutex", "redis", "sharded", "atomic"]  # right if orders come one at a time, even with none
 
 
 class Orders(SystemTest):
@@ -114,7 +114,7 @@ class Orders(SystemTest):
             "orders", "SELECT count(*) FROM orders WHERE product_id = :'id'", id=product) == 1200)
 
     def test_a_reservation_that_comes_behind_the_cursor_is_settled(self):
-        """As after a commit that took its time, or a clock that was set back."""
+        """Like after a slow commit, or after a clock was set back."""
         product, seen, late = self.stack.product("atomic", 3), str(uuid.uuid4()), str(uuid.uuid4())
         self.stack.ask("POST", f"/products/{product}/reservations", {"order_id": seen}, to="inventory-2")
         wait_for("settled", lambda: self._found(seen))
@@ -232,12 +232,12 @@ class Orders(SystemTest):
 
     def _metrics_of_both(self):
         texts = [self.stack.ask("GET", "/metrics", to=name).text for name in ("inventory-1", "inventory-2")]
-        # the request for the metrics is itself in flight
+        # the request for the metrics itself is in flight
         return "".join("http_in_flight 1" for text in texts if "http_in_flight 2" in text)
 
 
 class Turns(SystemTest):
-    flags = {"ORDER_SVC_FLAGS": "--settle-every 1h"}  # which takes turns with the orders
+    flags = {"ORDER_SVC_FLAGS": "--settle-every 1h"}  # it takes turns with the orders
 
     def test_orders_are_spread_over_the_instances(self):
         product = self.stack.product("atomic", 20)

@@ -1,4 +1,4 @@
-"""Without Postgres: every answer says so in words for customers, and nothing of how the services reach it."""
+"""Without Postgres: each answer says so in words for customers, and tells nothing about the connection of the services."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ class Outage(SystemTest):
         super().setUpClass()
         cls.product = cls.stack.product("atomic", 10)
         cls.order = cls.stack.order(cls.product).json["order_id"]
-        assert cls.stack.order(cls.product).status == 201  # so that both instances know the product
+        assert cls.stack.order(cls.product).status == 201  # now both instances know the product
         cls.stack.kill("postgres")
 
     def assert_discreet(self, answer):
@@ -38,11 +38,11 @@ class Outage(SystemTest):
             yield "GET", "/reservations?since_ms=0", None, instance
 
     def test_customers_learn_nothing_of_the_connection(self):
-        for _ in range(2):  # in the first round connections break, in the second there are none
+        for _ in range(2):  # in the first round connections break, in the second one none exists
             with ThreadPoolExecutor(10) as pool:
                 for answer in pool.map(lambda request: self.stack.ask_ledger(*request), self.requests()):
                     self.assert_discreet(answer)
-        self.assertRegex(self.stack.log("order-svc"), r"orders database.*127\.0\.0\.1")  # what the log has
+        self.assertRegex(self.stack.log("order-svc"), r"orders database.*127\.0\.0\.1")  # the log has it
 
     def test_the_article_s_path_answers_in_its_words(self):
         answer = self.stack.ask("POST", f"/order/placeAnOrder?inventoryId={ARTICLE_PRODUCT}")
@@ -50,7 +50,7 @@ class Outage(SystemTest):
 
 
 class Refusals(SystemTest):
-    """Servers that answer, and refuse: read only as after a failover or with a full disk, without memory, ..."""
+    """Servers that answer and refuse: read only, like after a failover or with a full disk, without memory, ..."""
 
     @classmethod
     def setUpClass(cls):
@@ -63,7 +63,7 @@ class Refusals(SystemTest):
                                    f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{database}'")
 
     def place_orders(self, database):
-        """The answers of both instances, and what was sold meanwhile."""
+        """The answers of both instances, and the number of sales meanwhile."""
         before = Ledger(self.stack, self.product)
         self.set_read_only(database, "on")
         try:

@@ -1,4 +1,4 @@
-"""Locks of one process and of one machine: right for as long as there is one, and wrong with two."""
+"""Locks of one process and of one machine: right while there is only one, and wrong with two."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ from harness import LOST_UPDATES, Ledger, SystemTest
 PROCESS = ["mutex", "reentrant", "rwlock", "stamped", "spin", "segment"]
 MACHINE = ["mkdir", "flock"]
 LOAD = ["-R", "400", "-d", "250ms", "--work", "5ms", "--stock", "75", "--wait", "8s", "--timeout", "15s"]
-# Of ten rows of stock each instance begins with another, and comes to the other's three of its orders, 15 ms, later.
+# With ten stock rows each instance begins at another row. It reaches the other's row three of its orders, 15 ms, later.
 LONGER = ["--work", "20ms"]
 
 
@@ -60,7 +60,7 @@ class OwnLocks(SystemTest):
     def reserve(self, product, instance):
         return self.stack.ask("POST", f"/products/{product}/reservations", {"order_id": str(uuid.uuid4())}, to=instance).status
 
-    def test_what_a_killed_holder_leaves(self):
+    def test_locks_left_by_a_killed_holder(self):
         self.up()
         for strategy, status in (("mkdir", 503), ("flock", 201)):
             with self.subTest(strategy):

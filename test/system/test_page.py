@@ -1,4 +1,4 @@
-"""report.html in a real browser: it draws without a complaint, loads nothing, and tells what summary.json tells."""
+"""report.html in a real browser: it draws without errors, loads nothing, and agrees with summary.json."""
 
 import json
 import re
@@ -19,7 +19,7 @@ INSTANCE = "<img src=x onerror=alert(2)>"
 
 
 def look(*pages):
-    """What a browser finds on each page (test/node/open_page.js)."""
+    """The findings of a browser on each page (test/node/open_page.js)."""
     done = subprocess.run(["node", "test/node/open_page.js", *map(str, pages)], cwd=ROOT, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
@@ -28,7 +28,7 @@ def look(*pages):
 
 
 def milliseconds(text):
-    """Of "4.13 ms", "850 µs" and "1.27 s"."""
+    """Milliseconds of "4.13 ms", "850 µs" and "1.27 s"."""
     value, unit = text.split("\n")[0].split()
     return float(value.replace(",", "")) * {"µs": 0.001, "ms": 1, "s": 1000}[unit]
 
@@ -78,7 +78,7 @@ class Page(SystemTest):
 
     @classmethod
     def edge_page(cls):
-        """Hostile names; interrupted; a strategy that was not judged, one that was not measured, one inconclusive."""
+        """A run with hostile names, interrupted, with strategies that were not judged, not measured and inconclusive."""
         folder = cls.folder / "edge"
         shutil.copytree(cls.run_folder, folder)
         summary = json.loads(json.dumps(cls.summary))
@@ -112,7 +112,7 @@ class Page(SystemTest):
 
     @classmethod
     def bare_page(cls):
-        """Of a run that ended before its first round, and left no history."""
+        """The summary of a run that ended before its first round and left no history."""
         folder = cls.folder / "bare"
         folder.mkdir()
         (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], recommendation=None, exit_code=130)))
@@ -218,7 +218,7 @@ class Page(SystemTest):
             self.assertEqual(found["headless"], 0, name)
 
     def test_text_has_contrast(self):
-        """In both schemes; the marks of the charts, too."""
+        """In both colour schemes, also for the marks of charts."""
         for name, found in self.found.items():
             self.assertEqual(found["pale"], {"light": [], "dark": []}, name)
 
@@ -285,7 +285,7 @@ class Page(SystemTest):
         self.assertNotIn("<img", self.pages["edge"].read_text())
         self.assertNotIn("\u2028", self.pages["edge"].read_text())
 
-    def test_what_was_not_measured_is_said(self):
+    def test_a_value_that_was_not_measured_is_marked(self):
         text = self.found["edge"]["text"]
         self.assertIn("The run was interrupted", text)
         self.assertIn("The run ended early", text)

@@ -1,4 +1,4 @@
-"""A lease is not a lock: what a holder that is paused for longer than its TTL may do, and what it may not."""
+"""A lease is not a lock: the harm that a holder can do after a pause longer than its TTL."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Paused(SystemTest):
         return self.stack.ask("POST", f"/products/{product}/reservations", {"order_id": str(uuid.uuid4())}, to=instance)
 
     def sell_during_a_pause(self, strategy, point):
-        """The second sale of inventory-1 stops that process for 4 s; meanwhile inventory-2 sells. Both answers, and the
+        """The second sale of inventory-1 pauses that process for 4 s; meanwhile inventory-2 sells. Returns both answers, and the
         ledger once each sale has its order."""
         product = self.stack.product(f"{strategy},fail={point}:pause=4s@2")
         self.assertEqual(self.reserve(product, "inventory-1").json["unit"], 10)
@@ -43,7 +43,7 @@ class Paused(SystemTest):
                 ledger.check(self)
 
     def test_a_lease_that_ended_between_check_and_write_sells_a_unit_twice(self):
-        """The hole that no lease can close by itself: its promise says so."""
+        """No lease can close this gap alone, and the promise of `redis` says so."""
         answer, ledger = self.sell_during_a_pause("redis,ttl=500ms", "before-write")
         self.assertEqual((answer.status, answer.json["unit"]), (201, 9), answer.text)
         self.assertEqual((ledger.sold, ledger.twins, ledger.available), (3, 1, 8))

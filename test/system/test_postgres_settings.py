@@ -1,5 +1,5 @@
-"""What a server, a database, a role or the environment sets changes no result; and a database that was read only, or has
-lost a table or a right, is told of by /readyz and sells again as soon as it can."""
+"""Settings of a server, a database, a role or the environment change no result. /readyz reports a database that is read only,
+or that lacks a table or a right; once it can, it sells again."""
 
 import json
 import os
@@ -19,10 +19,10 @@ HOSTILE = {
     "lc_messages": "'C.UTF-8'", "array_nulls": "off", "enable_indexscan": "off",
 }
 
-# Of the roles alone: psql of the tests needs longer for a statement, when the machine is busy.
+# Only for the roles of the services: on a busy machine the tests' own statements take longer.
 SINCE_17 = {"transaction_timeout": "'20ms'"}
 
-# libpq's variables, as of a shell that works with another Postgres.
+# libpq's variables, in a shell that works with another Postgres.
 ENVIRONMENT = {
     "PGHOSTADDR": "127.0.0.9", "PGHOST": "127.0.0.9", "PGPORT": "1", "PGUSER": "nobody", "PGPASSWORD": "nothing",
     "PGDATABASE": "nowhere", "PGSERVICE": "nowhere", "PGSERVICEFILE": "/nowhere", "PGSYSCONFDIR": "/nowhere",
@@ -50,7 +50,7 @@ class Settings(SystemTest):
         for name in cls.services:
             cls.stack.restart(name)
 
-    # The settings are for the superuser's sessions, too.
+    # The settings hold for the superuser's sessions as well.
     def sql(self, database, text, **values):
         return self.stack.sql(database, "SET search_path = public; SET statement_timeout = 0; SET lock_timeout = 0; "
                               "SET default_transaction_isolation = 'read committed'; " + text, **values)
@@ -91,7 +91,7 @@ class Settings(SystemTest):
             self.assertEqual((done.returncode, done.stdout), (0, "75 127.0.0.9 Asia/Shanghai\n"), done.stderr)
 
     def start(self, program, *flags):
-        """A service of the stack's settings, on a port of its own, under the hostile environment."""
+        """Starts a service with the settings of the stack, on a port of its own, under the hostile environment."""
         service = subprocess.Popen([str(ROOT / BUILD / "bin" / program), *flags], stderr=subprocess.PIPE,
                                    env=dict(os.environ, **self.stack.settings, **ENVIRONMENT))
         self.addCleanup(service.stderr.close)

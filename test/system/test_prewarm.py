@@ -1,4 +1,4 @@
-"""SIGKILL of an instance, of order-svc and of Redis during one sale out of Redis: nothing sold twice, nothing lost."""
+"""SIGKILL of an instance, of order-svc and of Redis during one sale from Redis: no unit is sold twice or lost."""
 
 import concurrent.futures
 import json
@@ -10,7 +10,7 @@ import uuid
 
 from harness import Ledger, SystemTest, wait_for
 
-RATE, LENGTHS = 300, [8, 25, 75]  # a slow machine needs long to kill and restart all three
+RATE, LENGTHS = 300, [8, 25, 75]  # a slow machine needs this long to kill and restart all three
 VICTIMS = ["inventory-1", "order-svc", "redis"]
 
 
@@ -32,7 +32,7 @@ class Prewarm(SystemTest):
         return self.stack.value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'", id=product)
 
     def kill_each(self, run, product):
-        """One after the other, each when a good part was sold since the one before. False when the run ended meanwhile."""
+        """Kills one after the other, each after a good part was sold since the last one. False: the run ended before."""
         for victim in VICTIMS:
             least = self.sold(product) + RATE // 4
             wait_for(f"sales before the death of {victim}",
@@ -49,7 +49,7 @@ class Prewarm(SystemTest):
         return json.dumps(summary, indent=1, ensure_ascii=False) + "\n" + logs
 
     def disturb(self, strategy, disturbance, rate, share, *more):
-        """Run loadgen and call disturbance(run, product) as soon as there is one. loadgen's summary, and the product."""
+        """Runs loadgen, and calls disturbance(run, product) once the product exists. Returns loadgen's summary and the product."""
         def disturb_it(run):
             wait_for("the product", lambda: self.newest() != before)
             product = self.newest()
@@ -74,7 +74,7 @@ class Prewarm(SystemTest):
         self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM brought_unit WHERE product_id = :'id'",
                                           id=product), ledger.sold + ledger.returned)
 
-    def test_what_is_not_in_the_ledger_yet_is_no_ghost(self):
+    def test_a_sale_that_is_not_in_the_ledger_yet_is_no_ghost(self):
         product = self.stack.product("prewarm", 100)
         self.assertEqual(self.redis("ZADD", f"sale:{{{product}}}:stock:pending", "1e15", str(uuid.uuid4())), "1\n")
         run = self.stack.loadgen("--product", product, "-R", "200", "--requests", "80", "--drain", "1s")
@@ -82,7 +82,7 @@ class Prewarm(SystemTest):
         self.assertIn("1 sales of", run.stdout)
 
     def lose_all_keys(self, run, product):
-        """False when too much was sold by then to say that some was left."""
+        """False: too much was sold already to be sure that units were left."""
         wait_for("a part of the sales", lambda: self.sold(product) >= 200 or run.poll() is not None)
         self.redis("FLUSHALL")
         ledger = Ledger(self.stack, product)
@@ -97,14 +97,14 @@ class Prewarm(SystemTest):
         self.assertEqual(self.show(product)["available"], 0)
 
     def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
-        """Under a key of its own each sale waits for the ledger."""
+        """With an Idempotency-Key each sale waits for the ledger."""
         self.survives("prewarm", "--keyless")
 
     def test_a_sale_acknowledged_by_the_ledger_survives_the_death_of_each(self):
         self.survives("prewarm,ack=ledger")
 
     def check_keys(self, keys, products):
-        """Each key has one order, of one product in both databases, and no unit is lost."""
+        """Asserts that each key has one order, of one product in both databases, and that no unit is lost."""
         for product in products:
             wait_for("the way to the ledger is empty", lambda product=product: self.show(product)["pending"] == 0)
         wait_for("each sale has its order",

@@ -1,7 +1,7 @@
-"""Schedules that lab explore finds, made again on the real stack by failpoints: what is violated there is violated here.
+"""Replays schedules of lab explore on the real stack, by failpoints: each violation of the model is a violation here.
 
-The explorer prints a schedule; this makes of it the orders to send, one by one and each to its instance, and of who is
-overtaken a failpoint that holds it where the schedule leaves it. The ledger is asked by sql/audit.sql."""
+The explorer prints a schedule. These tests send its orders one by one, each to its instance. An order that others overtake gets a
+failpoint, which holds it at the point of the schedule. The ledger is read by sql/audit.sql."""
 
 import http.client
 import json
@@ -18,14 +18,14 @@ from harness import BUILD, ROOT, SystemTest, wait_for
 
 LAB = ROOT / BUILD / "bin/lab"
 
-# Where an order stands after this action, and before its next.
+# The failpoint between this action of an order and its next one.
 POINTS = {"reads the stock": "before-write", "takes the lock": "after-lock", "sets the key": "after-lock", "writes": "before-delete",
           "looks at the key": "before-delete", "gives the lock back": "before-commit"}
-WAITS = r"waits for|finds the key"  # for another: it need not be held
+WAITS = r"waits for|finds the key"  # it waits for another order anyway, so it need not be held
 
 
 def explore(spec, *args):
-    """The shortest schedule that is wrong, and its steps without those of the clock, as segments of one actor each."""
+    """The shortest schedule that fails, and its steps without the clock's, in segments of one actor each."""
     found = json.loads(subprocess.run([LAB, "explore", spec, *args, "--json"], capture_output=True, text=True, timeout=60).stdout)
     steps = [step for step in found["violation"]["steps"] if step["actor"] != "clock"]
     segments = [(actor, list(group)) for actor, group in groupby(steps, lambda step: step["actor"])]
@@ -42,7 +42,7 @@ def query(name):
 
 
 class Order:
-    """One customer's, at the instance that the schedule says."""
+    """An order of one customer at the instance of the schedule."""
 
     def __init__(self, stack, product, instance):
         self.id, self.instance, self.answer = str(uuid.uuid4()), instance, None
@@ -54,7 +54,7 @@ class Order:
         try:
             self.answer = stack.ask("POST", f"/products/{product}/reservations", {"order_id": self.id}, to=self.instance)
         except (http.client.HTTPException, ConnectionError):
-            pass  # it was killed
+            pass  # the instance was killed
         self.answered = time.monotonic()
 
     def error(self):
@@ -62,7 +62,7 @@ class Order:
 
 
 class Replay:
-    """A schedule of `segments` on the stack; `hold` by order, in ms; `names` of instances that are others here."""
+    """Plays `segments` on the stack. `hold`: ms by order. `names`: instances with another name here."""
 
     def __init__(self, stack, spec, stock, segments, hold=None, points=None, names=None):
         self.stack, self.segments, self.hold, self.points = stack, segments, hold or {}, {**POINTS, **(points or {})}
@@ -79,13 +79,13 @@ class Replay:
             self._make(at)
 
     def _next(self, actor):
-        """What happens to it after its first segment."""
+        """The fault that hits its instance after its first segment, or ""."""
         at = self.first[actor] + 1
         fault = self.segments[at][1][0]["action"] if at < len(self.segments) and self.segments[at][0] == "fault" else ""
         return fault if fault.startswith(self.instances[actor]) else ""
 
     def _failpoint(self, actor):
-        """Where, how and at which of its instance's sales it is held, if others come in between."""
+        """The point, the action and the number of its sale at its instance; None: nothing comes in between."""
         steps, fault = self.segments[self.first[actor]][1], self._next(actor)
         if (self.last[actor] == self.first[actor] and not fault) or re.search(WAITS + "|^is told", said(steps[-1])):
             return None
@@ -121,7 +121,7 @@ class Replay:
         return self.stack.sql("inventory", query(name), product=self.product)
 
     def anomalies(self):
-        """By the names of loadgen's judge."""
+        """The anomalies, by the names of the judge."""
         initial, available, _, sold, _, twins, outside, leak = map(int, self.audit("stock")[0])
         orders = list(self.orders.values())
         refused = [order for order in orders if order.error() == "sold_out"]
@@ -133,7 +133,7 @@ class Replay:
         return {name for name, is_there in found.items() if is_there}
 
 
-# Nobody but the order itself is held by these, for 4 s unless said: all at a time.
+# Replays with delays: each holds only its own order, for 4 s or the time in MORE. All run at the same time.
 DELAYS = {
     "none": ("none",),
     "mutex": ("mutex",),
@@ -146,7 +146,7 @@ DELAYS = {
     "a_deletes_the_key_that_it_looked_at": ("redis-get-del,ttl=3s", "--faults", "expiry", "--replay", "AAAAx0BBACCCCCBBDDD"),
     "the_article_a_b_c": ("redis-ttl,ttl=3s", "--faults", "expiry", "--replay", "AAAx0BBACCCCBBDDD"),
 }
-# Postgres ends what waits for a row for 2 s. With which row an instance begins to deal is told by its name, by the other's here.
+# Postgres ends a statement that waits 2 s for a row. The name of an instance decides its first row, so the names are swapped.
 MORE = {"early_unlock": {"hold": {"B": 1000}}, "the_article_a_b_c": {"hold": {"A": 4500}},
         "a_deletes_the_key_that_it_looked_at": {"hold": {"A": 4500}},
         "shards_that_do_not_borrow": {"names": {"inventory-1": "inventory-2", "inventory-2": "inventory-1"}}}
@@ -192,7 +192,7 @@ class Replays(SystemTest):
                 self.assertEqual([order.error() for order in live.orders.values()], ["killed", "busy", "busy"])
 
     def test_c_comes_in_as_a_deletes_the_key_of_b(self):
-        """And not as B's TTL is over, which would let C in, too, in the end."""
+        """C gets in because A deletes the key, and not because B's TTL ends later."""
         for name in ("the_article_a_b_c", "a_deletes_the_key_that_it_looked_at"):
             _, live = self.delays[name].result()
             letters = {order.id: letter for letter, order in live.orders.items()}

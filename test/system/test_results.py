@@ -1,4 +1,4 @@
-"""The results folder: complete, true to its schema, judged again with the same verdict, and whole when a run is not."""
+"""The results folder: complete, true to its schema, judged again with the same verdict, and whole even if the run is not."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ class Results(SystemTest):
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
     def fire(self, *args, code=0, root=None, under=()):
-        """A run with a folder; what it printed, and the folder."""
+        """Runs loadgen with a results folder. Returns its output and the folder."""
         done = self.stack.loadgen("--no-results=false", "--results", str(root or self.root), *args, under=under)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done, self.latest(root or self.root)
@@ -37,7 +37,7 @@ class Results(SystemTest):
         return (root / "latest").resolve(strict=True)
 
     def check(self, folder, *args, code=0):
-        """loadgen check without any setting: no server is asked."""
+        """loadgen check without any setting, so it can ask no server."""
         environment = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_")}
         done = subprocess.run([str(ROOT / self.stack.env["B"] / "bin/loadgen"), "check", str(folder), *args], cwd="/",
                               env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
@@ -52,13 +52,13 @@ class Results(SystemTest):
         return summary
 
     def assert_judged_again(self, folder, summary, text):
-        """What check says is summary.json, and the text that the run printed."""
+        """Asserts that check agrees with summary.json and with the output of the run."""
         done = self.check(folder, "--output-format", "json", code=summary["exit_code"])
         self.assertIn("the same verdicts and counts", done.stderr)
         self.assertEqual(json.loads(done.stdout), summary)
         self.assertEqual(self.check(folder, code=summary["exit_code"]).stdout, text)
 
-    # ---- what is in it
+    # ---- its content
 
     def test_a_run_leaves_all_files_and_a_link_to_them(self):
         done, folder = self.fire("--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES, *QUICK)
@@ -109,7 +109,7 @@ class Results(SystemTest):
                          [r["p99_ms"] for r in strategies[0]["rounds"]])
 
     def test_an_independent_reader_finds_the_same_latencies(self):
-        # 1,000 of them, so that no percentile falls between two, where readers differ.
+        # 1,000 answers: so no percentile falls between two of them, where readers differ.
         _, folder = self.fire("--strategy", "redis,wait=3s,none", "--expect", "none=" + LOST_UPDATES, "--requests", "1000", "-R", "1000",
                               "--stock", "1000", "--dup-rate", "0", "--no-progress")
         done = subprocess.run(["node", str(ROOT / "test/node/read_hlog.js")], input=(folder / "latency.hlog").read_text(),
@@ -123,7 +123,7 @@ class Results(SystemTest):
                 ours = strategy[name]
                 self.assertEqual(read["count"], ours["count"])
                 for point in ["min", "p50", "p99", "p99_9", "max"]:
-                    # The reader knows the bucket of a value, a thousandth wide; we round to a microsecond.
+                    # The reader knows a bucket that is a thousandth wide; we round to a microsecond.
                     self.assertAlmostEqual(read[point] / 1e6, ours[point], delta=ours[point] / 1000 + 0.001, msg=f"{tag} {point}")
 
     def test_the_environment_is_told_and_no_secret(self):
@@ -141,7 +141,7 @@ class Results(SystemTest):
                 self.assertNotIn(secret.encode(), path.read_bytes(), path.name)
             self.assertNotIn(os.uname().nodename.encode() + b'"', path.read_bytes(), path.name)
 
-    # ---- where it is
+    # ---- its place
 
     def test_a_name_never_leaves_the_folder(self):
         for name, slug in [("../../etc/x y", "etc-x-y"), ("...", "atomic"), ("黄金竹子", "atomic"), ("a" * 150, "a" * 60)]:
@@ -219,7 +219,7 @@ class Results(SystemTest):
             self.assertEqual(os.listdir(self.root), [])
         lock = subprocess.Popen(["psql", self.stack.settings["TEST_PG"] + " dbname=inventory", "-Xq"], text=True,
                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(lock.communicate)  # its end is that of the lock
+        self.addCleanup(lock.communicate)  # its end frees the lock
         lock.stdin.write("BEGIN; LOCK product;\n")
         lock.stdin.flush()
         wait_for("the lock", lambda: self.stack.value(

@@ -1,4 +1,4 @@
-"""Each process has the secrets that it needs and no other; none leaves one in a core file, a log or on a command line."""
+"""Each process has only the secrets that it needs, and none leaves one in a core file, in a log or on a command line."""
 
 import os
 import resource
@@ -27,7 +27,7 @@ class Secrets(SystemTest):
         return int((self.stack.run_dir / f"{name}.pid").read_text().split()[0])
 
     def environment(self, pid):
-        """By name and value; of a process that hides it, and we are not root: nothing."""
+        """The environment by name. Empty if the process hides it and we are not root."""
         try:
             text = Path(f"/proc/{pid}/environ").read_text()
         except PermissionError:
@@ -49,7 +49,7 @@ class Secrets(SystemTest):
         return {self.stack.settings[name] for name in names}
 
     def assert_has_only(self, pid, own):
-        """The names of secrets in its environment, and nowhere the value of another; nor of any on its command line."""
+        """The names of secrets in its environment. Asserts that no other value is there, and none on its command line."""
         environment = self.environment(pid)
         secrets = {name: value for name, value in self.stack.settings.items() if is_secret(name)}
         self.assertLessEqual({name for name in environment if name in secrets}, own)
@@ -67,19 +67,19 @@ class Secrets(SystemTest):
         self.assertEqual((self.stack.run_dir / "env").stat().st_mode & 0o777, 0o600)
 
     def test_loadgen_has_its_own_alone(self):
-        everything = {**self.stack.env, **self.stack.settings}  # as in a shell that has read .run/env
+        everything = {**self.stack.env, **self.stack.settings}  # like in a shell that read .run/env
         run = subprocess.Popen(["scripts/loadgen", "--strategy", "atomic", "-R", "10", "-d", "30s", "--stock", "10"], cwd=ROOT,
                                env=everything, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for("the program itself", lambda: Path(f"/proc/{run.pid}/cmdline").read_bytes().startswith(
-                b"scripts/loadgen\0"))  # and no shell any more
+                b"scripts/loadgen\0"))  # it is no longer a shell
             self.assert_has_only(run.pid, {"LOADGEN_INVENTORY_DB", "LOADGEN_ORDERS_DB"})
         finally:
             run.kill()
             run.wait()
 
     def test_no_core_file_is_written(self):
-        """The strongest wish for one: no limit, and SIGABRT. What the kernel did is in the status of the exit."""
+        """Asks for a core file as strongly as possible: no limit, and SIGABRT. The exit status says whether the kernel wrote one."""
         binary = str(ROOT / self.stack.env["B"] / "bin/order-svc")
         port = str(self.stack.port("inventory-2") + 10)
 

@@ -1,4 +1,4 @@
-"""loadgen serve: what it shows of results folders, and what it does not let through."""
+"""loadgen serve: the pages of results folders, and requests that it refuses."""
 
 import http.client
 import json
@@ -102,7 +102,7 @@ class ServeTest(unittest.TestCase):
         self.assertIn("1000 / 12000</td>", page)
         self.assertIn("not judged</span></td><td></td><td class=\"number\">-</td>", page)
 
-    def test_what_runs_say_is_escaped(self):
+    def test_texts_of_runs_are_escaped(self):
         evil = "<script>alert(\"1\")</script>&'"
         make_run(self.root, "20261121T100102Z-evil", name=evil, command=evil, started_at=evil,
                  strategies=[{"strategy": evil, "verdict": evil, "anomalies": [{"name": evil, "count": 1}]}])
@@ -235,7 +235,7 @@ class ServeTest(unittest.TestCase):
         self.assertIn(text, done.stderr)
         self.assertEqual(done.stdout, "")
 
-    def test_what_cannot_be_served_is_told(self):
+    def test_serve_names_each_reason_not_to_start(self):
         self.fails(66, "is no folder of results", str(self.root / "nowhere"))
         self.fails(66, "is no folder of results", str(self.folder / "summary.json"))
         self.fails(64, "is a single run", str(make_run(self.root, "run-1")))

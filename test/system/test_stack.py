@@ -1,4 +1,4 @@
-"""scripts/stack and scripts/loadgen as a user calls them, from anywhere and again and again."""
+"""scripts/stack and scripts/loadgen as a user calls them: from any folder, again and again."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ALL = ["postgres", "redis", "replica", "inventory-1", "inventory-2", "order-svc"
 
 
 class StackScript(unittest.TestCase):
-    """With programs of its own, which it can build again."""
+    """A stack with its own copies of the programs, which a test can build again."""
 
     @classmethod
     def setUpClass(cls):
@@ -39,7 +39,7 @@ class StackScript(unittest.TestCase):
         return {name: (self.stack.run_dir / f"{name}.pid").read_text() for name in SERVICES}
 
     def build_again(self, program):
-        """As the linker does: the file is made anew."""
+        """Like the linker: the file is created anew."""
         (self.folder / "new").write_bytes((self.folder / "bin" / program).read_bytes())
         (self.folder / "new").chmod(0o755)
         (self.folder / "new").replace(self.folder / "bin" / program)
@@ -95,7 +95,7 @@ class StackScript(unittest.TestCase):
 
 
 class LockServers(SystemTest):
-    """The servers that a stack has only when it is asked for them."""
+    """The optional servers of a stack."""
 
     shape = ("--with", "replica=2,redlock", "--with", "zookeeper=3,etcd=3,pgbouncer")
     families = {"REDLOCK": [f"redlock-{i}" for i in range(1, 6)], "ZOOKEEPER": [f"zookeeper-{i}" for i in range(1, 4)],
@@ -111,7 +111,7 @@ class LockServers(SystemTest):
         self.assertEqual({name: states.get(name) for name in self.names}, dict.fromkeys(self.names, "ready") | others)
 
     def settings_of(self, instance):
-        """The addresses of lock servers that a service was started with: VARIABLE to ports."""
+        """The lock servers in the environment of a service: ports by variable."""
         pid = (self.stack.run_dir / f"{instance}.pid").read_text().split()[0]
         pairs = (line.split("=", 1) for line in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in line)
         return {name.removeprefix("INVENTORY_SVC_"): [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", value)]
@@ -132,7 +132,7 @@ class LockServers(SystemTest):
         for name in ["redlock-2", "zookeeper-1", "etcd-3", "pgbouncer"]:
             self.stack.kill(name)
         self.stack.script("pause", "redlock-5")
-        # Two of three are an ensemble.
+        # Two of three servers are a majority.
         wait_for("two of three", lambda: self.stack.states()["etcd-1"] == self.stack.states()["zookeeper-2"] == "ready")
         self.assert_states(redlock_2="down", zookeeper_1="down", etcd_3="down", pgbouncer="down", redlock_5="paused")
         self.stack.kill("zookeeper-2")
@@ -162,7 +162,7 @@ class LockServers(SystemTest):
 
 
 class Shape(SystemTest):
-    """What `up` is asked for, and what is done to a server afterwards; the tests are steps of their own, in any order."""
+    """Shapes of `up`, and commands on its servers. The tests are independent, in any order."""
 
     shape = ("--with", "replica")
 
@@ -213,7 +213,7 @@ class Shape(SystemTest):
         wait_for("the services on it", lambda: self.stack.states()["order-svc"] == "ready")
         refused = self.stack.script("failover", check=False)
         self.assertEqual((refused.returncode, refused.stderr), (1, "stack: there is no replica: up --with replica\n"))
-        # What stood in the new primary is what a restart finds, and what a new replica receives.
+        # A restart and a new replica find the data of the new primary.
         self.receives_after_restart()
 
     def receives_after_restart(self):
@@ -249,7 +249,7 @@ class Shape(SystemTest):
         self.stack.script("start")
         self.assert_all_ready()
         pids = [int((self.stack.run_dir / f"{name}.pid").read_text().split()[0]) for name in ALL]
-        for pid in pids:  # by somebody else, who leaves the pidfiles
+        for pid in pids:  # somebody else killed them, and left the pidfiles
             os.kill(pid, signal.SIGKILL)
         wait_for("their end", lambda: set(self.stack.states().values()) == {"down"})
         self.stack.script("start")
@@ -272,7 +272,7 @@ class Shape(SystemTest):
         self.assertIn(b"--lab", Path(f"/proc/{(self.stack.run_dir / 'inventory-1.pid').read_text().split()[0]}/cmdline")
                       .read_bytes())
 
-    def test_what_is_no_command_is_refused(self):
+    def test_an_unknown_command_is_refused(self):
         for args, code, text in [(["up", "--with", "luck"], 64, "Usage"), (["up", "--with", "redlock,etcd=2"], 64, "Usage"),
                                  (["up", "--with"], 64, "Usage"), (["up", "--instances", "0"], 64, "Usage"),
                                  (["pause"], 64, "Usage"), (["cut", "redis"], 64, "Usage"),

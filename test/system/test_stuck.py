@@ -1,4 +1,4 @@
-"""A lock that nobody gives back: the run is STUCK, unless its TTL frees it, or the run was stopped before its end."""
+"""A lock that nobody gives back: the run is STUCK, unless the TTL frees the lock or the run was stopped."""
 
 import json
 import re
@@ -18,7 +18,7 @@ class Stuck(SystemTest):
     flags = {"INVENTORY_SVC_FLAGS": "--lab"}
 
     def fire(self, ttl, *more):
-        """Exit code, and what the summary says of the strategy."""
+        """The exit code, and the strategy's part of the summary."""
         done = self.stack.loadgen("--strategy", SPEC.format(ttl=ttl), "-d", "3s", *LOAD, *more)
         self.assertTrue(done.stdout, done.stderr)
         return done.returncode, json.loads(done.stdout)["strategies"][0]
@@ -59,7 +59,7 @@ class Stuck(SystemTest):
         before = busy()
         run = self.stack.start_loadgen("--strategy", SPEC.format(ttl="1h"), "-d", "60s", *LOAD)
         try:
-            wait_for("customers who are turned away", lambda: busy() > before + 300)
+            wait_for("customers that are turned away", lambda: busy() > before + 300)
             run.send_signal(signal.SIGINT)
             output, errors = run.communicate(timeout=60)
         finally:

@@ -1,6 +1,6 @@
-"""TLS to Redis and to Postgres, with an authority of the test's own: lockctl over each backend that has it, and both services.
+"""TLS to Redis and Postgres, with the test's own certificate authority: lockctl over each backend with TLS, and both services.
 
-Where hiredis has no TLS (Debian 12), rediss:// is refused in so many words.
+If hiredis has no TLS (Debian 12), rediss:// is refused with that reason.
 """
 
 import os
@@ -34,7 +34,7 @@ commonName = supplied
 
 
 class Authority:
-    """Makes an authority with openssl, and certificates of servers: each a pair of files NAME.pem and NAME.key."""
+    """Makes an authority with openssl, and certificates for servers, each as NAME.pem and NAME.key."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -63,7 +63,7 @@ class Authority:
                      "-extfile", extensions, *(("-startdate", moments[0], "-enddate", moments[1]) if moments else ("-days", "2")))
 
     def own(self, owner):
-        """Postgres takes a key of its own user alone."""
+        """Postgres accepts only a key that its own user owns."""
         for path in self.folder.iterdir():
             os.chown(path, owner.st_uid, owner.st_gid)
 
@@ -84,7 +84,7 @@ class Tls(SystemTest):
     # ---- the servers
 
     def redis_shows(self, name):
-        """On a port for TLS alone, with this certificate."""
+        """Starts Redis on a port only for TLS, with this certificate."""
         files = [f"tls-{option}-file" for option in ("cert", "key", "ca-cert")]
         paths = [self.folder / f"{name}.pem", self.folder / f"{name}.key", self.folder / "ca.pem"]
         settings = [str(word) for pair in zip(files, paths) for word in pair]
@@ -138,7 +138,7 @@ class Tls(SystemTest):
         self.assertNotIn("Success", text)
 
     def start(self, name, *flags, **settings):
-        """A service on its own, with these of its settings; its log is a file."""
+        """Starts one service with these settings; its log is a file."""
         log = self.folder / f"{name}-{self._testMethodName}.log"
         with log.open("w") as out:
             process = subprocess.Popen([BIN / name, *flags], env=dict(self.env, **settings), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -174,7 +174,7 @@ class Tls(SystemTest):
 
     @unittest.skipUnless(HAS_REDIS_TLS, "this build has no TLS to Redis")
     def test_a_redis_without_tls_is_told(self):
-        """It may take the greeting for a command that is not whole yet, and say nothing."""
+        """The server may take the greeting for an incomplete command, and answer nothing."""
         self.assert_told(self.redis_url(port=self.stack.port("redis")), "does the server speak")
 
     def test_a_redis_with_tls_alone_is_told(self):
@@ -247,7 +247,7 @@ class Tls(SystemTest):
         if HAS_REDIS_TLS:
             self.assertIn(f"laddr=127.0.0.1:{REDIS_TLS} ", self.stack.redis("CLIENT", "LIST"))
 
-    def test_what_a_service_does_not_trust_is_in_its_log(self):
+    def test_an_untrusted_server_is_named_in_the_log(self):
         self.postgres_shows("expired")
         redis = self.stack.settings["INVENTORY_SVC_REDIS"]
         if HAS_REDIS_TLS:
