@@ -243,7 +243,8 @@ static void print_page(const struct reference *it) {
     (void)printf(".Sh ENVIRONMENT\nA setting may also stand in a variable:\n.Ev %s_\n"
                  "and its name in capitals, with _ for -.\nThe command line overrides it.\n",
                  it->commands->program->prefix);
-    (void)printf(it->also != NULL ? ".Sh SEE ALSO\n%s" : "", it->also);
+    if (it->also != NULL)
+        (void)printf(".Sh SEE ALSO\n%s", it->also);
 }
 
 static const struct style markdown_style =
