@@ -311,6 +311,11 @@ install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, 
 uninstall: ## remove what either has put there
 	@$(INSTALL) --remove all
 
+deb: ## build Debian packages into build/deb
+	@scripts/deb
+test-deb: ## the same; install them in a clean root, sell, explore, and remove them
+	@test/deb.sh
+
 deps: ## install what is missing
 	@scripts/deps
 
@@ -407,5 +412,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deb test-deb deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
