@@ -51,7 +51,7 @@ hold() { # a program against the library; and the command
 
 # shellcheck disable=SC2046
 unlinked() { # a static one
-    cc hold.c -o static -Wl,-Bstatic -llockkit -Wl,-Bdynamic $(pkg-config --static --libs lockkit | sed 's/-llockkit//') &&
+    cc hold.c -o static -Wl,-Bstatic -llockkit -Wl,-Bdynamic $(pkg-config --static --cflags --libs lockkit | sed 's/-llockkit//') &&
         ! ldd static | grep liblockkit && ./static local: shop
 }
 

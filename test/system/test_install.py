@@ -61,6 +61,10 @@ class Install(unittest.TestCase):
         self.assertEqual(self.symbols("-D", self.prefix / "lib/liblockkit.so"), declared())
         self.assertEqual(self.symbols("-g", self.prefix / "lib/liblockkit.a"), declared())
 
+    def test_debian_knows_each_symbol(self):
+        told = re.findall(r"(?m)^ (\w+)@Base ", (ROOT / "debian/liblockkit0.symbols").read_text())
+        self.assertEqual(sorted(told), sorted(declared()))
+
     def test_one_version_everywhere(self):
         version, = self.pkg_config("--modversion")
         self.assertTrue(output_of(self.prefix / "bin/lockctl", "--version").startswith(f"lockctl {version} ("))
@@ -69,6 +73,7 @@ class Install(unittest.TestCase):
         self.assertEqual([header[f"LK_VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH")], version.split("."))
         soname = f"liblockkit.so.{header['LK_VERSION_MAJOR']}"
         self.assertIn(f"[{soname}]", output_of("readelf", "-d", self.prefix / "lib/liblockkit.so"))
+        self.assertRegex((ROOT / "debian/changelog").read_text(), rf"^inventory-sale \({re.escape(version)}\) ")
         self.assertEqual(os.path.realpath(self.prefix / "lib" / soname), f"{self.prefix}/lib/liblockkit.so.{version}")
 
     def build(self, compiler, example, is_static):
