@@ -1,5 +1,5 @@
 /* Chapter 7, an answer: each lease has a higher token than the lease before. The row refuses a
- * write whose token is older than one that it has seen. */
+ * write with an older token than the newest that it has seen. */
 #include "read_then_write.h"
 #include "strategy.h"
 

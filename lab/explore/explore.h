@@ -4,7 +4,7 @@
  * beginning. But the search does not go on from a state that was reached before with as many
  * preemptions left: it adds that state's counts. States form no cycles, because each step becomes
  * part of an order's past. So `schedules` counts all schedules, run or added up, and `runs` counts
- * those that were run. The shortest way to a violation is exact.
+ * only the run ones. The shortest way to a violation is exact.
  *
  * A preemption is a move of another order while the order that moved last could go on. Most bugs
  * need few of them (Musuvathi and Qadeer 2007, "Iterative context bounding"). */

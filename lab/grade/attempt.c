@@ -139,7 +139,7 @@ static bool is_enough(void *data, const struct exploration *so_far) {
     return so_far->runs >= RUNS;
 }
 
-/* Write the lines of the schedule, as many as fit. */
+/* Write as many lines of the schedule as there is room for. */
 static void tell_story(const struct tell *tell) {
     FILE *to = fmemopen(at.attempt.story, sizeof at.attempt.story - 1, "w");
 

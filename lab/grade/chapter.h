@@ -15,7 +15,7 @@
 struct check {
     char name[80];
     char options[80]; /* of the spec, such as "work=2s,ttl=1s"; "": none */
-    char advice[400]; /* for a student whose file fails it */
+    char advice[400]; /* for a student with a file that fails it */
     int points;
     int orders, instances, stock, preemptions;
     unsigned faults; /* bits of 1 << enum sale_fault */

@@ -147,7 +147,7 @@ void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
 
 /* ---- Gradescope's results.json (its documentation: Autograder specifications, Output format) */
 
-/* The text about one check, as a new string. */
+/* A new string with the text about one check. */
 static json_t *output_of(const struct grading *grading, size_t i) {
     char *text = NULL;
     size_t size;

@@ -15,22 +15,22 @@
 
 /* One choice of the scheduler. */
 enum model_move_kind {
-    MOVE_RUN,      /* order `who` makes its next step; if it sleeps, the clock jumps to its end */
+    MOVE_RUN,      /* the order makes its next step; if it sleeps, the clock jumps to its end */
     MOVE_LOSE,     /* the same, but the reply of the step is lost */
     MOVE_DROP,     /* the same, but its request never arrives, and the order gets no answer */
-    MOVE_PAUSE,    /* instance `who` stands still: its leases expire */
-    MOVE_RESUME,   /* instance `who` goes on */
-    MOVE_CRASH,    /* instance `who` is killed, and starts again without memory */
+    MOVE_PAUSE,    /* the instance stands still: its leases expire */
+    MOVE_RESUME,   /* the instance goes on */
+    MOVE_CRASH,    /* the instance is killed, and starts again without memory */
     MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires */
-    MOVE_FAILOVER, /* the keys' server fails, and the last `who` changes of keys are lost */
-    MOVE_LAND,     /* the request that order `who` sent takes effect now */
-    MOVE_BRING,    /* instance `who` brings a pending sale to the ledger */
-    MOVE_RETURN,   /* the customer of order `who` gives its unit back */
+    MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost */
+    MOVE_LAND,     /* a request that the order sent takes effect now */
+    MOVE_BRING,    /* the instance brings a pending sale to the ledger */
+    MOVE_RETURN,   /* the order's customer gives the unit back */
 };
 
 struct model_move {
     uint8_t kind; /* enum model_move_kind */
-    uint8_t who;
+    uint8_t who;  /* the order's index, or the instance's, or a number of changes */
 };
 
 /* Begin anew: no order has come, and all units are there. The caller sets setup, turn, say and data
@@ -50,8 +50,8 @@ bool model_is_ready(const struct model_world *world, int index);
 /* All possible moves, always in the same sequence, with the runs first. 0: the schedule has ended.
  * If no order is ready, they have the runs of the orders that are ready first in the future. */
 size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVES]);
-/* Make a move. True: the caller must resume the fiber of order `who` now. That may be the order's
- * first step; or its last, if the order was killed and the move is a LAND. */
+/* Make a move. True: the caller must resume the order's fiber now. That may be the order's first
+ * step; or its last, if the order was killed and the move is a LAND. */
 bool model_make(struct model_world *world, struct model_move move);
 /* True if order `index` was killed and has no step on its way: its fiber will not be resumed. */
 bool model_is_gone(const struct model_world *world, int index);

@@ -105,7 +105,7 @@ static ssize_t read_whole(int fd, char *text, size_t size) {
     return got < 0 ? -1 : (ssize_t)have;
 }
 
-/* Join the lines that a backslash splits, as the compiler does. Write the line ends that this
+/* Join the lines that a backslash splits, like the compiler. Write the line ends that this
  * removes after the joined line, so that later lines keep their numbers. */
 static void join_lines(struct gate_source *source) {
     const char *text = source->text;

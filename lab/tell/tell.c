@@ -1,4 +1,4 @@
-/* Collects what happens in a schedule. */
+/* Collects the steps of a schedule. */
 #include "tell.h"
 
 #include <assert.h>

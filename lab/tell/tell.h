@@ -1,5 +1,5 @@
-/* Writes the result of an exploration: as prose and lanes, as JSON, as a page of one file, or step
- * by step. */
+/* Writes the result of an exploration: prose and lanes, JSON, a page of one file, or step by step.
+ */
 #ifndef LAB_TELL_H
 #define LAB_TELL_H
 
@@ -60,7 +60,7 @@ void tell_line(const struct tell *tell, size_t step, FILE *to, bool is_coloured)
 
 /* Write one JSON object. 0, or -1 if there is no memory or it cannot be written. */
 __attribute__((warn_unused_result)) int tell_json(const struct tell *tell, FILE *to);
-/* The names of faults, as an array; NULL without memory. */
+/* An array of the faults' names; NULL without memory. */
 json_t *tell_json_faults(unsigned faults);
 /* Write a page of one file that loads nothing. 0, or -1 as of tell_json(). */
 __attribute__((warn_unused_result)) int tell_page(const struct tell *tell, FILE *to);

@@ -180,7 +180,7 @@ struct model_state {
     uint8_t gave_back;              /* the orders that gave their unit back: bits */
     uint8_t returned_count, place_count, brought_count;
     uint8_t none[4];
-    uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows, those that it last saw empty: bits */
+    uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows: the ones it last saw empty: bits */
     struct model_row rows[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
     struct model_order orders[MODEL_ORDERS + 1];

@@ -1,4 +1,4 @@
-/* Sales that go together: who goes with whom, what each is told, and what faults make of it. */
+/* Tests batches: which sales go together, each sale's answer, and the effect of faults. */
 #include "fiber.h"
 #include "play.h"
 #include "test.h"
@@ -46,7 +46,7 @@ static void begin(int orders, int stock, unsigned faults) {
     play_begin(&world);
 }
 
-/* The first order's statement is under way, and the others wait for it. */
+/* The first order's statement is on its way, and the others wait for it. */
 static void come(int orders) {
     make_moves(&world, orders == 3 ? "ABC" : "ABCD");
     for (int i = 1; i < orders; i++)
@@ -66,13 +66,13 @@ static int sold_count(void) {
     return count;
 }
 
-static void test_the_first_goes_alone_and_who_waits_goes_together(void **state) {
+static void test_the_first_goes_alone_and_the_waiters_go_together(void **state) {
     begin(4, 3, 0);
     come(4);
     make_moves(&world, "A");
     assert_told(0, OUTCOME_SOLD);
     assert_int_equal(sold_count(), 1);
-    make_moves(&world, "B"); /* one step sells to two, and has nothing for the third */
+    make_moves(&world, "B"); /* one step sells to two orders, and has no unit for the third */
     assert_int_equal(sold_count(), 3);
     assert_int_equal(world.state.rows[0].available, 0);
     assert_int_equal(world.state.rows[0].version, 3);
@@ -107,14 +107,14 @@ static void test_one_lost_reply_leaves_all_of_a_batch_unknown(void **state) {
     make_moves(&world, "l1");
     assert_int_equal(sold_count(), 3);
     assert_false(is_offered(&world, MOVE_LAND, 1));
-    make_moves(&world, "BCC"); /* each looks itself up */
+    make_moves(&world, "BCC"); /* each order looks for its own sale */
     assert_told(1, OUTCOME_REPEATED);
     assert_told(2, OUTCOME_REPEATED);
 }
 
-static void test_what_a_killed_instance_had_sent_lands_as_a_whole(void **state) {
+static void test_a_killed_instances_batch_lands_as_a_whole(void **state) {
     begin(4, 4, CRASH);
-    make_moves(&world, "ABCADk0"); /* D waits, and was not sent */
+    make_moves(&world, "ABCADk0"); /* D waits, and its statement has not left */
     assert_int_equal(sold_count(), 1);
     make_moves(&world, "l1");
     assert_int_equal(sold_count(), 3);
@@ -133,7 +133,7 @@ static void test_or_nothing_of_it(void **state) {
     assert_int_equal(sold_count(), 2);
 }
 
-static void test_who_waited_through_a_pause_is_turned_away(void **state) {
+static void test_an_order_that_waited_through_a_pause_is_turned_away(void **state) {
     begin(3, 3, PAUSE);
     come(3);
     make_moves(&world, "p0r0ABC");
@@ -145,9 +145,9 @@ static void test_who_waited_through_a_pause_is_turned_away(void **state) {
 
 /* ---- all schedules */
 
-static unsigned together; /* sales that were in another one's statement */
+static unsigned together; /* sales that were in another order's statement */
 
-/* Whoever has an outcome and has not heard of it yet was in the statement of this one. */
+/* An order with an outcome that it has not heard yet was in this order's statement. */
 static enum outcome join_and_see(struct sale *sale) {
     const struct model_world *at = ((const struct model_sale *)(const void *)sale)->world;
     const enum outcome outcome = join(sale);
@@ -167,7 +167,7 @@ static unsigned together_in(int orders, int instances) {
     return together;
 }
 
-static void test_three_at_one_instance_are_the_fewest_of_whom_two_go_together(void **state) {
+static void test_a_batch_of_two_needs_three_at_one_instance(void **state) {
     assert_int_equal(together_in(2, 1), 0);
     assert_int_equal(together_in(3, 2), 0);
     assert_true(together_in(3, 1) > 0);
@@ -184,7 +184,7 @@ static void test_no_fault_breaks_it(void **state) {
                              0);
 }
 
-/* It asks the database once. */
+/* A sale alone asks the database once. */
 static void test_a_sale_alone_makes_one_step(void **state) {
     const struct model_setup setup = {
         .strategy = &joining, .options = {.shards = 1}, .orders = 3, .instances = 1, .stock = 2};
@@ -211,13 +211,13 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_first_goes_alone_and_who_waits_goes_together),
+        TEST(test_the_first_goes_alone_and_the_waiters_go_together),
         TEST(test_an_order_that_is_there_twice_is_sold_once),
         TEST(test_one_lost_reply_leaves_all_of_a_batch_unknown),
-        TEST(test_what_a_killed_instance_had_sent_lands_as_a_whole),
+        TEST(test_a_killed_instances_batch_lands_as_a_whole),
         TEST(test_or_nothing_of_it),
-        TEST(test_who_waited_through_a_pause_is_turned_away),
-        cmocka_unit_test(test_three_at_one_instance_are_the_fewest_of_whom_two_go_together),
+        TEST(test_an_order_that_waited_through_a_pause_is_turned_away),
+        cmocka_unit_test(test_a_batch_of_two_needs_three_at_one_instance),
         cmocka_unit_test(test_no_fault_breaks_it),
         cmocka_unit_test(test_a_sale_alone_makes_one_step),
         cmocka_unit_test(test_the_table_leaves_nothing_out),

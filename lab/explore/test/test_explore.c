@@ -1,4 +1,4 @@
-/* The search against one that only tries everything, and schedules made again. */
+/* Compares the search with a brute one that tries everything, and runs schedules again. */
 #include "fiber.h"
 #include "play.h"
 #include "test.h"
@@ -54,7 +54,7 @@ static void test_the_table_leaves_no_fault_out(void **state) {
                 assert_same(specs[i], 2, 1, 1U << fault | 1U << other);
 }
 
-/* ---- everything, tried without a bound on memory of what was tried */
+/* ---- the brute search, which remembers no state */
 
 struct brute {
     struct model_world world;
@@ -129,12 +129,12 @@ static void test_the_shortest_is_the_shortest_of_all(void **state) {
     assert_nearest("pg-version", 3, 1);
 }
 
-static void test_a_bound_of_none_hides_what_needs_one(void **state) {
+static void test_a_bound_of_no_preemption_hides_a_flaw_that_needs_one(void **state) {
     assert_int_equal(explore_spec("none", 2, 0, 0, false).violated, 0);
     assert_true(explore_spec("none", 2, 1, 0, false).violated > 0);
 }
 
-/* ---- made again */
+/* ---- schedules that run again */
 
 struct lines {
     size_t count, made;
@@ -157,7 +157,7 @@ static void on_made(void *data, const struct model_world *world) {
 
 static struct model_world world;
 
-/* What was made last. */
+/* The last schedule that make() ran. */
 static struct schedule schedule;
 static struct lines lines;
 static size_t at;
@@ -251,7 +251,7 @@ static void test_a_schedule_has_a_text(void **state) {
     assert_int_equal(schedule.count, SCHEDULE_MOVES);
 }
 
-static void test_what_is_no_id_is_refused(void **state) {
+static void test_a_text_that_is_no_id_is_refused(void **state) {
     static const char *const texts[] = {
         "?", "I", "i", "A B", "p", "px", "p:", "AA-", "g0", "1", "\n", "\xc3\xa4", "z9", "r"};
     char long_one[SCHEDULE_MOVES + 2];
@@ -295,7 +295,7 @@ static bool stop(void *data, const struct exploration *so_far) {
     return true;
 }
 
-static void test_a_search_can_be_stopped_and_says_what_it_knows(void **state) {
+static void test_a_stopped_search_gives_its_results_so_far(void **state) {
     uint64_t seen = 0;
     struct exploration it = explore_spec("none,work=2ms", 4, 3, 0, false);
     const uint64_t all = it.schedules;
@@ -326,15 +326,15 @@ int main(void) {
         cmocka_unit_test(test_the_table_leaves_nothing_out),
         cmocka_unit_test(test_the_table_leaves_no_fault_out),
         cmocka_unit_test(test_the_shortest_is_the_shortest_of_all),
-        cmocka_unit_test(test_a_bound_of_none_hides_what_needs_one),
+        cmocka_unit_test(test_a_bound_of_no_preemption_hides_a_flaw_that_needs_one),
         cmocka_unit_test(test_an_id_is_the_same_schedule_again),
         cmocka_unit_test(test_each_line_is_told_by_its_actor),
         cmocka_unit_test(test_an_id_may_end_early),
         cmocka_unit_test(test_an_id_of_other_options_is_refused),
         cmocka_unit_test(test_a_schedule_has_a_text),
-        cmocka_unit_test(test_what_is_no_id_is_refused),
+        cmocka_unit_test(test_a_text_that_is_no_id_is_refused),
         cmocka_unit_test(test_an_order_that_does_not_end_is_found),
-        cmocka_unit_test(test_a_search_can_be_stopped_and_says_what_it_knows),
+        cmocka_unit_test(test_a_stopped_search_gives_its_results_so_far),
         cmocka_unit_test(test_steps_alone_are_counted),
     };
 

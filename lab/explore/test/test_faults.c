@@ -1,4 +1,4 @@
-/* What each fault breaks, and what it does not. */
+/* Tests which locks and guards each fault breaks. */
 #include "read_then_write.h"
 #include "test.h"
 #include "trial.h"
@@ -17,7 +17,7 @@ static enum outcome lock_and_sell(struct sale *sale) {
     return outcome;
 }
 
-/* A lock of the process is tried with one instance: with two it guards nothing anyway. */
+/* A lock of the process runs with one instance, because with two it guards nothing anyway. */
 static unsigned flaws_of(enum lock_kind which, enum guard how, unsigned faults) {
     const bool is_local = which == LOCK_LOCAL || which == LOCK_SPIN;
 
@@ -45,7 +45,7 @@ static void test_a_pause_breaks_no_lock_without_a_ttl(void **state) {
     assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_PAUSE), 0);
 }
 
-static void test_a_lease_outlives_what_its_dead_holder_had_sent(void **state) {
+static void test_a_lease_outlives_its_dead_holders_write(void **state) {
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_CRASH), 0);
     assert_int_equal(explore_trial(&(struct trial){
@@ -73,7 +73,7 @@ static void test_a_lock_is_kept_while_an_unanswered_write_may_land(void **state)
     assert_int_equal(flaws_of(LOCK_MKDIR, GUARD_ANY, 1U << FAULT_LOST_REPLY), FLAW_STUCK);
 }
 
-/* It gives the lock back, whatever became of the write. */
+/* It releases the lock even if the write's end is unknown. */
 static enum outcome forget_unknown(struct sale *sale) {
     struct store_lock *lock;
     enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
@@ -85,13 +85,13 @@ static enum outcome forget_unknown(struct sale *sale) {
     return outcome;
 }
 
-static void test_who_gives_it_back_too_early_is_overtaken_by_his_own_write(void **state) {
+static void test_an_early_release_lets_the_own_write_land_late(void **state) {
     assert_int_equal(
         explore_trial(&(struct trial){.sell = forget_unknown, .faults = 1U << FAULT_LOST_REPLY}),
         FLAW_TWIN);
 }
 
-static void test_a_failover_forgets_what_no_replica_had(void **state) {
+static void test_a_failover_forgets_a_lease_that_no_replica_had(void **state) {
     static const enum lock_kind kept[] = {LOCK_REDLOCK, LOCK_ZOOKEEPER, LOCK_ETCD,
                                           LOCK_PG_ADVISORY};
     const struct trial with_two = {
@@ -105,7 +105,7 @@ static void test_a_failover_forgets_what_no_replica_had(void **state) {
         assert_int_equal(flaws_of(kept[i], GUARD_ANY, with_two.faults), 0);
 }
 
-static void test_only_what_is_not_renewed_expires(void **state) {
+static void test_only_a_lock_without_renewal_expires(void **state) {
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_EXPIRY), 0);
     assert_int_equal(flaws_of(LOCK_TABLE, GUARD_ANY, 1U << FAULT_EXPIRY), FLAW_TWIN);
@@ -119,7 +119,7 @@ static void test_a_lease_is_renewed_while_its_holder_works(void **state) {
     guard = GUARD_ANY;
     kind = LOCK_REDIS;
     assert_int_equal(explore_trial(&trial), 0);
-    /* Its holder sees that it has ended, and sells nothing: nobody does. */
+    /* The holder sees that its lock has expired, and sells nothing. */
     kind = LOCK_TABLE;
     assert_int_equal(explore_trial(&trial), FLAW_STUCK);
 }
@@ -170,13 +170,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause_breaks_each_lease_and_no_fence),
         cmocka_unit_test(test_a_pause_breaks_no_lock_without_a_ttl),
-        cmocka_unit_test(test_a_lease_outlives_what_its_dead_holder_had_sent),
+        cmocka_unit_test(test_a_lease_outlives_its_dead_holders_write),
         cmocka_unit_test(test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write),
         cmocka_unit_test(test_a_directory_stays_after_a_crash),
         cmocka_unit_test(test_a_lock_is_kept_while_an_unanswered_write_may_land),
-        cmocka_unit_test(test_who_gives_it_back_too_early_is_overtaken_by_his_own_write),
-        cmocka_unit_test(test_a_failover_forgets_what_no_replica_had),
-        cmocka_unit_test(test_only_what_is_not_renewed_expires),
+        cmocka_unit_test(test_an_early_release_lets_the_own_write_land_late),
+        cmocka_unit_test(test_a_failover_forgets_a_lease_that_no_replica_had),
+        cmocka_unit_test(test_only_a_lock_without_renewal_expires),
         cmocka_unit_test(test_a_lease_is_renewed_while_its_holder_works),
         cmocka_unit_test(test_the_database_alone_survives_all_of_them),
         cmocka_unit_test(test_the_table_leaves_nothing_out),

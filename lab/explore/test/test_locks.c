@@ -1,4 +1,4 @@
-/* Each kind of lock without faults: whom it keeps out, and who comes in. */
+/* Tests each kind of lock without faults: which orders it excludes, and which it lets in. */
 #include "read_then_write.h"
 #include "test.h"
 #include "trial.h"
@@ -58,7 +58,7 @@ static enum outcome lock_twice(struct sale *sale) {
     return outcome;
 }
 
-static void test_who_gives_one_of_two_back_still_has_it(void **state) {
+static void test_one_release_of_two_keeps_the_lock(void **state) {
     assert_int_equal(explore_trial(&(struct trial){.sell = lock_twice, .instances = 1}), 0);
 }
 
@@ -77,7 +77,7 @@ static enum outcome look_and_sell(struct sale *sale) {
     return look_then_write(sale, kind);
 }
 
-static void test_who_shares_it_is_kept_from_who_has_it_alone(void **state) {
+static void test_shared_and_exclusive_holders_exclude_each_other(void **state) {
     static const enum lock_kind kinds[] = {LOCK_RWLOCK, LOCK_REDIS_RW};
 
     for (size_t i = 0; i < 2; i++) {
@@ -118,12 +118,12 @@ static enum outcome lock_and_go(struct sale *sale) {
     return store_lock(sale, kind, 0, &lock) == OUTCOME_OK ? OUTCOME_SOLD_OUT : OUTCOME_BUSY;
 }
 
-static void test_who_does_not_give_it_back_keeps_it(void **state) {
+static void test_a_holder_without_a_release_keeps_the_lock(void **state) {
     kind = LOCK_REDIS;
     assert_int_equal(explore_trial(&(struct trial){.sell = lock_and_go, .orders = 2}), FLAW_STUCK);
 }
 
-/* Who came first, as one after the other begins to wait while the first has it. */
+/* Notes the turns. The first order holds the lock, and the others begin to wait one by one. */
 static enum outcome note_turns(struct sale *sale) {
     struct store_lock *lock;
     struct stock_row row;
@@ -152,12 +152,12 @@ static size_t moves_after(enum lock_kind which, const char *text) {
 }
 
 static void test_a_line_is_served_in_its_order(void **state) {
-    /* A has it, C and then B wait; A gives it back, and B wants it. */
+    /* A has the lock. C and then B wait. A releases it, and B tries to take it. */
     assert_int_equal(moves_after(LOCK_REDIS_FAIR, "ACBAAB"), 5);
     assert_int_equal(moves_after(LOCK_REDIS_FAIR, "ACBAAC"), SCHEDULE_MOVES);
     assert_int_equal(moves_after(LOCK_REDIS, "ACBAAB"), SCHEDULE_MOVES);
     assert_int_equal(moves_after(LOCK_REDIS, "ACBAAC"), SCHEDULE_MOVES);
-    /* Nobody can take it while A has it. */
+    /* No other order can take it while A has it. */
     assert_int_equal(moves_after(LOCK_REDIS, "ACC"), 2);
 }
 
@@ -167,10 +167,10 @@ int main(void) {
         cmocka_unit_test(test_a_lock_on_the_disk_guards_one_machine),
         cmocka_unit_test(test_a_lock_at_a_server_guards_all),
         cmocka_unit_test(test_an_advisory_lock_of_a_shared_session_guards_nothing),
-        cmocka_unit_test(test_who_gives_one_of_two_back_still_has_it),
-        cmocka_unit_test(test_who_shares_it_is_kept_from_who_has_it_alone),
+        cmocka_unit_test(test_one_release_of_two_keeps_the_lock),
+        cmocka_unit_test(test_shared_and_exclusive_holders_exclude_each_other),
         cmocka_unit_test(test_a_stamp_tells_that_somebody_had_the_lock),
-        cmocka_unit_test(test_who_does_not_give_it_back_keeps_it),
+        cmocka_unit_test(test_a_holder_without_a_release_keeps_the_lock),
         cmocka_unit_test(test_a_line_is_served_in_its_order),
     };
 

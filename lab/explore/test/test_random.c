@@ -1,6 +1,7 @@
-/* Random strategies in random worlds: what the table adds up is what running every schedule finds.
+/* Tests random strategies in random worlds: the search with the table and the search without it must
+ * find the same.
  *
- * LAB_RANDOM_SEED is the first, and LAB_RANDOM_COUNT how many are tried. */
+ * LAB_RANDOM_SEED is the first seed, and LAB_RANDOM_COUNT the number of worlds. */
 #include "explore.h"
 #include "fiber.h"
 #include "test.h"
@@ -25,7 +26,7 @@ static unsigned below(unsigned bound) {
     return (unsigned)(random_state >> 20) % bound;
 }
 
-/* ---- a strategy: a few operations, and where to go on when one was not done */
+/* ---- a strategy: a few operations, each with a place to go on if it fails */
 
 struct hands {
     struct sale *sale;
@@ -170,7 +171,7 @@ static enum outcome do_work(struct hands *hands, unsigned argument) {
     return hands->last;
 }
 
-/* What sells, more often. */
+/* Operations that sell occur more often. */
 static const struct operation {
     const char *name;
     enum outcome (*run)(struct hands *hands, unsigned argument);
@@ -208,7 +209,7 @@ static const struct operation {
 
 static struct {
     const struct operation *operation;
-    unsigned argument, otherwise; /* where to go on when it is not done */
+    unsigned argument, otherwise; /* the place to go on if it fails */
 } program[STEPS];
 static unsigned program_count;
 
@@ -239,7 +240,7 @@ static void make_program(void) {
     }
 }
 
-/* ---- a world, and what comes of it */
+/* ---- a world and its judgement */
 
 static struct model_setup make_setup(void) {
     const unsigned faults[] = {0, below(1U << FAULT_COUNT), 1U << below(FAULT_COUNT)};
@@ -260,7 +261,7 @@ static struct model_setup make_setup(void) {
                                 .faults = faults[below(3)]};
 }
 
-/* Some ends are wrong and others right, by all that a judge can look at. */
+/* A hash over all that a judge can see makes some ends wrong and others right. */
 static unsigned judge(void *data, const struct model_world *world) {
     const struct model_state *state = &world->state;
     uint64_t hash = state->gave_back;
@@ -310,7 +311,7 @@ static void print_world(const struct model_setup *setup, int preemptions) {
                       program[i].otherwise);
 }
 
-/* How many schedules; 0: too many to run each. `seed` is only told. */
+/* The number of schedules; 0: too many to run each. `seed` is only for the message. */
 static uint64_t compare(const struct model_setup *setup, int preemptions, uint64_t seed) {
     const struct exploration naive = explore_it(setup, preemptions, true);
     struct exploration known;
@@ -363,7 +364,7 @@ static void test_the_table_leaves_nothing_out_of_random_strategies(void **state)
     assert_true(compared > 0);
 }
 
-/* ---- what was found so */
+/* ---- errors that this test has found */
 
 static void add_step(const char *name, unsigned argument, unsigned otherwise) {
     size_t i = 0;
@@ -395,8 +396,8 @@ static void test_to_work_twice_is_not_to_work_once(void **state) {
     assert_true(compare(&setup, 2, 0) > 1);
 }
 
-/* A key expires while all wait to try again: also whoever waits since the last step does. */
-static void test_time_wakes_who_moved_last(void **state) {
+/* A key expires while all orders wait to try again. It also wakes the order that moved last. */
+static void test_time_wakes_the_order_that_moved_last(void **state) {
     const struct model_setup setup = two_orders(1U << FAULT_CRASH);
 
     add_step("set", 28, 1);
@@ -406,7 +407,7 @@ static void test_time_wakes_who_moved_last(void **state) {
     assert_true(compare(&setup, 3, 0) > 1);
 }
 
-/* A note in the keys has its time: after 2 s any instance brings it. */
+/* Any instance brings a note in the keys after 2 s. */
 static void test_a_unit_that_was_left_behind_is_brought(void **state) {
     const struct model_setup setup = two_orders(1U << FAULT_CRASH);
 
@@ -428,7 +429,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_table_leaves_nothing_out_of_random_strategies),
         cmocka_unit_test(test_to_work_twice_is_not_to_work_once),
-        cmocka_unit_test(test_time_wakes_who_moved_last),
+        cmocka_unit_test(test_time_wakes_the_order_that_moved_last),
         cmocka_unit_test(test_a_unit_that_was_left_behind_is_brought),
     };
 

@@ -1,11 +1,11 @@
-/* Transactions that meet: who waits for whom, what is seen after the wait, and how it ends. */
+/* Tests transactions that meet: which one waits, the state after the wait, and the end. */
 #include "fiber.h"
 #include "play.h"
 #include "read_then_write.h"
 #include "test.h"
 #include "trial.h"
 
-/* Two orders for a row or two of four units. */
+/* Two orders, and four units in one row or two. */
 static unsigned explore_two(enum outcome (*sell)(struct sale *sale), int shards, unsigned faults,
                             bool (*is_right)(const struct model_world *world)) {
     return explore_trial(&(struct trial){.sell = sell,
@@ -31,7 +31,7 @@ static bool is_every_sale_counted(const struct model_world *world) {
     return world->state.rows[0].available == 4 - count;
 }
 
-/* The first keeps the row, and sells; the others come without a transaction. */
+/* The first order holds the row and sells. The others have no transaction. */
 static enum outcome guard_by_version(struct sale *sale) {
     return is_first(sale) ? lock_row_then_write(sale, 0, ROW_WAIT)
                           : read_then_write(sale, 0, GUARD_VERSION, NULL);
@@ -46,7 +46,7 @@ static enum outcome overwrite(struct sale *sale) {
                           : read_then_write(sale, 0, GUARD_ANY, NULL);
 }
 
-static void test_who_waited_for_a_row_looks_at_its_guard_again(void **state) {
+static void test_a_sale_checks_its_guard_again_after_the_wait(void **state) {
     assert_int_equal(explore_two(guard_by_version, 1, 0, is_every_sale_counted), 0);
     assert_int_equal(trial_told[0], 1U << OUTCOME_SOLD);
     assert_int_equal(trial_told[1], 1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT);
@@ -54,7 +54,7 @@ static void test_who_waited_for_a_row_looks_at_its_guard_again(void **state) {
     assert_int_equal(trial_told[0] | trial_told[1], 1U << OUTCOME_SOLD);
 }
 
-static void test_who_has_no_guard_overwrites_what_was_committed_meanwhile(void **state) {
+static void test_a_write_without_a_guard_overwrites_a_commit(void **state) {
     assert_int_not_equal(explore_two(overwrite, 1, 0, is_every_sale_counted), 0);
 }
 
@@ -87,7 +87,8 @@ static void test_of_two_that_wait_for_each_other_one_is_refused(void **state) {
 
 /* ---- serializable */
 
-/* Each sells from one row, because the other has units: the last two units must not both go. */
+/* Each order sells from one row if the other row has units. So the last two units must not both be
+ * sold. */
 static enum outcome sell_if_the_other_has(struct sale *sale, enum isolation isolation) {
     const int mine = is_first(sale) ? 0 : 1;
     struct stock_row row, other;
@@ -122,7 +123,7 @@ static void test_serializable_transactions_do_not_write_what_others_read(void **
     assert_int_equal(trial_told[0] & 1U << OUTCOME_SOLD, 1U << OUTCOME_SOLD);
 }
 
-/* ---- a holder that stands still, or dies */
+/* ---- a holder that stands still or dies */
 
 static enum outcome keep_row(struct sale *sale) {
     return lock_row_then_write(sale, 0, ROW_WAIT);
@@ -157,7 +158,7 @@ static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **s
     }
 }
 
-/* Takes an unknown end for the end that he hoped for. */
+/* Treats an unknown end as a sale. */
 static enum outcome hope(struct sale *sale) {
     const enum outcome outcome = lock_row_then_write(sale, 0, ROW_WAIT);
 
@@ -184,9 +185,9 @@ static void test_a_commit_of_unknown_end_may_have_none(void **state) {
     assert_int_equal(explore_trial(&trial), 0);
 }
 
-/* ---- a write whose reply is lost, and which arrives while its order is in a transaction */
+/* ---- a write with a lost reply that arrives while its order is in a transaction */
 
-/* It goes on as if nothing had been sent. */
+/* The order goes on without waiting for its write. */
 static enum outcome write_and_begin(struct sale *sale) {
     struct stock_row row;
     enum outcome outcome = store_read_stock(sale, 0, &row);
@@ -201,8 +202,8 @@ static enum outcome write_and_begin(struct sale *sale) {
     return store_end(sale, outcome == OUTCOME_OK ? OUTCOME_BUSY : OUTCOME_FAILED);
 }
 
-/* It is no step of that transaction. */
-static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
+/* The late write is not a step of that transaction. */
+static void test_a_late_write_is_no_part_of_a_transaction(void **state) {
     static const struct strategy strategy = {.name = "late", .sell = write_and_begin};
     static struct model_world world;
 
@@ -226,14 +227,14 @@ static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_waited_for_a_row_looks_at_its_guard_again),
-        cmocka_unit_test(test_who_has_no_guard_overwrites_what_was_committed_meanwhile),
+        cmocka_unit_test(test_a_sale_checks_its_guard_again_after_the_wait),
+        cmocka_unit_test(test_a_write_without_a_guard_overwrites_a_commit),
         cmocka_unit_test(test_of_two_that_wait_for_each_other_one_is_refused),
         cmocka_unit_test(test_serializable_transactions_do_not_write_what_others_read),
         cmocka_unit_test(test_a_holder_that_stands_still_loses_the_row),
         cmocka_unit_test(test_a_value_that_came_back_deceives_and_a_version_does_not),
         cmocka_unit_test(test_a_commit_of_unknown_end_may_have_none),
-        cmocka_unit_test(test_what_arrives_late_is_no_part_of_a_transaction),
+        cmocka_unit_test(test_a_late_write_is_no_part_of_a_transaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

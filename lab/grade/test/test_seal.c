@@ -1,4 +1,4 @@
-/* What a process can still do once it is shut in: each call in a child of its own. */
+/* Tests which calls a sealed process can still make. Each call runs in a child of its own. */
 #include "seal.h"
 #include "test.h"
 
@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CANNOT 77 /* the child's exit code: there is no seccomp here */
+#define CANNOT 77 /* the child's exit code if there is no seccomp here */
 
 enum sealed { FOR_LOADING, FOR_RUNNING };
 
-/* How a child ended that makes one call behind the seal. */
+/* Return the end of a child that makes one call behind the seal. */
 static int end_of(enum sealed sealed, void (*call)(void)) {
     const struct seal_limits limits = {1, (size_t)600 << 20};
     const int keep = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static void skip_without_seccomp(void) {
     skip();
 }
 
-/* ---- what is tried */
+/* ---- the calls */
 
 #define CALL(name, what)                                                                           \
     static void name(void) {                                                                       \
@@ -152,7 +152,7 @@ static const struct tried not_while_it_runs[] = {TRIED(read_file), TRIED(map_cod
 
 /* ---- tests */
 
-static void test_who_is_shut_in_reaches_nobody(void **state) {
+static void test_a_sealed_process_reaches_no_other(void **state) {
     skip_without_seccomp();
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         assert_ended(FOR_LOADING, never[i].call, never[i].name);
@@ -160,7 +160,7 @@ static void test_who_is_shut_in_reaches_nobody(void **state) {
     }
 }
 
-static void test_who_runs_reads_nothing_and_makes_no_code(void **state) {
+static void test_a_running_process_reads_nothing_and_makes_no_code(void **state) {
     skip_without_seccomp();
     for (size_t i = 0; i < sizeof not_while_it_runs / sizeof *not_while_it_runs; i++) {
         const struct tried *tried = &not_while_it_runs[i];
@@ -187,8 +187,8 @@ static void test_a_loop_ends_with_its_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_shut_in_reaches_nobody),
-        cmocka_unit_test(test_who_runs_reads_nothing_and_makes_no_code),
+        cmocka_unit_test(test_a_sealed_process_reaches_no_other),
+        cmocka_unit_test(test_a_running_process_reads_nothing_and_makes_no_code),
         cmocka_unit_test(test_memory_and_clocks_are_left),
         cmocka_unit_test(test_a_loop_ends_with_its_time),
     };

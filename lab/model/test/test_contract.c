@@ -1,4 +1,4 @@
-/* The contract of the seam, held by the model. */
+/* Runs the contract of the seam on the model. */
 #include "model.h"
 #include "seam_contract.h"
 #include "servers.h"
@@ -13,7 +13,8 @@ static struct strategy_spec spec;
 static bool has_passed[MODEL_ORDERS + 1][SPEC_FAILPOINTS];
 static int begun;
 
-/* Nobody else is there to change anything: time passes, and now and then something has changed. */
+/* No other order is there to change anything, so time passes, and sometimes this changes something.
+ */
 static void on_turn(struct model_world *of, int index) {
     if (of->state.orders[index].waits == WAITS_CHANGE && !model_is_ready(of, index)) {
         of->mover = -1;
@@ -72,7 +73,7 @@ static void end_sale(struct sale *sale) {
     world.state.orders[model_of(sale)->index].state = ORDER_ENDED;
 }
 
-/* The last order sleeps so long. */
+/* Let the last order sleep for `ms`. */
 static void let_pass(int64_t ms) {
     struct model_order *last = &world.state.orders[MODEL_ORDERS];
     const uint8_t state = last->state;

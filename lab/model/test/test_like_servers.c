@@ -1,5 +1,5 @@
-/* The model and the live store on real Postgres and Redis answer alike: thousands of random
- * operations of a few sales, one after the other, on both. TEST_SEED repeats a failure. */
+/* Compares the model with the live store on real Postgres and Redis: a few sales run thousands of
+ * random operations on both, one after the other. TEST_SEED repeats a failure. */
 #include "store.h"
 /* Each store has a struct store_lock of its own. */
 #define store_lock live_store_lock
@@ -19,13 +19,13 @@
 struct pair {
     struct live_sale live;
     struct why why;
-    struct seam_side sides[2]; /* the live one, and that of the model */
+    struct seam_side sides[2]; /* the live store, and the model */
     char order_id[UUID_TEXT];
     bool has_seen, is_in_transaction, can_only_end, has_written;
-    int locks; /* that it has */
+    int locks; /* the number of locks that it holds */
 };
 
-/* A sequence, in a fiber. */
+/* A sequence of operations. It runs in a fiber. */
 struct run {
     uint64_t random;
     char product_id[UUID_TEXT];
@@ -59,7 +59,7 @@ static unsigned pick(struct run *run, unsigned of) {
     return (unsigned)(run->random >> 33) % of;
 }
 
-/* ---- what can be asked without waiting for somebody who never comes */
+/* ---- operations that need not wait for another sale */
 
 static bool is_any_held(const struct run *run) {
     for (int i = 0; i < run->world.setup.options.shards; i++)
@@ -77,7 +77,7 @@ static bool is_in_uncommitted_row(const struct run *run, int who) {
     return false;
 }
 
-/* A repeat in a batch without units left is either of the two. */
+/* A repeat in a batch without units left may get either of two answers. */
 static bool can_write(const struct run *run, const struct seam_op *op, int shard) {
     return !model_is_held_by_other(&run->world, op->who, shard) &&
            !is_in_uncommitted_row(run, op->who) &&
@@ -161,7 +161,7 @@ static bool is_possible(const struct run *run, const struct seam_op *op) {
     case OP_WRITE_PENDING:
         return !is_in && pair->has_seen && seen->available > 0 && seen->shard >= 0 &&
                !is_any_held(run) && !is_in_uncommitted_row(run, op->who);
-    case OP_BEGIN: /* the model remembers one of an order */
+    case OP_BEGIN: /* the model remembers one committed transaction per order */
         return !is_in && run->world.state.txns[op->who].state != TXN_COMMITTED;
     case OP_CANCEL:
         return !is_in && run->world.state.sold[run->world.sales[op->who].ledger].is_there &&
@@ -208,7 +208,7 @@ static struct seam_op make_op(struct run *run) {
     return op;
 }
 
-/* ---- both */
+/* ---- operations on both sides */
 
 static void cancel(struct run *run, int who) {
     struct model_state *state = &run->world.state;
@@ -254,8 +254,8 @@ static void follow(struct pair *pair, const struct seam_op *op, enum outcome out
     pair->has_written |= pair->is_in_transaction && op->kind == OP_WRITE && outcome == OUTCOME_SOLD;
 }
 
-/* A sale does not wait until its lock is given back, and the next one may find it taken for a
- * moment. */
+/* A sale does not wait until its lock is released, so the next sale may find it taken for a moment.
+ */
 static struct seam_answer await_release(struct pair *pair, const struct seam_op *op,
                                         const struct strategy *strategy) {
     struct seam_answer live = {.outcome = OUTCOME_BUSY};
@@ -267,7 +267,7 @@ static struct seam_answer await_release(struct pair *pair, const struct seam_op 
     return live;
 }
 
-/* Of several units that came back any may be taken: the one that Postgres found. */
+/* A sale may take any of the units that came back. Let the model take the one that Postgres took. */
 static void prefer_returned(struct model_state *state, int64_t unit) {
     for (size_t i = 0; i < state->returned_count; i++)
         if (state->returned[i].unit == unit) {
@@ -289,7 +289,7 @@ static bool do_one(struct run *run, const struct seam_op *op) {
         cancel(run, op->who);
         live = model = (struct seam_answer){.outcome = OUTCOME_OK};
     } else {
-        run->product->none_returned_until_ms = 0; /* the model always looks */
+        run->product->none_returned_until_ms = 0; /* look each time, like the model */
         live = seam_op_play(&pair->sides[0], op, strategy);
         if (op->kind == OP_END || op->kind == OP_SELL)
             instance_await_rollback();
@@ -311,7 +311,7 @@ static bool do_one(struct run *run, const struct seam_op *op) {
 
 /* ---- the beginning and the end of a sequence */
 
-/* Alone: whoever waits does so in vain. */
+/* A sale runs alone, so it must be ready at once. */
 static void on_turn(struct model_world *world, int index) {
     assert_true(model_make(world, (struct model_move){MOVE_RUN, (uint8_t)index}));
     assert_true(model_is_ready(world, index));
@@ -332,7 +332,7 @@ static void begin_model(struct run *run, int stock) {
         (uint8_t)(run->product->next_shard % (unsigned)world->setup.options.shards);
 }
 
-/* The last sale is sometimes another of the first one's order. */
+/* Sometimes the last sale is a repeat of the first one's order. */
 static void begin_pairs(struct run *run) {
     for (int i = 0; i < SALES; i++) {
         struct pair *pair = &run->pairs[i];
@@ -348,7 +348,7 @@ static void begin_pairs(struct run *run) {
         run->world.state.orders[i].state = ORDER_RUNS;
         live_sale_init(&pair->live, &instance.store, run->product, pair->order_id, clock_now_ms(),
                        &pair->why);
-        pair->live.deadline_ms += 60000; /* the model's sales have none */
+        pair->live.deadline_ms += 60000; /* the model's sales have no deadline */
         pair->sides[0].sale = &pair->live.sale;
         pair->sides[1].sale = &sale->sale;
     }
@@ -376,7 +376,7 @@ static void begin_run(struct run *run, unsigned seed) {
                      OUTCOME_OK);
     begin_model(run, stock);
     begin_pairs(run);
-    if (run->product->spec.strategy->prepare != NULL) /* as the model did */
+    if (run->product->spec.strategy->prepare != NULL) /* like the model */
         (void)run->product->spec.strategy->prepare(&run->pairs[0].live.sale);
     (void)snprintf(run->log, sizeof run->log, "%s, stock %d\n", run->product->row.strategy, stock);
 }
@@ -422,7 +422,7 @@ static bool run_one(struct run *run, unsigned seed) {
     for (int i = 0; i < run->world.setup.options.shards && is_same; i++)
         is_same = do_one(run, &(struct seam_op){OP_READ, .text = "", .shard = i});
     is_same = is_same && is_same_ledger(run);
-    if (!is_same) /* cmocka's own would cut it */
+    if (!is_same) /* cmocka would cut a long message */
         (void)fprintf(stderr, "TEST_SEED=%u: they differ at the end of\n%s", seed, run->log);
     return is_same;
 }

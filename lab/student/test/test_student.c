@@ -1,4 +1,4 @@
-/* A student's file: what is refused, with which words, and what is accepted. */
+/* Tests which students' files are refused, with which message, and which are accepted. */
 #include "strategies.h"
 #include "student.h"
 #include "test.h"
@@ -98,7 +98,7 @@ static const struct {
     {HEAD, "strategy_exercise"},
 };
 
-static void test_what_goes_beyond_the_seam_is_refused_with_its_line(void **state) {
+static void test_a_file_that_goes_beyond_the_seam_is_refused_with_its_line(void **state) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         write_file(refused[i].source, strlen(refused[i].source));
         assert_built(STUDENT_REFUSED, refused[i].says);
@@ -123,14 +123,14 @@ static const char *const accepted[] = {
         "OUTCOME_BUSY;"),
 };
 
-static void test_what_stays_behind_the_seam_is_accepted(void **state) {
+static void test_a_file_that_keeps_to_the_seam_is_accepted(void **state) {
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
         write_file(accepted[i], strlen(accepted[i]));
         assert_built(STUDENT_OK, "");
     }
 }
 
-static void test_what_is_no_file_is_refused(void **state) {
+static void test_a_path_without_a_text_is_refused(void **state) {
     static char large[STUDENT_SOURCE + 1];
 
     memset(large, '\n', sizeof large);
@@ -151,7 +151,7 @@ static void test_what_is_no_file_is_refused(void **state) {
     assert_int_equal(rmdir(path), 0);
 }
 
-/* Each shipped strategy with steps of its own, as if a student had written it. */
+/* Builds each shipped strategy that has steps of its own like a student's file. */
 static void test_the_shipped_strategies_are_accepted(void **state) {
     char command[400];
     int count = 0;
@@ -183,9 +183,9 @@ static void test_a_compiler_that_is_missing_is_no_fault_of_the_student(void **st
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_goes_beyond_the_seam_is_refused_with_its_line),
-        cmocka_unit_test(test_what_stays_behind_the_seam_is_accepted),
-        cmocka_unit_test(test_what_is_no_file_is_refused),
+        cmocka_unit_test(test_a_file_that_goes_beyond_the_seam_is_refused_with_its_line),
+        cmocka_unit_test(test_a_file_that_keeps_to_the_seam_is_accepted),
+        cmocka_unit_test(test_a_path_without_a_text_is_refused),
         cmocka_unit_test(test_the_shipped_strategies_are_accepted),
         cmocka_unit_test(test_a_compiler_that_is_missing_is_no_fault_of_the_student),
     };

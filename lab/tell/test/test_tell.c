@@ -1,4 +1,4 @@
-/* A schedule as people and programs are told of it. */
+/* Tests the texts of a schedule for people and for programs. */
 #include "tell.h"
 #include "test.h"
 
@@ -15,7 +15,7 @@ static struct model_world world;
 static struct view *view;
 static struct tell tell;
 
-/* What was written to `file`, until the next. */
+/* The text that was written to `file`. It stays valid until the next one. */
 static char *text;
 static size_t size;
 static FILE *file;
@@ -64,7 +64,7 @@ static void explore_spec(const char *spec, int orders) {
         assert_int_equal(tell_schedule(&tell, &world, view, &at), REPLAY_ENDED);
 }
 
-static void test_what_holds_is_told_in_three_lines(void **state) {
+static void test_a_right_strategy_is_told_in_three_lines(void **state) {
     char expected[400];
 
     explore_spec("atomic", 3);
@@ -98,7 +98,7 @@ static void test_a_violation_is_told_step_by_step(void **state) {
     assert_non_null(strstr(text, "\nAgain: lab explore this --replay ABBACC\n"));
 }
 
-static void test_a_batch_is_told_by_whoever_sends_it(void **state) {
+static void test_a_batch_is_told_by_its_sender(void **state) {
     size_t at;
 
     explore_spec("batched", 3);
@@ -161,7 +161,7 @@ static void test_json_has_the_steps(void **state) {
     json_decref(whole);
 }
 
-static void test_json_of_what_holds_has_null(void **state) {
+static void test_json_of_a_right_strategy_has_null(void **state) {
     json_t *json;
 
     explore_spec("atomic", 2);
@@ -252,12 +252,12 @@ static void test_numbers_are_grouped(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(test_what_holds_is_told_in_three_lines),
+        TEST(test_a_right_strategy_is_told_in_three_lines),
         TEST(test_a_violation_is_told_step_by_step),
-        TEST(test_a_batch_is_told_by_whoever_sends_it),
+        TEST(test_a_batch_is_told_by_its_sender),
         TEST(test_a_jump_of_the_clock_has_a_line),
         TEST(test_json_has_the_steps),
-        TEST(test_json_of_what_holds_has_null),
+        TEST(test_json_of_a_right_strategy_has_null),
         TEST(test_a_page_keeps_markup_out),
         TEST(test_steps_go_forward_and_back_and_end),
         TEST(test_an_order_that_does_not_end_is_a_violation),

@@ -1,4 +1,4 @@
-/* Each strategy under every fault: what its table says of it is what the explorer finds. */
+/* Tests each strategy under every fault: the explorer must find what its table says. */
 #include "fiber.h"
 #include "strategies.h"
 #include "test.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a wrong one the rest is of no interest. */
+/* One violation is enough. */
 static bool has_seen_enough(void *data, const struct exploration *so_far) {
     return so_far->violated > 0;
 }
 
-static int machines; /* 0: one */
+static int machines; /* 0: one machine */
 
 static bool is_violated(const char *text, int instances, unsigned faults) {
     static struct exploration it;
@@ -23,7 +23,7 @@ static bool is_violated(const char *text, int instances, unsigned faults) {
     assert_non_null(view);
     it = (struct exploration){
         .setup = setup_of(text, 3, 2),
-        /* All faults with three, up to 12 s each, are left to `lab explore`. */
+        /* All faults with three preemptions take up to 12 s each; `lab explore` can do that. */
         .preemptions = faults == SURVIVES_ALL ? 1 : 3,
         .judge = view_judge,
         .is_stopped = has_seen_enough,
@@ -45,8 +45,8 @@ static void assert_row(const char *spec, int instances, unsigned faults, bool is
                  is_right ? "a schedule is violated" : "none is violated");
 }
 
-/* What takes longer than all the rest together is left to `lab explore`, 10 to 25 s each; and under
- * all that it survives it is seen with one preemption, as more do not fit its memory. */
+/* These take 10 to 25 s each, longer than all others together; `lab explore` can do them. Under all
+ * faults that it survives, `prewarm` runs with one preemption, because more do not fit the table. */
 static bool is_left_out(const struct strategy *strategy, unsigned faults) {
     return strcmp(strategy->name, "prewarm") == 0 &&
            (faults & ~(SURVIVES(PAUSE) | SURVIVES(EXPIRY))) != 0;
@@ -77,7 +77,7 @@ static void test_a_right_one_holds_without_a_fault_and_under_all_that_it_survive
     }
 }
 
-/* Under AddressSanitizer, which makes each switch of fibers slow, every fourth is enough. */
+/* AddressSanitizer makes each switch of fibers slow. With it, test only every fourth one. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STRIDE 4
 #elif defined(__has_feature)
@@ -112,8 +112,8 @@ static void test_a_lock_of_the_process_is_right_while_there_is_one(void **state)
     ROWS_WITH(specs, 1, 0, true);
 }
 
-/* Three at one instance are the fewest of whom two go together. */
-static void test_who_goes_together_is_right_under_all(void **state) {
+/* A batch of two sales needs at least three orders at one instance. */
+static void test_a_batch_is_right_under_all_faults(void **state) {
     assert_row("batched", 1, 0, true);
     assert_row("batched", 1, SURVIVES_ALL, true);
     for (int fault = 0; fault < FAULT_COUNT; fault++)
@@ -137,14 +137,14 @@ static void test_a_fence_survives_all(void **state) {
     assert_row("redis-wait,fence=on", 2, SURVIVES(PAUSE) | SURVIVES(FAILOVER), true);
 }
 
-/* Of two replicas both have said that they have the lease, so whichever is promoted has it. */
+/* Both replicas have confirmed the lease, so the one that takes over has it. */
 static void test_a_lease_that_all_replicas_have_survives_a_failover(void **state) {
     assert_row("redis-wait,replicas=2", 2, SURVIVES(FAILOVER), true);
     assert_row("redis-wait,replicas=2", 2, SURVIVES(PAUSE), false);
 }
 
-/* A write that was sent lands up to 7 s after its sender's death, a TTL that outlasts that or not
- * decides. A lease is not written under when it might end before the answer. */
+/* A write lands up to 7 s after its sender's death, so a TTL must outlast that. With a lease the
+ * store does not write if the lease could expire before the answer. */
 static void test_a_short_ttl_survives_no_crash_but_a_lease_does(void **state) {
     static const char *const broken[] = {"redis-ttl,ttl=1s", "redis-get-del,ttl=1s",
                                          "redis-owner,ttl=1s"};
@@ -155,7 +155,7 @@ static void test_a_short_ttl_survives_no_crash_but_a_lease_does(void **state) {
     ROWS_WITH(leases, 2, SURVIVES(CRASH), true);
 }
 
-static void test_a_count_that_rises_again_deceives_only_who_compares_counts(void **state) {
+static void test_a_count_that_rises_again_deceives_only_a_guard_by_count(void **state) {
     assert_row("pg-value,return=count", 2, 0, false);
     assert_row("pg-version,return=count", 2, SURVIVES_ALL, true);
 }
@@ -172,12 +172,12 @@ int main(void) {
         cmocka_unit_test(test_a_right_one_holds_without_a_fault_and_under_all_that_it_survives),
         cmocka_unit_test(test_each_fault_alone_breaks_it_or_does_not_as_it_says),
         cmocka_unit_test(test_a_lock_of_the_process_is_right_while_there_is_one),
-        cmocka_unit_test(test_who_goes_together_is_right_under_all),
+        cmocka_unit_test(test_a_batch_is_right_under_all_faults),
         cmocka_unit_test(test_a_lock_on_the_disk_guards_one_machine),
         cmocka_unit_test(test_a_fence_survives_all),
         cmocka_unit_test(test_a_lease_that_all_replicas_have_survives_a_failover),
         cmocka_unit_test(test_a_short_ttl_survives_no_crash_but_a_lease_does),
-        cmocka_unit_test(test_a_count_that_rises_again_deceives_only_who_compares_counts),
+        cmocka_unit_test(test_a_count_that_rises_again_deceives_only_a_guard_by_count),
         cmocka_unit_test(test_units_are_stranded_where_nobody_looks),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

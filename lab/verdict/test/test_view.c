@@ -1,4 +1,4 @@
-/* What the judge says of schedules' ends. */
+/* Tests the judge's verdicts on the ends of schedules. */
 #include "fiber.h"
 #include "test.h"
 #include "trial.h"
@@ -38,7 +38,7 @@ static void end(int index, enum outcome outcome, unsigned came_after) {
     world.state.answered |= (uint8_t)(1U << index);
 }
 
-/* A row of the ledger, whatever is told. */
+/* Adds a row to the ledger. It sets no answer. */
 static void sell(int index, int unit) {
     world.state.sold[index] = (struct model_sold){
         .is_there = true, .number = ++world.state.sold_count, .unit = unit, .remaining = unit - 1};
@@ -55,7 +55,7 @@ static void assert_told(unsigned expected, const char *text) {
     char told[VIEW_TEXT];
 
     assert_int_equal(view_judge(view, &world), expected);
-    assert_int_equal(view_judge(view, &world), expected); /* by what is known */
+    assert_int_equal(view_judge(view, &world), expected); /* from its memory */
     assert_int_equal(view_tell(view, &world, told), expected);
     assert_string_equal(told, text);
     assert_false(view_has_failed(view));
@@ -77,17 +77,17 @@ static void test_a_twin_names_the_orders_by_their_letters(void **state) {
                 "unit 2. There was one unit 2, and two orders have it: a contradiction.");
 }
 
-static void test_whoever_came_later_must_not_see_an_older_count(void **state) {
+static void test_a_later_order_must_not_see_an_older_count(void **state) {
     sold(0, 1, 0);
     sold(1, 2, 1);
     world.state.rows[0].available = 0;
     end(2, OUTCOME_SOLD_OUT, 3);
     assert_int_equal(view_judge(view, &world), 1U << ANOMALY_STALE);
-    world.state.orders[1].came_after = 0; /* they may have overlapped */
+    world.state.orders[1].came_after = 0; /* now the two overlap */
     assert_int_equal(view_judge(view, &world), 0);
 }
 
-static void test_a_last_customer_is_sold_what_is_left(void **state) {
+static void test_a_last_customer_is_sold_a_unit_that_is_left(void **state) {
     sold(0, 2, 0);
     end(1, OUTCOME_BUSY, 0);
     sold(2, 1, 3);
@@ -110,7 +110,7 @@ static void test_sold_out_before_another_bought_is_early(void **state) {
     assert_int_equal(view_judge(view, &world), 1U << ANOMALY_EARLY_SOLD_OUT);
 }
 
-static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(void **state) {
+static void test_a_last_customer_that_is_turned_away_shows_a_stuck_lock(void **state) {
     sold(0, 2, 0);
     end(1, OUTCOME_BUSY, 0);
     end(2, OUTCOME_BUSY, 3);
@@ -118,7 +118,7 @@ static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(v
                 "1 unit is left, but the last customer, C, came alone and was told BUSY.");
     end(2, OUTCOME_CONFLICT, 3);
     assert_int_equal(view_judge(view, &world), 1U << ANOMALY_STUCK);
-    world.state.rows[0].available = 0; /* then there is nothing to be had */
+    world.state.rows[0].available = 0; /* no unit is left */
     sold(1, 1, 0);
     end(2, OUTCOME_BUSY, 3);
     assert_int_equal(view_judge(view, &world), 0);
@@ -184,7 +184,7 @@ static void test_anomalies_have_names(void **state) {
     assert_string_equal(view_meaning(ANOMALY_TWIN), anomaly_text(ANOMALY_TWIN));
 }
 
-/* ---- what is known again is what the judge would say, in all ends of real schedules */
+/* ---- for all ends of real schedules, the remembered verdict is the judge's */
 
 static uint64_t ends, wrong;
 
@@ -213,7 +213,7 @@ static uint64_t explore_both(const char *text, int stock) {
     return it.violated;
 }
 
-static void test_what_is_known_is_what_the_judge_says(void **state) {
+static void test_a_remembered_verdict_is_the_judges(void **state) {
     for (int stock = 0; stock <= 3; stock++) {
         assert_int_equal(explore_both("none", stock) > 0, stock > 0);
         assert_int_equal(explore_both("pg-version", stock), 0);
@@ -228,18 +228,18 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_sale_of_all_units_is_right),
         TEST(test_a_twin_names_the_orders_by_their_letters),
-        TEST(test_whoever_came_later_must_not_see_an_older_count),
-        TEST(test_a_last_customer_is_sold_what_is_left),
+        TEST(test_a_later_order_must_not_see_an_older_count),
+        TEST(test_a_last_customer_is_sold_a_unit_that_is_left),
         TEST(test_sold_out_while_units_are_left_is_an_undersell),
         TEST(test_sold_out_before_another_bought_is_early),
-        TEST(test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck),
+        TEST(test_a_last_customer_that_is_turned_away_shows_a_stuck_lock),
         TEST(test_a_killed_order_may_have_its_unit_or_not),
         TEST(test_a_no_with_a_row_is_an_orphan_and_a_yes_without_a_ghost),
         TEST(test_a_repeat_is_told_of_the_unit_that_the_ledger_has),
         TEST(test_a_failure_needs_a_fault),
         TEST(test_an_order_that_waits_for_ever_is_endless),
         TEST(test_anomalies_have_names),
-        TEST(test_what_is_known_is_what_the_judge_says),
+        TEST(test_a_remembered_verdict_is_the_judges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void test_rows_without_room_are_refused(void **state) {
 }
 
 /* The value has no room, so the key must not appear without it. */
-static void test_what_has_no_room_leaves_no_key(void **state) {
+static void test_a_key_without_room_is_not_set(void **state) {
     char value[2 * KV_TEXT] = "";
     struct kv_call call = {KV_SET_ABSENT, .key = "k", .value = value};
 
@@ -55,7 +55,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_moments_do_not_overflow, set_up),
         cmocka_unit_test_setup(test_rows_without_room_are_refused, set_up),
-        cmocka_unit_test_setup(test_what_has_no_room_leaves_no_key, set_up),
+        cmocka_unit_test_setup(test_a_key_without_room_is_not_set, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

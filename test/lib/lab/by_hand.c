@@ -1,4 +1,4 @@
-/* Moves the orders of a play, and stands between each sale and the model. */
+/* Moves the orders of a play. It stands between each sale and the model. */
 #include "by_hand.h"
 
 #include "fiber.h"
@@ -61,7 +61,7 @@ static enum outcome kv(struct sale *sale, struct kv_call *call) {
     return outcome;
 }
 
-/* The sale stops before its next step. */
+/* Notes that the sale has reached its stop. */
 static enum outcome pass(struct sale *sale, enum fail_point point) {
     hand.locks_taken += point == FAIL_AFTER_LOCK;
     is_at_stop = is_at_stop || (hand.does_stop && hand.stop == point);
@@ -119,7 +119,7 @@ static bool has_stopped(const struct model_order *order) {
 void hand_go_on(const struct model_sale *sale) {
     struct model_order *order = &hand.world.state.orders[sale->index];
 
-    order->has_changed = true; /* so its pause ends */
+    order->has_changed = true; /* this ends its pause */
     do {
         is_at_stop = false;
         assert_int_equal(

@@ -1,4 +1,4 @@
-/* Sales over lab's model of the store that a test lets go on by hand, up to where they work. */
+/* Sales on lab's model of the store. A test lets them go on by hand, up to their work. */
 #ifndef TEST_BY_HAND_H
 #define TEST_BY_HAND_H
 
@@ -13,47 +13,47 @@
 /* One instance sells four rows of ten units. A test sets outcomes here, for all steps to come. */
 struct by_hand {
     struct model_world world;
-    enum outcome read_outcome, write_outcome, kv_outcome; /* OK, or what the next ones answer */
-    enum outcome check_outcome;                           /* and a look at the lock */
+    enum outcome read_outcome, write_outcome, kv_outcome; /* OK, or the answer of the next ones */
+    enum outcome check_outcome;                           /* OK, or the answer of a lock's check */
     enum outcome passes_with[FAIL_BEFORE_COMMIT + 1];     /* the answer of each failpoint */
-    enum fail_point stop;                                 /* where a sale stops, too, ... */
-    bool does_stop;                                       /* ... if it does */
+    enum fail_point stop;                                 /* if does_stop, a sale stops here, too */
+    bool does_stop;
 
-    /* Counted and noted. */
+    /* Counts and notes. */
     enum outcome unlocked_with;
     int locks_taken; /* shared ones, too */
-    char said[200];  /* the commands for keys, in the order they came */
+    char said[200];  /* the commands for keys, one after the other */
 };
 
 extern struct by_hand hand;
 
-/* Before and after each test; the first also begins anew in the middle of one. */
+/* Call these before and after each test. hand_set_up() also begins anew in the middle of a test. */
 int hand_set_up(void **state);
 int hand_tear_down(void **state);
 
-/* The next sale, under a strategy, runs up to its work. At most seven to a world. */
+/* Let the next sale run up to its work, under a strategy. A world has at most seven sales. */
 struct model_sale *hand_begin(const char *name, int first_shard);
 struct model_sale *hand_begin_by(const struct strategy *strategy);
-/* It goes on to its next stop, which is its work or its pause before another try, or to its end. */
+/* Let it go on to its next stop or its end. A stop is its work, or a pause before another try. */
 void hand_go_on(const struct model_sale *sale);
-/* OK before its end. */
+/* Its outcome; OK before its end. */
 enum outcome hand_outcome(const struct model_sale *sale);
-/* The same without a stop. */
+/* Let the next sale run to its end, without a stop. */
 enum outcome hand_sell(const char *name, int first_shard, const struct model_sale **sale);
-/* Each row has so many units. */
+/* Set the number of units of each row. */
 void hand_set_stock(int available);
-/* Sales pause and try again; else their time to wait is over at once. */
+/* Let sales pause and try again. Without this their time to wait is over at once. */
 void hand_let_wait(void);
 
-/* A stranger takes the lock of row 0; all locks are free. */
+/* Let a stranger take the lock of row 0, or free all locks. */
 void hand_lock(enum lock_kind kind, bool is_shared);
 void hand_free_locks(void);
-/* How many there are. */
+/* The number of locks that are taken. */
 int hand_locks(void);
-/* The raw key: its value, "" while it is not there; how long it stays, 0 for ever. */
+/* The raw key: its value, "" if it is not there; and its time to live, 0: for ever. */
 const char *hand_key(void);
 int64_t hand_key_ttl_ms(void);
-/* Set it, or take it away: "". */
+/* Set the raw key. "": delete it. */
 void hand_set_key(const char *value);
 
 #endif

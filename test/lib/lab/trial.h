@@ -1,4 +1,4 @@
-/* Explore a strategy that is one function of a test, judged by what is in the ledger. */
+/* Explores a strategy that is one function of a test. The ledger decides whether it is right. */
 #ifndef TEST_LAB_TRIAL_H
 #define TEST_LAB_TRIAL_H
 
@@ -6,8 +6,8 @@
 
 enum flaw {
     FLAW_TWIN = 1,  /* two sales of one unit */
-    FLAW_STUCK = 2, /* who comes last, when all has ended, cannot buy what is left */
-    FLAW_WRONG = 4, /* is_right() says no */
+    FLAW_STUCK = 2, /* the last customer cannot buy a unit that is left */
+    FLAW_WRONG = 4, /* is_right() returned false */
 };
 
 struct trial {
@@ -19,28 +19,28 @@ struct trial {
     int64_t work_ms;
     int replicas;
     bool returns_to_count;
-    bool is_naive; /* without a table of states */
-    /* Or NULL. With it FLAW_STUCK is not looked for. */
+    bool is_naive; /* explore without a table of states */
+    /* Or NULL. With it explore_trial() does not look for FLAW_STUCK. */
     bool (*is_right)(const struct model_world *world);
 };
 
-/* All schedules within 3 preemptions. The flaws that were found, as bits; asserts that the search
- * was complete. */
+/* Explore all schedules within 3 preemptions. Returns the flaws as bits. Asserts that the search was
+ * complete. */
 unsigned explore_trial(const struct trial *trial);
-/* As said by the last of these; and what its orders were told, as bits of 1 << enum outcome. */
+/* The result of the last explore_trial(), and its orders' answers as bits of 1 << enum outcome. */
 extern struct exploration trial_result;
 extern unsigned trial_told[MODEL_ORDERS + 1];
-/* Explores it with and without the table of states: states that are taken for one go on alike. */
+/* Explores it with and without the table of states, and asserts equal results. */
 void assert_table_leaves_nothing_out(struct trial trial);
 
-/* The move can be made now. */
+/* True if the move is possible now. */
 bool is_offered(struct model_world *world, enum model_move_kind kind, int who);
-/* Make the moves of a schedule's id, each of which is offered. */
+/* Make the moves of a schedule's id. Each of them must be possible. */
 void make_moves(struct model_world *world, const char *id);
 
-/* The ledger has a unit twice. */
+/* True if the ledger has a unit twice. */
 bool has_twins(const struct model_world *world);
-/* Orders under a spec, on two instances. */
+/* A setup for orders under a spec, on two instances. */
 struct model_setup setup_of(const char *spec, int orders, int stock);
 
 #endif
