@@ -1,11 +1,11 @@
-# The programs in one image; compose.yaml runs it as order-svc, as inventory-svc and as the demo.
+# All programs in one image; compose.yaml runs it as order-svc, as inventory-svc and as the demo.
 FROM debian:bookworm-slim AS build
 WORKDIR /build
 COPY scripts/deps scripts/shell.sh scripts/
 RUN scripts/deps compile && rm -rf /var/lib/apt/lists/*
 COPY . .
 RUN make -j"$(nproc)" B=out all
-# Only what names the revision is compiled again for another one.
+# For another revision only the sources that name it are compiled again.
 ARG REVISION=unknown
 RUN make REVISION="$REVISION" B=out all && strip out/bin/*
 
@@ -17,7 +17,7 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sale \
     && install -d -o sale -g sale /results
 COPY --from=build /build/out/bin/ /usr/local/bin/
-# The right to real-time priority, for a container that has it (compose.yaml): permitted, and not in force until it is used.
+# The right to real-time priority, for a container that has it (compose.yaml): permitted, but not effective until it is used.
 RUN setcap cap_sys_nice=p /usr/local/bin/loadgen
 USER sale
 CMD ["loadgen", "--help"]

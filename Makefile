@@ -32,8 +32,7 @@ LAB_LIBS := -lseccomp
 PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 LIBS = $(PACKAGE_LIBS) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
 
-# llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
-# they are.
+# llhttp: the system's library if there is one (Debian 13, always strict), else Debian 12's sources, compiled in their place.
 LLHTTP_LIBS := $(shell pkg-config --libs libllhttp 2>/dev/null)
 LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1)
 LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llhttp))
@@ -53,7 +52,7 @@ SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit/net uvkit
 SEES_uvkit/redis := uvkit/net uvkit
 SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
-# The two hearts. A strategy sees the seam alone. The judge goes from records and ledgers to a verdict, and sees no server.
+# The two hearts. A strategy sees only the seam. The judge goes from records and ledgers to a verdict, and sees no server.
 FAMILIES := $(addprefix strategies/,process redis coordination postgres machine spread)
 SEES_strategies/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := strategies/seam))
@@ -63,7 +62,7 @@ SEES_judge/record := uvkit
 SEES_judge/ledger := uvkit
 SEES_judge/linear := uvkit
 SEES_judge := judge/linear judge/ledger judge/record uvkit
-# lockkit's backends, a room each. What each sees of uvkit, and of another.
+# lockkit's backends, each a room: the rooms of uvkit, and the other backends, that each one sees.
 NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text
 NEEDS_postgres := uvkit/pg uvkit/net
 NEEDS_redis := uvkit/redis uvkit/net
@@ -73,7 +72,7 @@ NEEDS_redlock := uvkit/redis uvkit/net
 rooms_of_backends := $(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
 found := $(filter-out $(WITHOUT),$(rooms_of_backends))
 others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
-# Those that need another come first, as the linker wants it, and go with it.
+# A backend stands before the one that it needs: the linker wants that order. Without the latter it is left out, too.
 BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
 BACKENDS += $(foreach a,$(found),$(if $(call others,$a),,$a))
 LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
@@ -122,7 +121,7 @@ SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
 SEES_bench := order-svc $(SEES_order-svc) lockkit/include loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
-# What tests of a room see above it, to compare with or to run on.
+# Rooms above a room that its tests see, to compare with or to run on.
 TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/selling $(SEES_inventory-svc/selling)
 TESTS_SEE_strategies := test/lib/lab lab/explore $(SEES_lab/explore)
 TESTS_SEE_lockkit/backends/postgres := test/lib/uvkit
@@ -133,7 +132,7 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
-# What a source includes from. Tests also see the fixtures, and these every room of their folder and of those named here.
+# The include path of a source. Tests also see the fixtures; fixtures see each room of their folder and of the folders here.
 FIXTURES_loadgen := test/lib/judge judge $(SEES_judge)
 FIXTURES_lab := strategies/spec $(SEES_strategies/spec)
 FIXTURES_inventory-svc := test/lib/strategies $(FIXTURES_lab)
@@ -144,8 +143,8 @@ sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(fil
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room)) $(if $(findstring test/,$1),-Wno-unused-parameter)
 
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
-# What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
-# own only those below it.
+# The archives to link, for rooms in order, the highest first. A user of lockkit.h links all of lockkit; a room of lockkit links
+# only the rooms below it.
 is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lab lockctl)
@@ -161,14 +160,14 @@ MAKEFLAGS += --no-builtin-rules
 all: $(PROGRAMS) ## build the programs
 
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
-# What a strategy may call, also one of a shared object (--exercise).
+# The functions that a strategy may call, even one in a shared object (--exercise).
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc)) strategies/seam/exports.list
 $(B)/bin/inventory-svc: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
 $(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
 # A student's strategy calls the seam by name.
 $(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
-# It has nothing of lockkit but what a library shows.
+# It uses of lockkit only the public functions.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
@@ -186,15 +185,15 @@ $(B)/%.a:
 	@mkdir -p $(@D)
 	$(call run,AR)ar rcs $@ $(filter %.o,$^)
 
-# All of a room, and what it calls: in itself or in the rooms below it.
+# All of a room, linked with the rooms below it: each call must find its function there.
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
-# All sources of a folder have the same flags. They stand in a file that is written when they change: no other edit of this
-# file compiles anything. GNU make 4.3 leaves the last newline in files of some lengths, so
-# both sides are stripped. It has read the folders before, and finds a file written now only by a rule.
+# All sources of a folder have the same flags, in a file that is written only when they change. So another edit of this Makefile
+# compiles nothing. GNU make 4.3 leaves the last newline in files of some lengths, so both sides are stripped. It read the
+# folders before, and finds a file that is written now only by a rule.
 flags = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS) $(call includes,$1x.c)
 is_same = $(if $(subst x$1,,x$2)$(subst x$2,,x$1),,same)
 kept_flags = $(strip $(file <$1flags))
@@ -223,7 +222,7 @@ $(B)/%.o: %.lua $$(wildcard $$(dir $$*)parts/*.lua)
 	    $< >$(@:.o=.lua) && name=$(notdir $(<D:/lua=))_$(*F) && sha1=$$(sha1sum <$(@:.o=.lua) | cut -c-40) && \
 	    echo ".section .rodata; .global $$name; .hidden $$name; $$name: .asciz \"$$sha1\"; .incbin \"$(@:.o=.lua)\"; .byte 0;" \
 	    '.section .note.GNU-stack, "", @progbits' | $(CC) -c -x assembler -o $@ -
-# glibc's fortified longjmp takes a jump to another stack for one into a frame that has returned, and aborts.
+# glibc's fortified longjmp mistakes a jump to another stack for one into a returned frame, and aborts.
 $(B)/uvkit/fiber.o: override CFLAGS += -U_FORTIFY_SOURCE
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
@@ -242,13 +241,13 @@ LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/in
 $(B)/uvkit/settings/version.o: $(B)/revision lockkit/include/lockkit.h
 $(B)/uvkit/settings/version.o: override CFLAGS += -DVERSION='"$(LK_VERSION)"' -DREVISION='"$(shell cat $(B)/revision)"'
 
-# A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
+# A unit test links its room, the rooms below, and the fixtures with their rooms of uvkit. Tests of backends link all of lockkit.
 test_of = $(addprefix $(B)/test/lib/,fault.o failed.o) $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
-$(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
+$(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # it runs this program
 
-# Fuzzers see what they throw bytes at; `make fuzz` builds them with clang in build/fuzz.
+# Fuzzers see the parsers that they feed; `make fuzz` builds them with clang in build/fuzz.
 FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
 FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT)) -I lockkit/include
 $(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
@@ -256,10 +255,10 @@ $(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
 	$(call run,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 fuzzers: $(FUZZERS)
 
-# ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
+# ---- lockkit alone: it becomes one object with its parts of uvkit; only lk_ names are visible outside.
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
-# What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
+# The needs of each backend besides libuv: packages of pkg-config that can be linked statically, and libraries.
 REQUIRES_etcd := jansson
 $(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(filter hiredis_ssl,$(TLS_PACKAGES))) \
     $(eval LIBS_$a := $(if $(TLS_PACKAGES),-lssl -lcrypto)))
@@ -308,7 +307,7 @@ install: $(PROGRAMS) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## i
 	@$(INSTALL) all
 install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, headers, lockctl, man pages
 	@$(INSTALL) lockkit
-uninstall: ## remove what either has put there
+uninstall: ## remove the files of install or install-lockkit
 	@$(INSTALL) --remove all
 
 deb: ## build Debian packages into build/deb
@@ -316,7 +315,7 @@ deb: ## build Debian packages into build/deb
 test-deb: ## the same; install them in a clean root, sell, explore, and remove them
 	@test/deb.sh
 
-deps: ## install what is missing
+deps: ## install missing packages
 	@scripts/deps
 
 demo: ## build, start everything, run five strategies, print the table, stop everything
@@ -343,10 +342,10 @@ up: ## build and start the stack for your own curl and loadgen
 	    '  curl -s http://127.0.0.1:$(PORT_BASE)/products/82391173-9dbc-49b6-821b-746a11dbbe5e' \
 	    '  scripts/loadgen --strategy redis,atomic' '  make down'
 
-down: ## stop what `make up` started
+down: ## stop the stack of `make up`
 	@scripts/stack down
 
-test: ## unit tests and, beside them, the system tests on real servers
+test: ## unit tests and, at the same time, system tests on real servers
 	@scripts/deps test
 	@test/run unit system
 
@@ -360,24 +359,24 @@ test-system: ## system tests only; T=... runs one
 test-debian13: ## demo, unit and system tests on Debian 13, in a root folder of its own
 	@scripts/on-debian 13 sh -c 'make demo && make test'
 
-fuzz: ## throw bytes at each parser of what strangers send; T=urls runs one; SECONDS=10
+fuzz: ## fuzz each parser of untrusted bytes; T=urls runs one; SECONDS=10
 	@FUZZ_SECONDS=$(SECONDS) test/fuzz/run
 
-tests: all $(TESTS) # what test/run builds
+tests: all $(TESTS) # test/run builds these
 
 claims: ## show every claim: its failure, and its cure
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/loadgen claims all
 
-soak: ## the same ten times in a row
+soak: ## make claims ten times in a row
 	@for round in 1 2 3 4 5 6 7 8 9 10; do $(MAKE) --no-print-directory claims || exit 1; done
 
 image: ## build the image of compose.yaml, with its revision in env.json
 	@compose='docker compose'; docker compose version >/dev/null 2>&1 || compose=docker-compose; \
 	    REVISION=$$($(DESCRIBE)) $$compose build
 
-test-compose: ## the same in containers, on a Docker engine
+test-compose: ## build the image of compose.yaml, run the demo in it, and check it, on a Docker engine
 	@test/run compose
 test-swarm: ## swarm.yaml on a Docker engine that is in no Swarm: deploy it, scale it, run a sale
 	@$(MAKE) --no-print-directory image
@@ -406,7 +405,7 @@ lint: ## layout, static analysis, function lengths, README against the code
 format: ## lay out the sources
 	clang-format -i $$(git ls-files '*.[ch]')
 
-clean: ## remove what was built
+clean: ## remove the build folder
 	rm -rf build
 
 help: ## this list

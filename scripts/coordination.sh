@@ -1,8 +1,8 @@
 # The ZooKeeper and etcd servers of scripts/stack, for sourcing: zookeeper-1, etcd-1, ..., alone or as an ensemble of three.
-# Both keep what they know of their peers with their data, so each size and each set of ports has a folder of its own.
+# Both store their peers with their data, so each size and each set of ports has its own folder.
 # shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
 
-peer_port() { # peer_port NAME [ELECTION]: where the others of its ensemble reach it
+peer_port() { # peer_port NAME [ELECTION]: the port for its peers
     echo $(($(port_of "$1") + 3 + ${2:-0}))
 }
 
@@ -41,7 +41,7 @@ start_zookeeper() { # start_zookeeper NAME
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$RUN_DIR/$1.conf"
 }
 
-# It answers also when it has no quorum, and then says so.
+# It answers even without a quorum, and says so; then it is not ready.
 is_zookeeper_ready() { # is_zookeeper_ready NAME
     # shellcheck disable=SC2016 # $1 is that shell's
     [[ $(timeout 2 bash -pc 'exec 3<>"/dev/tcp/127.0.0.1/$1"; echo srvr >&3; cat <&3' bash "$(port_of "$1")" 2>&1) == *Mode:* ]]
@@ -67,7 +67,7 @@ is_etcd_ready() { # is_etcd_ready NAME
     [[ $(curl -qfs -m 2 "$(etcd_url "$(port_of "$1")")/health") == *'"health":"true"'* ]]
 }
 
-is_ensemble_current() { # is_ensemble_current NAME PID: it is one of as many as are wanted now
+is_ensemble_current() { # is_ensemble_current NAME PID: its ensemble has the size that is wanted now
     local running
     case $1 in
     zookeeper-*) cmp -s "$RUN_DIR/$1.conf" <(zookeeper_conf "$1") ;;

@@ -1,7 +1,7 @@
-# Where the project's files are, and what its user types, for sourcing. A script runs in a checkout, or in the private folder
+# The project's folders and the commands that its user types, for sourcing. A script runs in a checkout, or in the private folder
 # of an installed copy (scripts/install), which has the same layout and no Makefile.
 # Environment: RUN_DIR, B; XDG_STATE_HOME, of an installed copy.
-# shellcheck shell=bash disable=SC2034 # other scripts read what is set here
+# shellcheck shell=bash disable=SC2034 # other scripts read these variables
 
 root=$(cd "$(dirname "$(realpath "$0")")/.." && pwd -P)
 if [[ -e $root/Makefile ]]; then
@@ -13,7 +13,7 @@ else # nothing is ever written below the prefix
 fi
 bin=$(cd "$root" && realpath -m "$B/bin")
 
-command_of() { # command_of SCRIPT: what its user types, quoted; `stack` and `audit` are installed with a longer name
+command_of() { # command_of SCRIPT: the command that its user types, quoted; `stack` and `audit` are installed with a longer name
     local name
     for name in "$1" "sale-$1"; do
         if [[ $(type -P "$name") -ef $root/scripts/$1 ]]; then echo "$name" && return; fi
@@ -34,21 +34,21 @@ if [[ -z $is_installed ]]; then export SALE_UP='make up' SALE_DOWN='make down'; 
     export SALE_UP="$SALE_STACK up" SALE_DOWN="$SALE_STACK down"
 fi
 
-# What a text says of the scripts and folders of a checkout, with those of this copy.
+# Replace the scripts and folders of a checkout in a text by the ones of this copy.
 say_commands() { # say_commands <TEXT
     local folders=()
-    # shellcheck disable=SC2088 # a tilde to be read
+    # shellcheck disable=SC2088 # the tilde is for the reader
     [[ -z $is_installed ]] || folders=(-e 's|(\.run|(~/.local/state/inventory-sale|g; s|B (build/gcc[^)]*)[,;]* \{0,1\}||g'
         -e 's|work/lab/NN.c, which git ignores|~/inventory-sale/lab/NN.c|; s|(work/lab|(~/inventory-sale/lab|g; s|this checkout|this user|')
     sed "${folders[@]}" -e "s|scripts/stack|${SALE_STACK//[&|\\]/\\&}|g" -e "s|scripts/loadgen|${SALE_LOADGEN//[&|\\]/\\&}|g" \
         -e "s|scripts/lab|${SALE_LAB//[&|\\]/\\&}|g" -e "s|scripts/audit|${SALE_AUDIT//[&|\\]/\\&}|g" -e "s|make up|${SALE_UP//[&|\\]/\\&}|g"
 }
 
-say_usage() { # say_usage <TEXT: in a checkout it stands as it is
+say_usage() { # say_usage <TEXT: in a checkout it stays unchanged
     if [[ -n $is_installed ]]; then say_commands; else cat; fi
 }
 
-given() { # given VARIABLE...: those that the user set, for the front of a command
+given() { # given VARIABLE...: print the ones that the user set, to put before a command
     local name
     for name; do
         [[ -z ${!name:-} || $name=${!name} == "RUN_DIR=$state" || $name=${!name} == PORT_BASE=8000 ]] || printf '%s=%q ' "$name" "${!name}"

@@ -11,8 +11,8 @@ find_postgres() {
     ((EUID)) || as_postgres+=(setpriv --reuid=postgres --regid=postgres --init-groups) # it refuses to run as root
 }
 
-# The folder that holds Postgres's data: ours to give to the user postgres, or, when that user cannot come here (a checkout
-# in /root), one in /var/tmp that we link to.
+# The folder of Postgres's data. It is here and belongs to the user postgres; or, if that user cannot come here (a checkout in
+# /root), it is in /var/tmp, with a link to it.
 make_postgres_home() {
     [[ ! -d $RUN_DIR/postgres ]] || return 0
     rm -f "$RUN_DIR/postgres"
@@ -37,7 +37,7 @@ make_cluster() {
     "${as_postgres[@]}" mv "$pg_home/new" "$pg_home/data"
 }
 
-# After a kill Postgres refuses to start while its old pid still exists, be it as a zombie.
+# After a kill Postgres refuses to start while its old pid exists, even as a zombie.
 wait_for_old_postgres() {
     local pid
     { read -r pid <"$pg_home/data/postmaster.pid"; } 2>/dev/null || return 0
@@ -52,8 +52,7 @@ start_postgres() {
         -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c shared_buffers=128MB -c max_connections=200
 }
 
-# In transaction mode: a client has a connection of the server's for one transaction at a time, and never the same one twice
-# by right.
+# In transaction mode a client has a server connection for one transaction, and may get another one for the next.
 write_pgbouncer_conf() {
     local home=$1
     # shellcheck disable=SC2016 # $1 is that shell's

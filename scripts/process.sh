@@ -1,12 +1,12 @@
 # Processes that outlive the script that started them, by name: NAME.pid and NAME.log in $RUN_DIR; for sourcing.
-# A pidfile holds the pid and the time the process started: a pid that belongs to another program by now is never
-# signalled. Reads /proc alone, since a small machine has neither ps nor pgrep.
+# A pidfile holds the pid and the start time of the process, so a pid that now belongs to another program is never
+# signalled. It reads only /proc, because a small machine has neither ps nor pgrep.
 # shellcheck shell=bash
 
 stat_of() { # stat_of PID: its state, its parent and its start time
     local stat
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
-    # shellcheck disable=SC2086 # to split is the purpose; what stands before the last ) is the program's name
+    # shellcheck disable=SC2086 # splitting is the purpose; the program's name ends at the last )
     set -- ${stat##*) }
     echo "$1 $2 ${20}"
 }
@@ -18,16 +18,16 @@ pid_of() { # pid_of NAME: its pid, when it runs
     [[ $since == "$started" && $state != Z ]] && echo "$pid"
 }
 
-keep_secrets() { # keep_secrets PREFIX: of what $RUN_DIR/env exports, this shell keeps what begins so and is no password
+keep_secrets() { # keep_secrets PREFIX: unset the variables of $RUN_DIR/env, except PREFIX_... without passwords
     local variable
     while IFS='= ' read -r _ variable _; do
         [[ $variable == "$1"_* && $variable != *_PASSWORD ]] || unset "$variable"
     done <"$RUN_DIR/env"
 }
 
-become() { # become COMMAND...: in this process, in a session of its own, where a Ctrl-C for us does not reach it
+become() { # become COMMAND...: run it in this process, in a new session, so that a Ctrl-C for us does not reach it
     local fd
-    for fd in /proc/self/fd/*; do # such as a lock that the user's shell holds while we start
+    for fd in /proc/self/fd/*; do # for example a lock that the user's shell holds while we start
         fd=${fd##*/}
         ((fd < 3 || fd > 254)) || eval "exec $fd>&-"
     done
@@ -43,7 +43,7 @@ launch() { # launch NAME COMMAND...: start it in the background
     echo "$pid $started" >"$RUN_DIR/$name.pid"
 }
 
-wait_until() { # wait_until SECONDS COMMAND...: false when the command has not succeeded by then
+wait_until() { # wait_until SECONDS COMMAND...: false if the command did not succeed in time
     local end=$((SECONDS + $1))
     shift
     until "$@"; do
@@ -52,7 +52,7 @@ wait_until() { # wait_until SECONDS COMMAND...: false when the command has not s
     done
 }
 
-are_gone() { # are_gone PID...: a zombie without further threads is gone: what it held has been given back
+are_gone() { # are_gone PID...: a zombie without further threads is gone: the kernel freed all that it held
     local pid state threads
     for pid; do
         read -r state _ < <(stat_of "$pid") || continue
@@ -62,7 +62,7 @@ are_gone() { # are_gone PID...: a zombie without further threads is gone: what i
     return 0
 }
 
-is_forgotten() { # is_forgotten PID: by init, too
+is_forgotten() { # is_forgotten PID: init has collected it, too
     [[ ! -e /proc/$1 ]]
 }
 
@@ -72,22 +72,22 @@ is_stopped() {
     [[ $state == [TZ] ]]
 }
 
-children_of() { # children_of PID: into `children`; those that its first thread made
+children_of() { # children_of PID: set `children` to the children of its first thread
     children=()
     { read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null || true
 }
 
-freeze() { # freeze NAME: stop it and its children where they are
+freeze() { # freeze NAME: SIGSTOP for it and its children
     local pid children
     pid=$(pid_of "$1") || return 1
-    # It first, so that no child is born while we look for them.
+    # Stop the parent first, so that it starts no child while we look for them.
     kill -STOP "$pid"
     wait_until 5 is_stopped "$pid" || true
     children_of "$pid"
     ((${#children[@]} == 0)) || kill -STOP "${children[@]}" 2>/dev/null || true
 }
 
-thaw() { # thaw NAME: let them go on
+thaw() { # thaw NAME: SIGCONT for them
     local pid children
     pid=$(pid_of "$1") || return 1
     children_of "$pid"
@@ -104,7 +104,7 @@ slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all
     rm -f "$RUN_DIR/$1.pid"
 }
 
-stop() { # stop NAME SIGNAL SECONDS: ask it to end, and after that time make it
+stop() { # stop NAME SIGNAL SECONDS: ask it to end, and kill it after that time
     local pid
     if pid=$(pid_of "$1"); then
         kill -"$2" "$pid"

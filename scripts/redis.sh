@@ -1,15 +1,15 @@
-# The Redis servers of scripts/stack, for sourcing: `redis`, which the services use, `replica` and `replica-2`, which follow
-# it, and redlock-1 to redlock-5, which know nothing of each other. Each has NAME.conf and a folder NAME in $RUN_DIR. A
-# replica that takes over becomes `redis` in all of these.
+# The Redis servers of scripts/stack, for sourcing. The services use `redis`; `replica` and `replica-2` follow it; redlock-1 to
+# redlock-5 are independent. Each has NAME.conf and a folder NAME in $RUN_DIR. After a failover the replica has the name `redis`
+# in all of these.
 # shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
 
-ask_redis() { # ask_redis NAME COMMAND...: false when it does not answer, or with an error
+ask_redis() { # ask_redis NAME COMMAND...: false: no answer, or an error
     local reply
     reply=$(REDISCLI_AUTH=$REDIS_PASSWORD timeout 5 redis-cli -h 127.0.0.1 -p "$(port_of "$1")" "${@:2}" 2>&1) &&
         [[ $reply != ERR* ]] && printf '%s\n' "$reply"
 }
 
-# always: each write is on disk before its reply, so that a lock and its fencing counter survive a crash.
+# always: each write is on disk before its reply, so a lock and its fencing counter survive a crash.
 redis_conf() { # redis_conf NAME
     cat <<CONF
 bind 127.0.0.1
@@ -39,12 +39,12 @@ follow() {
     ask_redis replica replicaof 127.0.0.1 "$(port_of redis)" >/dev/null
 }
 
-# Replication to the first ends, and all go on with what they have: nothing listens on port 1.
+# End the replication to the first replica; both continue with their data. Nothing listens on port 1.
 cut_replica() {
     ask_redis replica replicaof 127.0.0.1 1 >/dev/null || fail 'there is no replica: up --with replica'
 }
 
-# The primary dies, and the replica takes over its address; what it had not received is gone.
+# The primary dies, and the replica takes over its address. Data that it had not received is lost.
 fail_over() {
     local file
     pid_of replica >/dev/null || fail 'there is no replica: up --with replica'
@@ -52,7 +52,7 @@ fail_over() {
     ask_redis replica replicaof no one >/dev/null || fail 'the replica does not become a primary'
     ask_redis replica config set port "$(port_of redis)" >/dev/null || fail "the replica does not take the primary's port"
     mv "$RUN_DIR/replica.pid" "$RUN_DIR/redis.pid"
-    for file in '' .log; do # they go on in the folder and the file that they have open
+    for file in '' .log; do # the processes keep their folders and files open
         mv "$RUN_DIR/redis$file" "$RUN_DIR/swap"
         mv "$RUN_DIR/replica$file" "$RUN_DIR/redis$file"
         mv "$RUN_DIR/swap" "$RUN_DIR/replica$file"

@@ -1,10 +1,10 @@
-# What the stack of scripts/stack consists of, for sourcing: what `up` was asked for stands in $RUN_DIR/shape, so that a
-# server that is started later is as the others are.
-# shellcheck shell=bash disable=SC2034 # what is set here is read there
+# The servers of the stack, for sourcing. $RUN_DIR/shape has the options of `up`, so that a server that is started later gets
+# the same ones.
+# shellcheck shell=bash disable=SC2034 # the variables are read there
 
 replica_names=(replica replica-2) # the first takes over
 
-# As it is without options.
+# The shape without options.
 shape_default() {
     only_servers='' instances=2 replicas=0 redlocks=0 zookeepers=0 etcds=0 pgbouncers=0
     redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
@@ -12,7 +12,7 @@ shape_default() {
     kept_INVENTORY_SVC_EXERCISE=${INVENTORY_SVC_EXERCISE:+$(realpath -m "$INVENTORY_SVC_EXERCISE")}
 }
 
-# As the last `up` left it, but for flags in the environment.
+# The shape of the last `up`, except flags in the environment.
 shape_load() {
     shape_default
     # shellcheck source=/dev/null
@@ -62,7 +62,7 @@ shape_with() { # shape_with SERVERS: a list with commas
     done
 }
 
-# shape_read [servers] [--with SERVERS]... [--instances N]: what `up` is asked for
+# shape_read [servers] [--with SERVERS]... [--instances N]: the arguments of `up`
 shape_read() {
     shape_default
     if [[ ${1:-} == servers ]]; then only_servers=1; shift; fi

@@ -1,5 +1,5 @@
 #!/bin/bash -p
-# compose.sh: build the containers, run the demo in them, look at what is open and who runs; last line: N passed, N failed.
+# compose.sh: build the containers, run the demo, check open ports and users of processes; last line: N passed, N failed.
 # Needs a Docker engine that answers, with docker compose or docker-compose. Environment: TEST_PORT_BASE (8700).
 set -uo pipefail
 
@@ -19,7 +19,7 @@ stop_burners() {
     docker ps -aqf "name=^$burner" | xargs -r docker rm -f
 }
 
-clean_up() { # of this run, or of one that was killed: its containers still mount the files of its checkout
+clean_up() { # after this run, or a killed one: its containers still mount the files of its checkout
     stop_burners
     "${compose[@]}" --profile report --profile lab down -v --remove-orphans
     docker rmi "$IMAGE" "$IMAGE-other"
@@ -51,11 +51,11 @@ finish() {
     exit
 }
 
-demo() { # demo OPTION...: of compose run
+demo() { # demo OPTION...: options of compose run
     "${compose[@]}" run --rm -T "$@" demo >"$output" </dev/null || { local code=$? && cat "$output" && return $code; }
 }
 
-# Without real-time priority, beside programs that take what processor there is.
+# The demo without real-time priority, beside programs that use all processors.
 slow_demo() {
     local i code=0
     for ((i = 0; i < 2 * $(nproc); i++)); do
@@ -66,7 +66,7 @@ slow_demo() {
     ((code == 0)) && ! grep -E '^(none|mutex|redis|sharded|atomic) .*INCONCLUSIVE' "$output"
 }
 
-# The engine may have none for any container: then the right to it is there all the same.
+# The engine may give no container real-time priority: then the program's file must still have the right to it.
 is_punctual() {
     if docker run --rm --user 0 --cap-drop ALL --cap-add SYS_NICE "$IMAGE" chrt -r 1 true; then
         grep 'with real-time priority' "$output" || { cat "$output" && false; }
@@ -93,7 +93,7 @@ is_on_loopback_only() {
         (($(awk -v low=$port -v high=$((port + 9)) '$2 > low && $2 < high' <<<"$addresses" | wc -l) == 2))
 }
 
-is_one_image() { # of all containers but the two servers', and nothing else was tagged for the project
+is_one_image() { # all containers but the two servers' have it, and no other image was tagged for the project
     local images tags
     images=$(containers | xargs docker inspect --format '{{.Config.Image}} {{.Image}}' | grep -v '^\(postgres\|redis\):' | sort -u)
     tags=$(docker images --format '{{.Repository}}:{{.Tag}}' | grep "^$COMPOSE_PROJECT_NAME" | sort)
@@ -101,7 +101,7 @@ is_one_image() { # of all containers but the two servers', and nothing else was 
     [[ $images == "$IMAGE sha256:"* && $images != *$'\n'* && $tags == "$IMAGE" ]]
 }
 
-built() { # built REVISION: what compiling prints for it, from the copy
+built() { # built REVISION: build it from the copy, and print the log
     docker build --build-arg REVISION="$1" -t "$IMAGE-other" "${plain[@]}" "$copy" 2>&1 </dev/null
 }
 
@@ -109,7 +109,7 @@ id_of() {
     docker image inspect --format '{{.Id}}' "$1"
 }
 
-# The same image, to the byte, from another README and another test.
+# Another README, test and script give the same image, to the byte.
 is_cached() {
     git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" || return
     echo 'Edited.' >>"$copy/README.md"
@@ -119,9 +119,9 @@ is_cached() {
     [[ $(id_of "$IMAGE-other") == "$(id_of "$IMAGE")" ]]
 }
 
-names_revision() { # for another revision only those sources are compiled that name it
+names_revision() { # another revision compiles only the sources with its name
     local log compiled
-    log=$(built "other$(date +%s%N)") || return # no cache knows it
+    log=$(built "other$(date +%s%N)") || return # in no cache
     echo "$log"
     compiled=$(sed -n 's|^ *CC *out/\(.*\)\.o$|\1.c|p; s|^#.* CC *out/\(.*\)\.o$|\1.c|p' <<<"$log" | sort)
     [[ $compiled == "$(git grep -lw REVISION -- '*.c' | sort)" ]]
@@ -145,7 +145,7 @@ is_unprivileged() { # is_unprivileged SERVICE: process 1 is not root's and has n
         awk '/^Uid:/{uid = $2} /^CapPrm:/{caps = $2} END{exit !(uid > 0 && caps ~ /^0+$/)}'
 }
 
-has_only() { # has_only SERVICE USER [VARIABLE...]: of secrets, process 1 has these in its environment and no other
+has_only() { # has_only SERVICE USER [VARIABLE...]: process 1 has these secrets in its environment and no other
     local names
     names=$("${compose[@]}" exec -T -u "$2" "$1" cat /proc/1/environ </dev/null | tr '\0' '\n' |
         sed -n 's/^\([A-Z_]*_\(PASSWORD\|DB\|REDIS\|SECRET\|AUTH\)\)=.*/\1/p' | sort | tr '\n' ' ')
@@ -192,7 +192,7 @@ instances_of_last_sale() {
         WHERE product_id = (SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1)" </dev/null
 }
 
-# order-svc stays, and finds who came and who went.
+# order-svc keeps running, and finds new instances and lost ones.
 sells_with() { # sells_with NUMBER
     local sellers
     "${compose[@]}" up -d --no-recreate --scale inventory="$1" order-svc </dev/null && within_20_s has_instances "$1" &&
@@ -209,7 +209,7 @@ two_runs() {
     wait $first && ((code == 0))
 }
 
-# `up` stops the others at the demo's end. The demo judges a folder here that is not there.
+# `up` stops the other containers when the demo ends. Here the demo judges a folder that does not exist.
 returns_code() {
     local code=0
     printf 'services:\n  demo:\n    command: loadgen check /nowhere\n' >"$copy/nowhere.yaml"
@@ -231,7 +231,7 @@ if ! "${compose[@]}" build >"$output" 2>&1 </dev/null; then
 fi
 check 'the demo ends with 0' demo
 cat "$output"
-check 'real-time priority is taken where the engine has it' is_punctual
+check 'real-time priority is used if the engine has it' is_punctual
 for strategy in none mutex; do check "$strategy is violated" has_row $strategy VIOLATED; done
 for strategy in redis sharded atomic; do check "$strategy is valid" has_row $strategy VALID; done
 check 'a run of your own ends with 0' "${compose[@]}" run --rm -T demo \
@@ -241,15 +241,15 @@ check 'two runs at a time share the volume' two_runs
 check 'the demo is conclusive on a slow engine without real-time priority' slow_demo
 check 'the revision stands in env.json' has_revision
 check 'the page is served' is_served
-check 'the services and the page are published, on loopback alone' is_on_loopback_only
+check 'the services and the page are published only on loopback' is_on_loopback_only
 check 'one image is built and tagged once' is_one_image
 check 'an edit of README, a test or a script compiles nothing' is_cached
-check 'another revision compiles what names it, and no more' names_revision
+check 'another revision compiles only the sources that name it' names_revision
 for service in order-svc inventory; do check "$service runs unprivileged" is_unprivileged $service; done
 check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
-for number in 4 2; do check "with --scale inventory=$number so many sell" sells_with $number; done
+for number in 4 2; do check "with --scale inventory=$number exactly $number instances sell" sells_with $number; done
 check 'the lab has services that honour failpoints' "${compose[@]}" --profile lab run --rm -T lab
 check 'the others refuse them' refuses_failpoints
 check 'up returns the exit code of the demo' returns_code

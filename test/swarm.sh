@@ -1,5 +1,5 @@
 #!/bin/bash -p
-# swarm.sh: deploy swarm.yaml on a Swarm of this engine alone, scale it, run its sale; the last line: N passed, N failed.
+# swarm.sh: deploy swarm.yaml on a Swarm of only this engine, scale it, run its sale; the last line: N passed, N failed.
 # Needs a Docker engine that is in no Swarm, and the image inventory-sale (make image).
 set -uo pipefail
 
@@ -40,7 +40,7 @@ all_are_gone() {
     [[ -z $(docker ps -aqf label=com.docker.stack.namespace=sale) ]]
 }
 
-runs() { # runs SERVICE=N...: so many containers of each are healthy
+runs() { # runs SERVICE=N...: N containers of each are healthy
     local service
     for service; do
         [[ $(docker ps -qf "name=sale_${service%=*}\." -f health=healthy | wc -l) == "${service#*=}" ]] || return
@@ -87,7 +87,7 @@ check 'it is deployed' deploy
 check 'all its services become healthy' within 180 runs postgres=1 redis=1 order-svc=1 inventory=2
 docker service scale -d sale_inventory=4 >/dev/null
 check 'it scales to four instances' within 120 runs inventory=4
-sleep 3 # order-svc looks their name up every 2 s
+sleep 3 # order-svc looks up their name every 2 s
 docker service scale -d sale_loadgen=1 >/dev/null
 check 'a sale ends, each verdict as expected' eval 'within 120 has_ended && said | grep "^exit code 0"'
 check 'all four have sold' all_sold

@@ -1,4 +1,4 @@
-// Opens report pages in a headless Chromium and prints what is there, as JSON: node open_page.js PAGE...
+// Opens report pages in a headless Chromium and prints their content as JSON: node open_page.js PAGE...
 'use strict';
 
 const path = require('path');
@@ -21,7 +21,7 @@ async function open(browser, file, options) {
   return { page, seen };
 }
 
-// Everything is drawn once its size is known.
+// Each part is drawn once its size is known.
 const drawn = (page) => page.waitForFunction(() => [...document.querySelectorAll('.plot')].every((plot) =>
   plot.closest('details:not([open])') || plot.querySelector('svg')), null, { timeout: 10000 });
 
@@ -36,7 +36,7 @@ function readRows() {
 const readGrid = () => [...document.querySelectorAll('#grid tbody tr')].map((row) => [...row.children].map((cell) => cell.innerText.trim()));
 const tip = (page) => page.locator('#tip').evaluate((box) => (box.hidden ? '' : box.innerText));
 
-// What scrolling sets off has happened by the second frame.
+// The effects of scrolling are done by the second frame.
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function hover(page, id) {
@@ -92,7 +92,7 @@ const readThresholds = () => [...document.querySelectorAll('#thresholds tbody tr
 const colours = (page) => page.evaluate(() => ({ back: getComputedStyle(document.body).backgroundColor, text: getComputedStyle(document.body).color }));
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-// The page as a phone first shows it, and with all of its parts open.
+// The page on a phone: as it first appears, and with all of its parts open.
 async function unfold(browser, file) {
   const { page } = await open(browser, file, { viewport: { width: 390, height: 800 }, reducedMotion: 'reduce' });
   const height = () => page.evaluate(() => document.documentElement.scrollHeight), folded = await height();

@@ -1,7 +1,7 @@
-// What every page has to keep; each function runs in the page.
+// Rules for each page. Each function runs in the page.
 'use strict';
 
-// Texts whose colour is nearer than 4.5 to 1 to what is behind them, and marks nearer than 3 to 1 (WCAG AA). What lies on a drawing is compared with the card.
+// Texts with a contrast below 4.5 to 1 to their background, and marks below 3 to 1 (WCAG AA). Marks on a drawing are compared with the card.
 function findPale(marks) {
   const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
   const channel = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
@@ -26,7 +26,7 @@ function findPale(marks) {
   return [...pale];
 }
 
-// What stands beyond the screen's edge or that of its own drawing, and tables that scroll without a word of it.
+// Parts beyond the edge of the screen or of their drawing, and tables that scroll without a hint.
 function findClipped() {
   const view = document.documentElement.clientWidth, clipped = [], told = (node) => `${node.tagName} ${node.getAttribute('class')}: ${node.textContent.slice(0, 40)}`;
   for (const node of document.querySelectorAll('main *')) {

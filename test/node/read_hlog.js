@@ -1,4 +1,4 @@
-// Reads an HdrHistogram log on stdin with the reader of others, and prints each line's histogram as JSON.
+// Reads an HdrHistogram log on stdin with an independent reader, and prints the histogram of each line as JSON.
 "use strict";
 
 const hdr = require("hdr-histogram-js");

@@ -1,4 +1,4 @@
-// Plays a lesson on the class's page in a headless Chromium, by keyboard and mouse, and prints what was seen, as JSON:
+// Plays a lesson on the class's page in a headless Chromium, by keyboard and mouse, and prints the results as JSON:
 // node teach.js URL [FOLDER for pictures]
 'use strict';
 
@@ -20,7 +20,7 @@ async function open(browser, options) {
   return page;
 }
 
-// It is over, and what came of it is shown.
+// Waits until the run is over and its result is shown.
 const ended = (page, cards) => page.waitForFunction((n) => document.getElementById('stop').disabled && document.querySelectorAll('.card').length === n &&
   document.querySelector('#comparison tr.new'), cards, { timeout: 40000 });
 const picture = (page, name) => (pictures ? page.screenshot({ path: path.join(pictures, `${name}.png`) }) : null);
@@ -35,12 +35,12 @@ const stage = async (page) => ({ title: await text(page, '#stage-title'), sold: 
   left: await text(page, '#left'), refused: await text(page, '#refused'), told: await page.locator('#told').textContent(), cards: await page.locator('.card').allInnerTexts() });
 const rows = (page) => page.evaluate(() => [...document.querySelectorAll('#comparison tbody tr')].map((row) => [row.className, ...[...row.children].map((cell) => cell.innerText.trim())]));
 
-// The unguarded strategy, by keyboard alone: Enter in a number field runs it.
+// The unguarded strategy, only by keyboard: Enter in a number field runs it.
 async function runNone(page) {
   await choose(page, ['none'], { requests: 1000, rate: 200, stock: 100, work_ms: 20 });
   await page.locator('#ask [name=work_ms]').press('Enter');
   const red = await page.waitForFunction(() => document.querySelector('#sold-tile.bad') && { isRunDisabled: document.querySelector('#run').disabled }, null, { timeout: 20000 });
-  seen.runWhileBusy = (await red.jsonValue()).isRunDisabled; // looked at in that moment
+  seen.runWhileBusy = (await red.jsonValue()).isRunDisabled; // read at that moment
   seen.red = await stage(page);
   await picture(page, 'oversold');
   await ended(page, 1);
@@ -102,7 +102,7 @@ async function explore(page) {
   seen.holds = await text(page, '#steps .steps-bound');
 }
 
-// The name of everything that can be focused, as a screen reader has it.
+// Elements that can have the focus but have no name for a screen reader.
 const nameless = (page) => page.evaluate(() => [...document.querySelectorAll('button, input, select, a, [tabindex]')].filter((node) => !(node.getAttribute('aria-label') ||
   node.innerText || (node.labels && node.labels.length))).map((node) => node.outerHTML));
 

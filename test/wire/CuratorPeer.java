@@ -1,4 +1,4 @@
-/* A lock of Apache Curator, told on stdin what to do with it: `take PATH WAIT_MS` answers held or busy, `give` answers
+/* A lock of Apache Curator, with commands on stdin: `take PATH WAIT_MS` answers held or busy, `give` answers
  * given or lost. */
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

@@ -1,5 +1,5 @@
-"""A lock of kazoo, told on stdin what to do with it: `take PATH WAIT_MS` answers held or busy, `give` answers given;
-the arguments are the servers, and the class: Lock, WriteLock or ReadLock."""
+"""A lock of kazoo, with commands on stdin: `take PATH WAIT_MS` answers held or busy, `give` answers given. The arguments are
+the servers and the class: Lock, WriteLock or ReadLock."""
 import sys
 
 from kazoo.client import KazooClient

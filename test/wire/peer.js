@@ -1,5 +1,5 @@
-// A lock of redlock (on one server) or of redis-semaphore, told on stdin what to do with it, as peer.py is. The key of a
-// mutex of redis-semaphore is its name after "mutex:".
+// A lock of redlock (on one server) or of redis-semaphore, with commands on stdin like peer.py. The key of a mutex of
+// redis-semaphore is "mutex:" and its name.
 "use strict";
 
 const Redis = require("ioredis");
@@ -31,8 +31,8 @@ const libraries = {
       });
       return lock.tryAcquire();
     },
-    extend: () => lock._refresh(), // what its timer does
-    give: () => lock.release().then(() => true), // it does not tell whether it was
+    extend: () => lock._refresh(), // its timer calls this, too
+    give: () => lock.release().then(() => true), // it does not tell whether it held the lock
   },
 };
 

@@ -1,4 +1,4 @@
-"""A lock of redis-py, told on stdin what to do with it: `take NAME TTL_MS WAIT_MS` answers held or busy, `extend TTL_MS`
+"""A lock of redis-py, with commands on stdin: `take NAME TTL_MS WAIT_MS` answers held or busy, `extend TTL_MS`
 answers extended or lost, `give` answers given or lost."""
 import sys
 
