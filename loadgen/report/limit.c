@@ -84,7 +84,7 @@ static double count_outcomes(const struct threshold *limit, const json_t *strate
     return limit->is_part ? count / number_at(strategy, "offered") : count;
 }
 
-/* The paths of metrics that have one. A rate is a median, or in a summary without rounds the mean. */
+/* The paths of metrics that have one. A rate is a median; in a summary without rounds, the mean. */
 static const struct {
     const char *metric, *path, *otherwise;
     double scale;

@@ -2,11 +2,11 @@
  *
  *     testsuite           the run; its properties are the seed, the rate, the revision, the command
  *     loadgen.run         one test: the run came to its end
- *     loadgen.verdict     a test for each round of each strategy. An anomaly that was not expected is
- *                         a failure. INCONCLUSIVE is an error: the job fails with exit code 2, and
+ *     loadgen.verdict     a test for each round of each strategy. An unexpected anomaly is a
+ *                         failure. INCONCLUSIVE is an error: the job fails with exit code 2, and
  *                         a test that is only skipped would not show why. A round that was not run
  *                         or not judged is skipped. With --repeat and an expected anomaly, one more
- *                         test fails when no round showed that anomaly.
+ *                         test fails if no round showed that anomaly.
  *     loadgen.threshold   a test for each threshold and strategy
  *
  * XML 1.0 forbids most control characters: U+FFFD replaces them, and bytes that are not UTF-8. */

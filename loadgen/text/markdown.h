@@ -10,11 +10,11 @@
 /* Print it as a code span of one line. A backquote in it makes the marks around it longer. "" is
  * printed as a dash. */
 void markdown_code(const char *text, FILE *to);
-/* The same in a cell of a table, where a | is escaped. A space sets it apart from a backslash before
- * it, which would end the cell. */
+/* The same in a cell of a table: a | is escaped. After a backslash it would end the cell even so: a
+ * space stands between the two. */
 void markdown_cell(const char *text, FILE *to);
-/* Print its lines as a block of code, with an empty line before it and after it. The marks around it
- * are longer than any row of backquotes in it. */
+/* Print its lines as a block of code, between empty lines. The marks around it are longer than any
+ * row of backquotes in it. */
 void markdown_block(const char *text, FILE *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* Limits of `diff`: where a summary has each metric, how a limit is held, and metrics that are missing. */
+/* Limits of `diff`: each metric in a summary, how a limit is held, and metrics that are missing. */
 #include "limit.h"
 #include "test.h"
 
@@ -97,8 +97,8 @@ static void test_each_metric_is_found(void **state) {
         "'latency_ms': {'count': 9, 'p50': 1, 'p99_9': 5, 'mean': 2, 'max': 6}, 'service_ms': "
         "{'count': 9, 'p99': 4}, 'spread': {'p50_ms': {'median': 3}, 'achieved_rate': {'median': "
         "700}}, 'achieved_rate': 9, 'work': {'retries_per_success': 0.5}, 'schedule': "
-        "{'within_10ms_percent': 99}, 'percentiles': {'response_ms': [[70, 7]], 'service_ms': [[70, "
-        "8]]}";
+        "{'within_10ms_percent': 99}, 'percentiles': {'response_ms': [[70, 7]], 'service_ms': "
+        "[[70, 8]]}";
     static const char *const kept[] = {
         "p(50)==3ms",   "p(99.9)==5ms",       "mean==2ms",  "max==6ms",           "rate==700",
         "retries==0.5", "service_p(99)==4ms", "p(70)==7ms", "service_p(70)==8ms", "late<1.1%"};
