@@ -64,7 +64,7 @@ const char *lk_version(void);
     X(TIMEOUT, "not acquired within the wait")                                                     \
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
-    X(UNKNOWN, "the server did not answer; this client may hold the lock until its TTL ends")  \
+    X(UNKNOWN, "the server did not answer; this client may hold the lock until its TTL ends")      \
     X(UNAVAILABLE, "the server could not be reached, or refused the login; nothing was acquired")  \
     X(REFUSED, "the server refused; nothing was acquired")                                         \
     X(UNSUPPORTED, "this backend cannot do that")                                                  \
@@ -264,7 +264,7 @@ void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 enum lk_state {
     LK_HELD,      /* valid, and renewal is on time */
     LK_SUSPECT,   /* still valid, for less than suspect_ms: begin nothing new */
-    LK_LOST_STATE /* the validity has ended, or the server said that it is not ours */
+    LK_LOST_STATE /* the validity has ended, or the server said that we do not hold it */
 };
 
 enum lk_state lk_lease_state(const lk_lease *lease);
@@ -287,8 +287,8 @@ const char *lk_lease_owner(const lk_lease *lease);
 /* Runs on the loop at each change of state. It may release the lease. `why` is a static text.
  *   HELD -> SUSPECT
  *   SUSPECT -> HELD   a renewal was confirmed
- *   -> LOST_STATE     once, last; straight from HELD when the server says that the lease is not
- *                     ours, or when the program was paused past the end
+ *   -> LOST_STATE     once, last; straight from HELD when the server says that this client does
+ *                     not hold it, or when the program was paused past the end
  * If you set it when the lease is no longer HELD, it runs at once, but not inside the call. */
 typedef void (*lk_state_cb)(lk_lease *lease, enum lk_state state, const char *why, void *data);
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);

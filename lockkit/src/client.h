@@ -12,7 +12,7 @@
 /* How long to trust a grant: pure functions of moments, on the boot-time clock. */
 #define NS_PER_MS        1000000
 #define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
-#define VALIDITY_NONE    0 /* the server said that the lease is not ours: over at any time */
+#define VALIDITY_NONE    0         /* the server said that this client does not hold it */
 
 /* The end of validity of a grant that was asked for at `sent_ns`: the TTL from then, minus the
  * drift of the two clocks, 1 % + 2 ms. VALIDITY_NONE when nothing is left. */
@@ -52,7 +52,7 @@ struct lk_client {
     void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    /* Its queues, each while somebody refers to it, plus one until the client is closed. */
+    /* The number of queues with a reference, plus one until the client is closed. */
     unsigned parts;
     bool is_closing;
     /* once no part is left: of backend and idle handle, the number still open */

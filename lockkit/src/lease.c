@@ -412,7 +412,7 @@ static const char *hold_take_answer(struct lk_lease *lease, enum lk_status statu
     }
     if (status == LK_LOST) {
         atomic_store(&lease->valid_until_ns, VALIDITY_NONE);
-        return "the server says that it is not ours";
+        return "the server says that this client does not hold it";
     }
     lease->client->counters.renew_failed++;
     lease->renew_at_ns = client_now_ns(lease->client) + part_ns(lease, RETRY_PART);

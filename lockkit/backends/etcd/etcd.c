@@ -27,7 +27,8 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
 }
 
 void etcd_sent_end_puzzled(struct etcd_sent *sent) {
-    answer_tell_refused(&sent->etcd->refusals, "etcd gives an answer that is not understood",
+    answer_tell_refused(&sent->etcd->refusals,
+                        "etcd gave an answer that lockkit does not understand",
                         sent->ask.internal.path);
     etcd_sent_end(sent, LK_UNKNOWN);
 }

@@ -174,7 +174,7 @@ struct etcd_servers {
     void *data;
 };
 
-static const char not_understood[] = "an answer that is not understood";
+static const char not_understood[] = "an answer that lockkit does not understand";
 
 static void authenticate(struct etcd_servers *servers, int64_t deadline_ms);
 static void send_ask(struct etcd_ask *ask);
@@ -407,7 +407,7 @@ static void on_authenticated(struct etcd_ask *ask) {
 
     servers->is_authenticating = false;
     if (status == LK_OK && token == NULL) {
-        ask->why = "the answer to a name and a password has no token";
+        ask->why = "the answer to the login has no token";
         status = LK_REFUSED;
     } else if (status == LK_OK) {
         servers->token = strdup(token);

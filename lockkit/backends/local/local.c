@@ -208,7 +208,8 @@ static void tell_broken(struct local *local) {
 
     while ((held = LIST_FIRST(&local->broken)) != NULL) {
         LIST_REMOVE(held, entry);
-        local->config.push(local->config.data, LK_PUSH_LOST, NULL, held->owner, "it was broken");
+        local->config.push(local->config.data, LK_PUSH_LOST, NULL, held->owner,
+                           "somebody broke the lock");
         free(held);
     }
 }

@@ -418,7 +418,7 @@ static enum lk_status find_mode(const struct pg_mode **mode, const char *name) {
             return LK_OK;
         }
     if (strcmp(name, TRANSACTION_MODE) == 0) {
-        log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
+        log_warn("postgres mode=transaction needs your own connection", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
     }
     log_warn("postgres:// needs a mode", "modes=session,table");

@@ -48,7 +48,7 @@ static void redis_link_on_info(struct redis_call *call, const redisReply *reply)
     may_evict = strtoull(limit, NULL, 10) > 0 && policy_length > 0 &&
                 strncmp(policy, "noeviction", (size_t)policy_length) != 0;
     if (may_evict && !link->is_told)
-        log_warn("redis may evict locks, and then two hold one",
+        log_warn("redis may evict a lock, and grant it twice",
                  "maxmemory=%.*s maxmemory_policy=%.*s wanted=noeviction", length, limit,
                  policy_length, policy);
     link->is_told = may_evict;

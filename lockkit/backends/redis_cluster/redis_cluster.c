@@ -245,7 +245,7 @@ static void redis_cluster_on_refused(struct redis_call *call, const redisReply *
 
     (void)reply;
     routed->command->status = LK_UNSUPPORTED;
-    routed->command->why = "a name that begins with } has no slot of its own";
+    routed->command->why = "a name that begins with } has keys in several slots";
     routed->command->on_answer(routed->command);
 }
 

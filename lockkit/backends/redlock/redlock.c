@@ -613,7 +613,7 @@ static void redlock_run(struct lk_backend *backend, struct lk_command *command) 
      * more than it is worth. */
     if (command->verb == LK_ACQUIRE && url->quarantine_ms > 0 &&
         command->ttl_ms > url->longest_ms) {
-        command->why = "the TTL is above the URL's `longest`";
+        command->why = "the TTL is above `longest` of the URL";
         answer_later(&redlock->answers, command, LK_REFUSED);
     } else if (!ballot_start(redlock, command)) {
         answer_later(&redlock->answers, command, LK_NOMEM);
