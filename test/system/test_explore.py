@@ -149,8 +149,10 @@ class Explore(unittest.TestCase):
         done = subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, timeout=20)
         told = {strategy["name"]: strategy for strategy in json.loads(done.stdout)}
         self.assertEqual((done.returncode, len(told)), (0, 38))
-        self.assertEqual(told["redis"], {"name": "redis", "right": True, "survives": ["crash", "lost-reply", "expiry"],
-                                         "breaks": ["pause", "failover"]})
+        self.assertEqual(list(told["redis"]), ["name", "family", "summary", "options", "right", "survives", "breaks"])
+        self.assertEqual([told["redis"][key] for key in ("name", "family", "right", "survives", "breaks")],
+                         ["redis", "Redis", True, ["crash", "lost-reply", "expiry"], ["pause", "failover"]])
+        self.assertIn("ttl=10s", told["redis"]["options"])
         code, found = explored("redis", "--faults", "survives")
         self.assertEqual((code, found["faults"]), (0, told["redis"]["survives"]))
         text = subprocess.run([LAB, "strategies"], capture_output=True, text=True, timeout=20).stdout
