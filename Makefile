@@ -398,7 +398,7 @@ power: all ## how many of 20 default runs catch each strategy that is wrong
 reference: all ## write docs/reference.md from the programs and tables of the code
 	@scripts/reference >$(B)/reference.md && cp $(B)/reference.md docs/reference.md
 
-lint: ## layout, static analysis, function lengths, README against the code
+lint: ## layout, static analysis, lengths, words, documents against the code
 	@scripts/deps test
 	@scripts/lint
 
