@@ -82,8 +82,7 @@ static void on_watch_over(void *data, bool is_deleted) {
         config->push(config->data, LK_PUSH_FREE, owner->name, owner->token, NULL);
 }
 
-/* Watch the key that the owner waits for, or, if the owner holds, its own key. A failure does no
- * harm. */
+/* Watch the key that the owner waits for, or, if it holds, its own key. A failure does no harm. */
 static void etcd_owner_watch(struct etcd_owner *owner, const char *key, const char *range_end,
                              int64_t revision) {
     owner->watch = etcd_watch_start(owner->etcd->servers, owner->watch, key, range_end, revision,
@@ -251,8 +250,7 @@ static void sent_confirm(struct etcd_sent *sent, int64_t term) {
 
 static void sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
                        void (*on_answer)(struct etcd_ask *ask)) {
-    /* else the server would choose an id that we do not know and cannot revoke */
-    assert(lease->id != 0);
+    assert(lease->id != 0); /* else the server would choose an id that we cannot revoke */
     etcd_sent_ask(
         sent, "/v3/lease/grant",
         json_pack("{s:I, s:I}", "ID", (json_int_t)lease->id, "TTL", (json_int_t)lease->asked_s),
@@ -532,8 +530,7 @@ static bool is_on_lease(struct etcd_owner *owner, int64_t id) {
     return false;
 }
 
-/* From the first renewal on a watch tells the holder at once when its key goes. Short holds have
- * none. */
+/* From its first renewal on, a watch tells a holder when its key goes. Short holds need none. */
 static void etcd_command_on_seen(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     struct etcd_owner *owner = sent->owner;
