@@ -1,5 +1,5 @@
 #!/bin/bash -p
-# setup.sh: what `lab grade` needs in Gradescope's container; the compiler is for the students' files.
+# setup.sh: installs the packages of `lab grade` in Gradescope's container. The compiler is for the students' files.
 set -euo pipefail
 
 apt-get update

@@ -14,7 +14,7 @@ enum {
     EXIT_INTERRUPTED = 130
 };
 
-/* Its word, and what --help tells of it. */
+/* Each command's name, and the settings that its --help lists. */
 extern const struct reference_command reference_explore, reference_check, reference_grade,
     reference_build, reference_strategies;
 

@@ -16,8 +16,8 @@ static const struct setting table[] = {
     {.name = NULL}};
 
 static const struct settings_program program = {
-    .about = "lab build: build a student's file as a shared object, for inventory-svc --lab "
-             "--exercise",
+    .about = "lab build: build a student's file as a shared object\n"
+             "\nRun it with inventory-svc --lab --exercise.",
     .prefix = "LAB",
     .name = "lab build",
     .rest = "FILE.c"};

@@ -55,8 +55,8 @@ static const struct setting table[] = {
 
 static const struct settings_program program = {
     .about = "lab explore: run every schedule of a strategy within a bound\n"
-             "\nExits with 0 if every schedule is right, with 1 if one is wrong, and with 2 if it\n"
-             "could not run them all.",
+             "\nExits with 0 if every schedule is right, with 1 if one is wrong, and with 2\n"
+             "if it could not run them all.",
     .prefix = "LAB",
     .name = "lab explore",
     .rest = "SPEC"};

@@ -58,7 +58,7 @@ static const struct setting grade_table[] = {
     {.name = NULL}};
 
 static const struct settings_program grade_program = {
-    .about = "lab grade: grade the files 01.c to 12.c of a folder; equal files get equal points\n"
+    .about = "lab grade: grade the files 01.c to 12.c of a folder, the same each time\n"
              "\nExits with 0 if it graded every file, also if a file got no points.",
     .prefix = "LAB",
     .name = "lab grade",
@@ -123,7 +123,7 @@ static int command_grade_number_of(const char *path) {
     return set.chapter > 0 ? (int)set.chapter : atoi(slash != NULL ? slash + 1 : path);
 }
 
-/* A chapter of --chapters, or of the lab's own. */
+/* Read a chapter of --chapters, or one of the lab's own. */
 static int command_grade_read(struct chapter *chapter, int number, struct why *why) {
     char own[PATH_MAX];
 

@@ -30,7 +30,7 @@ static int main_list(FILE *to) {
     return to == stdout ? 0 : EXIT_USAGE;
 }
 
-/* -1 or an exit code, as reference_asked(). */
+/* Returns -1 or an exit code, like reference_asked(). */
 static int main_reference(int argc, char **argv) {
     static const struct settings_program program = {
         .about = "lab: run the strategies under every schedule", .prefix = "LAB"};

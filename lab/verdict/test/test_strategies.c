@@ -1,4 +1,4 @@
-/* Tests each strategy under every fault: the explorer must find what its table says. */
+/* Tests each strategy under every fault: the explorer must agree with the strategy's table. */
 #include "fiber.h"
 #include "strategies.h"
 #include "test.h"
