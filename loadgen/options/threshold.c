@@ -104,6 +104,7 @@ static const char *threshold_name_of(const struct metric *metric, char name[THRE
 
 /* ---- names and operators */
 
+#define TIME_MAX     9e18 /* ns: an integer holds it */
 #define EXAMPLES     "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
 #define METRICS_TEXT 512 /* room for all names */
 
@@ -463,8 +464,9 @@ const char *threshold_value(const struct threshold *threshold, double value,
         snprintf(text, THRESHOLD_VALUE, "nothing measured");
     else if (threshold->is_part)
         snprintf(text, THRESHOLD_VALUE, "%.4g %%", 100 * value);
-    else if (is_time(kind))
-        snprintf(text, THRESHOLD_VALUE, "%s", duration_exact(duration, (int64_t)value));
+    else if (is_time(kind)) /* a limit of a change may be less than no time */
+        snprintf(text, THRESHOLD_VALUE, "%s%s", value < 0 ? "-" : "",
+                 duration_exact(duration, (int64_t)fmin(fabs(value), TIME_MAX)));
     else
         snprintf(text, THRESHOLD_VALUE, is_ratio(kind) || value > floor(value) ? "%.1f" : "%.0f",
                  value);

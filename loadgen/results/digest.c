@@ -278,7 +278,7 @@ int digest_write(const struct summary *summary, const json_t *environment, FILE 
     if (summary->count > 0)
         put_table(summary, to);
     else
-        fputs("No round was finished. loadgen said why on stderr: see the log of the job.\n\n", to);
+        fputs("There are no results. loadgen said why on stderr: see the log of the job.\n\n", to);
     for (size_t i = 0; i < summary->count; i++)
         digest_put_sentence(summary, &summary->results[i], to);
     fputs(summary->count > 0 ? "\n" : "", to);

@@ -348,7 +348,7 @@ const char *summary_meaning(const struct summary *summary) {
     case EXIT_USAGE:
         return "bad usage";
     case EXIT_NO_INPUT:
-        return "a results folder does not exist or cannot be read";
+        return "a results folder does not exist, cannot be read, or lacks a metric";
     default:
         return "an internal error";
     }

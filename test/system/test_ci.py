@@ -1,6 +1,7 @@
 """docs/ci.md: its workflows are read, and their commands are run here, so that they cannot rot."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import BUILD, ROOT, SystemTest
+from harness import ROOT, SystemTest
 from junit import read_junit
 
 
@@ -24,6 +25,10 @@ class Ci(SystemTest):
         super().setUp()
         self.folder = Path(tempfile.mkdtemp(prefix="sale-ci-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.bin = self.folder / "bin"  # as `make install` makes it
+        self.bin.mkdir()
+        for name, script in {"loadgen": "loadgen", "lab": "lab", "sale-stack": "stack"}.items():
+            (self.bin / name).symlink_to(ROOT / "scripts" / script)
 
     @staticmethod
     def blocks():
@@ -31,18 +36,17 @@ class Ci(SystemTest):
         return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)]
 
     def make_workspace(self, strategy):
-        """A repository with a strategy, and this project beside it."""
+        """A repository with a strategy."""
         space = Path(tempfile.mkdtemp(dir=self.folder))
-        (space / "sale").symlink_to(ROOT)
         shutil.copy(ROOT / strategy, space / "strategy.c")
         return space
 
     def bash(self, command, space, **env):
         """A command as both services run it; its exit code, and all it said."""
-        for text, other in {"/build/gcc/": f"/{BUILD}/", **RELAXED}.items():
+        for text, other in RELAXED.items():
             command = command.replace(text, other)
-        environment = dict(self.stack.env, LOADGEN_NO_RESULTS="0", LOADGEN_DURATION="300ms",
-                           GITHUB_STEP_SUMMARY=str(space / "shown.md"), **env)
+        environment = dict(self.stack.env, PATH=f"{self.bin}:{os.environ['PATH']}", LOADGEN_NO_RESULTS="0",
+                           LOADGEN_DURATION="300ms", GITHUB_STEP_SUMMARY=str(space / "shown.md"), **env)
         done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command], cwd=space, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
         return done.returncode, done.stdout
@@ -136,7 +140,7 @@ class Ci(SystemTest):
         self.assertGreater(job["timeout-minutes"], 0)
         commands = [step["run"] for step in job["steps"] if "run" in step and not step["name"].startswith("Install")]
         self.assertEqual(commands, ["make test"])
-        code, said = self.bash("make -n -C sale test", self.make_workspace("lab/11-shards/answer.c"))
+        code, said = self.bash("make -n test", ROOT)
         self.assertEqual(code, 0, said)
 
 

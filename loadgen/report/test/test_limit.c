@@ -130,6 +130,26 @@ static void test_a_metric_that_a_run_lacks_is_an_error(void **state) {
     }
 }
 
+static void test_odd_summaries_lack_the_metric_or_have_odd_values(void **state) {
+    static const char *const limits[] = {
+        "p(50)<+20%", "p(70)<1s", "service_p(99)<+5ms", "max<1s",   "rate>-10%",   "busy<1%",
+        "busy<+5",    "late<1%",  "retries<2",          "twin<=+0", "anomalies==0"};
+    static const char *const odd[] = {
+        "'latency_ms': 3, 'spread': [], 'work': 'x', 'outcomes': [], 'schedule': null, "
+        "'anomalies': {}",
+        "'latency_ms': {'p50': 'x', 'max': []}, 'percentiles': {'response_ms': [1, [], [70], [70, "
+        "'x']], 'service_ms': 7}, 'outcomes': {'busy': 'x'}, 'offered': 'x'",
+        "'latency_ms': {'p50': 1e300, 'max': -1e300}, 'service_ms': {'p99': -5}, 'outcomes': "
+        "{'busy': -1}, 'offered': 0, 'achieved_rate': 1e300, 'verdict': 'VIOLATED', 'anomalies': "
+        "[3, {}, {'name': 'TWIN', 'count': -5}]"};
+    const size_t count = sizeof odd / sizeof odd[0];
+    char text[LIMIT_TEXT];
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0] * count * count; i++)
+        if (hold(limits[i / count / count], odd[i / count % count], odd[i % count]) == 0)
+            (void)limit_outcome_text(&outcomes.items[0], text);
+}
+
 static void test_each_limit_is_held_against_each_strategy_of_both(void **state) {
     (void)tear_down(NULL);
     a = json_pack("{s:[{s:s}, {s:s}, {s:s}]}", "strategies", "strategy", "x", "strategy", "y",
@@ -159,6 +179,8 @@ static void test_by_how_much_is_told(void **state) {
     assert_told("p(50)<+20%", P50("4"), P50("4"), "A 4 ms, B 4 ms; limit 4.8 ms");
     assert_told("busy<1%", "", BUSY("3"), "B 1.5 %; limit 1 %, missed by 0.5 %");
     assert_told("busy<+20%", BUSY("4"), BUSY("5"), "A 4, B 5; limit 4.8, missed by 0.2");
+    assert_told("p(50)<-20ms", P50("4"), P50("4"), "A 4 ms, B 4 ms; limit -16 ms, missed by 20 ms");
+    assert_told("p(50)<1h", "", P50("1e300"), "B 9e+09 s; limit 3600 s, missed by 9e+09 s");
     assert_told("twin==0", "", TWIN("3"), "B 3; limit 0, missed by 3");
 }
 
@@ -182,6 +204,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_without_a_sign_b_counts_alone, tear_down),
         cmocka_unit_test_teardown(test_each_metric_is_found, tear_down),
         cmocka_unit_test_teardown(test_a_metric_that_a_run_lacks_is_an_error, tear_down),
+        cmocka_unit_test_teardown(test_odd_summaries_lack_the_metric_or_have_odd_values, tear_down),
         cmocka_unit_test_teardown(test_each_limit_is_held_against_each_strategy_of_both, tear_down),
         cmocka_unit_test_teardown(test_by_how_much_is_told, tear_down),
         cmocka_unit_test_teardown(test_programs_get_the_values, tear_down),

@@ -98,7 +98,7 @@ static void test_a_run_without_a_round_says_so(void **state) {
 
     summary = (struct summary){.options = &options, .exit_code = 69};
     assert_line(
-        "### ❌ the target or a database was not reached (loadgen ended with 69)\n\nNo round");
+        "### ❌ the target or a database was not reached (loadgen ended with 69)\n\nThere are no results.");
     assert_no_line("| strategy |");
     assert_line("- load: ");
     options.command = COMMAND_CHECK;
