@@ -141,7 +141,7 @@ static bool client_init(struct lk_client *client, uv_loop_t *loop,
     return true;
 }
 
-/* By the URL's scheme. */
+/* Find the backend by the scheme of the URL. */
 static enum lk_status find_backend(const struct lk_backend_ops **ops, const char *url) {
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
         if (strncmp(url, backends[i].scheme, strlen(backends[i].scheme)) == 0) {

@@ -1,4 +1,4 @@
-/* A lease: made, moved from phase to phase, held, renewed, given back, and freed. */
+/* A lease: how it is made, moves from phase to phase, is held, renewed, given back, and freed. */
 #include "lease.h"
 #include "number.h"
 

@@ -26,7 +26,7 @@ struct etcd_keys {
 /* The line of a command, with the place of its owner. */
 struct etcd_line {
     const char *prefix, *label;
-    const struct lk_command *command; /* its owner may be NULL */
+    const struct lk_command *command; /* `owner` may be NULL */
 };
 
 struct etcd_keys etcd_keys_of(const struct etcd_line *line);

@@ -114,7 +114,7 @@ struct redlock_ballot {
     struct redlock_slot slots[]; /* one per node */
 };
 
-/* ---- What the answers of the nodes decide */
+/* ---- Decisions, from the answers of the nodes */
 
 /* Start the next call on a node that has none under way. */
 static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked);

@@ -42,44 +42,44 @@ int zk_url_parse(struct zk_url *parsed, const char *url);
 struct zk_session_events {
     void (*on_up)(void *data);      /* requests can be sent (again) */
     void (*on_doubt)(void *data);   /* the connection broke; the session may go on */
-    void (*on_expired)(void *data); /* with all that was of it */
-    void (*on_turn)(void *data);    /* asked for by zk_session_turn() */
+    void (*on_expired)(void *data); /* the session ended, and all its nodes with it */
+    void (*on_turn)(void *data);    /* after zk_session_turn() */
     void *data;
 };
 
 struct zk_session {
-    /* To send requests with, only inside these events and completions. A request is completed
-     * once, on the loop; or with ZCLOSING, while the session closes, perhaps by another thread, for
-     * which the loop's own waits. */
+    /* Use it to send requests, only inside these events and completions. A request is completed
+     * once, on the loop. While the session closes it may be completed with ZCLOSING on another
+     * thread; the loop's thread waits for that one. */
     zhandle_t *handle;
     int64_t id;
-    /* The agreed time, or before that the one to ask for: after so long the server ends a session
-     * that it does not hear of. */
+    /* The agreed timeout; before that, the timeout to ask for. The server ends a session that was
+     * silent for so long. */
     uint32_t timeout_ms;
 
-    /* The rest is the session's own. */
+    /* The rest belongs to the session. */
     uv_loop_t *loop;
     const struct zk_url *url;
     struct zk_session_events events;
     uv_prepare_t prepare;
     uv_timer_t timer;
     uv_getaddrinfo_t resolving;
-    size_t resolved; /* servers so far, while there is no handle */
+    size_t resolved; /* number of servers resolved, while there is no handle */
     bool is_resolving;
     char addresses[ZK_ADDRESSES_SIZE];
 
     struct socket *socket;
     bool told_up;
-    uint64_t down_since_ms; /* unless it is told_up; by uv_now() */
+    uint64_t down_since_ms; /* by uv_now(), unless told_up */
 
     uv_work_t closing;
     bool is_closing, is_tearing_down;
-    unsigned handles; /* not yet closed */
+    unsigned handles; /* handles that have not closed yet */
     void (*on_closed)(void *data);
     void *data;
 };
 
-/* Zeroed before. `url` is the caller's and stays. */
+/* Zero the session first. `url` belongs to the caller and must stay. */
 void zk_session_open(struct zk_session *session, uv_loop_t *loop, const struct zk_url *url,
                      const struct zk_session_events *events);
 
@@ -88,11 +88,12 @@ bool zk_session_is_up(const struct zk_session *session);
 /* Run on_turn before the loop waits again. */
 void zk_session_turn(struct zk_session *session);
 
-/* Its server is silent: go to another one, where there are several, and do not wait for two thirds
- * of the session as the library would. */
+/* The server is silent: go to another one, if there is one. The library would wait for two thirds
+ * of the session. */
 void zk_session_leave_server(struct zk_session *session);
 
-/* End the session at the server, for a second at most; then `cb` runs, later, and it may go. */
+/* End the session at the server, within a second. Then `cb` runs, later, and may free the session.
+ */
 void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *data);
 
 #endif

@@ -112,7 +112,7 @@ static void test_none_is_held_when_one_cannot_be_had(void **state) {
     }
 }
 
-/* Each wants all of them, in an order of its own. */
+/* Each caller wants all of them, in an order of its own. */
 static void test_those_who_want_the_same_locks_never_block_each_other(void **state) {
     static const size_t orders[][LOCKS] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
     struct env *env = *state;

@@ -60,7 +60,7 @@ static void test_tls_that_this_build_lacks_is_told(void **state) {
     lk_set_log(on_log, &told);
     status = lk_client_open(&fixture->client, &fixture->loop, "rediss://127.0.0.1:1", NULL);
     if (status == LK_OK)
-        return; /* it has it */
+        return; /* this build has TLS */
     assert_int_equal(status, LK_UNSUPPORTED);
     assert_int_equal(told.level, LK_LOG_ERROR);
     assert_non_null(strstr(told.pairs, "this build has no TLS"));

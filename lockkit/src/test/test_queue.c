@@ -1,10 +1,10 @@
-/* The waiters of a name, at a server that answers when the test says so. */
+/* The waiters of a name, at a server that answers at the test's command. */
 #include "fixture.h"
 #include "lease.h"
 
 #define COMMANDS_MOST 16
 #define TTL_MS        10000
-#define DRIFT_MS      102 /* 1 % of it, and 2 */
+#define DRIFT_MS      102 /* the drift: 1 % of TTL_MS, plus 2 */
 #define LONG_MS       60000
 
 /* A scripted server replaces the client's own backend, until the end. */
@@ -247,7 +247,7 @@ static void start_two(struct env *env, struct caller *first, struct caller *next
     start(next, env->fixture.lock, LK_FOREVER);
     (void)expect(env, 0, LK_ACQUIRE);
     end_wait(env, first);
-    (void)expect(env, 0, LK_ACQUIRE); /* no other attempt beside it */
+    (void)expect(env, 0, LK_ACQUIRE); /* one attempt for both events */
 }
 
 static void test_late_grant_goes_to_the_next_waiter(void **state) {
@@ -360,7 +360,7 @@ static void test_place_in_line_is_passed_on_without_a_word(void **state) {
     answer_in_line(env, 0);
     end_wait(env, &callers[0]);
     end_wait(env, &callers[1]);
-    queue_given_back(env->fixture.lock->queue); /* the server tells it */
+    queue_given_back(env->fixture.lock->queue); /* the server will tell it */
     (void)expect(env, 0, LK_ACQUIRE);
     push_free(env, env->fixture.name, env->server.owners[0]);
     (void)expect(env, 1, LK_ACQUIRE);
@@ -532,9 +532,9 @@ static void test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait(vo
     wait_ms(env, 1);
     start(&last, lock, LK_FOREVER);
     end_wait(env, &last);
-    assert_int_equal(last.kept_ns, -1); /* the lock changed hands before its wait */
+    assert_int_equal(last.kept_ns, -1); /* the lock changed hands before `last` began to wait */
     end_wait(env, &next);
-    assert_int_equal(next.kept_ns, 0); /* and in the wait of this one */
+    assert_int_equal(next.kept_ns, 0); /* the lock changed hands while `next` waited */
     expect_granted(env, &first, 0);
     lk_lock_close(lock);
 }

@@ -1,4 +1,4 @@
-/* The contract on the redis backend, with hand-over within a client and without. */
+/* The contract on the redis backend, with and without hand-over within a client. */
 #include "contract.h"
 #include "redis_admin.h"
 

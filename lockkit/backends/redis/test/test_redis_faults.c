@@ -116,7 +116,7 @@ static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **st
     client = env->fixture.other = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
     lock = open_lock(&env->fixture, client, 60000);
     start(&caller, lock, LK_TRY);
-    /* The attempt is sent in the first turn; its reply is read in a later one. */
+    /* The first turn sends the attempt; a later one reads its reply. */
     while (caller.calls == 0) {
         (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
         fake_now_ns += 60000000000U;

@@ -140,7 +140,8 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
         fault_proxy_close(proxies[i]);
 }
 
-/* The fifth failure of a month: each node has restarted, empty, but never two between renewals. */
+/* The fifth failure of a month: each node has restarted, empty, but never two of them between
+ * renewals. */
 static void test_lease_outlives_the_restart_of_every_node(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;
