@@ -1,7 +1,7 @@
-"""The part of bench/run that holds docs/capacity.md's model against the stack: from what an order costs with 32 and 128 in flight it
-predicts how many a second are sold with 256 and 512, and by what they are limited; then it measures them.
+"""The part of bench/run that compares docs/capacity.md's model with the stack. From the cost of an order with 32 and 128 in flight
+it predicts the orders a second with 256 and 512, and their limit; then it measures them.
 
-CPU per order of a part, with n in flight, is taken to be a + b/n: b is what n orders share, as wake-ups and commits."""
+The model assumes a + b/n for the CPU per order of a part with n in flight: n orders share b, for example wake-ups and commits."""
 
 import os
 import re
@@ -16,14 +16,14 @@ from measure import BUILD, CLIENTS, PORT_BASE, ROOT, ROUNDS, output_of, report, 
 from harness import Stack  # measure.py says where it is
 
 SPECS, LOW, FEW, PREDICTED, SECONDS = ("atomic", "redis", "sharded", "batched"), CLIENTS, 4 * CLIENTS, (8 * CLIENTS, 16 * CLIENTS), 2
-SHARDS = {"redis": 1, "sharded": 10}  # locks among which sales are spread
+SHARDS = {"redis": 1, "sharded": 10}  # the number of locks that sales are spread over
 SINGLE_THREADED = ("order-svc", "inventory-1", "inventory-2", "redis")
 PARTS = (*SINGLE_THREADED, "postgres", "wrk")
 TICK_S, CORES = 1 / os.sysconf("SC_CLK_TCK"), os.cpu_count()
 
 
 def stat(pid):
-    """Of a process: its parent, and seconds of CPU by its main thread, in the kernel, and of children that ended."""
+    """The parent of a process, and CPU seconds: of its main thread, in the kernel, and of ended children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9  # clock ticks are too coarse for some orders
     return int(fields[1]), own, int(fields[12]) * TICK_S, (int(fields[13]) + int(fields[14])) * TICK_S
@@ -35,12 +35,12 @@ def stats():
         try:
             found[int(path.name)] = stat(path.name)
         except (FileNotFoundError, ProcessLookupError):
-            pass  # ended meanwhile
+            pass  # it ended meanwhile
     return found
 
 
 def cpu(stack):
-    """Seconds of CPU so far of each part, how much of them in the kernel, and of all that runs on this machine."""
+    """CPU seconds so far: of each part, in the kernel, and of all processes of this machine."""
     found, used, kernel = stats(), {}, 0.0
     for part in PARTS[:-1]:
         pid = int((stack.run_dir / f"{part}.pid").read_text().split()[0])
@@ -54,14 +54,14 @@ def cpu(stack):
 
 
 def holds(stack):
-    """How many locks were held so far, and for how many seconds together."""
+    """The number of locks that were held so far, and the sum of their seconds."""
     text = "".join(stack.ask("GET", "/metrics", to=name).text for name in ("inventory-1", "inventory-2"))
     return [sum(float(value) for value in re.findall(rf"^inventory_lock_hold_seconds_{what}(?:{{.*}})? (\S+)", text, re.M))
             for what in ("count", "sum")]
 
 
 def measured(stack, spec, in_flight):
-    """Orders a second over HTTP with so many in flight, what each cost, and the cores that were there for it."""
+    """Orders a second over HTTP with so many in flight, the cost of each, and the cores that were available."""
     product = stack.product(f"{spec},wait=20s", STOCK)
     path = script(WRK.format(product=product))
     url = f"http://127.0.0.1:{PORT_BASE}/orders"
@@ -69,7 +69,7 @@ def measured(stack, spec, in_flight):
     held, begun_with, before, began = holds(stack), sold(stack, product), cpu(stack), time.monotonic()
     wrk_rate(url, path, SECONDS, in_flight)
     after, took, held_since = cpu(stack), time.monotonic() - began, holds(stack)
-    orders = sold(stack, product) - begun_with  # wrk leaves some behind, which are sold in its next round
+    orders = sold(stack, product) - begun_with  # wrk leaves some requests open; these are sold in its next round
     os.unlink(path)
     if orders == 0:
         sys.exit(f"bench: nothing was sold in {SECONDS} s under {spec}: the machine has too much other work")
@@ -81,17 +81,17 @@ def measured(stack, spec, in_flight):
 
 
 def trips(stack):
-    """Seconds of a round trip to Redis that writes, and of what the statement that sells takes longer than one that reads: so long
-    is its row locked."""
+    """Seconds of a write to Redis, and the seconds that the selling statement takes longer than a reading one: it locks the row for
+    so long."""
     product = stack.product("atomic", STOCK)
-    assert stack.order(product).status == 201  # lays out the stock
+    assert stack.order(product).status == 201  # creates the stock rows
     redis, sale, both = (1 / float(output_of([str(ROOT / BUILD / "bin/bench_serial"), *how, product, "1"],
                                              env=dict(os.environ, **stack.settings))) for how in (("1", "0"), ("0", "1"), ("0", "2")))
     return redis, max(2 * sale - both, 1e-6)
 
 
 def cost_at(low, few, in_flight):
-    """CPU per order of each part with so many in flight."""
+    """The CPU per order of each part, with so many in flight."""
     costs = {}
     for part in PARTS:
         shared = (low["cpu"][part] - few["cpu"][part]) / (1 / LOW - 1 / FEW)
@@ -100,16 +100,16 @@ def cost_at(low, few, in_flight):
 
 
 def busy(point):
-    """The part of the cores that could be kept busy: the rest waited for a lock, a row or the disk, and more orders do not help."""
+    """The share of the cores that was busy. The rest waited for a lock, a row or the disk, and more orders would not help."""
     return point["rate"] * sum(point["cpu"].values()) / point["cores"]
 
 
 def predict(spec, low, few, trip, in_flight, cores):
-    """The limits, in orders a second; the least is the prediction."""
+    """The limits in orders a second. The lowest one is the prediction."""
     costs = cost_at(low, few, in_flight)
     limits = {"cores": busy(few) * cores / sum(costs.values())}
     limits |= {part: 1 / costs[part] for part in SINGLE_THREADED if costs[part] > 0}
-    if spec in SHARDS:  # whoever gives a lock back tells the next
+    if spec in SHARDS:  # a release also tells the next waiter
         limits["lock"] = SHARDS[spec] / (few["hold"] + trip[0])
     elif spec == "atomic":
         limits["row"] = 1 / trip[1]

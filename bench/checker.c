@@ -1,9 +1,9 @@
-/* Measures the linearizability check: a JSON object a line, for each size of history, valid and
+/* Measures the linearizability check: prints a line of JSON for each size of history, valid and
  * violated.
  *
  *     checker [10000 100000 ...]      numbers of operations
  *
- * Each size runs in a process of its own, whose peak memory is thus its own. */
+ * Each size runs in its own process, so that its peak memory is measured alone. */
 #include "linear.h"
 
 #include <inttypes.h>
@@ -24,8 +24,8 @@ static int64_t pick(int64_t below) {
     return (int64_t)(seed % (uint64_t)below);
 }
 
-/* A flash sale at 800 a second: half of the requests find the stock gone, each takes up to 40 ms.
- * They stand in no order at all, which is the worst for caches. */
+/* A flash sale at 800 a second. Half of the requests find no unit, and each takes up to 40 ms. They
+ * are in random order, which is worst for caches. */
 static void make_history(struct linear_op *ops, size_t count, bool is_violated) {
     int64_t left = (int64_t)count / 2;
 
@@ -52,7 +52,7 @@ static void make_history(struct linear_op *ops, size_t count, bool is_violated) 
     }
 }
 
-/* One in a hundred got no answer: they go to `open`, and the others close up. */
+/* One request in a hundred gets no answer and moves to `open`; the others close the gaps. */
 static size_t lose(struct linear_op *ops, size_t count, struct linear_open *open) {
     size_t kept = 0;
 

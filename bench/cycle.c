@@ -1,11 +1,11 @@
-/* One process that acquires and releases NAMES locks on Redis, all at once, on one connection.
+/* One process acquires and releases NAMES locks on Redis, all at once, on one connection.
  *
  *     bench_cycle lockkit REDIS_URL NAMES SECONDS
  *     bench_cycle raw     REDIS_URL NAMES SECONDS ACQUIRE_SHA1 RELEASE_SHA1
  *
- * Raw sends the same scripts, which lockkit has brought to the server before, by hiredis alone: the
- * acquisitions of all names, their replies, the releases, their replies. Prints cycles a second and
- * the CPU of this process for one, in microseconds. */
+ * `raw` sends the same scripts only by hiredis; lockkit has loaded them before. It acquires all
+ * names, reads the replies, releases all, and reads the replies. Prints the cycles a second, and
+ * the CPU of this process for a cycle in microseconds. */
 #include "clock.h"
 #include "lockkit.h"
 
@@ -28,7 +28,7 @@ static void check(bool is_well, const char *what) {
     exit(1);
 }
 
-/* redis://[:password@]host[:port][/db], of which raw uses no db. */
+/* redis://[:password@]host[:port][/db]; `raw` does not use the db. */
 static redisContext *connect_raw(const char *url) {
     char text[256], *at = text + strlen("redis://"), *sign, *colon;
     redisContext *redis;
@@ -102,7 +102,7 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     if (status == LK_OK)
         lk_release(lease, on_released, data);
     else
-        check(clock_now_ns() >= end_ns, "lk_acquire"); /* else cancelled at the end */
+        check(clock_now_ns() >= end_ns, "lk_acquire"); /* otherwise it was cancelled at the end */
 }
 
 static void acquire_again(lk_lock *lock) {

@@ -1,4 +1,4 @@
-"""The part of bench/run that measures acquire and release of free locks on Redis: lockkit, the same scripts by hiredis alone, and
+"""The part of bench/run that measures acquire and release of free locks on Redis: lockkit, the same scripts only by hiredis, and
 redis-py's Lock, in short turns on one server."""
 
 import hashlib
@@ -11,7 +11,7 @@ ROUNDS, SECONDS = 7, 1
 
 
 def sha1s():
-    """Of the scripts that acquire and release."""
+    """The SHA1 of the scripts that acquire and release."""
     folder = ROOT / BUILD / "lockkit/backends/redis/lua"
     return [hashlib.sha1((folder / f"{name}.lua").read_bytes()).hexdigest() for name in ("acquire", "release")]
 
@@ -21,7 +21,7 @@ def measured(command):
 
 
 def rounds(url, names):
-    """Of each round the rates and the CPU of lockkit, raw and redis-py."""
+    """The rates and the CPU of lockkit, raw and redis-py in each round."""
     program = ROOT / BUILD / "bin/bench_cycle"
     return [(measured([program, "lockkit", url, names, SECONDS]), measured([program, "raw", url, names, SECONDS, *sha1s()]),
              measured(["/usr/bin/python3", ROOT / "bench/redis_py_locks.py", url, names, SECONDS])) for _ in range(ROUNDS)]

@@ -1,5 +1,5 @@
-"""The part of bench/run that measures what durability of the lock costs: Redis that syncs each write to disk before its reply, one
-that does so once a second, and one that keeps nothing, on one server that is switched between them from round to round."""
+"""The part of bench/run that measures the cost of durable locks: Redis syncs each write to disk before its reply, once a second,
+or never. One server switches between these from round to round."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def switch(stack, name):
 
 
 def set_rate(stack):
-    """SET by one client, one after another."""
+    """The rate of SET by one client, one after another."""
     return float(output_of([str(ROOT / BUILD / "bin/bench_serial"), "1", "0", "none", str(SECONDS)],
                            env=dict(os.environ, **stack.settings)))
 
@@ -43,7 +43,7 @@ def measured(stack):
 
 
 def syncs_of(stack, work):
-    """How often Redis syncs its file while work() runs, and what that returns."""
+    """The number of syncs of Redis's file while work() runs, and the value of work()."""
     pid = (stack.run_dir / "redis.pid").read_text().split()[0]
     with tempfile.NamedTemporaryFile("r") as counts:
         tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "name,calls", "-e", "trace=fsync,fdatasync", "-o", counts.name,
@@ -56,7 +56,7 @@ def syncs_of(stack, work):
 
 
 def syncs_per_lock(stack):
-    """Of an acquisition and its release, 1 and 64 locks at a time by lockkit's one connection."""
+    """The rates of an acquisition and its release on one connection of lockkit, 1 and 64 locks at a time."""
     each = {}
     for names in (1, 64):
         syncs, rate = syncs_of(stack, lambda: cycle_rate(stack, names))
@@ -65,7 +65,7 @@ def syncs_per_lock(stack):
 
 
 def syncs_per_set(stack, clients, count):
-    """Of a SET, one at a time by each of so many connections."""
+    """The syncs per SET, with so many connections, each with one SET at a time."""
     password = stack.settings["INVENTORY_SVC_REDIS"].removeprefix("redis://:").partition("@")[0]
     syncs, _ = syncs_of(stack, lambda: output_of(["redis-benchmark", "-p", str(stack.port("redis")), "-c", str(clients), "-n",
                                                   str(count), "-t", "set", "-q", "-a", password]))

@@ -1,4 +1,4 @@
-"""The part of bench/run that measures lockkit's locks in etcd beside etcdctl's, on one server, in short turns."""
+"""The part of bench/run that compares lockkit's locks in etcd with etcdctl's, on one server, in short turns."""
 
 import os
 import re

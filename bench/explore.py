@@ -1,4 +1,4 @@
-"""How many schedules lab explores in a second, and what all strategies take. CPU seconds: others may share the machine."""
+"""The schedules that lab explores in a second, and the time for all strategies, in CPU seconds: others may use the machine."""
 
 import json
 import os
@@ -14,7 +14,7 @@ RUNS_MOST = 4_000_000
 
 
 def explore(*args):
-    """What it printed, its CPU seconds, and its peak memory in MB."""
+    """Its output, its CPU seconds, and its peak memory in MB."""
     with tempfile.TemporaryFile() as to:
         child = subprocess.Popen([LAB, "explore", *args, "--json"], stdout=to)
         _, status, used = os.wait4(child.pid, 0)
@@ -31,7 +31,7 @@ def strategies():
 def bench_explore():
     is_met = True
     for name in SINGLE:
-        for orders in range(3, 6):  # as many as can all be run in some seconds
+        for orders in range(3, 6):  # more would take longer than some seconds
             known, known_s, _ = explore(name, *WORK, "--orders", str(orders))
             if known["schedules"] > RUNS_MOST:
                 break

@@ -1,9 +1,9 @@
-/* What a switch into a fiber and back costs, in ns: of uvkit's, and of swapcontext() beside it.
+/* Measures a switch into a fiber and back in ns: uvkit's, and swapcontext()'s beside it.
  *
  *     bench_fibers PAIRS
  *
- * Prints: a pair of switches by uvkit, the same by swapcontext, and a fiber that is started, waits
- * and is discarded. */
+ * Prints the ns of a pair of switches by uvkit, of the same by swapcontext(), and of a fiber that
+ * starts, waits and is discarded. */
 #include "clock.h"
 #include "fiber.h"
 

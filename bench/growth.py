@@ -1,4 +1,4 @@
-"""The part of bench/run that shows how figures grow: with products, ledger rows, clients, shards and instances."""
+"""The part of bench/run that shows how figures grow with products, ledger rows, clients, shards and instances."""
 
 import json
 import os
@@ -33,14 +33,14 @@ def services(stack):
 
 
 def resources(stack):
-    """Memory and descriptors of the services: the sum of what each holds."""
+    """Memory and descriptors, summed over the services."""
     names = services(stack)
     return {"RSS, MB": sum(memory_mb(stack, name) for name in names),
             "descriptors": sum(len(os.listdir(f"/proc/{pid_of(stack, name)}/fd")) for name in names)}
 
 
 def peak_while(stack, work):
-    """What `work` returns, beside the resources at its end: pools and stacks are kept."""
+    """The value of `work`, and the resources at its end: pools and stacks are kept."""
     return {**work(), **resources(stack)}
 
 
@@ -49,8 +49,8 @@ def p99(stack, items=1):
 
 
 def filled(title, over, text, counts, measure):
-    """p99 at 800 a second beside ever more of what is in the database."""
-    stack, rows = Stack(ORDER_SVC_FLAGS="--settle-every 1h").up(), []  # else it would record orders for all that is filled in
+    """p99 at 800 a second, with more and more rows in the database."""
+    stack, rows = Stack(ORDER_SVC_FLAGS="--settle-every 1h").up(), []  # otherwise it would record orders for all added rows
     try:
         there = 0
         for count in counts:
@@ -92,7 +92,7 @@ def of_instances(instances):
 
 
 def bench_growth():
-    """Powers of ten up to 10**GROWTH ledger rows (7), and a tenth of that in products."""
+    """Powers of ten up to 10**GROWTH (7) ledger rows, and a tenth of that in products."""
     most = int(os.environ.get("GROWTH", "7"))
     charts = [
         filled("Products", "products", FILL_PRODUCTS, [10 ** n for n in range(most)], lambda stack, count: p99(stack, min(count, 1000))),

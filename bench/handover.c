@@ -1,12 +1,12 @@
-/* Hand-over under contention: one lock, wanted by 16 callers in each of 4 processes.
+/* Measures hand-overs under contention: 16 callers in each of 4 processes want one lock.
  *
  *     bench_handover REDIS_URL SECONDS
  *
- * Beside it, in alternate rounds, the serial limit: the same processes pass a token around, with
- * the raw round trips of a hand-over one after another. Who has it sends a script that gives it
- * back and publishes to the next, who answers the message with a script that claims it. Prints both
- * rates, how many commands and messages a hand-over of lockkit's took, and the longest row of one
- * process. */
+ * Alternate rounds measure the serial limit: the same processes pass a token around by the raw
+ * round trips of a hand-over, one after another. The holder sends a script that gives the token back and
+ * publishes to the next process, which answers the message with a script that claims the token.
+ * Prints both rates, the commands and messages of a lockkit hand-over, and the longest sequence of
+ * hand-overs inside one process. */
 #include "clock.h"
 #include "lockkit.h"
 
@@ -35,7 +35,7 @@ static struct shared {
 static const char *url, *host = "127.0.0.1", *password;
 static int port = 6379;
 static lk_lock *lock;
-static int number; /* of this process */
+static int number; /* the number of this process */
 
 static void check(bool is_well, const char *what) {
     if (is_well)
@@ -44,7 +44,7 @@ static void check(bool is_well, const char *what) {
     exit(1);
 }
 
-/* redis://[:password@]host[:port][/db], of which the raw rounds use no db. */
+/* redis://[:password@]host[:port][/db]; the raw rounds do not use the db. */
 static void parse(void) {
     static char text[256];
     char *at = text + strlen("redis://"), *sign, *colon;
@@ -153,7 +153,7 @@ struct measured {
     int longest;
 };
 
-/* `life` in each process; the first second is not counted. */
+/* Run `life` in each process. The first second is not counted. */
 static struct measured run(redisContext *redis, void (*life)(void), unsigned seconds) {
     unsigned long grants, commands, messages;
     struct measured measured;

@@ -1,4 +1,4 @@
-"""How long loadgen takes to judge a long history again: a million orders under `atomic`, each with its sale and its record."""
+"""The time in which loadgen judges a long history again: a million orders under `atomic`, each with its sale and its record."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ORDERS, EVERY_NS = 1_000_000, 50_000  # 20,000 a second
 
 
 def frame(folder):
-    """The lines around those of the requests: a run without a judgement wrote them, of one request."""
+    """The lines of a history before and after its requests, from a run of one request with --no-judge."""
     with NullServer() as server:
         output_of([LOADGEN, "--no-judge", "--requests", "1", "--no-progress", "--results", folder, "--target", server.url],
                   codes=(0, 2))
@@ -29,7 +29,7 @@ def frame(folder):
 
 
 def key_of(number):
-    """In the order of the requests, as a UUID of version 7 is."""
+    """An id in the order of the requests, like a UUID of version 7."""
     return f"{0x01900000 + (number >> 16):08x}-{number & 0xffff:04x}-7000-8000-{number * 2654435761 % 2 ** 48:012x}"
 
 

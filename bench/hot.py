@@ -1,4 +1,4 @@
-"""The part of bench/run that measures the hot path: every order wants one row, over HTTP, durably."""
+"""The part of bench/run that measures the hot path: all orders want one row, over HTTP, durably."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CLIENT_COUNTS = [1, 2, 4, 8, 16, 32]
 BUSY = 512  # in flight: enough for batches to fill
 STOCK = 100_000_000
 PATIENT = {"ORDER_SVC_FLAGS": "--inventory-timeout 30s"}
-# Tables of its own, with the same indexes: settling would record orders for what pgbench sells from ours.
+# pgbench has its own tables with the same indexes: settling would record orders for its sales from ours.
 PGBENCH_TABLES = """\
 DROP TABLE IF EXISTS bench_stock, bench_reservation;
 CREATE TABLE bench_stock (LIKE stock INCLUDING ALL) WITH (fillfactor = 10);
@@ -39,7 +39,7 @@ wrk.body = '{{"product_id": "{product}"}}'
 
 
 def laid_out(stack, spec):
-    """A product whose stock is laid out: the first order does it."""
+    """A product with stock rows: its first order creates them."""
     product = stack.product(spec, STOCK)
     assert stack.order(product).status == 201
     return product
@@ -57,12 +57,12 @@ def pgbench_rate(stack, clients, seconds=SECONDS):
 
 
 def best_of_pgbench(stack):
-    """Its best number of clients, and how many it sells so."""
+    """The best number of clients for pgbench, and its sales a second with them."""
     return max(((clients, pgbench_rate(stack, clients, 2)) for clients in CLIENT_COUNTS), key=lambda found: found[1])
 
 
 def orders_rate(stack, product, connections):
-    """Orders placed a second; those that are refused, as too many wait, do not count."""
+    """Orders placed a second. Requests that are refused because too many wait do not count."""
     path = script(WRK.format(product=product))
     rate = wrk_rate(f"http://127.0.0.1:{PORT_BASE}/orders", path, connections=connections, may_refuse=True)
     os.unlink(path)
@@ -78,7 +78,7 @@ def sold(stack, product):
 
 
 def rate_and_cpu_us(stack, product, connections):
-    """Orders a second, and what one costs each part, in microseconds."""
+    """Orders a second, and the CPU microseconds of each part for an order."""
     cpu, orders = cpu_by_part(stack), sold(stack, product)
     rate = orders_rate(stack, product, connections)
     orders = sold(stack, product) - orders
@@ -115,7 +115,7 @@ def bench_batched(stack):
 
 
 def bench_spread(stack):
-    """`sharded` hands a lease over inside an instance; without that it is told, and has no goal."""
+    """`sharded` hands a lease over inside an instance. The rate without that is printed, and has no goal."""
     products = [laid_out(stack, spec) for spec in ["atomic", "sharded", "sharded,handover=0"]]
     atomic, sharded, asking = zip(*[[orders_rate(stack, product, 32) for product in products] for _ in range(ROUNDS)])
     print(f"         sharded,handover=0: {statistics.median(asking):,.0f} a second")

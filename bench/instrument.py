@@ -1,5 +1,5 @@
-"""How good an instrument loadgen is, against the endpoint that does nothing: on time, cheap, and honest about a server that
-stands still."""
+"""Measures loadgen as an instrument, against an endpoint that does nothing: it must be punctual, cheap, and honest about a server
+that stands still."""
 
 import contextlib
 import json
@@ -12,17 +12,17 @@ import time
 
 from measure import BUILD, CLIENTS, LOADGEN, ROOT, ROUNDS, SECONDS, NullServer, output_of, report, script, wrk_rate
 
-# What loadgen sends without a judgement, and so without a product; but with one key for all.
+# The request of loadgen with --no-judge, so without a product; but here all have one key.
 POST = """\
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
 wrk.headers["Idempotency-Key"] = "0190a5b0-0000-7000-8000-000000000000"
 wrk.body = '{"product_id":""}'
 """
-STEP, LOWEST, HIGHEST = 0.025, 12, 40  # parts of wrk's rate that are tried: 0.3 to 1.0
-BEHIND = 0.1  # percentage points that loadgen may be behind the machine
-IDLE = 99.0  # a machine that keeps its own threads from the clock for longer is no measure
-DRIFT = 1.1  # of wrk's rate in a try: with more, it was not the part of it that it seemed
+STEP, LOWEST, HIGHEST = 0.025, 12, 40  # tries: 0.3 to 1.0 of wrk's rate
+BEHIND = 0.1  # loadgen may be so many percentage points below the machine
+IDLE = 99.0  # below this the machine itself is too late to measure anything
+DRIFT = 1.1  # wrk's rate may grow so much in a try; otherwise the part of its rate was not the one that was tried
 TRIES, BUSY_TRIES, TRY_SECONDS, CPU_SECONDS = 5, 10, 2, 3
 
 
@@ -43,14 +43,14 @@ def bench_schedule():
 
 
 def machine_share():
-    """Of two threads that only look at the clock while the machine is idle: the percentage within 1 ms."""
+    """The percentage within 1 ms of two threads that only read the clock on the idle machine."""
     return float(output_of([str(ROOT / BUILD / "bin/bench_standstill"), str(TRY_SECONDS)]).split()[0])
 
 
 @contextlib.contextmanager
 def apart(server):
-    """The server has a processor to itself, and what is started here has the others: two processes that each need a whole one
-    would else be put on the same for tens of ms."""
+    """Gives the server a processor of its own, and the others to the other processes. Otherwise two processes that each need a
+    whole processor would share one for tens of ms."""
     own = os.sched_getaffinity(0)
     others = own - {min(own)} or own
     os.sched_setaffinity(server.process.pid, {min(own)})
@@ -62,7 +62,7 @@ def apart(server):
 
 
 def closed_loop_part(server, path):
-    """What loadgen sends with as many in flight as wrk, of what wrk does, one after the other."""
+    """The rate of loadgen with as many in flight as wrk, divided by wrk's rate; one runs after the other."""
     with apart(server):
         by_wrk = wrk_rate(server.url + "/orders", path, TRY_SECONDS)
         by_loadgen = load(server, 2 * by_wrk, TRY_SECONDS / 2, "--max-in-flight", str(CLIENTS))["achieved_rate"]
@@ -71,9 +71,9 @@ def closed_loop_part(server, path):
 
 
 def try_part(server, path, part):
-    """The percentage of all planned requests, those never sent among them, that loadgen sends within 1 ms of plan at a part of
-    wrk's rate of this moment; the percentage that this machine lets anybody be on time, just before and just after; and whether
-    the machine was steady, as wrk is not much faster after it than it was before."""
+    """Tries a part of wrk's present rate. Returns the percentage of planned requests, even unsent ones, that left within 1 ms of
+    plan; the percentage that the machine allows at all, just before and just after; and whether the machine was steady: wrk was
+    not much faster after the try than before."""
     before = machine_share()
     with apart(server):
         closed_loop = wrk_rate(server.url + "/orders", path, TRY_SECONDS // 2)
@@ -89,7 +89,7 @@ def try_part(server, path, part):
 
 
 def is_punctual(server, path, part):
-    """Whether loadgen is as punctual as the machine, in one of a few tries. A try on a busy machine is none."""
+    """Whether loadgen is as punctual as the machine in one of a few tries. A try on a busy machine does not count."""
     tries, busy = TRIES, BUSY_TRIES
     while tries > 0 and busy > 0:
         within, machine, is_steady = try_part(server, path, part)
@@ -103,7 +103,7 @@ def is_punctual(server, path, part):
 
 
 def highest_punctual(server, path):
-    """By halving; 0 when not even the lowest is kept."""
+    """The highest part of wrk's rate with a punctual loadgen, by halving; 0: not even the lowest part."""
     kept, missed = LOWEST - 1, HIGHEST + 1
     while missed - kept > 1:
         middle = (kept + missed) // 2
@@ -129,9 +129,8 @@ def bench_rate():
 
 
 def pause_error(server, length_s=13, stop_s=1.4, rate=2000):
-    """Arrivals at a constant rate over a run of length T, of which the server stands still for S: those in the stop wait
-    for its end, for times uniform on 0..S, so the p-th percentile x has (S - x) / T = 1 - p. What the server needs to catch
-    up comes on top."""
+    """Requests arrive at a constant rate over a run of length T, and the server stands still for S. Requests in the stop wait for
+    its end, uniformly 0..S, so the p-th percentile x has (S - x) / T = 1 - p. The time to catch up is added to that."""
     run = subprocess.Popen(command(server, rate, length_s, "--arrival", "constant"), stdout=subprocess.PIPE)
     time.sleep(5)
     stopped = time.monotonic()

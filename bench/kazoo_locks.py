@@ -1,4 +1,4 @@
-"""For bench/run: how many times a second a Lock of kazoo is acquired and released, at SERVERS for SECONDS. Run it with the
+"""For bench/run: acquires and releases a Lock of kazoo at SERVERS for SECONDS, and prints the cycles a second. Run it with the
 system's python3, which has Debian's kazoo."""
 
 import sys

@@ -1,10 +1,10 @@
-/* Many leases of one process: what it costs to hold them.
+/* Measures the cost of many leases in one process.
  *
  *     bench_leases URL COUNT SECONDS
  *
- * Takes so many locks, each of a name of its own and with a TTL of 30 s, so that each is renewed
- * every 10 s, and holds them. Prints the CPU that this process and its memory took, and how many
- * renewals were confirmed. */
+ * It takes COUNT locks with different names and holds them. The TTL is 30 s, so each is renewed
+ * every 10 s. Prints the CPU and the memory of this process, and the number of confirmed renewals.
+ */
 #include "clock.h"
 #include "lockkit.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define TTL_MS    30000
-#define AT_A_TIME 500 /* that are asked for at a time */
+#define AT_A_TIME 500 /* acquisitions in flight at a time */
 
 static struct {
     lk_client *client;
@@ -71,7 +71,7 @@ static double cpu_s(void) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Resident, in MB. */
+/* Resident memory in MB. */
 static double memory_mb(void) {
     FILE *file = fopen("/proc/self/statm", "r");
     long pages[2] = {0};

@@ -1,4 +1,4 @@
-"""The part of bench/run that measures each strategy: beside its serial limit, and at 800 a second and saturated."""
+"""The part of bench/run that measures each strategy: against its serial limit, at 800 a second, and saturated."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from measure import BUILD, CLIENTS, ROOT, ROUNDS, output_of, report, wrk_rate
 from harness import Stack  # measure.py says where it is
 
 SERIAL_S, SALES, ORDERS = 2, 2000, 1600
-# Strategies that want more servers than the others, which share a stack without them.
+# Strategies with servers of their own. The others share a stack without these servers.
 SERVERS = {"redis-wait": "replica", "redlock": "redlock", "zookeeper": "zookeeper", "zookeeper-unfair": "zookeeper", "etcd": "etcd"}
 SPECS = {"segment": "segment,shards=1"}
 
 
 def run(stack, spec, *more):
-    """What loadgen says of one round of the strategy."""
+    """loadgen's summary of one round of the strategy."""
     done = stack.loadgen("--strategy", spec, "--work", "0", "--wait", "20s", "--stock", str(10 * SALES), "--dup-rate", "0",
                          "--late", "1h", "--timeout", "40s", "--no-results", "--no-progress", "--output-format", "json", *more)
     if done.returncode not in (0, 1, 2):
@@ -39,7 +39,7 @@ def serial_rate(stack, product, trips):
 
 
 def hot_rate(stack, spec, names):
-    """Sales a second by the article's own path, through some instances, so that order-svc costs nothing."""
+    """Sales a second by the article's own path through some instances, so that order-svc costs nothing."""
     product = stack.product(f"{spec},wait=20s", STOCK)
     urls = [f"http://127.0.0.1:{stack.port(name)}/inventory/minusInventory?inventoryId={product}" for name in names]
     with ThreadPoolExecutor() as pool:
@@ -51,7 +51,7 @@ def bench_locks():
     stack, is_met = Stack().up(), True
     try:
         product = stack.product("atomic", STOCK)
-        assert stack.order(product).status == 201  # lays out the stock
+        assert stack.order(product).status == 201  # creates the stock rows
         for strategy in strategies(stack):
             if strategy["family"] == "spread" or strategy["name"] in SERVERS:
                 continue
@@ -71,11 +71,11 @@ def bench_locks():
 
 
 def bench_cohort():
-    """Where the lease stays in an instance, the statements alone are the limit."""
+    """If the lease stays in an instance, only the statements are the limit."""
     stack, names = Stack().up(), ["inventory-1", "inventory-2"]
     try:
         product = stack.product("atomic", STOCK)
-        assert stack.order(product).status == 201  # lays out the stock
+        assert stack.order(product).status == 201  # creates the stock rows
         work = run(stack, "redis-cohort", "--rate", "20000", "--requests", "200", "--max-in-flight", "1")["work"]
         trips = 0, round(work["postgres_per_order"])
         rounds = [(serial_rate(stack, product, trips), hot_rate(stack, "redis", names), hot_rate(stack, "redis-cohort", names))
@@ -91,7 +91,7 @@ def bench_cohort():
 def show_rung(stack, name):
     steady = run(stack, name, "--rate", "800", "--requests", str(ORDERS))
     full, work = saturated(stack, name), steady["work"]
-    sold_rate = full["achieved_rate"] * full["outcomes"]["sold"] / SALES  # a refusal is no sale
+    sold_rate = full["achieved_rate"] * full["outcomes"]["sold"] / SALES  # refusals are no sales
     hold = f"{work['hold_ms']['p50']:.1f} ms" if work["hold_ms"] else "-"
     print(f"| `{name}` | {steady['outcomes']['sold']} of {ORDERS} | {steady['latency_ms']['p99']:.0f} ms | {hold} | "
           f"{work['postgres_per_order']:.1f} | {work['redis_per_order']:.1f} | {work['retries_per_success'] or 0:.1f} | "
@@ -99,7 +99,7 @@ def show_rung(stack, name):
 
 
 def bench_ladder():
-    """A table of all strategies; it judges nothing."""
+    """A table of all strategies, without a goal."""
     print("| strategy | sold, at 800/s | p99 | hold | PG | Redis | retries | sold a second, 32 in flight | p99 |")
     print("|---|---|---|---|---|---|---|---|---|")
     for servers in [None, *dict.fromkeys(SERVERS.values())]:
@@ -125,7 +125,7 @@ def bench_handover():
 
 
 def bench_leases():
-    """How much many leases take; it judges nothing."""
+    """The cost of many leases, without a goal."""
     stack = Stack().up()
     try:
         text = output_of([str(ROOT / BUILD / "bin/bench_leases"), stack.settings["INVENTORY_SVC_REDIS"], "100000", "20"])

@@ -1,4 +1,4 @@
-"""What the parts of bench/run measure with: programs and their output, wrk, the endpoint that does nothing."""
+"""Tools for the parts of bench/run: programs and their output, wrk, the endpoint that does nothing."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def script(text):
 
 
 def wrk_rate(url, lua=None, seconds=SECONDS, connections=CLIENTS, may_refuse=False):
-    """Requests a second; those that were refused do not count, if that may be."""
+    """Requests a second. With may_refuse, refused requests do not count; otherwise one ends the bench."""
     args = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", url]
     if lua:
         args[1:1] = ["-s", lua]
@@ -58,11 +58,11 @@ def children_of(pid):
 
 
 def cpu_s(pid):
-    """Of a process so far, with its children that have ended, and those that have not."""
+    """CPU seconds of a process so far, with its ended and its living children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = children_of(pid)
-    except OSError:  # it has just ended, and is its parent's to count
+    except OSError:  # it just ended: its parent counts it
         return 0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children))
 

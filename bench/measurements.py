@@ -1,4 +1,4 @@
-"""The part of bench/run that keeps what it printed: docs/measurements.md, a section for each bench."""
+"""The part of bench/run that keeps its output in docs/measurements.md, a section for each bench."""
 
 import datetime
 import io
@@ -14,7 +14,7 @@ PAGE = ROOT / "docs/measurements.md"
 
 
 def place():
-    """When and where: the date, the machine, the revision."""
+    """The date, the machine and the revision."""
     model = re.search(r"^model name\s*: (.*)$", open("/proc/cpuinfo", encoding="utf-8").read(), re.M)
     revision = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=ROOT, capture_output=True, text=True)
     return (f"{datetime.date.today()}, {os.cpu_count()} cores of {model[1].strip() if model else platform.machine()}, "
@@ -22,7 +22,7 @@ def place():
 
 
 class Kept(io.TextIOBase):
-    """Standard output, of which a copy is kept."""
+    """Standard output that keeps a copy."""
 
     def __init__(self):
         self.usual, self.text = sys.stdout, ""
@@ -43,7 +43,7 @@ class Kept(io.TextIOBase):
 
 
 def record(name, printed, names):
-    """Put it in place of the section of this bench, or of a new one: sections stand in the order of `names`."""
+    """Replaces the section of this bench, or adds one. Sections are in the order of `names`."""
     head, *sections = re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.M)
     known = {section.split("\n", 1)[0][3:]: section.rstrip("\n") + "\n" for section in sections}
     known[name] = f"## {name}\n\n{place()}:\n\n```\n{printed}```\n"

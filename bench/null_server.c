@@ -1,4 +1,4 @@
-/* The endpoint that loadgen and wrk are measured against: constant answers, at once.
+/* The endpoint for measuring loadgen and wrk: it answers at once, and always the same.
  *
  *     null_server [--port 8099]       POST /orders and GET / on 127.0.0.1 */
 #include "http_server.h"

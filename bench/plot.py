@@ -1,4 +1,4 @@
-"""A page of charts, in one file: a line for each series over a logarithmic axis, and all of it as a table, too."""
+"""A page of charts in one file: a line for each series over a logarithmic axis, and all figures in a table."""
 
 import html
 import math
@@ -32,7 +32,7 @@ def ticks(most):
 
 
 def scales(points, lines):
-    """Where x and y are in the picture: x logarithmic, y from 0."""
+    """The place of x and y in the picture: x logarithmic, y from 0."""
     low, high = math.log(points[0]), math.log(points[-1])
     top = ticks(max(y for line in lines.values() for y in line if y is not None))[-1]
     return (lambda x: LEFT + WIDTH * (math.log(x) - low) / ((high - low) or 1)), (lambda y: TOP + HEIGHT * (1 - y / top)), top
@@ -69,7 +69,7 @@ def table(what, rows):
 
 
 def part(chart):
-    """One chart: `over` names the column of x, `lines` those that are drawn, and `rows` has all."""
+    """One chart: `over` names the column of x, `lines` names the columns to draw, and `rows` has all columns."""
     points = [row[chart["over"]] for row in chart["rows"]]
     lines = {name: [row[name] for row in chart["rows"]] for name in chart["lines"]}
     return (f'<section class="part"><h2>{html.escape(chart["title"])}</h2><p class="describe">{html.escape(chart["unit"])}</p>'

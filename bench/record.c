@@ -1,9 +1,9 @@
-/* Recording orders: as order-svc does it, or by one INSERT each on a pool of eight connections.
+/* Records orders: in groups, like order-svc, or by one INSERT each on eight connections.
  *
  *     bench_record grouped|single IN_FLIGHT SECONDS
  *
- * IN_FLIGHT callers, each with its next order as soon as the last one is recorded, in the database
- * of ORDER_SVC_DB. Prints the orders recorded, the seconds, and those of this process's CPU. */
+ * IN_FLIGHT callers record orders in the database of ORDER_SVC_DB, each the next one as soon as its
+ * last one is recorded. Prints the recorded orders, the seconds, and this process's CPU seconds. */
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"

@@ -8,7 +8,7 @@ from harness import Stack  # measure.py says where it is
 
 
 def measure(stack, how, in_flight):
-    """Orders a second, and what each cost Postgres and the one who records, in microseconds of CPU."""
+    """Orders a second, and the CPU microseconds of Postgres and of the recorder for an order."""
     postmaster = pid_of(stack, "postgres")
     before, others = cpu_s(postmaster), children_of(postmaster)
     text = output_of([str(ROOT / BUILD / "bin/bench_record"), how, str(in_flight), str(SECONDS)],

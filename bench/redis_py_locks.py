@@ -1,5 +1,5 @@
-"""For bench/run: how many times a second a Lock of redis-py is acquired and released, at URL by THREADS, each with a name of its
-own, for SECONDS; and the CPU of one cycle in microseconds. Run it with the system's python3, which has Debian's redis-py."""
+"""For bench/run: THREADS acquire and release a Lock of redis-py at URL for SECONDS, each under its own name. Prints the cycles a
+second, and the CPU of a cycle in microseconds. Run it with the system's python3, which has Debian's redis-py."""
 
 import resource
 import sys

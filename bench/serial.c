@@ -1,11 +1,10 @@
-/* The serial limit of a lock: the round trips of one sale, one after another, by one client.
+/* The serial limit of a lock: one client makes the round trips of a sale, one after another.
  *
  *     bench_serial REDIS POSTGRES PRODUCT SECONDS
  *
- * REDIS writes of a key; POSTGRES statements, of which the last takes a unit of the product into
- * the ledger and the others read its row of stock. Through the clients that
- * inventory-svc uses, at the addresses of INVENTORY_SVC_DB and INVENTORY_SVC_REDIS. Prints how
- * often a second that was done. */
+ * A sale is REDIS writes of a key and POSTGRES statements. The last statement moves a unit of the
+ * product into the ledger, and the others read its stock row. It uses the clients of inventory-svc,
+ * and the addresses of INVENTORY_SVC_DB and INVENTORY_SVC_REDIS. Prints the sales a second. */
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
@@ -23,7 +22,7 @@ static struct {
     int64_t ns;
     struct redis *redis;
     struct pg_pool *pool;
-    double rate; /* 0 when something failed */
+    double rate; /* 0: an operation failed */
 } bench;
 
 static bool ask(const struct pg_statement *statement) {
@@ -71,7 +70,7 @@ static void on_closed(void *data) {
 
 static void run(void *arg) {
     int64_t begun_ns = clock_now_ns(), done = 0;
-    bool is_well = sell(); /* connects, prepares */
+    bool is_well = sell(); /* it connects and prepares */
 
     (void)arg;
     for (begun_ns = clock_now_ns(); is_well && clock_now_ns() - begun_ns < bench.ns; done++)

@@ -1,8 +1,8 @@
-/* What the machine itself does to a schedule: two threads do nothing but look at the clock, as a
- * sender and its server keep two processors busy; whenever one of them was kept from it for more
- * than 1 ms, what a perfect sender had planned for the time before the last 1 ms was late.
+/* Measures how late the machine makes even a perfect sender. Two threads only read the clock: they
+ * stand for a sender and its server, which keep two processors busy. If a thread reads it again only after more than
+ * 1 ms, requests planned for that gap, except its last 1 ms, would be late.
  *
- *     standstill [SECONDS]      prints, of the worse one, the percentage within 1 ms of plan and
+ *     standstill [SECONDS]      prints for the worse thread the percentage within 1 ms of plan, and
  *                               the longest gap in ms */
 #include "clock.h"
 

@@ -1,4 +1,4 @@
-"""The part of bench/run that measures lockkit's locks in ZooKeeper beside kazoo's, on one server, in short turns."""
+"""The part of bench/run that compares lockkit's locks in ZooKeeper with kazoo's, on one server, in short turns."""
 
 import re
 import statistics

@@ -116,7 +116,7 @@ class Programs(HostileTest):
             told = self.ends(70, BIN / "order-svc", limits=[(resource.RLIMIT_NOFILE, few)])
             self.assertEqual(told, "order-svc: no event loop can be made: too many open files\n")
             told = self.ends(71, BIN / "lockctl", "holders", "redis://127.0.0.1:1", "a", limits=[(resource.RLIMIT_NOFILE, few)])
-            self.assertEqual(told, "lockctl: no event loop can be made: too many open files\n")
+            self.assertEqual(told, "lockctl: cannot make an event loop: too many open files\n")
 
     def test_each_program_helps_with_closed_descriptors(self):
         for program in "order-svc", "inventory-svc", "loadgen", "lab", "lockctl":
