@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define ALIKE      0.05 /* round trips: the printed figures, with one decimal, are the same */
-#define FAST_TIMES 2.0
+#define FAST_TIMES 3.0
 #define FAST_MS    20.0
 
 static bool is_eligible(const struct summary *summary, const struct result *result) {
