@@ -3,10 +3,10 @@
  *     bench_handover REDIS_URL SECONDS
  *
  * Alternate rounds measure the serial limit: the same processes pass a token around by the raw
- * round trips of a hand-over, one after another. The holder sends a script that gives the token back and
- * publishes to the next process, which answers the message with a script that claims the token.
- * Prints both rates, the commands and messages of a lockkit hand-over, and the longest sequence of
- * hand-overs inside one process. */
+ * round trips of a hand-over, one after another. The holder sends a script that gives the token
+ * back and publishes to the next process, which answers the message with a script that claims the
+ * token. Prints both rates, the commands and messages of a lockkit hand-over, and the longest
+ * sequence of hand-overs inside one process. */
 #include "clock.h"
 #include "lockkit.h"
 

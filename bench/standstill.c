@@ -1,6 +1,6 @@
 /* Measures how late the machine makes even a perfect sender. Two threads only read the clock: they
- * stand for a sender and its server, which keep two processors busy. If a thread reads it again only after more than
- * 1 ms, requests planned for that gap, except its last 1 ms, would be late.
+ * stand for a sender and its server, which keep two processors busy. If a thread reads it again
+ * only after more than 1 ms, requests planned for that gap, except its last 1 ms, would be late.
  *
  *     standstill [SECONDS]      prints for the worse thread the percentage within 1 ms of plan, and
  *                               the longest gap in ms */

@@ -1,5 +1,5 @@
 #!/bin/bash -p
-# deb.sh: build the packages, install them where nothing of ours is, sell, explore, remove them; last line: N passed, N failed.
+# deb.sh: build the packages, install them in a clean place, sell, explore, remove them; last line: N passed, N failed.
 # Root installs them with dpkg over this system, in a mount namespace that keeps all changes in memory and hides the checkout.
 # Others unpack them into a folder. Environment: TEST_PORT_BASE (8700).
 set -uo pipefail
@@ -28,7 +28,7 @@ finish() {
     exit
 }
 
-# ---- in the place where they are installed: functions, which a shell over there gets
+# ---- functions for a shell in the place of the installation
 
 sell() { # in both verdicts the judge read the databases
     local audit
@@ -43,7 +43,7 @@ explore() { # the exercise fails, the answer does not
         lab explore answer.c --orders 2 && lab check answer.c --chapter 1
 }
 
-# shellcheck disable=SC2046 # what pkg-config says is words
+# shellcheck disable=SC2046 # the output of pkg-config is words
 hold() { # a program against the library; and the command
     cc -Wall -Werror hold.c -o hold $(pkg-config --cflags --libs lockkit) && ldd hold | grep liblockkit.so.0 &&
         ./hold local: shop && lockctl run local: shop -- true
@@ -71,7 +71,7 @@ use() {
     check 'the servers stop' there down
 }
 
-files() { # files ROOT: all of the system's that a package may leave behind
+files() { # files ROOT: all system files that a package may leave behind
     (cd "$1" && find etc usr var/lib/dpkg/info ! -name '*.pyc' ! -path usr/share/info/dir | sort)
 }
 

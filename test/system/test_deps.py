@@ -1,4 +1,4 @@
-"""scripts/deps on a system that is not Debian 12 or 13: it names what is missing and stops, or goes on."""
+"""scripts/deps on a system that is not Debian 12 or 13: it names the missing packages and stops, or continues."""
 
 import os
 import shutil
