@@ -85,6 +85,7 @@ has_checkout() {
 
 install_over() {
     local folder debs=()
+    mount --make-rprivate / 2>/dev/null # fails in a chroot, for which scripts/on-debian has done that
     mount -t tmpfs tmpfs "$work" && mkdir "$work"/{upper,work,root}
     root=$work/root enter=(chroot --userspec=nobody:nogroup "$work/root")
     mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$root" || exit 70
@@ -122,7 +123,7 @@ on_exit() {
 
 if [[ ${1:-} != --inside ]]; then
     scripts/deb || { echo '0 passed, 1 failed' && exit 1; }
-    ((EUID)) || exec unshare --mount --propagation private "$0" --inside
+    ((EUID)) || exec unshare --mount --propagation unchanged "$0" --inside
 fi
 output=$(mktemp) work=$(mktemp -d)
 chmod 755 "$work"
