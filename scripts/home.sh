@@ -39,7 +39,7 @@ say_commands() { # say_commands <TEXT
     local folders=()
     # shellcheck disable=SC2088 # the tilde is for the reader
     [[ -z $is_installed ]] || folders=(-e 's|(\.run|(~/.local/state/inventory-sale|g; s|B (build/gcc[^)]*)[,;]* \{0,1\}||g'
-        -e 's|work/lab/NN.c, which git ignores|~/inventory-sale/lab/NN.c|; s|(work/lab|(~/inventory-sale/lab|g; s|this checkout|this user|')
+        -e 's|work/lab/NN.c, which git ignores|~/inventory-sale/lab/NN.c|; s|\([^/]\)work/lab|\1~/inventory-sale/lab|g; s|this checkout|this user|')
     sed "${folders[@]}" -e "s|scripts/stack|${SALE_STACK//[&|\\]/\\&}|g" -e "s|scripts/loadgen|${SALE_LOADGEN//[&|\\]/\\&}|g" \
         -e "s|scripts/lab|${SALE_LAB//[&|\\]/\\&}|g" -e "s|scripts/audit|${SALE_AUDIT//[&|\\]/\\&}|g" -e "s|make up|${SALE_UP//[&|\\]/\\&}|g"
 }

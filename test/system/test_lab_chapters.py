@@ -235,7 +235,13 @@ class Commands(unittest.TestCase):
         self.assertTrue(live.endswith("\n10 of 100 points\n"))
 
     def test_run_sells_with_the_file_and_stops_what_it_started(self):
-        self.assertIn("exercise: sold 800 of 500 units", self.lab("run", "1", code=1))
+        told = self.lab("run", "1", code=1)
+        self.assertIn("exercise: sold 800 of 500 units", told)
+        audit = re.search(r"all of it: (.* audit \S+)", told).group(1)
+        shown = subprocess.run(["bash", "-c", audit], cwd=self.home, env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+        self.assertRegex(shown.stdout, r"(?s)Twins.*800")
         shutil.copy(ROOT / "lab/01-oversell/answer.c", self.mine("01-oversell"))
         said = self.lab("run", "1", "--instances", "1", "--requests", "200", "--stock", "150")
         self.assertIn("exercise: sold all 150 units once each and refused the other 50", said)
