@@ -263,7 +263,7 @@ static int compare_sides(const struct options *options, const struct side *a, co
         exit_code = past_fail(EXIT_USAGE, "the runs have no strategy in common");
     } else if (limit_outcomes_make(&limits, &options->limit_list, a->summary, b->summary, &why) !=
                0) {
-        exit_code = past_fail(EXIT_NO_INPUT, why.text);
+        exit_code = past_fail(limits.items != NULL ? EXIT_NO_INPUT : EXIT_INTERNAL, why.text);
     } else {
         json_text_set(&diff, "limits", limit_outcomes_json(&limits));
         exit_code = diff != NULL ? tell_diff(options, diff, &limits, to, ci_files)
