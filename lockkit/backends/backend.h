@@ -1,10 +1,10 @@
-/* What a backend must do. It answers commands. Without being asked, it tells the core that a lock
- * may have become free, that a lease is in doubt, or that a lease is lost.
+/* A backend answers commands. Without being asked, it tells the core that a lock may have become
+ * free, that a lease is in doubt, or that a lease is lost.
  *
- * A backend sees nothing of the core, which waits, holds and calls back. It answers each command
- * exactly once, later, on the loop, within `reply_ms`. An owner token stands for one acquisition:
- * the acquisition waits, holds, renews and ends under that token. The core runs at most one ACQUIRE
- * or RELEASE of an owner at a time, and at most one RENEW beside it. */
+ * * A backend sees nothing of the core. The core waits, holds and calls back. A backend answers
+ * each command exactly once, later, on the loop, within `reply_ms`. An owner token stands for one
+ * acquisition: the acquisition waits, holds, renews and ends under that token. The core runs at
+ * most one ACQUIRE or RELEASE of an owner at a time, and at most one RENEW beside it. */
 #ifndef LOCKKIT_BACKEND_H
 #define LOCKKIT_BACKEND_H
 
@@ -23,7 +23,7 @@
  *   ACQUIRE  OK           `owner` holds the lock. If it held the lock  fence, granted_ms
  *                         already: its TTL is renewed, and `fence` is
  *                         the same as before
- *            BUSY         another holder is in the way                 remaining_ms, is_queued
+ *            BUSY         others hold it, or stand in line before it   remaining_ms, is_queued
  *   RENEW    OK           the TTL of `owner` is extended; a RENEW      granted_ms
  *                         never creates a lock
  *            LOST         `owner` does not hold it
@@ -34,10 +34,10 @@
  *   INSPECT  OK           the answer lists holders and waiters         holders, waiters
  *   BREAK    OK           `owner` (if NULL: somebody) held the lock,
  *                         and holds it no more (if NULL: nobody does)
- *            LOST         `owner` (if NULL: anybody) did not hold it
- *   each     UNKNOWN      it took effect, or may still do so
+ *            LOST         `owner` did not hold it (if NULL: nobody did)
+ *   each     UNKNOWN      it may have taken effect, or may still
  *            UNAVAILABLE  it has no effect, now or later: no server
- *                        took it
+ *                         took it
  *            REFUSED      the same: the server refused                 why
  *            NOMEM        the same: out of memory
  *            UNSUPPORTED  the same: this backend cannot do it */
