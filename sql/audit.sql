@@ -1,10 +1,10 @@
 -- Every anomaly of one product, from the databases alone. loadgen judges by these queries, and a person runs them all:
 --   psql inventory -v product=<uuid> -f sql/audit.sql
 --   psql orders    -v product=<uuid> -f sql/audit.sql
--- loadgen reads what stands below a line `query: <name> on <database>`, up to the next; lines with a backslash are
--- psql's. The ledgers of past runs are not scanned: both have an index by time, and no sale is older than its product, but
--- for the minute by which the clocks of two servers may differ, or one may be set back. In `orders`, which has no products, give `-v since=<time>` for the
--- same effect.
+-- loadgen reads the text from a line `query: <name> on <database>` to the next; lines with a backslash are psql's. The
+-- ledgers of past runs are not scanned: both have an index by time. No sale is more than a minute older than its product; a
+-- minute, because two servers' clocks may differ, or one may be set back. `orders` has no products: give `-v since=<time>` for
+-- the same effect.
 \if :{?product}
 \else
 \echo 'audit.sql: name the product: psql ... -v product=<uuid> -f sql/audit.sql'
@@ -14,7 +14,7 @@
 \else
 \set since -infinity
 \endif
--- What a database or a role sets of these would end a query, or hide the tables.
+-- A setting of the database or the role could end a query, or hide the tables.
 \set QUIET on
 SET statement_timeout = 0;
 SET lock_timeout = 0;
@@ -42,14 +42,14 @@ CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                     WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
 
-\echo 'Rows: the stock, one row or one per shard, without the units that came back to the count: those are returned.'
-\echo 'What Redis holds unsold of a row is in its count, too.'
+\echo 'Rows: the stock, one row or one per shard, without units that came back to the count: they are among the returned.'
+\echo 'The count of a row includes the units that Redis has not sold.'
 -- query: rows on inventory
 SELECT shard, first_unit, available - (SELECT count(*) FROM stock_place p WHERE p.product_id = s.product_id
                                         AND p.shard = s.shard AND p.place < s.available) AS available, returns_to_count, loaded_into
 FROM stock s WHERE product_id = :'product'::uuid ORDER BY shard;
 
-\echo 'Unbalanced: rows with units too many or too few, although the sums of all may be right.'
+\echo 'Unbalanced: rows with too many or too few units, even if the sums over all rows are right.'
 -- query: unbalanced on inventory
 SELECT shard, first_unit, initial, available, returned, units, available + returned + units - initial AS leak
 FROM (SELECT s.shard, s.first_unit, s.available,
@@ -62,7 +62,7 @@ FROM (SELECT s.shard, s.first_unit, s.available,
 WHERE available + returned + units <> initial
 ORDER BY shard;
 
-\echo 'Contradictory: sales whose unit is not the one that their row lost; one that had come back leaves 0, or any number.'
+\echo 'Contradictory: sales of another unit than their row lost. A unit that had come back may leave 0, or any number.'
 -- query: contradictory on inventory
 SELECT l.order_id, l.unit, l.shard, l.remaining, s.first_unit
 FROM reservation l
@@ -94,7 +94,7 @@ FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM reservation
 WHERE times > 1
 ORDER BY unit, reserved_at, order_id;
 
-\echo 'Outside: units that never were.'
+\echo 'Outside: units that never existed.'
 -- query: outside on inventory
 SELECT r.unit, r.order_id, r.instance, r.shard, r.fence,
        to_char(r.reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -137,7 +137,7 @@ WHERE product_id = :'product'::uuid
 \endif
 
 \if :is_orders
-\echo 'Orders: what customers were promised.'
+\echo 'Orders: the promises to customers.'
 -- query: orders on orders
 SELECT order_id, unit, inventory_instance AS instance,
        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
