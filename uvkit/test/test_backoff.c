@@ -1,8 +1,8 @@
-/* The pause before the next attempt: anywhere below a limit that doubles, and that ends. */
+/* The pause before the next attempt: a random time below a limit that doubles up to a maximum. */
 #include "backoff.h"
 #include "test.h"
 
-/* The longest of many: with 2,000 draws a tenth below the limit is not missed. */
+/* The longest of many: 2,000 draws come within a tenth of the limit. */
 static uint64_t longest_ms(unsigned failures) {
     uint64_t longest = 0;
 

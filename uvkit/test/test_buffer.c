@@ -1,5 +1,5 @@
-/* The growing buffer: it keeps every byte, gives memory back when it rests, and says when there is
- * none. */
+/* The growing buffer: it keeps every byte, gives memory back at a reset, and reports a lack of
+ * memory. */
 #include "buffer.h"
 #include "fault.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include "test.h"
 
 static int tear_down(void **state) {
-    fiber_cleanup(); /* which asserts that all have ended */
+    fiber_cleanup(); /* asserts that all have ended */
     return 0;
 }
 
@@ -96,7 +96,7 @@ static void counts(void *arg) {
     struct counter *counter = arg;
 
     for (int i = 0; i < 20000; i++) {
-        volatile char around[64]; /* which AddressSanitizer guards on both sides */
+        volatile char around[64]; /* AddressSanitizer guards both sides */
 
         around[i % 64] = (char)i;
         counter->event.is_set = false;
@@ -153,10 +153,11 @@ static void test_a_discarded_stack_is_used_again(void **state) {
     assert_int_equal(fiber_start(waits_deep, &trace), 0);
     stack = trace.first.waiter;
     for (int i = 0; i < 2000; i++) {
-        fiber_event_set(&trace.first); /* switches, and is then dropped at its second wait */
+        fiber_event_set(&trace.first); /* switches; the fiber is dropped at its second wait */
         fiber_discard(&trace.second);
         trace.first.is_set = false;
-        assert_int_equal(fiber_start(uses_its_stack, &event), 0); /* on what others have poisoned */
+        assert_int_equal(fiber_start(uses_its_stack, &event),
+                         0); /* on a stack that others poisoned */
         assert_ptr_equal(event.waiter, stack);
         if (i % 2 == 0)
             fiber_discard(&event);
@@ -255,11 +256,12 @@ static void test_a_wait_may_end_before_it_happens(void **state) {
     while (trace.text[0] == '\0')
         (void)uv_run(&loop, UV_RUN_ONCE);
     assert_string_equal(trace.text, "late ");
-    fiber_event_set(&patient.event); /* which it waits for again */
+    fiber_event_set(&patient.event); /* the fiber waits for it again */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_string_equal(trace.text, "late happened ");
     patient.ms[0] = 3600000;
-    assert_int_equal(fiber_start(waits_for_so_long, &patient), 0); /* it has happened: at once */
+    assert_int_equal(fiber_start(waits_for_so_long, &patient),
+                     0); /* already set: returns at once */
     assert_string_equal(trace.text, "late happened happened happened ");
     assert_int_equal(uv_loop_close(&loop), 0);
 }

@@ -26,7 +26,7 @@ static int by_value(const void *a, const void *b) {
     return (*left > *right) - (*left < *right);
 }
 
-/* Spread over all magnitudes up to HISTOGRAM_MAX, as latencies are. */
+/* Spread over all magnitudes up to HISTOGRAM_MAX, like latencies. */
 static int64_t random_value(void) {
     int64_t wide = (int64_t)random() << 20 ^ random();
 

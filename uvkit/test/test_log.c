@@ -9,7 +9,7 @@ static struct {
     char text[8192];
 } capture;
 
-/* A pipe in place of stderr: small enough lines leave and arrive whole. */
+/* A pipe instead of stderr: small lines leave and arrive whole. */
 static int set_up(void **state) {
     int ends[2];
 
@@ -29,7 +29,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* What one read gets: one line, as each is one write. */
+/* One read gets one line, because each line is one write. */
 static const char *written(void) {
     ssize_t length = read(capture.reader, capture.text, sizeof capture.text - 1);
 

@@ -1,5 +1,5 @@
-/* A loop begins with enough descriptors, and says so without; SIGPIPE is ignored, unless the
- * program handles it. */
+/* A loop begins if there are enough descriptors, and otherwise reports the lack. SIGPIPE is
+ * ignored, unless the program handles it. */
 #include "loop.h"
 #include "test.h"
 
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define MORE 16 /* than any loop takes */
+#define MORE 16 /* more than any loop needs */
 
 static int next_descriptor(void) {
     int fd = dup(STDIN_FILENO);
@@ -18,7 +18,7 @@ static int next_descriptor(void) {
     return fd;
 }
 
-/* The result of loop_init() when so many descriptors are free. A loop that began is closed. */
+/* The result of loop_init() with so many free descriptors. A loop that began is closed. */
 static int init_with(int free_descriptors) {
     rlim_t limit = fault_descriptors((rlim_t)(next_descriptor() + free_descriptors));
     uv_loop_t loop;
@@ -30,7 +30,7 @@ static int init_with(int free_descriptors) {
     return code;
 }
 
-/* The first loop of a process is another one for libuv: it makes what all loops share. */
+/* The first loop of a process is special: libuv then makes the parts that all loops share. */
 static void test_too_few_descriptors_are_told_and_kept_by_nobody(void **state) {
     int next = next_descriptor();
 

@@ -1,4 +1,4 @@
-/* Numbers and parts, and what looks like one. */
+/* Numbers and parts, and texts that only look like them. */
 #include "number.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* In a block of just that size, so that sanitizers see a byte too much. */
+/* In a block of exactly that size, so that sanitizers see each byte too many. */
 static void test_a_copy_is_cut_to_its_size(void **state) {
     for (size_t size = 1; size <= 6; size++) {
         char *to = malloc(size), expected[8];

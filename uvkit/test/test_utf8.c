@@ -1,11 +1,11 @@
-/* UTF-8: what is some stays as it is, and nothing else gets through. */
+/* UTF-8 passes unchanged, and nothing else gets through. */
 #include "test.h"
 #include "utf8.h"
 
 #define FFFD "\xef\xbf\xbd"
 
 static void expect_clean(const char *text, const char *expected) {
-    char *given = strdup(text); /* of its own length: reading behind it is found */
+    char *given = strdup(text); /* of its own length, so reading behind it is found */
     char clean[UTF8_ROOM(64)];
 
     assert_non_null(given);
@@ -59,7 +59,7 @@ static void test_what_is_cut_is_replaced_and_nothing_behind_it_is_read(void **st
                  FFFD FFFD "b");
 }
 
-/* By their code points: every one but the surrogates is written as UTF-8 says, and accepted. */
+/* Every code point except the surrogates is written by the rules of UTF-8, and accepted. */
 static void test_every_character_is_accepted(void **state) {
     for (uint32_t c = 1; c <= 0x10ffff; c++) {
         char text[5] = "", clean[UTF8_ROOM(4)];

@@ -32,7 +32,7 @@ static int compare_texts(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-/* More than one draw of random bytes. */
+/* More than one draw of random bytes provides. */
 static void test_many_are_all_different(void **state) {
     static char texts[2000][UUID_TEXT];
 
@@ -43,7 +43,7 @@ static void test_many_are_all_different(void **state) {
         assert_string_not_equal(texts[i - 1], texts[i]);
 }
 
-/* Their random parts: the date may be the same. */
+/* Their random parts, because the date may be the same. */
 static void test_a_child_draws_its_own(void **state) {
     char own[UUID_TEXT], childs[UUID_TEXT];
     int ends[2], status;

@@ -1,4 +1,4 @@
-/* The HTTP interface from outside: each path, each status, each reply's shape. */
+/* The HTTP interface from outside: each path, each status, the form of each reply. */
 #include "front.h"
 
 #include "strategies.h"
@@ -46,7 +46,7 @@ static void test_what_is_wrong_is_told(void **state) {
     expect_error(reserve_body(id, "{\"order_id\": 7}"), 400, "bad_request");
     expect_error(reserve_body(id, "{}"), 400, "bad_request");
     assert_int_equal(reserve(id, order), 201);
-    expect_error(reserve(empty, order), 409, "sold_out"); /* not said to be a repeat */
+    expect_error(reserve(empty, order), 409, "sold_out"); /* not marked as a repeat */
     empty = make_product("atomic", 1);
     expect_error(reserve(empty, order), 422, "key_reused");
     expect_error(get("DELETE", "/reservations/", "82391173", ""), 400, "bad_request");
@@ -95,7 +95,7 @@ static void test_a_product_says_who_holds_its_lock(void **state) {
 
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     expect_holder(id, "");
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* and its lease is left to run out */
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* its lease is left to run out */
     expect_holder(id, "inventory-test");
     id = make_product("mutex,work=20ms", 5);
     begin(&buyer, id, NULL);
@@ -175,7 +175,7 @@ static void test_a_dropped_reply_cuts_the_connection(void **state) {
     assert_int_equal(reserve(id, order), 200);
 }
 
-/* ---- POST /reservations: each order of a request is sold as if it had come alone */
+/* ---- POST /reservations: each order of a request is sold as if it were alone */
 
 static char all_orders[64 * 1024]; /* the body */
 
@@ -200,7 +200,7 @@ static int reserve_all(void) {
     return post(all_orders);
 }
 
-/* The line of an order, a new reference: NULL when it has none; and where it is, from 0. */
+/* The line of an order, a new reference, and its place, from 0. NULL: the order has no line. */
 static json_t *line_of(const char *order_id, int *place) {
     const char *at = reply.text, *end;
 
@@ -212,11 +212,12 @@ static json_t *line_of(const char *order_id, int *place) {
             return line;
         json_decref(line);
     }
-    assert_string_equal(at, ""); /* what has no end is no line */
+    assert_string_equal(at, ""); /* a text without an end is not a line */
     return NULL;
 }
 
-/* Returns the place of the order's line, which has this status and, unless NULL, code. */
+/* Returns the place of the order's line, which must have this status and, unless NULL, this code.
+ */
 static int expect_line(const char *order_id, int status, const char *code) {
     int place;
     json_t *line = line_of(order_id, &place);
@@ -399,7 +400,7 @@ static size_t listed(const char *rest, const char *after) {
     return json_array_size(json_object_get(reply.json, "order_ids"));
 }
 
-/* A commit that was slow, or a clock that was set back. */
+/* The commit was slow, or a clock was set back. */
 static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
     const char *id, *order;
     const int64_t now_us = clock_wall_us();
@@ -442,7 +443,7 @@ static void test_what_is_confirmed_is_not_cancelled(void **state) {
     assert_int_equal(sold(id), 1);
 }
 
-/* A repeat is answered with the unit, so the unit is not to be taken back. */
+/* The answer to a repeat names the unit, so nobody may take the unit back. */
 static void test_a_repeat_confirms_the_reservation(void **state) {
     const char *id = make_product("atomic", 3);
     const char *order = new_id();
@@ -466,7 +467,7 @@ static void test_what_cannot_be_confirmed_is_told(void **state) {
         expect_error(confirm(bad[i]), 400, "bad_request");
 }
 
-/* All that takes units back or tells of all orders, with these headers. */
+/* Make all requests that take units back or tell of all orders, with these headers. */
 static void expect_refusals(const char *headers, int status, const char *code) {
     static const char *const guarded[][2] = {
         {"DELETE", "/reservations/82391173-9dbc-49b6-821b-746a11dbbe5e"},
@@ -517,7 +518,7 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
         expect_error(get("GET", "/reservations", bad[i], ""), 400, "bad_request");
 }
 
-/* Redis sold it, and the ledger does not have it yet. */
+/* Redis has sold it, and the ledger does not have it yet. */
 static void test_what_is_pending_can_be_cancelled_at_once(void **state) {
     const char *id = make_product("prewarm", 3);
     const char *order = new_id();

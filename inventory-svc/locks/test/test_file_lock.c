@@ -1,4 +1,5 @@
-/* Locks on the disk: one holder, whatever takes them; what each leaves behind. */
+/* Locks on the disk: there is one holder, fibers and processes alike, and each end leaves its
+ * traces. */
 #include "fiber.h"
 #include "file_lock.h"
 #include "log.h"
@@ -33,7 +34,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)rmdir(dir);
-    assert_int_equal(rmdir(base), 0); /* nothing is left behind */
+    assert_int_equal(rmdir(base), 0); /* the test leaves nothing behind */
     assert_int_equal(uv_loop_close(&loop), 0);
     fiber_cleanup();
     return 0;
@@ -98,7 +99,7 @@ static void test_a_directory_that_is_left_stays_and_a_file_is_free(void **state)
     in_fiber(leave, NULL);
 }
 
-/* ---- many at a time */
+/* ---- Many at a time */
 
 static unsigned holders, most, turns;
 
@@ -134,7 +135,7 @@ static void test_of_many_one_at_a_time_has_it(void **state) {
     }
 }
 
-/* ---- another process */
+/* ---- Another process */
 
 static void take_both(void *arg) {
     struct file_lock *lock;
@@ -194,7 +195,7 @@ static void test_a_killed_process_leaves_its_directory_and_no_file_lock(void **s
     in_fiber(look_after_the_kill, NULL);
 }
 
-/* ---- the directory */
+/* ---- The directory */
 
 static void be_refused(void *arg) {
     struct file_lock *lock;

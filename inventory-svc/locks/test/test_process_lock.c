@@ -1,4 +1,4 @@
-/* Locks among fibers: who gets one, in which order, and when it is given up. */
+/* Locks among fibers: the winner, the order of winning, and the moment of giving up. */
 #include "process_lock.h"
 #include "test.h"
 
@@ -11,7 +11,7 @@
 
 static uv_loop_t loop;
 
-/* A fiber that wants the lock "a", and keeps it until it is told to go on. */
+/* A fiber that wants the lock "a", and keeps it until the test lets it go on. */
 struct user {
     char name;
     enum process_lock_mode mode;
@@ -24,7 +24,7 @@ struct user {
     struct fiber_event go;
 };
 
-static char order[64]; /* the names, as they won */
+static char order[64]; /* the names in the order of winning */
 
 static int set_up(void **state) {
     order[0] = '\0';
@@ -155,7 +155,7 @@ static void test_trying_takes_it_only_when_nobody_has_it(void **state) {
     process_lock_release(lock);
 }
 
-/* ---- spinning */
+/* ---- Spinning */
 
 static uv_timer_t ticker;
 static unsigned ticks;
@@ -181,7 +181,7 @@ static void test_who_spins_leaves_the_loop_to_others(void **state) {
     uv_close((uv_handle_t *)&ticker, NULL);
 }
 
-/* The newcomer runs before those who spin have their turn. */
+/* The newcomer runs before the spinning fibers have their turn. */
 static void test_a_newcomer_overtakes_who_spins(void **state) {
     struct user holder, spinner, newcomer;
 

@@ -1,7 +1,8 @@
-/* Batches on a real server: each sale of one has its own outcome, whatever becomes of the others.
+/* Batches on a real server: each sale of a batch has its own outcome, and a failed sale does not
+ * change another's.
  *
- * The test locks the row of stock: the first sale of each instance waits for it, and the others for
- * that one, so that they go together. */
+ * The test locks the row of stock. The first sale of each instance waits for it, and the other
+ * sales wait for the first, so they go together. */
 #include "far_instance.h"
 
 #define MANY 64
@@ -19,7 +20,7 @@ static int close_both(void **state) {
     return come_back(state);
 }
 
-/* A product whose row of stock is there, and locked. */
+/* A product with its row of stock, which the test has locked. */
 static const char *hold(const char *strategy, int stock) {
     const char *id = lay_out(strategy, stock + 1);
 
@@ -31,7 +32,7 @@ static void let_go(void) {
     run_sql("COMMIT");
 }
 
-/* The first leads a batch of its own. */
+/* The first sale leads a batch of its own. */
 static void begin_lone(struct buyer *buyer, const char *id) {
     long before = blocked();
 
@@ -39,7 +40,7 @@ static void begin_lone(struct buyer *buyer, const char *id) {
     WAIT_FOR(&instance.loop, blocked() == before + 1);
 }
 
-/* The others are one batch. */
+/* The other sales are one batch. */
 static void begin_all(const char *id, int count) {
     begin_lone(&buyers[0], id);
     for (int i = 1; i < count; i++)
@@ -77,7 +78,7 @@ static void test_a_batch_is_one_statement(void **state) {
     let_go();
     finish(buyers, MANY);
     assert_int_equal(count_outcome(buyers, MANY, OUTCOME_SOLD), MANY);
-    /* Its own, the lone one's, and the rest's. */
+    /* One is its own, one the lone sale's, one the rest's. */
     assert_int_equal(ask("SELECT count(DISTINCT xmin::text) FROM reservation"
                          " WHERE product_id = '%s'",
                          id),
@@ -86,7 +87,7 @@ static void test_a_batch_is_one_statement(void **state) {
     assert_non_null(strstr(buyers[9].selling.timing, "wait;dur="));
 }
 
-/* A trigger of the ledger skips one of them: each looks itself up. */
+/* A trigger of the ledger skips one of the sales: each looks itself up. */
 static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
     const char *skipped = new_id();
     const char *id = lay_out("batched", 10);
@@ -132,8 +133,7 @@ static void sell_in_turn(struct buyer *buyer, const char *id, int i) {
         begin_at_other(buyer, id);
 }
 
-/* Each sale that ends is followed by another, at either instance, so that batches of all sizes
- * meet. */
+/* After each sale another one starts, at either instance, so batches of all sizes meet. */
 static void test_batches_that_meet_lose_no_unit(void **state) {
     enum { STOCK = 1500 };
     long count = 0;
@@ -155,7 +155,7 @@ static void test_batches_that_meet_lose_no_unit(void **state) {
     assert_int_equal(unfit(id, STOCK), 0);
 }
 
-/* Of a batch before, of another product, of the same batch: sold and not. */
+/* The repeats are of an earlier batch, of another product, of the same batch; sold and not. */
 static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     struct buyer earlier_one, elsewhere;
     const char *id, *other_id = make_product("batched", 5);
@@ -187,7 +187,7 @@ static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     expect_units(id, 5, 0);
 }
 
-/* The ledger gets one of the orders while the statement waits: all are refused, and asked again. */
+/* The ledger gets one of the orders while the statement waits: all are refused, and sent again. */
 static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
     const char *id = hold("batched", 10);
 
@@ -203,7 +203,8 @@ static void test_an_order_that_comes_in_between_spoils_no_batch(void **state) {
     expect_units(id, ANY, 5);
 }
 
-/* One that comes in between again and again: here by a trigger, which refuses the statement. */
+/* A trigger refuses the statement each time, like an order that comes in between again and again.
+ */
 static void test_a_batch_that_is_refused_twice_goes_one_by_one(void **state) {
     const char *id;
 
@@ -223,13 +224,13 @@ static void test_a_batch_that_is_refused_twice_goes_one_by_one(void **state) {
     expect_units(id, ANY, 5);
 }
 
-/* Those of the batch that was under way, and no others. */
+/* Only the sales of the batch that was under way. */
 static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
     const char *id = hold("batched", 20);
 
     begin_all(id, 5);
     fault_proxy_cut(to_postgres);
-    WAIT_FOR(&instance.loop, buyers[0].is_done && blocked() == 2); /* one of them nobody awaits */
+    WAIT_FOR(&instance.loop, buyers[0].is_done && blocked() == 2); /* nobody awaits one of them */
     let_go();
     finish(buyers, 5);
     assert_int_equal(buyers[0].selling.outcome, OUTCOME_UNKNOWN);
@@ -238,7 +239,7 @@ static void test_a_lost_connection_leaves_its_batch_unknown(void **state) {
     expect_units(id, ANY, 15);
 }
 
-/* It took effect, and nobody was told: each finds itself in the ledger. */
+/* The statement took effect, but the answer was lost: each sale finds itself in the ledger. */
 static void test_a_lost_reply_is_looked_up(void **state) {
     const char *id = hold("batched", 2);
 

@@ -1,10 +1,10 @@
-/* A guarded write on real Postgres: it happens as long as the row is what it was to the guard, and
- * else leaves no trace, and says why. */
+/* A guarded write on real Postgres: it happens only while the guard finds the row unchanged.
+ * Otherwise it leaves no trace, and tells why. */
 #include "instance.h"
 
 #include "stock_sql.h"
 
-/* A write in a fiber, of what was read as {available 4, version 1, fence 7}, under token 9. */
+/* A write in a fiber under token 9, after a read of {available 4, version 1, fence 7}. */
 struct write {
     struct stock_row seen;
     struct reservation sold;
@@ -61,13 +61,14 @@ static bool is_written(const struct write *write) {
 
 static void test_each_guard_sees_what_it_is_for(void **state) {
     static const struct {
-        const char *change; /* by another, since the row was read */
+        const char *change; /* of another sale, after the read */
         enum outcome outcomes[4];
     } cases[] = {
         {"shard = shard", OF(SOLD, SOLD, SOLD, SOLD)},
         {"available = 2, version = 2", OF(SOLD, CONFLICT, CONFLICT, SOLD)},
         {"version = 3", OF(SOLD, CONFLICT, SOLD, SOLD)}, /* sold, and given back: ABA */
-        {"fence = 8", OF(SOLD, SOLD, SOLD, CONFLICT)},   /* an older holder, after the read */
+        {"fence = 8",
+         OF(SOLD, SOLD, SOLD, CONFLICT)}, /* written by an older holder after the read */
         {"fence = 9", OF(SOLD, SOLD, SOLD, CONFLICT)},
         {"fence = 10", OF(SOLD, SOLD, SOLD, CONFLICT)},
     };
@@ -127,7 +128,7 @@ static void test_a_guard_looks_again_after_waiting_for_the_row(void **state) {
     }
 }
 
-/* A holder that was paused past its lease: it is not refused, and the stock keeps the higher token.
+/* A holder paused past its lease: the write is not refused, and the stock keeps the higher token.
  */
 static void test_an_older_token_writes_and_lowers_nothing(void **state) {
     struct write write;

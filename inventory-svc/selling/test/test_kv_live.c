@@ -1,5 +1,5 @@
-/* The live store's raw commands on real Redis: what each leaves there; and when Redis is dead,
- * refuses, or its reply gets lost, a sale sells nothing that it does not know of. */
+/* The live store's raw commands on real Redis. Each leaves its trace there. When Redis is dead,
+ * refuses, or loses its reply, a sale never sells a unit without knowing it. */
 #include "instance.h"
 
 #include "fault_proxy.h"
@@ -18,12 +18,12 @@ static void regain(void) {
     regain_kv();
 }
 
-/* How many round trips to Redis the steps took, of a sale that was asked for so long ago. */
+/* The number of round trips to Redis of these steps, in a sale that was asked for so long ago. */
 static unsigned run_since(void (*steps)(struct sale *sale), int64_t ago_ms) {
     return run_steps(product_id, NULL, steps, ago_ms).redis;
 }
 
-/* Of the lock's key, in milliseconds; -1: for ever, -2: it is not there. */
+/* The TTL of the lock's key in milliseconds; -1: for ever, -2: no key. */
 static long long pttl(void) {
     return own_redis_do(&own, "PTTL sale:{%s}:lock", product_id);
 }
@@ -59,7 +59,7 @@ static void test_a_key_is_set_with_its_ttl_or_for_ever(void **state) {
     assert_int_equal(pttl(), -1);
     (void)run_since(set_for_a_minute, 0);
     assert_false(was_set);
-    assert_int_equal(pttl(), -1); /* who did not win changes nothing */
+    assert_int_equal(pttl(), -1); /* a loser changes nothing */
     (void)run_since(expire, 0);
     assert_in_range(pttl(), 1, 60000);
     own_redis_do(&own, "DEL sale:{%s}:lock", product_id);
@@ -100,7 +100,7 @@ static void be_queued(struct sale *sale) {
     assert_string_equal(value, "");
 }
 
-/* Redis says QUEUED to all, and sets nothing. */
+/* Redis answers QUEUED to everything, and sets nothing. */
 static void test_a_reply_of_another_form_sets_no_key(void **state) {
     (void)run_since(be_queued, 0);
     assert_key(NULL);
@@ -118,7 +118,7 @@ static void be_busy_everywhere(struct sale *sale) {
     assert_string_equal(value, "");
     assert_int_equal(store_kv_delete(sale, "lock"), OUTCOME_BUSY);
     assert_int_equal(store_kv_delete_if_equal(sale, "lock", "me"), OUTCOME_BUSY);
-    assert_string_equal(sale->message, ""); /* of a release nobody but the log is told */
+    assert_string_equal(sale->message, ""); /* only the log hears of a release */
 }
 
 static void renew_and_delete(struct sale *sale) {
@@ -161,7 +161,7 @@ static void assert_nothing_is_sold(const char *why) {
 
 static void test_a_dead_server_is_busy_and_sells_nothing(void **state) {
     divert_kv("redis://127.0.0.1:1");
-    assert_int_equal(run_since(be_busy_everywhere, 0), 0); /* none was sent */
+    assert_int_equal(run_since(be_busy_everywhere, 0), 0); /* nothing was sent */
     assert_nothing_is_sold("Redis cannot be reached");
 }
 
@@ -172,7 +172,7 @@ static void test_a_server_that_refuses_is_busy_and_sells_nothing(void **state) {
     own_redis_do(&own, "ACL SETUSER default +@all");
 }
 
-/* As a primary is that another has taken the place of. */
+/* Another server has taken the primary's place. */
 static void test_a_replica_refuses_and_sells_nothing(void **state) {
     own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
     assert_nothing_is_sold("Redis refused a command");
@@ -189,10 +189,10 @@ static void divert_through_proxy(void) {
     proxy = fault_proxy_open_url(&instance.loop, own.url);
     fault_proxy_listen(proxy);
     divert_kv(proxy->url);
-    (void)run_since(look, 0); /* so that it is connected */
+    (void)run_since(look, 0); /* makes it connect */
 }
 
-/* The article's dead-lock without any crash: the key is set, and nobody knows that it is his. */
+/* The article's dead-lock without a crash: the key is set, and its holder does not know. */
 static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state) {
     struct buyer first;
     unsigned clients;
@@ -215,7 +215,7 @@ static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state
     regain();
 }
 
-/* From when a sale has read the stock, under the lock, Redis does not answer, or is not there. */
+/* Once the sale has read the stock under the lock, Redis does not answer, or is gone. */
 static void sell_without_release(const char *strategy, unsigned faults, bool is_deleted) {
     struct buyer buyer;
     uint64_t before;

@@ -1,4 +1,4 @@
-/* What fails on purpose, and what raw locks answer, is in the database as rows. */
+/* Failures on purpose, and answers to raw lock commands, become rows in the database. */
 #include "instance.h"
 
 #include "lab_events.h"
@@ -37,7 +37,7 @@ static void test_a_failpoint_that_cannot_be_told_acts_all_the_same(void **state)
     run_sql("ALTER TABLE hidden RENAME TO lab_event");
 }
 
-/* Taken by another, who frees it while this sale asks; then freed, and freed once more. */
+/* Another holder frees it while this sale asks. Then it is freed, and freed once more. */
 static void use_a_lock(struct sale *sale) {
     char value[KV_TEXT];
     bool was_set;
@@ -78,7 +78,7 @@ static void test_each_result_of_a_raw_lock_is_a_row(void **state) {
             fail_msg("no row %ld with %s", i, rows[i]);
 }
 
-/* The lock is another's, who never gives it back: twice refused, however slow the server is. */
+/* Another holder never gives the lock back: two refusals, however slow the server is. */
 static void ask_in_vain(struct sale *sale) {
     bool was_set = true;
 

@@ -1,4 +1,4 @@
-/* The ledger as settling reads it: page by page, and what came late. */
+/* The ledger, read for settling: page by page, with rows that came late. */
 #include "instance.h"
 
 #include "json_read.h"
@@ -12,7 +12,7 @@ static void sell_some(const char *product_id, size_t count) {
         assert_int_equal(sell_one(product_id), OUTCOME_SOLD);
 }
 
-/* A page of the ledger in a fiber, with the ids of the first two. */
+/* A fiber that reads a page of the ledger, and keeps the first two ids. */
 struct page {
     struct reservation_place place;
     char order_ids[2][UUID_TEXT];
@@ -56,7 +56,7 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     const char *id = make_product("atomic", 6);
 
     sell_some(id, 5);
-    /* All of one moment: the order id decides. */
+    /* All have the same moment, so the order id decides. */
     run_sql("UPDATE reservation SET reserved_at = '2026-01-01 00:00:00.123456+00'");
     all = (size_t)ask("SELECT count(*) FROM reservation");
     do {
@@ -73,8 +73,8 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     assert_int_equal(young.place.reserved_us, 0);
 }
 
-/* Rows are read again for as long as a transaction runs that began before them, be it one of
- * another test in another database of the server. */
+/* Rows are read again while a transaction runs that began before them, even one of another test in
+ * another database of the server. */
 static void read_to_the_end(struct page *page) {
     const int64_t deadline_ms = clock_now_ms() + 20000;
 
@@ -84,7 +84,7 @@ static void read_to_the_end(struct page *page) {
     } while (page->count > 0);
 }
 
-/* Its commit took longer than the others': it comes behind what was read meanwhile. */
+/* Its commit took longer than the others', so it comes behind rows that were read meanwhile. */
 static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
                         .overlap_ms = 60000};
@@ -108,7 +108,7 @@ static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **sta
     read_to_the_end(&page);
 }
 
-/* What is more than a page is read on without an overlap. */
+/* The pages after the first are read without an overlap. */
 static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
                         .overlap_ms = 60000};

@@ -1,10 +1,10 @@
-/* Locks on a machine's disk, on the real store: they guard the machine, and what ends them is the
- * kernel or nobody. */
+/* Locks on a machine's disk, on the real store: they guard the machine. The kernel ends one kind,
+ * and nothing ends the other. */
 #include "instance.h"
 
 #include <unistd.h>
 
-/* The product, of which each of two instances has sold a unit. */
+/* The product; each of two instances has sold a unit of it. */
 static const char *sell_at_both(const char *spec) {
     const char *id = make_product(spec, 5);
     struct buyer buyers[2];
@@ -53,7 +53,7 @@ static void test_a_directory_of_a_holder_that_is_unsure_stays(void **state) {
     assert_int_equal(sell_one(id), OUTCOME_BUSY);
     assert_int_equal(left(id), 4);
     (void)snprintf(path, sizeof path, "%s/%s-0.d", instance.lock_dir, id);
-    assert_int_equal(rmdir(path), 0); /* as somebody does by hand, in the end */
+    assert_int_equal(rmdir(path), 0); /* a person does this in the end */
     assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
@@ -65,7 +65,7 @@ static void test_a_file_of_a_holder_that_is_unsure_is_free_in_time(void **state)
     assert_int_equal(twins(id), 0);
 }
 
-/* What the system says of it is for the log. */
+/* The system's error is only for the log. */
 static void test_a_directory_that_cannot_be_used_fails_the_sale(void **state) {
     static const char *const specs[] = {"mkdir", "flock"};
 

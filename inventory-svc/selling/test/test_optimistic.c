@@ -1,7 +1,7 @@
-/* Strategies that notice what came between: on real Postgres, another write is put there. */
+/* Strategies that notice a write between their read and their own, on real Postgres. */
 #include "instance.h"
 
-/* Strategies, and how many statements a sale has made when it has read. */
+/* The strategies, with the number of statements until a sale has read. */
 static const struct {
     const char *name;
     unsigned statements;
@@ -9,7 +9,7 @@ static const struct {
 
 #define ALL (sizeof all / sizeof *all)
 
-/* A sale that stands still for a moment after it has read 5. */
+/* A sale that pauses after it has read 5. */
 static const char *read_five(struct buyer *buyer, size_t which, const char *wait,
                              struct buyer *first) {
     char spec[100];
@@ -61,8 +61,8 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
 
         for (size_t b = 0; b < 3; b++)
             assert_int_equal(sell(&bought[b], id, NULL), OUTCOME_SOLD);
-        assert_true(cancel_order(bought[0].order_id)); /* 5, to the place of 3 */
-        assert_true(cancel_order(bought[1].order_id)); /* 4, to its own */
+        assert_true(cancel_order(bought[0].order_id)); /* unit 5, to the place of 3 */
+        assert_true(cancel_order(bought[1].order_id)); /* unit 4, to its own */
         assert_int_equal(left(id), 4);
         for (size_t n = 0; n < 4; n++) {
             assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
@@ -75,7 +75,7 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
     }
 }
 
-/* While it stands still, 5 is sold and 6 comes back: the count is what it was. */
+/* During its pause, 5 is sold and 6 comes back: the count is the same again. */
 static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
     for (size_t i = 0; i < 2; i++) {
         struct buyer first, slow, quick;
@@ -115,7 +115,7 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     struct buyer first, holder;
     const char *id = make_product("pg-table", 5);
 
-    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD); /* the locks' connection stands */
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD); /* makes the locks' connection */
     id = make_product("pg-table,wait=1s", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     lock_stock(id);
@@ -127,7 +127,7 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
-/* Another holds it, and the refused sale listens for its end. */
+/* Another sale holds it, and the refused one listens for its end. */
 static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
     struct buyer buyer;
     const char *id = make_product("pg-table", 0);
@@ -156,7 +156,7 @@ static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **stat
     assert_int_equal(second.selling.sold.unit, 4);
 }
 
-/* Another instance took the lock over meanwhile, and sold. */
+/* Another instance has taken over the lock meanwhile, and sold. */
 static void test_a_write_behind_the_next_holder_is_refused(void **state) {
     struct buyer late, next;
     long fence;
@@ -180,7 +180,7 @@ static bool release_was_refused(void) {
                               offsetof(struct lk_counters, release_lost)) > 0;
 }
 
-/* Given back twice, it would be the next holder's. */
+/* Giving it back twice would free the next holder's lock. */
 static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
     struct buyer late, next;
     const char *id = make_product("pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
@@ -194,7 +194,7 @@ static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
                          " AND owner = 'next' AND until > clock_timestamp()",
                          id),
                      1);
-    assert_int_equal(sell(&next, id, NULL), OUTCOME_SOLD); /* when that has expired */
+    assert_int_equal(sell(&next, id, NULL), OUTCOME_SOLD); /* once the lock has expired */
 }
 
 static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {

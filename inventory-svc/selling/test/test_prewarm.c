@@ -1,5 +1,5 @@
-/* The stock in Redis: segments, notes, and the way of each sale to the ledger, whatever dies on it.
- */
+/* The stock in Redis: segments, notes, and the way of each sale to the ledger, through every death
+ * on it. */
 #include "instance.h"
 
 #include "fault_proxy.h"
@@ -38,7 +38,7 @@ static void prepare_and_count(void *arg) {
     product_put(product);
 }
 
-/* As GET /products/{id} does. */
+/* Like GET /products/{id}. */
 static struct stock_left show(const char *id) {
     struct shown shown = {.id = id};
 
@@ -48,7 +48,7 @@ static struct stock_left show(const char *id) {
 
 static unsigned brought;
 
-/* Each order of the first `count` buyers. */
+/* All orders of the first `count` buyers. */
 static void bring(void *count) {
     struct why why;
 
@@ -92,7 +92,7 @@ static void test_under_ack_ledger_the_ledger_has_it_before_the_answer(void **sta
                      buyer.selling.sold.unit);
 }
 
-/* Two rows at most are in Redis at a time: what was not handed out is safe from it. */
+/* Redis has two rows at most at a time. A row that was not handed out is safe from its losses. */
 static void test_segments_are_loaded_when_the_one_before_is_half_sold(void **state) {
     struct stock_left now;
     const char *id = make_product("prewarm", 40);
@@ -128,7 +128,7 @@ static void test_a_repeat_gets_the_first_unit(void **state) {
     }
 }
 
-/* Sold out and written, Redis forgets the orders, and the ledger answers. */
+/* When all is sold and written, Redis forgets the orders, and the ledger answers. */
 static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     struct buyer first, again;
     const char *id = make_product("prewarm", 2);
@@ -142,7 +142,7 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     assert_int_equal(sold(id), 2);
 }
 
-/* Postgres has handed the row out, and Redis has not had it. */
+/* Postgres has handed out the row, and Redis has not got it. */
 static void test_a_segment_whose_loading_died_is_loaded_again(void **state) {
     redisReply *token;
     const char *id = make_product("prewarm,shards=3", 30);
@@ -158,7 +158,7 @@ static void test_a_segment_whose_loading_died_is_loaded_again(void **state) {
     assert_int_equal(twins(id), 0);
 }
 
-/* A note as another instance left it, `age_ms` old. */
+/* A note that another instance left, `age_ms` old. */
 static void leave_note(const char *id, const char *order, const char *note, long long age_ms) {
     const long long now_ms = clock_wall_us() / 1000;
 
@@ -187,7 +187,7 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
     WAIT_FOR(&instance.loop, !is_noted(id));
 }
 
-/* Nor is it in the way of the others. */
+/* The bad note does not stop the others. */
 static void test_a_note_that_is_none_sells_nothing(void **state) {
     const char *order, *other, *id = make_product("prewarm,shards=1", 5);
 
@@ -209,7 +209,8 @@ static void test_a_unit_that_is_none_is_not_sold(void **state) {
     assert_int_equal(sell_one(id), OUTCOME_FAILED);
 }
 
-/* Brought, committed, killed before the note went; and meanwhile it was cancelled. */
+/* The sale was brought and committed. Its instance died before the note went. Then it was
+ * cancelled. */
 static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
     struct buyer buyer, again;
     const char *id = make_product("prewarm,ack=ledger,shards=1", 5);
@@ -237,7 +238,7 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
 }
 
-/* Such as one whose database was made anew. */
+/* For example, a product of a database that was made anew. */
 static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     size_t count = 1;
     const char *id, *gone = new_id();
@@ -252,7 +253,7 @@ static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     (void)own_redis_do(&own, "SREM sale:prewarmed %s", gone);
 }
 
-/* Redis took a unit twice, as one that forgot its last second does. */
+/* Redis has taken a unit twice, because it forgot its last second. */
 static void test_a_unit_that_redis_sells_twice_is_written_once(void **state) {
     struct buyer second, again;
     const char *id = make_product("prewarm,ack=ledger,shards=1", 5);
@@ -291,7 +292,7 @@ static void test_an_order_id_of_another_product_gives_its_unit_back(void **state
     assert_int_equal(sell(&second, other, NULL), OUTCOME_SOLD_OUT);
 }
 
-/* The ledger has the key under the product whose sale was told. */
+/* The ledger has the key under the product that the answer named. */
 static void check_key(const struct buyer two[2]) {
     const struct buyer *won = &two[two[0].selling.outcome == OUTCOME_SOLD ? 0 : 1];
 
@@ -302,7 +303,7 @@ static void check_key(const struct buyer two[2]) {
                      won->selling.sold.unit);
 }
 
-/* Each unit is for sale, sold or back, and nothing is still to come. */
+/* Each unit is for sale, sold or returned, and no sale is pending. */
 static void check_units(const char *id, int stock) {
     assert_int_equal(own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id), 0);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id) +
@@ -335,7 +336,7 @@ static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void
     }
 }
 
-/* ---- While a server is away, or answers too late, and closing */
+/* ---- A server is away or too late; closing */
 
 static void test_without_redis_nothing_is_sold(void **state) {
     struct buyer buyer;
@@ -348,7 +349,7 @@ static void test_without_redis_nothing_is_sold(void **state) {
     assert_int_equal(buyer.selling.sold.unit, 1);
 }
 
-/* The first call may have taken a unit that is in Redis alone. */
+/* The first call may have taken a unit that only Redis knows. */
 static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void **state) {
     struct buyer buyer;
     const char *id = make_product("prewarm", 5), *order = new_id();
@@ -359,7 +360,7 @@ static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void *
     assert_int_equal(sell(&buyer, id, order), OUTCOME_SOLD);
 }
 
-/* Redis took the unit, and its answer is lost with the connection. */
+/* Redis has taken the unit, and its answer is lost with the connection. */
 static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     struct fault_proxy *proxy = fault_proxy_open_url(&instance.loop, own.url);
     const char *id = make_product("prewarm,shards=1", 5);
@@ -381,7 +382,7 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     fault_proxy_close(proxy);
 }
 
-/* The ledger gets the sales from before, and Redis forgets them. */
+/* The ledger gets the sales of the time before, and Redis forgets them. */
 static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **state) {
     struct buyer buyer;
     const char *id = make_product("prewarm,shards=1", 50);
@@ -396,7 +397,7 @@ static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **
     assert_int_equal(buyer.selling.sold.unit, 49);
 }
 
-/* As a server that was started again has. */
+/* Like a server that was started again. */
 static void test_a_script_that_redis_lost_is_brought_again(void **state) {
     struct buyer buyer;
     const char *id = make_product("prewarm,shards=1", 50);
@@ -435,7 +436,7 @@ static void test_closing_writes_what_was_added(void **state) {
     open_pending();
 }
 
-/* Then it stays noted, and others bring it. */
+/* Then the note stays, and another instance brings it. */
 static void test_what_postgres_does_not_take_is_brought_later(void **state) {
     static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
     struct store *store = &instance.store;

@@ -1,7 +1,7 @@
-/* Products: read once for all who ask, laid out evenly, and remembered up to a limit. */
+/* Products: one load serves all callers; the layout is even; the table has a limit. */
 #include "instance.h"
 
-/* A fiber that gets a product, and gives it back when told. */
+/* A fiber that gets a product, and gives it back when the test says so. */
 struct getter {
     const char *id;
     struct product *product;
@@ -103,7 +103,7 @@ static void test_what_was_used_longest_ago_is_forgotten(void **state) {
     assert_ptr_equal(getter.product, first);
     get_and_put(&getter, ids[2]);
     get_and_put(&getter, ids[0]);
-    assert_ptr_equal(getter.product, first); /* ids[1] had to go */
+    assert_ptr_equal(getter.product, first); /* the table dropped ids[1] */
     assert_int_equal(product_table_count(instance.store.products), 2);
     close_table();
 }

@@ -1,4 +1,4 @@
-/* What a sale tells of its cost: the text, and for each strategy the round trips it must take. */
+/* The cost of a sale: its text, and the round trips that each strategy must take. */
 #include "instance.h"
 
 #include <math.h>
@@ -66,18 +66,18 @@ static void expect_counts(const struct buyer *buyer, const char *counts, unsigne
     assert_int_equal(pool_stats().queries - before, expected);
 }
 
-/* Of a lock made of so many raw commands. */
+/* For a lock made of this many raw commands. */
 #define KEY_REFUSED(commands)                                                                      \
     "pg;desc=\"1\", redis;desc=\"" #commands "\", retry;desc=\"0\", lock;desc=\"key\""
 #define KEY_SOLD(commands)                                                                         \
     "pg;desc=\"2\", redis;desc=\"" #commands                                                       \
     "\", retry;desc=\"0\", lock;desc=\"key\", shard;desc=\"0\""
 
-/* Alone, on a product that the instance and Redis know. */
+/* A sale alone, of a product that the instance and Redis know. */
 static const struct {
     const char *spec;
     unsigned statements;
-    const char *sold, *refused; /* and when it is sold out, for the second time in a row */
+    const char *sold, *refused; /* the latter when it is sold out, for the second time in a row */
 } cases[] = {
     {"none", 2, "pg;desc=\"2\", shard;desc=\"0\"", "pg;desc=\"1\""},
     {"mutex", 2, "pg;desc=\"2\", lock;desc=\"local\", shard;desc=\"0\"",
@@ -130,9 +130,9 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
         expect_counts(&buyer, cases[i].sold, before, cases[i].statements);
         assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
         assert_int_equal(sell(&buyer, id, NULL),
-                         OUTCOME_SOLD_OUT); /* this one looks for a returned unit */
+                         OUTCOME_SOLD_OUT); /* this sale looks for a returned unit */
         assert_int_equal(product_get(instance.store.products, id, &product, &why), OUTCOME_OK);
-        product->none_returned_until_ms = INT64_MAX; /* and the next does not, however late */
+        product->none_returned_until_ms = INT64_MAX; /* the next one does not, however late */
         product_put(product);
         before = pool_stats().queries;
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD_OUT);
@@ -152,7 +152,7 @@ static void test_a_look_at_the_ledger_counts(void **state) {
     expect_counts(&again, "pg;desc=\"2\"", before, 2); /* and a returned unit */
     before = pool_stats().queries;
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
-    expect_counts(&again, "pg;desc=\"3\"", before, 3); /* is it there, and its row */
+    expect_counts(&again, "pg;desc=\"3\"", before, 3); /* is it sold? and its row */
 }
 
 static void test_a_returned_unit_is_a_sale_like_others(void **state) {
@@ -176,7 +176,7 @@ static double part_ms(const struct buyer *buyer, const char *name) {
 
 static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **state) {
     struct buyer first, second;
-    const char *id = make_product("redis", 5); /* which connects */
+    const char *id = make_product("redis", 5); /* makes the client connect */
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
 
     id = make_product("redis,wait=1s,ttl=3s,fail=before-unlock:error@1", 5);
@@ -203,7 +203,7 @@ static void wait_and_work(const char *spec) {
         assert_true(part_ms(&buyers[i], "commit;dur=") < part_ms(&buyers[i], "hold;dur="));
         longest = fmax(longest, part_ms(&buyers[i], "wait;dur="));
     }
-    assert_true(longest >= 38); /* of the last one, while two others worked */
+    assert_true(longest >= 38); /* of the last sale, while two others worked */
 }
 
 static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
@@ -216,7 +216,7 @@ static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
     const char *id = make_product("redis-setnx,wait=1s,fail=before-delete:error@1", 5);
 
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    assert_true(part_ms(&first, "hold;dur=") < 0); /* it holds it still */
+    assert_true(part_ms(&first, "hold;dur=") < 0); /* it still holds the lock */
     assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
     assert_true(part_ms(&second, "wait;dur=") >= 200);
     assert_true(part_ms(&second, "hold;dur=") < 0);
@@ -224,7 +224,7 @@ static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
     assert_int_equal(part_ms(&second, "redis;desc=\""), 1 + part_ms(&second, "retry;desc=\""));
 }
 
-/* What a failpoint takes is no work of the database, though the lock is held meanwhile. */
+/* A failpoint's pause is not the database's time, although the sale holds the lock meanwhile. */
 static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
     static const char *const names[] = {"none", "mutex", "redis,ttl=30s", "atomic"};
 

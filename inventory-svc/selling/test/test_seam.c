@@ -1,10 +1,10 @@
-/* The contract of the seam, held by the live store on Postgres and Redis. */
+/* The live store on Postgres and Redis passes the contract of the seam. */
 #include "instance.h"
 #include "seam_contract.h"
 
 static const char *product_id;
 
-/* A sale with the order and the product that it is of. */
+/* A sale with its order and its product. */
 struct own_sale {
     struct live_sale live;
     char order_id[UUID_TEXT];

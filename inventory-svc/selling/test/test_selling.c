@@ -1,5 +1,5 @@
-/* Selling on real servers: each strategy keeps its promise, repeats sell once, and what is given
- * back is sold again. */
+/* Selling on real servers: each strategy keeps its promise, repeats sell once, and returned units
+ * are sold again. */
 #include "instance.h"
 
 #include "redis_admin.h"
@@ -74,7 +74,7 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
         sell_out(cases[i].strategy, cases[i].stock, 20);
 }
 
-/* Two units in one row of three, and a customer dealt to each row. */
+/* Two units in one of three rows, and a customer for each row. */
 static void test_without_borrowing_units_are_stranded(void **state) {
     static const struct {
         const char *strategy;
@@ -123,7 +123,7 @@ static long fence(const char *table, const char *order) {
     return ask("SELECT max(fence) FROM %s WHERE product_id = '%s'", table, order);
 }
 
-/* As FLUSHALL or an eviction does. */
+/* Like FLUSHALL, or an eviction. */
 static void lose_keys(const char *product_id) {
     redisContext *admin = redis_admin_connect();
 
@@ -146,8 +146,7 @@ static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) 
     }
 }
 
-/* A token of an hour ahead has written; then the keys are lost, and nobody remembers it but the
- * row. */
+/* A token from an hour ahead has written. Then the keys are lost, and only the row remembers it. */
 static void test_tokens_rise_above_the_row_when_the_clock_was_set_back(void **state) {
     struct buyer buyer;
     long ahead;
@@ -237,7 +236,7 @@ static void test_units_given_back_go_to_as_many_of_a_crowd(void **state) {
         memcpy(orders[i], buyers[i].order_id, UUID_TEXT);
         assert_true(cancel_order(orders[i]));
     }
-    while (won < 5) { /* who comes just behind another may find none, for a moment */
+    while (won < 5) { /* a sale just behind another one may find no unit for a moment */
         buy_all(buyers, id, BUYERS);
         won += count_outcome(buyers, BUYERS, OUTCOME_SOLD);
     }

@@ -1,5 +1,5 @@
-/* The live store when things fail: what is refused sells nothing, what is unknown keeps its lock,
- * and a failpoint strikes where it says. */
+/* The live store when things fail: a refused sale sells nothing, an unknown one keeps its lock, and
+ * a failpoint strikes at its point. */
 #include "instance.h"
 
 static void cut_blocked(void) {
@@ -8,7 +8,7 @@ static void cut_blocked(void) {
               instance.name);
 }
 
-/* A product with 4 of 5 units left, whose row of stock the test has locked until it ends its
+/* A product with 4 of 5 units left. The test has locked its row of stock until it ends its
  * transaction. */
 static const char *make_locked_product(void) {
     const char *id = lay_out("atomic", 5);
@@ -26,7 +26,7 @@ static void test_a_refused_write_sells_nothing(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         id = make_product(all[i], 5);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
-        assert_null(strstr(buyer.selling.why.text, "nothing")); /* which is for the log */
+        assert_null(strstr(buyer.selling.why.text, "nothing")); /* that is for the log */
         assert_int_equal(left(id), 5);
         assert_int_equal(ask("SELECT version FROM stock WHERE product_id = '%s'", id), 0);
     }
@@ -34,7 +34,8 @@ static void test_a_refused_write_sells_nothing(void **state) {
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
 }
 
-/* By its SQLSTATE: what passes is told as such, and its text, with what it names, to nobody. */
+/* The SQLSTATE decides whether an error may pass. The customer never sees its text, which may name
+ * servers and tables. */
 static void test_a_server_in_trouble_is_busy_and_says_nothing_of_itself(void **state) {
     static const struct {
         const char *sqlstate;
@@ -93,7 +94,7 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     assert_int_equal(again.selling.sold.unit, 5);
 }
 
-/* Whoever asked may take back what is certainly new, so what was perhaps there before is not. */
+/* The caller may take back a unit that is certainly new. So a unit that may be older is not new. */
 static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) {
     struct buyer buyer;
     const char *id = make_locked_product();
@@ -107,7 +108,7 @@ static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) 
     assert_int_equal(buyer.selling.sold.unit, 4);
 }
 
-/* The ledger cannot be asked, so that this very request sold nothing is no answer. */
+/* Without the ledger, "this request sold nothing" would not answer a repeat. */
 static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
     struct store *store = &instance.store;
@@ -120,7 +121,7 @@ static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     begin(&again, id, first.order_id);
     assert_int_equal(finish_one(&again), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_BUSY);
-    assert_null(strstr(again.selling.why.text, "127.0.0.1")); /* which is for the log */
+    assert_null(strstr(again.selling.why.text, "127.0.0.1")); /* that is for the log */
     pg_pool_close(store->pool, on_closed, NULL);
     store->pool = usual;
 }
@@ -204,7 +205,7 @@ static void test_a_dropped_reply_is_a_sale(void **state) {
     assert_int_equal(left(id), 3);
 }
 
-/* A pause of the whole process outlives the lease: what the guard before the write is for. */
+/* A pause of the whole process outlives the lease: the check before the write exists for this. */
 static void test_a_pause_before_the_check_sells_nothing(void **state) {
     const char *id = make_product("redis,ttl=1s,fail=after-read:pause=1100ms@1", 5);
 
@@ -213,9 +214,9 @@ static void test_a_pause_before_the_check_sells_nothing(void **state) {
     assert_int_equal(sell_one(id), OUTCOME_SOLD);
 }
 
-/* By the TTL alone it could still write, but nothing would be left for a slow statement. The first
- * sale teaches the statement to the connection that the second will hold, so that nothing lies
- * between pause and check: no renewal either. */
+/* The TTL alone would allow the write, but would leave no time for a slow statement. The first sale
+ * teaches the statement to the connection that the second sale will hold. So nothing lies between
+ * pause and check, not even a renewal. */
 static void test_a_write_needs_a_third_of_the_lease(void **state) {
     const char *id = make_product("redis,ttl=1500ms,fail=after-read:pause=1100ms@2", 5);
 

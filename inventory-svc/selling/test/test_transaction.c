@@ -1,8 +1,8 @@
-/* Transactions on real Postgres: the row is kept from others until the commit, which is the moment
- * of the sale; and what a connection that breaks before it or in it leaves behind. */
+/* Transactions on real Postgres: other sales get the row only after the commit, which is the moment
+ * of the sale. A connection may break before the commit or in it. */
 #include "far_instance.h"
 
-/* Transactions that have written and stand still. */
+/* Transactions that have written and then pause. */
 static long idle(void) {
     return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
                " WHERE application_name = '%s' AND state = 'idle in transaction'"
@@ -10,8 +10,8 @@ static long idle(void) {
                instance.name);
 }
 
-/* Lay out, and so have the connection that is held next know all statements; then begin a sale, and
- * hold back what is answered to it after its first `answers`. */
+/* Lay out the product, so that the next held connection knows all statements. Then begin a sale,
+ * and hold back the answers after its first `answers`. */
 static const char *hold_replies(struct buyer *buyer, const char *strategy, unsigned answers) {
     const char *id = lay_out(strategy, 5);
     uint64_t before;
@@ -61,7 +61,8 @@ static void test_nowait_is_refused_at_once(void **state) {
     assert_int_equal(buyer.selling.sold.unit, 4);
 }
 
-/* Each holds a connection; one stays for what needs none, such as the look at the product. */
+/* Each transaction holds a connection. One stays for statements without a hold, such as reading the
+ * product. */
 static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(void **state) {
     struct buyer buyers[12];
     const char *id = lay_out("pg-row,work=1ms", 20);
@@ -69,7 +70,7 @@ static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(
     lock_stock(id);
     for (size_t i = 0; i < 12; i++)
         begin(&buyers[i], id, NULL);
-    WAIT_FOR(&instance.loop, blocked() == 7); /* of the 8 */
+    WAIT_FOR(&instance.loop, blocked() == 7); /* of 8 */
     run_sql("ROLLBACK");
     finish(buyers, 12);
     assert_int_equal(count_outcome(buyers, 12, OUTCOME_SOLD), 12);
@@ -113,12 +114,12 @@ static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state)
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
     assert_int_equal(finish_one(&buyer), OUTCOME_BUSY);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* when the server has rolled back */
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* once the server has rolled back */
     assert_int_equal(buyer.selling.sold.unit, 5);
     assert_int_equal(sold(id), 1);
 }
 
-/* The whole process stood still before its commit, for longer than a transaction may. */
+/* The whole process paused before its commit, for longer than a transaction may take. */
 static void test_a_transaction_that_the_server_ended_may_be_tried_again(void **state) {
     const struct pg_pool_options hasty = {.conninfo = instance.schema.conninfo,
                                           .name = instance.name,
@@ -157,7 +158,7 @@ static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
     assert_int_equal(left(id), 3);
 }
 
-/* Its commit waits in the server for what the test has locked; who comes next waits for the row. */
+/* Its commit waits in the server for a lock of the test. The next sale waits for the row. */
 static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state) {
     struct buyer first, second;
     const char *id = lay_out("pg-row", 5);

@@ -1,9 +1,8 @@
-/* A write that is sent and not answered: what it may still do, and what is done meanwhile.
- */
+/* A write that was sent and not answered: its late effect, and the other sales meanwhile. */
 #include "far_instance.h"
 
-/* The statement waits for a row that the test has locked when its connection breaks; the server
- * does not see that, and carries it out after another sale has come. */
+/* The statement waits for a row that the test has locked, and its connection breaks. The server
+ * does not notice, and executes it after another sale has come. */
 static void land_late(const char *strategy) {
     struct buyer first, second;
     const char *id = make_product(strategy, 5);
@@ -38,8 +37,7 @@ static uint64_t lost(void) {
     return counters.lost;
 }
 
-/* A connection that does not know the statement yet: the lease is looked at after it was prepared.
- */
+/* The connection does not know the statement yet: the lease is checked after it was prepared. */
 static void test_nothing_lies_between_the_check_and_the_write(void **state) {
     struct buyer buyer;
     const char *id = make_product("redis,ttl=900ms,fail=after-read:delay=100ms", 5);
@@ -65,13 +63,13 @@ static bool was_given_back(void) {
                               offsetof(struct lk_counters, released)) > 0;
 }
 
-/* The row was won, and nobody came to know. */
+/* The row was won, and nobody knows it. */
 static void test_a_lock_in_a_table_that_was_not_told_of_is_given_back(void **state) {
     struct buyer first;
     const char *id = make_product("pg-table,wait=0ms,ttl=1h", 5);
 
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    WAIT_FOR(&instance.loop, was_given_back()); /* so a connection is free */
+    WAIT_FOR(&instance.loop, was_given_back()); /* then a connection is free */
     fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop, is_lock_held(id));

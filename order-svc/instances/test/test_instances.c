@@ -1,4 +1,4 @@
-/* Names with several addresses, from a resolver that answers as it is told to. */
+/* Names with several addresses, from a scripted resolver. */
 #include "instances.h"
 #include "order_fixture.h"
 
@@ -7,13 +7,13 @@
 
 #define EVERY_MS 5
 
-/* What the name has; none: it cannot be looked up. */
+/* The addresses of the name. Without any, it cannot be looked up. */
 static struct {
     const char *addresses[3];
     int count, look_ups;
 } resolver;
 
-/* In place of the C library's: libuv calls it in a thread of its own. */
+/* Replaces the C library's function. libuv calls it in a thread of its own. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
                 struct addrinfo **found) {
     struct addrinfo **end = found;
@@ -63,7 +63,8 @@ static void stop(void) {
     close_inventory();
 }
 
-/* The look-up under way ends in the old addresses, the next in these, and then one more begins. */
+/* The look-up under way ends with the old addresses, the next one with these. Then one more begins.
+ */
 static void become(const char *first, const char *second) {
     int look_ups;
 

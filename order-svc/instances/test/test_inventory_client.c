@@ -1,4 +1,5 @@
-/* Which instance a call goes to: in turn, past those that are down, and never twice. */
+/* The choice of an instance for a call: in turn, skipping instances that are down, and never twice.
+ */
 #include "order_fixture.h"
 
 #include <arpa/inet.h>
@@ -42,8 +43,8 @@ static void expect_answered(int times) {
     }
 }
 
-/* A socket on the port: while it does not listen, connections are refused; when it does, they are
- * made, and nobody answers. */
+/* A socket on the port. While it does not listen, connections are refused. When it listens, they
+ * are made, and nobody answers. */
 static int take_port(int port) {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
@@ -96,7 +97,7 @@ static void test_an_instance_that_is_back_is_used_again(void **state) {
     assert_int_equal(said("inventory instance is back"), 1);
 }
 
-/* The port listens again, but nobody answers: of all the calls at most one a second goes there. */
+/* The port listens again, but nobody answers: at most one call a second goes there. */
 static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) {
     struct caller callers[MANY];
     int fd = -1, port = fixture.peers[0].port, tries = 0;
@@ -104,7 +105,7 @@ static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) 
 
     open_inventory(2);
     peer_close(&fixture.peers[0]);
-    expect_answered(2); /* and so it is known to be down */
+    expect_answered(2); /* now it is known to be down */
     fd = take_port(port);
     assert_int_equal(listen(fd, 128), 0);
     begun_ms = clock_now_ms();
@@ -167,7 +168,7 @@ static void test_a_call_under_way_outlasts_its_instance(void **state) {
     assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
 }
 
-/* More than there is room for at a time. */
+/* More instances than there is room for. */
 static void test_instances_may_come_and_go_for_ever(void **state) {
     char url[32];
 
@@ -185,7 +186,7 @@ static void test_what_was_sent_and_not_answered_goes_to_no_other(void **state) {
     struct caller caller;
 
     open_inventory(2);
-    fixture.peers[0].status = fixture.peers[1].status = 0; /* the connection is cut */
+    fixture.peers[0].status = fixture.peers[1].status = 0; /* cut the connection */
     assert_int_equal(call_once(&caller), HTTP_CALL_UNKNOWN);
     assert_true(caller.answer.message[0] != '\0');
     assert_int_equal(fixture.peers[0].calls + fixture.peers[1].calls, 1);
@@ -212,7 +213,7 @@ static void test_an_answer_that_is_no_json_has_no_body(void **state) {
     assert_string_equal(inventory_text(&caller.answer, "price"), "");
 }
 
-/* Parsed, it would overflow the fiber's stack. */
+/* Parsing it would overflow the fiber's stack. */
 static void test_an_answer_that_is_nested_deeply_has_no_body(void **state) {
     struct caller caller;
     char deep[4001];
@@ -327,7 +328,7 @@ static void live_without_memory(void *arg) {
     peer_urls(0, 2, urls);
     if (open_inventory_at(urls, "hush") != 0) {
         assert_string_equal(fixture.why.text, uv_strerror(UV_ENOMEM));
-        for (int i = 0; i < 10; i++) /* what was opened closes */
+        for (int i = 0; i < 10; i++) /* let the open connections close */
             (void)uv_run(&fixture.loop, UV_RUN_ONCE);
         return;
     }

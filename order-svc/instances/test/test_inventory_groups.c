@@ -1,5 +1,5 @@
-/* Orders of one turn of the loop go as one request, and each has its own answer, whatever becomes
- * of the others. */
+/* Orders of one turn of the loop go as one request. Each has its own answer, and a failure of one
+ * does not reach the others. */
 #include "order_fixture.h"
 
 #define MANY 100
@@ -29,7 +29,7 @@ static void begin_one(struct buyer *buyer, int number, int64_t deadline_ms) {
     assert_int_equal(fiber_start(buy, buyer), 0);
 }
 
-/* All in one turn. */
+/* Reserve all in one turn. */
 static void begin(int count, int64_t timeout_ms) {
     int64_t deadline_ms = clock_now_ms() + timeout_ms;
 
@@ -48,7 +48,7 @@ static void finish(int count) {
     WAIT_FOR(&fixture.loop, are_done(count));
 }
 
-/* A letter for each: `s` sold, `u` unknown, `-` not sent, `r` refused. */
+/* A letter for each order: `s` sold, `u` unknown, `-` not sent, `r` refused. */
 static void expect(const char *outcomes) {
     for (int i = 0; outcomes[i] != '\0'; i++) {
         const struct inventory_answer *answer = &buyers[i].answer;
@@ -63,7 +63,7 @@ static void expect(const char *outcomes) {
     }
 }
 
-/* As many as there are letters. */
+/* Reserve as many as there are letters. */
 static void reserve(const char *outcomes) {
     int count = (int)strlen(outcomes);
 
@@ -72,7 +72,7 @@ static void reserve(const char *outcomes) {
     expect(outcomes);
 }
 
-/* `script` is what the instance does with each order, and `outcomes` what each has of it. */
+/* `script` tells what the instance does with each order, `outcomes` the outcome of each. */
 static void play(const char *script, const char *outcomes) {
     open_inventory(1);
     fixture.peers[0].script = script;
@@ -133,7 +133,7 @@ static void test_a_line_may_come_in_pieces(void **state) {
     expect("ss");
 }
 
-/* And one of which a half has come. */
+/* And an order with half a line. */
 static void test_a_broken_connection_leaves_unknown_those_without_a_line(void **state) {
     open_inventory(1);
     fixture.peers[0].script = "aasa";
@@ -172,7 +172,7 @@ static void test_lines_for_nobody_are_told_once_for_a_reply(void **state) {
     assert_int_equal(said("lines=3334 "), 1);
 }
 
-/* Of 4,096 bytes for each order. */
+/* 4,096 bytes for each order. */
 static void test_a_reply_that_is_too_long_is_read_to_its_most(void **state) {
     catch_log();
     play("affffffffffa", "suuuuuuuuuuu");
@@ -252,7 +252,7 @@ static void live_without_memory(void *arg) {
 
     peer_urls(0, 1, urls);
     if (open_inventory_at(urls, "hush") != 0) {
-        for (int i = 0; i < 10; i++) /* what was opened closes */
+        for (int i = 0; i < 10; i++) /* let the open connections close */
             (void)uv_run(&fixture.loop, UV_RUN_ONCE);
         return;
     }

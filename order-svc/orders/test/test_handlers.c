@@ -1,4 +1,4 @@
-/* The HTTP interface of order-svc: what only a fault or a hostile peer shows. */
+/* The HTTP interface of order-svc: cases that need a fault or a hostile peer. */
 #include "handlers.h"
 
 #include "order.h"
@@ -36,7 +36,7 @@ static int tear_down(void **state) {
     return tear_down_database(state);
 }
 
-/* Counts down to the one allocation of jansson's that fails. */
+/* Counts down to the one allocation of jansson that fails. */
 static int until_failure;
 
 static void *allocate(size_t size) {
@@ -76,7 +76,7 @@ static int place_as_the_article(struct web_call *exchange) {
     return web_call(&web, exchange);
 }
 
-/* The cost of the sale comes first, and then that of recording its order. */
+/* The cost of the sale comes first, then the cost of recording its order. */
 static void expect_recorded_cost(const struct web_call *exchange) {
     static const char start[] = "hold;dur=3.001, pg;desc=\"2\", order;dur=";
     char *end;

@@ -1,4 +1,4 @@
-/* Placing an order, with an inventory that answers as it is told to and a real Postgres. */
+/* Placing an order, with a scripted inventory and a real Postgres. */
 #include "order.h"
 
 #include "orders_database.h"
@@ -20,7 +20,7 @@ static void buy(void *arg) {
     buyer->is_done = true;
 }
 
-/* With `key`, the customer's; or NULL and the service makes the order id. */
+/* `key` is the customer's. NULL: the service makes the order id. */
 static void begin(struct buyer *buyer, const char *key) {
     *buyer = (struct buyer){.placement = {.is_key_given = key != NULL}};
     strcpy(buyer->placement.order.product_id, A_UUID);
@@ -39,7 +39,7 @@ static void expect(const struct buyer *buyer, enum order_outcome outcome, int st
     assert_int_equal(buyer->placement.status, status);
 }
 
-/* One from beginning to end; lasts until the next. */
+/* Place an order from beginning to end. The result lasts until the next. */
 static const struct placement *place(const char *key, enum order_outcome outcome, int status,
                                      const char *error) {
     static struct buyer buyer;
@@ -80,7 +80,7 @@ static void test_an_order_is_reserved_and_recorded(void **state) {
     assert_string_equal(
         ask("SELECT concat_ws(' ', unit, remaining, price, inventory_instance) FROM orders"),
         "7 6 9.90 inventory-9");
-    assert_string_equal(fixture.peers[0].headers, ""); /* a fresh order is no repeat */
+    assert_string_equal(fixture.peers[0].headers, ""); /* a fresh order is not a repeat */
     assert_int_equal(fixture.peers[0].cancelled, 0);
 }
 
@@ -114,7 +114,7 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
         {422, SAYS("bad_strategy"), ORDER_REFUSED, 422, "bad_strategy", "its reason"},
         {500, SAYS("failed"), ORDER_FAILED, 500, "failed", "its reason"},
         {504, SAYS("unknown"), ORDER_UNKNOWN, 504, "unknown", "ask again with Idempotency-Key: "},
-        /* Whatever says neither yes nor no may hide a sale. */
+        /* An answer that says neither yes nor no may hide a sale. */
         {500, SAYS("out_of_memory"), ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
         {502, "<html>", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
         {302, "{}", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
@@ -123,7 +123,7 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
          ""},
         {0, NULL, ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
 #define TELLS(status, fields) {status, "{" fields "}", ORDER_UNKNOWN, 504, "unknown", "may have"}
-    /* Nor does what is no unit, or is another order's. */
+    /* So may one without a valid unit, or with another order's. */
 #define FROM ",\"instance\":\"inventory-9\""
         TELLS(201, "\"unit\":0,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(200, "\"unit\":0,\"remaining\":6,\"price\":\"1\"" FROM),
@@ -136,7 +136,7 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"1\",\"instance\":\"" LONG "\""),
         TELLS(201, "\"order_id\":\"" A_UUID "\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(201, "\"product_id\":\"-\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
-        /* Nor does a refusal that is not in inventory-svc's own words. */
+        /* So may a refusal in other words than inventory-svc's. */
         {503, "<html>", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
         {503, SAYS("sold_out"), ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
 #undef SAYS
@@ -188,7 +188,7 @@ static void test_a_key_of_another_product_is_refused(void **state) {
 
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key, key);
     placed = place(key, ORDER_REFUSED, 422, "key_reused");
-    assert_non_null(strstr(placed->message, key)); /* the product it was used for */
+    assert_non_null(strstr(placed->message, key)); /* the product of its first use */
     assert_int_equal(fixture.peers[0].calls, 0);
 }
 
@@ -211,7 +211,7 @@ static void test_an_order_that_was_settled_meanwhile_is_answered(void **state) {
     assert_int_equal(count_orders(), 1);
 }
 
-/* Its insert finds the order there, and after that nothing can be read any more. */
+/* Its insert finds the order there. After that nothing can be read any more. */
 static void test_an_order_that_is_there_is_never_denied(void **state) {
     struct buyer buyer;
 
@@ -255,7 +255,7 @@ static void test_records_fail_on_purpose_as_often_as_is_wanted(void **state) {
     assert_int_equal(count_orders() + (int)fixture.peers[0].cancelled, 101);
 }
 
-/* A repeat of it may be recording the order at this moment. */
+/* A repeat may be recording the order at this moment. */
 static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) {
     struct buyer slow, repeat;
     const char *key = new_key();
@@ -289,7 +289,7 @@ static void test_a_unit_that_may_not_have_come_back_is_unknown(void **state) {
     }
 }
 
-/* The insert waits for a lock beyond its deadline: it may yet take effect. */
+/* The insert waits for a lock beyond its deadline: it may still take effect. */
 static void test_an_insert_without_an_answer_is_unknown_and_not_undone(void **state) {
     close_pool();
     open_pool(1, 10);
@@ -309,7 +309,7 @@ static void look_at_orders(void *is_done) {
     *(bool *)is_done = true;
 }
 
-/* A query on the only connection, one in the queue, and the insert is not sent. */
+/* There is a query on the only connection, and one in the queue: the insert is not sent. */
 static void test_an_insert_that_was_not_sent_is_undone(void **state) {
     struct pg_pool_stats stats;
     bool are_done[2] = {false};
@@ -346,7 +346,7 @@ static void test_no_unit_is_taken_while_the_database_is_down(void **state) {
     assert_int_equal(fixture.peers[0].calls, 0);
 }
 
-/* A no is never said to an order that was recorded or to a unit that was kept. */
+/* An order that was recorded, or a unit that was kept, never gets a no. */
 static void place_without_memory(void *arg) {
     const char *key = arg;
     struct buyer buyer = {.placement = {.is_key_given = key != NULL}};

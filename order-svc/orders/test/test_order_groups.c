@@ -41,7 +41,7 @@ static void record(void *arg) {
     done++;
 }
 
-/* The next order, its unit counted from 1; not yet being recorded. */
+/* The next order, with units counted from 1. It is not being recorded yet. */
 static struct buyer *next_buyer(void) {
     struct buyer *buyer = &buyers[started++];
 
@@ -66,7 +66,7 @@ static void start_some(int count) {
         (void)start(next_buyer());
 }
 
-/* Who is first goes alone; who comes after it, until let_go(), is one group. */
+/* The first order goes alone. All orders after it, until let_go(), are one group. */
 static void hold(void) {
     run_sql("BEGIN; LOCK TABLE orders");
     start_some(1);
@@ -146,7 +146,7 @@ static void test_half_of_many_orders_in_flight_go_together(void **state) {
     groups.in_flight = 16;
     start_some(8);
     wait_for_all();
-    (void)start(next_buyer()); /* whoever else is in flight does not come */
+    (void)start(next_buyer()); /* other orders in flight do not come */
     wait_for_all();
     groups.in_flight = 0;
     expect_all_recorded(0);
@@ -168,7 +168,7 @@ static void test_all_of_an_order_is_recorded(void **state) {
         "9223372036854775807 -9223372036854775808 9.90 inventory-1");
 }
 
-/* Another service has the choice of these. */
+/* Another service chooses these texts. */
 static void test_a_name_stays_as_it_is_whatever_is_in_it(void **state) {
     static const char *const names[] = {
         "",     "NULL",         "null", " a ",  "a,b",   "\"",      "\"\"", "\\",
@@ -219,7 +219,7 @@ static void test_a_refused_order_fails_alone_and_with_its_own_reason(void **stat
     assert_int_equal(count_orders(), 2 * (int)prices_count + 1);
 }
 
-/* As long as a name may be, it was cut in the middle of a character. */
+/* A name of the greatest length, cut in the middle of a character. */
 static void test_a_name_that_is_no_text_fails_alone(void **state) {
     struct buyer *broken = hold_two();
 
@@ -323,7 +323,8 @@ static struct fault_proxy *open_pool_through_proxy(void) {
     return proxy;
 }
 
-/* The group waits for a lock in its third order when its connection is cut; others wait for it. */
+/* The group waits for a lock at its third order when its connection is cut. Other orders wait for
+ * the group. */
 static void test_a_lost_connection_leaves_exactly_its_group_unknown(void **state) {
     struct fault_proxy *proxy = open_pool_through_proxy();
     int recorded;
@@ -347,13 +348,13 @@ static void test_a_lost_connection_leaves_exactly_its_group_unknown(void **state
     for (unsigned i = 1; i < 5; i++)
         expect(&buyers[i], PG_UNKNOWN);
     expect_all_recorded(5);
-    run_sql("BEGIN; LOCK TABLE orders; ROLLBACK"); /* whatever it did, it has done it now */
+    run_sql("BEGIN; LOCK TABLE orders; ROLLBACK"); /* now its effect, if any, is complete */
     recorded = count_orders() - 4;
     assert_true(recorded == 0 || recorded == 4);
     fault_proxy_close(proxy);
 }
 
-/* It answers yes to what it has recorded, and no to what it has not; for want of memory, too. */
+/* It answers yes for a recorded order, and no for one that was not, even when memory is short. */
 static void record_without_memory(void *arg) {
     run_sql("TRUNCATE orders");
     started = done = 0;

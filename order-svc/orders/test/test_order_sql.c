@@ -85,7 +85,7 @@ static void test_what_is_too_late_is_not_sent(void *arg) {
 static int settled;
 
 static void on_settled(const char *order_id) {
-    assert_int_not_equal(strcmp(order_id, bamboo.order_id), 0); /* that one was there */
+    assert_int_not_equal(strcmp(order_id, bamboo.order_id), 0); /* that order was there */
     settled++;
 }
 
@@ -105,7 +105,7 @@ static json_t *reservation_of(const struct order *order) {
                      order->price, "instance", order->instance);
 }
 
-/* A page of five reservations, of which the order of the last was recorded. */
+/* A page of five reservations. The order of the last one was recorded before. */
 
 static void test_a_page_adds_the_orders_that_are_missing(void *arg) {
     json_t *list = json_array();
@@ -168,7 +168,7 @@ static void test_without_its_table_settling_fails_with_a_reason(void *arg) {
     assert_non_null(strstr(why, "settlement"));
 }
 
-/* "" when it would let an order be recorded. */
+/* Returns "" when it would let an order be recorded. */
 static void expect_ready(const char *reason) {
     why[0] = '\0';
     assert_int_equal(order_can_insert(fixture.pool, soon(), why), reason[0] == '\0');

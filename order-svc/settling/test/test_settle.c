@@ -72,7 +72,7 @@ static void test_the_cursor_outlives_the_process(void **state) {
 
     peer->reservations = 15;
     settle_to("15");
-    run_sql("DELETE FROM orders"); /* what lies behind the cursor is not looked at again */
+    run_sql("DELETE FROM orders"); /* settling does not look again behind the cursor */
     peer->reservations = 25;
     listed = peer->listed;
     start();
@@ -82,7 +82,7 @@ static void test_the_cursor_outlives_the_process(void **state) {
     stop();
 }
 
-/* Of a clock that was set back, or of a commit that took its time. */
+/* A clock was set back, or a commit was slow. */
 static void test_what_comes_behind_the_cursor_is_settled_too(void **state) {
     peer->reservations = 25;
     start();
@@ -107,7 +107,7 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
     assert_int_equal(said("order settled"), 2);
 }
 
-/* Its request was quicker: the unit was given back, and its customer was told so. */
+/* Its request was faster: the unit was given back, and its customer knows. */
 static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void **state) {
     peer->reservations = 3;
     peer->gone = 2;
@@ -138,7 +138,7 @@ static void wait_for_passes(unsigned passes) {
     WAIT_FOR(&fixture.loop, peer->listed >= listed + passes);
 }
 
-/* A shard begins at unit 251, and was sold once more than it had. */
+/* The shard begins at unit 251, and has sold one unit more than it had. */
 static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
     catch_log();
     peer->reservations = 3;
@@ -213,7 +213,7 @@ static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void *
     stop();
 }
 
-/* It may have failed for longer than the overlap goes back. */
+/* It may have failed for a longer time than the overlap covers. */
 static void test_after_a_failure_the_overlap_is_read(void **state) {
     unsigned listed;
 
@@ -230,7 +230,7 @@ static void test_after_a_failure_the_overlap_is_read(void **state) {
     stop();
 }
 
-/* An order must never be left out: when a page fails, so does all after it. */
+/* An order must never be left out: if a page fails, all pages after it fail, too. */
 static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 700)");
     peer->reservations = 1200;
@@ -246,8 +246,8 @@ static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     stop();
 }
 
-/* With it, settling would begin again at the first reservation of all, or pass by what is to come,
- * or be stuck for ever. */
+/* With it, settling would begin again at the very first reservation, or skip later ones, or be
+ * stuck for ever. */
 static void test_a_page_with_a_bad_next_is_no_page(void **state) {
     static const char *const bad[] = {
         "",
@@ -302,7 +302,7 @@ static void test_a_stop_waits_for_the_page_under_way(void **state) {
     assert_int_equal(fixture.open, open);
     peer_let_go(peer);
     WAIT_FOR(&fixture.loop, fixture.open < open);
-    assert_int_equal(count_orders(), 500); /* of that page, and of no other */
+    assert_int_equal(count_orders(), 500); /* of that page alone */
     assert_string_equal(cursor(), "500");
 }
 
@@ -320,7 +320,7 @@ static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
     assert_int_equal(peer->listed, 0);
 }
 
-/* Its connections are cut while it is at work. */
+/* Its connections are cut while it works. */
 static void test_it_goes_on_when_the_database_is_back(void **state) {
     start();
     wait_for_passes(2);
@@ -348,7 +348,8 @@ static void test_memory_may_fail_at_every_allocation(void **state) {
     fail_each_allocation(settle_without_memory, NULL);
 }
 
-/* Of a test that failed in the middle, too, or its tear-down would hang and hide why. */
+/* Also after a test that failed in the middle: else its tear-down would hang and hide the reason.
+ */
 static int tear_down(void **state) {
     if (is_started)
         stop();

@@ -1,4 +1,4 @@
-/* An instance whose servers are behind proxies. */
+/* An instance that reaches its servers through proxies. */
 #include "far_instance.h"
 
 struct fault_proxy *to_postgres, *to_redis;
@@ -6,7 +6,7 @@ static struct pg_pool *usual_pool;
 static lk_client *usual_redis;
 
 int go_far(void **state) {
-    /* No statement_timeout: how long what is stuck stays so is for the test to say. */
+    /* No statement_timeout: the test decides how long a stuck statement stays stuck. */
     struct pg_pool_options db = {.name = instance.name, .connections = 2};
     struct lk_client_options locks = {.size = sizeof locks, .reply_ms = 100, .cleanup_ms = 1};
     struct store *store = &instance.store;

@@ -1,5 +1,5 @@
-/* The instance of instance.h with a proxy before each of its servers, for one test, and without a
- * statement_timeout: how long what is stuck stays so is for the test to say. */
+/* The instance of instance.h with a proxy before each of its servers, for one test. It has no
+ * statement_timeout: the test decides how long a stuck statement stays stuck. */
 #ifndef TEST_FAR_INSTANCE_H
 #define TEST_FAR_INSTANCE_H
 
@@ -9,7 +9,7 @@
 
 extern struct fault_proxy *to_postgres, *to_redis;
 
-/* Before and after each test, in place of set_up() and tear_down(). */
+/* Run them before and after each test, instead of set_up() and tear_down(). */
 int go_far(void **state);
 int come_back(void **state);
 #define FAR_TEST(name) cmocka_unit_test_setup_teardown(name, go_far, come_back)

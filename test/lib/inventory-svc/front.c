@@ -1,4 +1,4 @@
-/* The server in front of the instance, and the requests. */
+/* The server in front of the instance, and the requests to it. */
 #include "front.h"
 
 #include "handlers.h"

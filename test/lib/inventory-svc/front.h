@@ -1,4 +1,4 @@
-/* The HTTP interface of an instance in a test, and what is asked of it. */
+/* The HTTP interface of an instance in a test, and requests to it. */
 #ifndef TEST_FRONT_H
 #define TEST_FRONT_H
 
@@ -16,15 +16,15 @@ int tear_down_web(void **state);
 
 /* Each returns the status. */
 int call(const char *method, const char *target, const char *headers, const char *body);
-/* `method` on the target that the three pieces make, with the secret. */
+/* Send `method` with the secret; the three pieces make the target. */
 int get(const char *method, const char *path, const char *id, const char *rest);
 int reserve_body(const char *product_id, const char *body);
 int reserve(const char *product_id, const char *order_id);
 
-/* A member of the reply, "" when there is no such text. */
+/* A member of the reply; "" when it is not a text. */
 const char *text_of(const char *key);
 int64_t integer_of(const char *key);
-/* The status that came is the one, and the reply gives this code and a reason. */
+/* The reply has this status, this code and a reason. */
 void expect_error(int got, int status, const char *code);
 
 #endif

@@ -90,7 +90,7 @@ int tear_down(void **state) {
     struct store *store = &instance.store;
     bool is_closed = false;
 
-    run_sql("ROLLBACK"); /* of a test that failed in the middle */
+    run_sql("ROLLBACK"); /* for a test that failed in the middle */
     pending_close(store->pending, on_pending_closed, &is_closed);
     WAIT_FOR(&instance.loop, is_closed);
     product_table_close(store->products);
@@ -100,7 +100,7 @@ int tear_down(void **state) {
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&instance.loop), 0);
-    assert_int_equal(rmdir(instance.lock_dir), 0); /* no lock was left */
+    assert_int_equal(rmdir(instance.lock_dir), 0); /* no lock is left */
     fiber_cleanup();
     return 0;
 }

@@ -1,5 +1,5 @@
-/* One instance in a test: a schema of its own on TEST_PG, Redis of TEST_REDIS, pools, locks and the
- * table of products; and sales in as many fibers as one likes. */
+/* One instance in a test: its own schema on TEST_PG, Redis of TEST_REDIS, pools, locks and the
+ * table of products. Sales run in any number of fibers. */
 #ifndef TEST_INSTANCE_H
 #define TEST_INSTANCE_H
 
@@ -16,7 +16,8 @@ struct instance {
     struct store store;
     struct pg_schema schema;
     char lock_dir[40];
-    char name[32]; /* of this process's connections, so that tests side by side tell them apart */
+    char name
+        [32]; /* of this process's connections, which sets them apart from those of other tests */
     char lock_url[400]; /* of locks in the schema */
 };
 
@@ -25,42 +26,42 @@ extern struct instance instance;
 #define run_sql(...) pg_schema_run(&instance.schema, __VA_ARGS__)
 #define ask(...)     pg_schema_number(&instance.schema, __VA_ARGS__)
 
-/* Before and after all tests of a program. */
+/* Run them before and after all tests of a program. */
 int make_schema(void **state);
 int drop_schema(void **state);
 
-/* Before and after each. */
+/* Run them before and after each test. */
 int set_up(void **state);
 int tear_down(void **state);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 void on_closed(void *data); /* does nothing */
 
-/* Make it the instance's pool, once all its connections stand: so one sale after another is on the
- * first, which knows its statements. */
+/* Make it the instance's pool once all its connections are open. So sales run one after another on
+ * the first, which knows their statements. */
 void instance_open_pool(const struct pg_pool_options *options);
 
-/* From the next lock in Postgres on, find the server at this port. */
+/* From the next lock in Postgres on, the server is at this port. */
 void name_postgres_locks(int port);
 
-/* The client of locks in Redis. */
+/* The client for locks in Redis. */
 lk_client **redis_locks(void);
 
-/* From here on Redis is not there; returns what regain_redis() takes. */
+/* From here on Redis is gone. Returns a value for regain_redis(). */
 lk_client *lose_redis(void);
 void regain_redis(lk_client *usual);
 
-/* From here on raw commands and stock in Redis go to `url`; and again to where they went. */
+/* From here on raw commands and stock in Redis go to `url`; and back to the old place. */
 void divert_kv(const char *url);
 void regain_kv(void);
 
-/* An id that no other has; it lasts for some hundred more. */
+/* An id that no other caller has. It lasts for some hundred more. */
 const char *new_id(void);
-/* Make a product: its id. */
+/* Make a product. Returns its id. */
 const char *make_product(const char *strategy, int stock);
-/* One with so much stock, of which a unit is sold: so the rows of its stock are there. */
+/* Make a product with so much stock and sell a unit of it, so that its rows of stock exist. */
 const char *lay_out(const char *strategy, int stock);
-/* Lock the row of its stock, once it is there, until the test ends the transaction. */
+/* Lock the row of its stock, once it exists, until the test ends the transaction. */
 void lock_stock(const char *id);
 
 /* A sale in a fiber of its own. */
@@ -72,13 +73,13 @@ struct buyer {
 };
 
 struct pg_pool_stats pool_stats(void);
-/* How many connections wait for a lock of the server. */
+/* The number of connections that wait for a lock of the server. */
 long blocked(void);
 
 /* Run `run` in a fiber, to its end. */
 void in_fiber(fiber_fn run, void *arg);
-/* The steps of a sale of the product, in a fiber, as if it had been asked for so long ago;
- * `order_id` NULL makes a new one. What the sale cost. */
+/* Run the steps of a sale of the product in a fiber. The sale counts as asked for so long ago.
+ * `order_id` NULL makes a new one. Returns the cost. */
 struct sale_cost run_steps(const char *product_id, const char *order_id,
                            void (*steps)(struct sale *sale), int64_t ago_ms);
 
@@ -89,10 +90,10 @@ enum outcome finish_one(struct buyer *buyer);
 /* One sale from beginning to end. */
 enum outcome sell(struct buyer *buyer, const char *product_id, const char *order_id);
 enum outcome sell_one(const char *product_id);
-/* So many at a time. */
+/* Sell so many at a time. */
 void buy_all(struct buyer *buyers, const char *product_id, size_t count);
 
-/* Another instance, at the same servers, with a directory of locks that is its own or the same. */
+/* Another instance at the same servers, with its own directory of locks or the same one. */
 void open_other(const char *lock_dir);
 void close_other(void);
 void begin_at_other(struct buyer *buyer, const char *product_id);
@@ -104,18 +105,18 @@ long twins(const char *product_id);
 long sold(const char *product_id);
 long left(const char *product_id);
 
-/* So many units are sold, none of them twice, and so many unsold; ANY is not looked at. */
+/* So many units are sold, none of them twice, and so many unsold. ANY is not checked. */
 #define ANY (-1)
 #define expect_units(product_id, sold, left)                                                       \
     instance_expect_units(product_id, sold, left, __FILE__, __LINE__)
 void instance_expect_units(const char *product_id, long is_sold, long is_left, const char *file,
                            int line);
 
-/* Cancel an order, which must be possible: true when it was there. */
+/* Cancel an order, which must be possible. True when it was there. */
 bool cancel_order(const char *order_id);
-bool cancel_in_fiber(const char *order_id); /* the same where one runs */
+bool cancel_in_fiber(const char *order_id); /* the same inside a fiber */
 
-/* In a fiber: until all connections to Postgres are free or held. A sale does not wait for its
+/* In a fiber: wait until all connections to Postgres are free or held. A sale does not wait for its
  * rollback, and the next one may find the row held for a moment. */
 void instance_await_rollback(void);
 

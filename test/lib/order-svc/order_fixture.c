@@ -287,7 +287,7 @@ static void on_tick(uv_timer_t *timer) {
 }
 
 int set_up_peers(void **state) {
-    static int ports[PEERS]; /* the same for all tests */
+    static int ports[PEERS]; /* the same ones for all tests */
 
     memset(&fixture, 0, sizeof fixture);
     (void)alarm(PATIENCE_S);

@@ -34,7 +34,7 @@ int set_up_database(void **state) {
 }
 
 int tear_down_database(void **state) {
-    run_sql("ROLLBACK"); /* of a test that failed in the middle */
+    run_sql("ROLLBACK"); /* for a test that failed in the middle */
     close_pool();
     pg_schema_close(&schema);
     return tear_down_peers(state);

@@ -1,5 +1,5 @@
-/* What store.h promises, as steps of a few sales in one fiber: each step ends before the next
- * begins, so that every order of steps is written down here and none is left to luck. */
+/* The promises of store.h, as steps of a few sales in one fiber. Each step ends before the next
+ * begins, so every order of steps is written here, and none is left to luck. */
 #include "seam_contract.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #define SALES 4
 #define SAME  SALES
 
-/* The sales of a case, and one more of the same order as another. NULL: none. */
+/* The sales of a case, and one more for the order of another. NULL: none. */
 static struct sale *sales[SALES + 1];
 
 static void end_sales(const struct seam_world *world) {
@@ -48,7 +48,7 @@ static bool is_in_ledger(struct sale *sale) {
     return is_found;
 }
 
-/* ---- stock */
+/* ---- Stock */
 
 static void a_write_sells_the_last_unit_that_was_seen(const struct seam_world *world) {
     struct stock_row before = read_row(sales[0], 0), after;
@@ -74,7 +74,7 @@ static void an_unguarded_write_overwrites(const struct seam_world *world) {
     assert_int_equal(read_row(sales[3], 0).available, 4);
 }
 
-/* Nothing is written then, not in the ledger either. */
+/* Then nothing is written, not in the ledger either. */
 static void assert_conflict(struct sale *sale, struct stock_row seen, enum guard guard) {
     struct stock_row before = read_row(sale, 0), after;
 
@@ -100,13 +100,13 @@ static void guards_see_what_changed_since(const struct seam_world *world) {
     }
 }
 
-/* A value that came back is a version that did not. */
+/* A value that came back has another version. */
 static void a_version_tells_what_a_value_does_not(const struct seam_world *world) {
     struct stock_row old = read_row(sales[2], 0), now;
 
     assert_int_equal(write_row(sales[0], read_row(sales[0], 0), GUARD_ANY), OUTCOME_SOLD);
     now = read_row(sales[1], 0);
-    now.available++; /* as if one had come back: 5 again after one more sale */
+    now.available++; /* as after a returned unit: 5 again after one more sale */
     assert_int_equal(write_row(sales[1], now, GUARD_ANY), OUTCOME_SOLD);
     old.available = read_row(sales[2], 0).available;
     assert_conflict(sales[2], old, GUARD_VERSION);
@@ -133,7 +133,7 @@ static void taking_ends_with_the_stock(const struct seam_world *world) {
     assert_int_equal(store_take_returned(sales[2]), OUTCOME_SOLD_OUT);
 }
 
-/* Nobody else waits, so each is a batch of its own. */
+/* No other sale waits, so each is a batch of its own. */
 static void a_sale_of_a_batch_has_its_own_outcome(const struct seam_world *world) {
     assert_int_equal(store_take_in_batch(sales[0], 0), OUTCOME_SOLD);
     sales[SAME] = world->begin_sale(sales[0]);
@@ -166,7 +166,7 @@ static void shards_share_the_units_without_a_gap(const struct seam_world *world)
     assert_int_equal(next, 9);
 }
 
-/* ---- locks */
+/* ---- Locks */
 
 static struct store_lock *win(struct sale *sale, enum lock_kind kind) {
     struct store_lock *lock = NULL;
@@ -239,7 +239,7 @@ static void a_stamp_is_out_of_date_when_somebody_had_the_lock(const struct seam_
     store_unlock(sales[1], lock, OUTCOME_SOLD);
 }
 
-/* Of a write that may still land. */
+/* The write may still land. */
 static void a_lock_is_kept_after_an_unknown_outcome(const struct seam_world *world) {
     struct store_lock *other;
 
@@ -269,7 +269,7 @@ static void a_fence_grows_and_an_old_read_conflicts(const struct seam_world *wor
     }
 }
 
-/* ---- keys and values */
+/* ---- Keys and values */
 
 static void assert_key(struct sale *sale, const char *key, const char *value) {
     char found[KV_TEXT];
@@ -295,7 +295,7 @@ static void a_key_is_set_once_until_it_is_deleted(const struct seam_world *world
     assert_key(sales[1], "lock", "a");
     assert_int_equal(store_kv_delete_if_equal(sales[0], "lock", "a"), OUTCOME_OK);
     assert_true(was_set(sales[1], "lock", "b", 0));
-    assert_int_equal(store_kv_delete(sales[0], "lock"), OUTCOME_OK); /* another's */
+    assert_int_equal(store_kv_delete(sales[0], "lock"), OUTCOME_OK); /* another sale's */
     assert_key(sales[1], "lock", "");
 }
 
@@ -311,9 +311,9 @@ static void a_key_ends_with_its_ttl(const struct seam_world *world) {
     assert_key(sales[0], "long", "a");
 }
 
-/* ---- transactions */
+/* ---- Transactions */
 
-/* A transaction of its own that only tries to get the row, and gives it up again. */
+/* A transaction that only tries to get the row, and gives it up again. */
 static enum outcome try_row(struct sale *sale, int shard, enum row_wait wait) {
     struct stock_row row;
 
@@ -364,7 +364,7 @@ static void a_row_for_update_is_kept_from_others(const struct seam_world *world)
     assert_int_equal(try_row(sales[1], ANY_SHARD, ROW_SKIP_LOCKED), OUTCOME_BUSY);
     assert_int_equal(read_row(sales[1], 0).available, 5);
     assert_int_equal(store_end(sales[0], OUTCOME_SOLD_OUT), OUTCOME_SOLD_OUT);
-    /* Whose wait is not over yet: the rollback may be under way. */
+    /* A read that may still wait: the rollback may be under way. */
     sales[2] = (world->end_sale(sales[2]), world->begin_sale(NULL));
     assert_int_equal(try_row(sales[2], 0, ROW_WAIT), OUTCOME_CONFLICT);
 }
@@ -412,7 +412,7 @@ static void an_order_is_sold_once_in_transactions_too(const struct seam_world *w
     assert_int_equal(read_row(sales[SAME], 0).available, 4);
 }
 
-/* ---- rows that are handed out to a server of keys, and sold from there */
+/* ---- Rows that are handed out to a server of keys, and sold from there */
 
 static void a_row_is_handed_to_one_data_set(const struct seam_world *world) {
     struct stock_row row, same;
@@ -454,7 +454,7 @@ static void load_units(struct sale *sale, int shard, int64_t first, int64_t avai
     assert_int_equal(store_load_row(sale, &set, &row), OUTCOME_OK);
 }
 
-/* OK, and this many units were there before; 0: nothing is loaded. */
+/* OK, and this many units were there before. 0: nothing is loaded. */
 static struct loaded_unit take_of(struct sale *sale, int64_t available) {
     struct loaded_unit taken;
 
@@ -501,7 +501,7 @@ static void an_order_takes_one_loaded_unit(const struct seam_world *world) {
     (void)take_of(sales[1], 4);
 }
 
-/* Once, and only of the last row that is loaded. */
+/* True once, and only for the last loaded row. */
 static void the_half_of_the_last_row_is_told(const struct seam_world *world) {
     load_units(sales[0], 0, 1, 1);
     load_units(sales[0], 1, 2, 3);
@@ -521,7 +521,7 @@ static void without_a_row_to_load_the_last_unit_is_the_end(const struct seam_wor
     assert_true(take_of(sales[0], 1).is_again);
 }
 
-/* Two load at once: the second one's row is the first one's. */
+/* Two sales load at once: the second one's row is the first one's. */
 static void a_row_is_loaded_once(const struct seam_world *world) {
     const struct stock_row row = {.shard = 1, .first_unit = 4, .available = 1};
     const struct data_set seen = open_set(sales[0]);
@@ -533,7 +533,7 @@ static void a_row_is_loaded_once(const struct seam_world *world) {
     (void)take_of(sales[1], 0);
 }
 
-/* The ledger has another unit of this order: it takes a new one. */
+/* The ledger has another unit for this order: the order takes a new one. */
 static void a_unit_that_came_back_is_not_taken_again(const struct seam_world *world) {
     struct loaded_unit taken;
 
@@ -557,7 +557,7 @@ static void a_pending_unit_is_brought_once(const struct seam_world *world) {
     assert_int_equal(read_row(sales[2], 0).available, 4);
 }
 
-/* Its order has a unit already: this one comes back. */
+/* Its order has a unit already, so this one comes back. */
 static void a_pending_unit_of_a_repeat_comes_back(const struct seam_world *world) {
     struct stock_row seen;
 
@@ -584,7 +584,7 @@ static void a_pending_unit_is_sold_before_it_is_brought(const struct seam_world 
     assert_true(is_found);
 }
 
-/* ---- everything else */
+/* ---- Everything else */
 
 static void a_deal_is_even_or_random(const struct seam_world *world) {
     int dealt[3] = {0};
@@ -642,7 +642,7 @@ static void a_write_that_failed_on_purpose_is_unknown(const struct seam_world *w
     assert_int_equal(read_row(sales[2], 0).available, 3);
 }
 
-/* Its sales begin on this many units of a product of this spec. */
+/* Sales begin on this many units of a product with this spec. */
 #define CASE(function, spec, stock)                                                                \
     { #function, spec, stock, function }
 
@@ -693,7 +693,7 @@ const struct seam_case seam_contract[] = {
 };
 
 void seam_contract_hold(const struct seam_world *world, const struct seam_case *held) {
-    memset(sales, 0, sizeof sales); /* what a case that failed has left */
+    memset(sales, 0, sizeof sales); /* sales of a case that failed */
     begin_sales(world, held->spec, held->stock);
     held->run(world);
     end_sales(world);

@@ -1,16 +1,15 @@
-/* The contract of the store seam: one table of cases that every implementation of `struct
- * store_ops` passes. */
+/* The contract of the store seam: a table of cases, which every implementation of `struct
+ * store_ops` must pass. */
 #ifndef TEST_SEAM_CONTRACT_H
 #define TEST_SEAM_CONTRACT_H
 
 #include "store.h"
 
-/* An implementation under test. Its functions run in a fiber of its own. */
+/* An implementation under test. Its functions run in a fiber. */
 struct seam_world {
-    /* A fresh product of `stock` units with the options of a spec; sales begin on it from now on.
-     */
+    /* Make a product of `stock` units with the options of a spec. From now on sales begin on it. */
     void (*make_product)(const char *spec, int stock);
-    /* A sale of a new order; or of the same order as `other`. To be ended. */
+    /* Begin a sale of a new order, or of the order of `other`. The caller ends it. */
     struct sale *(*begin_sale)(const struct sale *other);
     void (*end_sale)(struct sale *sale);
     void (*sleep)(int64_t ms);

@@ -1,4 +1,4 @@
-/* Plays an operation, and says what it was. */
+/* Plays an operation, and keeps its answer. */
 #include "seam_op.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static void play_read(struct seam_side *side, const struct seam_op *op,
         side->seen = row;
 }
 
-/* Each store has made another token. */
+/* Each store has made its own token. */
 static void play_loaded(struct seam_side *side, const struct seam_op *op,
                         struct seam_answer *answer) {
     struct loaded_unit taken = {.is_again = false};

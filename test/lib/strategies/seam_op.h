@@ -1,4 +1,4 @@
-/* An operation of the seam as data, so that one can be drawn at random and played on two stores. */
+/* An operation of the seam as data, which a test can draw at random and play on two stores. */
 #ifndef TEST_SEAM_OP_H
 #define TEST_SEAM_OP_H
 
@@ -9,22 +9,22 @@
 #define SEAM_OPS(X)                                                                                \
     X(READ)                                                                                        \
     X(READ_FOR_UPDATE)                                                                             \
-    X(WRITE) /* what was read last, under the lock that it has */                                  \
+    X(WRITE) /* of the last read, under the sale's lock */                                         \
     X(TAKE)                                                                                        \
     X(TAKE_IN_BATCH)                                                                               \
     X(TAKE_RETURNED)                                                                               \
     X(FIND)                                                                                        \
     X(HAND_OUT)                                                                                    \
-    X(WRITE_PENDING) /* what was read or taken last */                                             \
+    X(WRITE_PENDING) /* of the last read or taken unit */                                          \
     X(OPEN_DATA_SET)                                                                               \
-    X(LOAD_ROW) /* what was read last, for the data set that was opened last */                    \
+    X(LOAD_ROW) /* of the last read, for the last opened data set */                               \
     X(TAKE_LOADED)                                                                                 \
     X(BEGIN)                                                                                       \
     X(END)                                                                                         \
     X(SAW_EMPTY)                                                                                   \
     X(DEAL)                                                                                        \
-    X(SELL)   /* by the strategy, from its beginning to its end */                                 \
-    X(CANCEL) /* is none of the seam: the caller plays it */                                       \
+    X(SELL)   /* the strategy, from its beginning to its end */                                    \
+    X(CANCEL) /* not of the seam: the caller plays it */                                           \
     X(LOCK)                                                                                        \
     X(LOCK_SHARED)                                                                                 \
     X(STAMP)                                                                                       \
@@ -43,10 +43,10 @@ enum seam_op_kind {
         OP_COUNT
 };
 
-/* Whatever a kind has no use for is ignored. */
+/* A kind ignores the members that it does not need. */
 struct seam_op {
     enum seam_op_kind kind;
-    int who; /* the caller's */
+    int who; /* for the caller */
     int shard;
     enum row_wait wait;
     enum guard guard;
@@ -58,7 +58,7 @@ struct seam_op {
     int64_t ttl_ms;
 };
 
-/* A sale at one of the stores, and what it has there. Zeroed, but for `sale`. */
+/* A sale at one of the stores, and its state there. Zero everything except `sale`. */
 struct seam_side {
     struct sale *sale;
     struct stock_row seen;
@@ -67,7 +67,7 @@ struct seam_side {
     uint64_t stamp;
 };
 
-/* What is not said is 0. */
+/* A member that an operation does not set is 0. */
 struct seam_answer {
     enum outcome outcome;
     int64_t numbers[5];
@@ -78,13 +78,13 @@ struct seam_answer {
 struct seam_answer seam_op_play(struct seam_side *side, const struct seam_op *op,
                                 const struct strategy *strategy);
 
-/* Each store counts its tokens in its own way; what can be compared is their order. */
+/* Each store counts its tokens in its own way. Only their order can be compared. */
 struct seam_fences {
     size_t count;
     int64_t seen[32];
 };
-/* The how manyeth it is of those that were seen, from 1; 0 for none, -1 when it is new and does not
- * exceed them. */
+/* The rank of this token among those seen so far, from 1. 0: no token. -1: a new token that is not
+ * the highest. */
 int64_t seam_rank(struct seam_fences *fences, int64_t fence);
 
 #define SEAM_TEXT 256

@@ -36,7 +36,7 @@ void open_client(struct http_client_options options) {
 }
 
 int http_client_set_up(void **state) {
-    static int port; /* the same for all tests */
+    static int port; /* the same one for all tests */
 
     caller = (struct caller){.client = NULL};
     assert_int_equal(uv_loop_init(&caller.loop), 0);

@@ -1,4 +1,4 @@
-/* A client and the far end that the test plays by hand: it accepts, reads and answers with plain
+/* A client, and the far end, which the test plays by hand: it accepts, reads and answers with plain
  * sockets, and runs the client's loop while it waits. Every wait has a deadline. */
 #ifndef UVKIT_TEST_HTTP_CLIENT_FIXTURE_H
 #define UVKIT_TEST_HTTP_CLIENT_FIXTURE_H
@@ -22,15 +22,15 @@ struct caller {
     struct http_client *client;
     int listener, port;
     bool is_closed;
-    unsigned ended; /* calls whose callback has run */
+    unsigned ended; /* calls with a callback that has run */
 };
 
 extern struct caller caller; /* of the test that runs */
 
-/* A call and what became of it. */
+/* A call and its result. */
 struct record {
     struct http_call call;
-    unsigned callbacks, nth; /* it was the nth to end */
+    unsigned callbacks, nth; /* its place in the order of endings */
     char reply[256];
 };
 
@@ -41,7 +41,7 @@ int http_client_tear_down(void **state);
 #define TEST_OPEN(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, http_client_set_up_open, http_client_tear_down)
 
-/* Run the loop until `condition`; the body runs before each turn. */
+/* Run the loop until `condition`. The body runs before each turn. */
 #define wait_until(condition)                                                                      \
     for (int64_t until_ms_ = wait_deadline_ms(); !(condition);                                     \
          wait_turn(&caller.loop, until_ms_, #condition, __FILE__, __LINE__))
@@ -53,14 +53,14 @@ void close_client(void);
 void on_client_closed(void *data);
 struct http_client_stats stats_of(void);
 
-/* A call, in GET of /x, that has time. */
+/* A call, GET of /x, that has plenty of time. */
 void call_prepare(struct record *record);
 /* Start a call. */
 void call_start(struct record *record);
 void call_by(struct record *record, const char *method, int64_t timeout_ms);
 void on_ended(struct http_call *call);
 
-/* The same, and take it at the far end, on a new connection, which is returned. */
+/* Start it, and take it at the far end on a new connection. Returns the connection. */
 int call_and_accept(struct record *record);
 
 /* Wait for its end. */
@@ -69,21 +69,21 @@ void expect_answer(struct record *record, int status, const char *reply);
 void expect_error(struct record *record, enum http_call_outcome outcome, const char *error);
 
 int accept_one(void);
-/* The same, and its request. */
+/* The same, and the request. */
 int accept_request(void);
-/* One whole request without a body; it is left in `text`. */
+/* Read one whole request without a body into `text`. */
 void read_request(int fd, char *text, size_t size);
 void expect_request(int fd);
 void say(int fd, const char *text);
-/* Its first `split` bytes, and the rest once the client has read these. */
+/* Send its first `split` bytes, and the rest once the client has read these. */
 void say_in_two(int fd, const char *text, size_t split);
-/* The request on `fd` was that of `record`, and is answered. */
+/* The last request on `fd` was that of `record`: answer it. */
 void say_ok(struct record *record, int fd);
-/* The next request on `fd` is that of `record`, and is answered. */
+/* The next request on `fd` is that of `record`: read and answer it. */
 void answer(struct record *record, int fd);
-/* The same on a new connection, which is returned. */
+/* The same on a new connection. Returns the connection. */
 int accept_and_answer(struct record *record);
-/* A call from beginning to end, on a new connection, which ends too. */
+/* A call from beginning to end, on a new connection, which also ends. */
 void call_to_end(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A server with one handler for each thing that a handler may do. */
+/* A server with a handler for each thing that a handler may do. */
 #include "http_fixture.h"
 
 struct http_fixture http;

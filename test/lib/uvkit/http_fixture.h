@@ -1,4 +1,4 @@
-/* A server with one handler for each thing that a handler may do, for the tests of the HTTP server.
+/* A server with a handler for each thing that a handler may do, for the tests of the HTTP server.
  */
 #ifndef TEST_HTTP_FIXTURE_H
 #define TEST_HTTP_FIXTURE_H
@@ -22,9 +22,9 @@ struct http_fixture {
     struct http_peer peer; /* opened by the set-up */
     int port;
     bool is_closed;
-    unsigned waiting;  /* handlers of /wait that wait */
-    size_t parts_left; /* that /parts has not sent */
-    unsigned streams;  /* handlers of /stream that run */
+    unsigned waiting;  /* waiting handlers of /wait */
+    size_t parts_left; /* not yet sent by /parts */
+    unsigned streams;  /* running handlers of /stream */
     struct fiber_event *gates[HTTP_FIXTURE_WAITERS];
 };
 
@@ -41,17 +41,17 @@ extern struct http_fixture http; /* of the test that runs */
  *   GET /chunks     "one", "two"; after ..._let_go() "three" */
 void http_fixture_open(const struct http_server_options *limits);
 void http_fixture_close(void);
-/* A test with the fixture open; `limits` are struct http_server_options *, or NULL. */
+/* A test with the open fixture. `limits` are struct http_server_options *, or NULL. */
 #define HTTP_TEST(test, limits)                                                                    \
     cmocka_unit_test_prestate_setup_teardown(test, http_fixture_set_up, http_fixture_tear_down,    \
                                              limits)
 int http_fixture_set_up(void **state);
 int http_fixture_tear_down(void **state);
-/* http_peer_ask() by its peer. */
+/* Call http_peer_ask() with its peer. */
 void http_ask(const char *request, int status, const char *part);
 /* Close the peer, and open it again. */
 void http_fixture_reconnect(void);
-/* Resume every handler that waits. */
+/* Resume every waiting handler. */
 void http_fixture_let_go(void);
 void http_fixture_wait_for_waiters(unsigned count);
 void http_fixture_wait_for_connections(unsigned count);

@@ -70,7 +70,7 @@ static struct sockaddr_storage address_of(const char *text, int port, socklen_t 
     return address;
 }
 
-/* The kernel drops what would be one connection more than the queue holds. */
+/* The kernel drops a connection that no longer fits the queue. */
 void silent_start(struct silent *silent, const char *text, int port) {
     socklen_t length;
     struct sockaddr_storage address = address_of(text, port, &length);

@@ -1,17 +1,17 @@
-/* Names that lead where a test wants: a getaddrinfo() in place of the system's. */
+/* Names that lead where a test wants: a getaddrinfo() instead of the system's. */
 #ifndef TEST_NAMES_H
 #define TEST_NAMES_H
 
 #define SILENT_TAKEN 4
 
-/* From now on every name has these literal addresses, with spaces between, in this order; NULL:
- * those that the system knows. */
+/* From now on every name has these literal addresses, separated by spaces, in this order. NULL: the
+ * system's addresses. */
 void names_lead_to(const char *addresses);
-/* Until names_let_go() those names are not resolved: their resolvers hang. */
+/* Until names_let_go() the resolvers of those names hang. */
 void names_hold(void);
 void names_let_go(void);
 
-/* An address that neither takes a connection nor refuses one: its queue is full. */
+/* An address that neither accepts nor refuses a connection, because its queue is full. */
 struct silent {
     int listener, taken[SILENT_TAKEN];
 };

@@ -1,4 +1,4 @@
-/* A pool with everything around it, and queries whose end is noted. */
+/* A pool with everything around it, and queries that note their end. */
 #include "pg_fixture.h"
 
 struct fixture fixture;
@@ -89,7 +89,7 @@ static void connect_admin(const char *conninfo) {
         fail_msg("%s", PQerrorMessage(fixture.admin));
 }
 
-/* Where libpq finds the socket of a server whose host is a folder. */
+/* The folder where libpq finds a server's socket, if the host is a folder. */
 static struct fault_proxy *open_proxy(void) {
     const char *host = PQhost(fixture.admin), *port = PQport(fixture.admin);
     char path[256];
@@ -162,7 +162,7 @@ static void start_in_fiber(struct asked *asked, struct pg_query query, int64_t t
     query.deadline_ms = clock_now_ms() + timeout_ms;
     *asked = (struct asked){.query = query};
     assert_int_equal(fiber_start(await_end, &start), 0);
-    assert_int_equal(asked->ended, 0); /* never inside the call */
+    assert_int_equal(asked->ended, 0); /* it never ends inside the call */
 }
 
 void start_query(struct asked *asked, const char *sql, int64_t timeout_ms) {

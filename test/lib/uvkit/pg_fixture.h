@@ -1,4 +1,4 @@
-/* What the tests of the Postgres pool share: a loop, a pool, an administrator's connection, and a
+/* Shared by the tests of the Postgres pool: a loop, a pool, an administrator's connection, and a
  * proxy between pool and server that can stall, drop and refuse connections. */
 #ifndef TEST_PG_FIXTURE_H
 #define TEST_PG_FIXTURE_H
@@ -14,7 +14,7 @@
 
 struct fixture {
     uv_loop_t loop;
-    uv_timer_t tick; /* keeps UV_RUN_ONCE from sleeping for long */
+    uv_timer_t tick; /* keeps UV_RUN_ONCE from sleeping long */
     struct pg_pool *pool;
     struct fault_proxy *proxy;
     PGconn *admin;
@@ -22,7 +22,7 @@ struct fixture {
     char conninfo[512];       /* straight to the server */
     char proxy_conninfo[512]; /* through the proxy */
     bool is_closed;
-    unsigned pipelines, in_flight; /* of pools opened from now on, as in their options */
+    unsigned pipelines, in_flight; /* options of pools that are opened from now on */
     uint64_t answer_ms, stall_ms;
 };
 
@@ -41,10 +41,10 @@ void close_pool(void);
 void on_pool_closed(void *data);
 struct pg_pool_stats pool_stats(void);
 
-/* As the administrator, at once: the first field of the answer. */
+/* Ask as the administrator, at once. Returns the first field of the answer. */
 int ask(const char *sql);
 
-/* A role of this process's own, with rights on all tables that are there, and how it connects.
+/* Make a role of this process's own, with rights on all present tables. Returns its conninfo.
  * drop_role() closes the pool. */
 void make_role(char conninfo[512]);
 void drop_role(void);
@@ -54,7 +54,7 @@ void drop_role(void);
     "FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND "      \
     "pid <> pg_backend_pid()"
 
-/* A query, and its number in the order of endings; 0: it has not ended. */
+/* A query, and its place in the order of endings; 0: it has not ended. */
 extern int endings;
 struct asked {
     struct pg_query query;
@@ -68,10 +68,10 @@ void start_statement(struct asked *asked, int64_t timeout_ms);
 enum pg_status run_sql(struct pg_query *query, const char *sql);
 void expect_sql(const char *sql, enum pg_status status);
 void expect_first(const char *sql, const char *answer); /* its first field */
-/* Wait for one that was started. */
+/* Wait for a query that was started. */
 void expect_end(const struct asked *asked, enum pg_status status);
 
-/* The same on a pool that opens for it, for fault_each_allocation(). False: it did not open. */
+/* The same on a pool that it opens, for fault_each_allocation(). False: the pool did not open. */
 bool run_with_little_memory(struct pg_query *query);
 
 /* Run a function in a fiber and wait for its end. */

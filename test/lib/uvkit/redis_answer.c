@@ -1,4 +1,4 @@
-/* Starting commands, and what is kept of their replies. */
+/* Starts commands, and keeps their replies. */
 #include "redis_answer.h"
 
 int answers;

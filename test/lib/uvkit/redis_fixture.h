@@ -1,4 +1,4 @@
-/* What the tests of the Redis client share: a loop, and an administrator's connection. */
+/* Shared by the tests of the Redis client: a loop, and an administrator's connection. */
 #ifndef TEST_REDIS_FIXTURE_H
 #define TEST_REDIS_FIXTURE_H
 
@@ -26,7 +26,7 @@ int redis_set_up(void **state);
 int redis_set_up_open(void **state); /* with a client that is up */
 int redis_set_up_far(void **state);  /* with a proxy before the server, and a client through it */
 int redis_tear_down(void **state);
-/* With a server of its own, and with what is logged kept (said.h). */
+/* With its own server, and with the log kept (said.h). */
 int redis_set_up_own(void **state);
 int redis_tear_down_own(void **state);
 #define TEST(test)      cmocka_unit_test_setup_teardown(test, redis_set_up, redis_tear_down)
@@ -36,15 +36,15 @@ int redis_tear_down_own(void **state);
 
 void open_redis(void); /* and wait until it is up */
 void open_redis_at(const char *url);
-bool redis_opens(void); /* or finds no memory */
+bool redis_opens(void); /* false: no memory */
 void close_redis(void);
 void on_closed(void *data);
 
-/* An administrator's command; the reply is the caller's. */
+/* Run an administrator's command. The caller frees the reply. */
 __attribute__((format(printf, 1, 2))) redisReply *order(const char *format, ...);
 #define ORDER(...) freeReplyObject(order(__VA_ARGS__))
 
-/* Kill our own connections of a type ("normal", "pubsub"): others may be using the server. */
+/* Kill our own connections of a type ("normal", "pubsub"). Others may use the server, too. */
 void kill_clients(const char *type);
 
 #endif

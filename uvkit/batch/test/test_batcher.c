@@ -1,4 +1,4 @@
-/* Calls that go together: who goes with whom, in which order, and who is turned away. */
+/* Batches of calls: which calls go together, in which order, and which are turned away. */
 #include "batcher.h"
 #include "test.h"
 
@@ -11,11 +11,11 @@ struct caller {
     struct batcher_call call;
     char name;
     int64_t deadline_ms;
-    bool goes_again; /* once, as soon as it is back */
+    bool goes_again; /* once, as soon as it returns */
     int back, refused;
 };
 
-/* A log of what happens: "(ab" a batch goes, ")" is back, and a capital for a caller that is. */
+/* A log of events: "(ab" a batch goes, ")" it is back, a capital is a caller that is back. */
 struct fixture {
     struct batcher batcher;
     struct caller callers[CALLERS];
@@ -76,7 +76,7 @@ static void start_many(unsigned count) {
         (void)start(INT64_MAX, false);
 }
 
-/* The batch that has been under way for longest is back. */
+/* The oldest batch under way is back. */
 static void come_back(void) {
     struct fiber_event *gate = fixture.gates[0];
 
@@ -115,7 +115,7 @@ static void test_who_comes_meanwhile_goes_together_in_that_order(void **state) {
     start_many(4);
     come_back();
     start_many(2);
-    /* The next batch goes before the customers of the last one go on. */
+    /* The next batch goes before the callers of the last one run on. */
     expect_log("(a)(bcdA)(efCDB)FE");
 }
 
@@ -187,7 +187,7 @@ static void test_a_batch_gathers_enough(void **state) {
     assert_int_equal(fixture.under_way, 0);
     start_many(1);
     run_until_under_way();
-    start_many(3); /* enough when it is back */
+    start_many(3); /* enough once the batch is back */
     expect_log("(abc)(defBCA)EFD");
 }
 

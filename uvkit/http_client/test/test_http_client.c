@@ -1,4 +1,5 @@
-/* The HTTP client at work: connections reused and bounded, replies of every framing. */
+/* The HTTP client at work: connections are reused and bounded, and every framing of replies works.
+ */
 #include "http_client_fixture.h"
 
 #include "fiber.h"
@@ -163,7 +164,7 @@ static void test_idle_connection_is_closed_in_time(void **state) {
     (void)close(fd);
 }
 
-/* Every framing of a reply, and whether its connection may be used again. */
+/* Every framing of a reply, and whether its connection may be reused. */
 static const struct {
     const char *method, *wire, *reply;
     int status;
@@ -186,7 +187,7 @@ static const struct {
     {"GET", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "", 503, true, false},
 };
 
-/* Answers one call with the wire text, cut in two at `split`. */
+/* Answer one call with the wire text, cut in two at `split`. */
 static void answer_in_two(size_t which, size_t split) {
     struct record record;
     int fd;

@@ -1,6 +1,6 @@
 /* Thousands of calls to a server that answers, splits, truncates, lies, resets and falls silent at
- * random, with a fixed seed: each call ends once, with its own answer, and NOT_SENT means just
- * that. */
+ * random, with a fixed seed. Each call ends once, with its own answer, and NOT_SENT is always true.
+ */
 #include "http_client_fixture.h"
 
 #include "fault.h"
@@ -26,7 +26,7 @@ struct chaos {
 };
 
 static uint64_t seed;
-static unsigned close_after; /* so many calls a callback closes the client; 0: none does */
+static unsigned close_after; /* a callback closes the client after so many calls; 0: none does */
 
 static unsigned below(unsigned limit) {
     seed ^= seed << 13;
@@ -57,7 +57,7 @@ static void reply_somehow(struct end *end, const char *number) {
                           strlen(number), number);
     unsigned way = below(12);
 
-    if (way == 4) { /* at once: nobody could tell a second one that comes later from the next */
+    if (way == 4) { /* at once: a second reply that comes later would look like the next one */
         memcpy(reply + length, reply, (size_t)length);
         length *= 2;
     }
@@ -232,7 +232,7 @@ static void test_client_may_close_amid_chaos(void **state) {
     close_chaos(chaos);
 }
 
-/* What the client connected and closed again, with requests that the next one makes, too. */
+/* Connections that the client made and closed again, with requests that the next one repeats. */
 static void turn_away(void) {
     int fd;
 

@@ -1,5 +1,5 @@
-/* The HTTP client when things go wrong: deadlines, closes, bad replies and no memory, each at every
- * stage of a call. */
+/* The HTTP client when things go wrong: deadlines, closes, bad replies and lack of memory, each at
+ * every stage of a call. */
 #include "http_client_fixture.h"
 
 #include "fault.h"
@@ -17,7 +17,7 @@ static void test_deadline_passed_before_the_start(void **state) {
     assert_int_equal(stats_of().connections, 0);
 }
 
-/* A listener whose backlog is full does not answer: to connect takes for ever. */
+/* A listener with a full backlog does not answer: connecting takes for ever. */
 static void fill_backlog(int fds[3]) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
@@ -97,7 +97,7 @@ static void test_deadline_after_sending_closes_the_connection(void **state) {
         call_start(&next);
         run_out(&late, HTTP_CALL_UNKNOWN, errors[i]);
         expect_end(fd);
-        fd = accept_one(); /* the one that waited gets a new connection */
+        fd = accept_one(); /* the waiting call gets a new connection */
         expect_request(fd);
         say(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
         expect_answer(&next, 200, "ok");
@@ -162,7 +162,7 @@ static void end_a_connection(bool is_reset) {
     (void)close(fd);
 }
 
-/* The loop has not run since, so that the client has to look before it writes. */
+/* The loop has not run since, so the client must look before it writes. */
 static void test_call_on_a_connection_that_was_just_ended_gets_another(void **state) {
     for (int is_reset = 0; is_reset <= 1; is_reset++) {
         end_a_connection(is_reset);
@@ -246,7 +246,7 @@ static void test_bad_requests_are_not_sent(void **state) {
     assert_int_equal(stats_of().connections, 0);
 }
 
-/* A body that no socket buffer takes at once, then an early answer, a deadline, or all of it. */
+/* A body that no socket buffer takes at once. Then an early answer, a deadline, or all of it. */
 static void test_large_body_is_written_in_pieces(void **state) {
     enum { BYTES = 32 * 1024 * 1024 };
     char *body = calloc(1, BYTES), *bytes = malloc(1024 * 1024);
@@ -313,7 +313,7 @@ static void close_after(int stage) {
 
 static void test_client_closes_at_each_stage(void **state) {
     for (int stage = 0; stage < 5; stage++)
-        if (stage != 2) /* there the request may have left or not */
+        if (stage != 2) /* there the request may have left, or not */
             close_after(stage);
 }
 

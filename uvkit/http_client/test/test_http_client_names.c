@@ -1,4 +1,4 @@
-/* A name with several addresses: each one is tried, and none keeps the others from being tried. */
+/* A name with several addresses: each one is tried, and none keeps the client from the others. */
 #include "http_client_fixture.h"
 #include "names.h"
 
@@ -18,13 +18,13 @@ static void test_an_address_that_refuses_is_passed_over(void **state) {
     call_to_end();
 }
 
-/* An address of IPv6 on a machine without IPv6. */
+/* An IPv6 address on a machine without IPv6. */
 static void test_an_address_without_a_way_to_it_is_passed_over(void **state) {
     open_by_name("255.255.255.255 ::1 127.0.0.1", 0);
     call_to_end();
 }
 
-/* It has a minute to connect, and the test has less. */
+/* Connecting may take a minute, and the test has less. */
 static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     struct silent silent;
 
@@ -34,8 +34,8 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     silent_stop(&silent);
 }
 
-/* The next connection begins with the one that answered: nobody listens on the first one at first,
- * and then somebody does. */
+/* The next connection begins with the address that answered. At first nobody listens on the first
+ * address, and then a server does. */
 static void test_the_address_that_answered_is_tried_first(void **state) {
     struct silent first;
 

@@ -1,4 +1,4 @@
-/* How many connections the HTTP client opens, and when; and what a callback may do at the end of
+/* How many connections the HTTP client opens, and when; and the freedom of a callback at the end of
  * the read that brought its answer. */
 #include "http_client_fixture.h"
 
@@ -94,7 +94,7 @@ static void test_without_a_server_one_attempt_at_a_time_ends_all(void **state) {
     assert_int_equal(stats_of().connect_failures, 1);
 }
 
-/* After the reads of a turn of the loop: no connection is free whose call has not been told. */
+/* After the reads of a turn of the loop: no connection is free before its call has been told. */
 static void on_checked(uv_check_t *check) {
     if (stats_of().idle > 0)
         assert_int_equal(caller.ended, 1);
@@ -113,7 +113,7 @@ static void test_answer_is_told_in_the_turn_that_reads_it(void **state) {
     (void)uv_run(&caller.loop, UV_RUN_NOWAIT);
 }
 
-/* What the callback of an answer does with the client: its record is followed by another one. */
+/* The callback of an answer acts on the client. A second record follows its own. */
 static void on_answered_call(struct http_call *call) {
     struct record *next = (struct record *)call->data + 1;
 
@@ -133,7 +133,7 @@ static void on_answered_close_and_call(struct http_call *call) {
     call_start((struct record *)call->data + 1);
 }
 
-/* Send the first call and answer it with `reply`; returns the server's end. */
+/* Send the first call and answer it with `reply`. Returns the server's end. */
 static int answer_first(struct record records[2], http_call_cb cb, const char *reply) {
     int fd;
 

@@ -1,5 +1,5 @@
-/* Replies of the HTTP client: the one header that a call can ask to keep, and those that go on for
- * long: they are told piece by piece, and broken off from either side. */
+/* Replies of the HTTP client. A call may keep one header. A long reply arrives piece by piece, and
+ * either side may break it off. */
 #include "http_client_fixture.h"
 
 static void ask(struct record *record, const char *want_header) {
@@ -8,7 +8,8 @@ static void ask(struct record *record, const char *want_header) {
     http_call_start(caller.client, &record->call, on_ended);
 }
 
-/* Answer one call with `wire`, cut in two at `split`, and hold what was kept against `expected`. */
+/* Answer one call with `wire`, cut in two at `split`, and compare the kept header with `expected`.
+ */
 static void expect_kept(const char *wire, size_t split, const char *expected) {
     struct record record;
     int fd;
@@ -47,7 +48,7 @@ static void test_wanted_header_is_kept_wherever_it_is_split(void **state) {
             expect_kept(replies[i].wire, split, replies[i].kept);
 }
 
-/* Hold what is kept of the header lines against the start of `value`. */
+/* Compare the kept part of the header lines with the start of `value`. */
 static void expect_start(const char *lines, const char *value) {
     char wire[2048], kept[HTTP_CALL_HEADER_BYTES] = "";
 
@@ -74,7 +75,7 @@ static void test_long_header_is_cut(void **state) {
     expect_cut(900);
 }
 
-/* The same call once more, for another header, answered with `wire` on the same connection. */
+/* The same call once more, for another header; `wire` answers it on the same connection. */
 static void ask_again(struct record *record, int fd, const char *want_header, const char *wire) {
     record->callbacks = 0;
     record->call.want_header = want_header;
@@ -126,7 +127,7 @@ static void test_header_of_a_reply_that_breaks_off_is_not_kept(void **state) {
 struct stream {
     struct record record;
     char parts[64];
-    char stop_at; /* break off when a part begins with it */
+    char stop_at; /* break off at a part that begins with it */
 };
 
 static bool on_part(struct http_call *call, const char *bytes, size_t length) {
@@ -194,12 +195,12 @@ static void test_cancelled_call_gives_its_connection_to_the_next(void **state) {
     struct record record;
     int fd = start_stream(&stream), next;
 
-    call_start(&record); /* waits, as there is but one connection */
+    call_start(&record); /* waits: there is only one connection */
     http_call_cancel(caller.client, &stream.record.call);
     assert_int_equal(stream.record.callbacks, 0);
     expect_broken_off(&stream);
     next = accept_and_answer(&record);
-    http_call_cancel(caller.client, &stream.record.call); /* has ended: nothing happens */
+    http_call_cancel(caller.client, &stream.record.call); /* it has ended: nothing happens */
     assert_int_equal(stream.record.callbacks, 1);
     (void)close(next);
     (void)close(fd);

@@ -1,10 +1,10 @@
-/* The HTTP client after its process stood still, and while new connections cannot be made: what has
- * arrived counts, what is late is not sent, what works is used. */
+/* The HTTP client after its process paused, and while new connections cannot be made: an answer
+ * that has arrived counts, a late call is not sent, a working connection is used. */
 #include "http_client_fixture.h"
 
 #include "fault.h"
 
-/* As a stopped process does: the loop does not run, and time goes by. */
+/* Like a stopped process: the loop does not run, and time passes. */
 static void stand_still_past(int64_t moment_ms) {
     while (clock_now_ms() <= moment_ms)
         (void)poll(NULL, 0, 1);
@@ -45,7 +45,7 @@ static void test_call_that_is_late_after_a_stall_is_not_sent(void **state) {
     (void)close(fd);
 }
 
-/* One call is out; a second one cannot have a connection of its own. */
+/* One call is out. A second one cannot have a connection of its own. */
 static int start_without_descriptors(struct record records[2]) {
     int fd;
     rlim_t limit;

@@ -80,7 +80,7 @@ static void read_some(const struct life *life) {
     (void)recv(life->peer.fd, bytes, below(2) ? sizeof bytes : 100, MSG_DONTWAIT);
 }
 
-/* One act of a life; false: it was the last. */
+/* One act of a life. False: it was the last. */
 static bool act(struct life *life) {
     switch (below(16)) {
     case 0:
@@ -175,7 +175,7 @@ static void test_server_may_close_amid_chaos(void **state) {
 }
 
 static void test_server_outlives_them_short_of_memory(void **state) {
-    /* The sweep that accepts again is as frequent as the shorter timeout. */
+    /* The sweep that accepts again runs as often as the shorter timeout demands. */
     const struct http_server_options limits = {.header_timeout_ms = 40};
 
     seed = 4;
@@ -193,7 +193,7 @@ static void need_descriptors(unsigned count) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* What Linux lets a backlog be, whatever listen() asks for. */
+/* Linux limits a backlog to this, even if listen() asks for more. */
 static void need_backlog(unsigned count) {
     FILE *file = fopen("/proc/sys/net/core/somaxconn", "r");
     char text[32] = "";

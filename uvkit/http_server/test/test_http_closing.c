@@ -1,6 +1,5 @@
-/* How connections of the HTTP server end: either side may close at any moment; draining is
- * graceful.
- */
+/* The end of connections of the HTTP server: either side may close at any moment, and draining is
+ * graceful. */
 #include "fault.h"
 #include "http_fixture.h"
 
@@ -69,7 +68,7 @@ static void at_each_stage(void (*strike)(void)) {
 
 static void close_server(void) {
     http_server_close(http.server, on_http_fixture_closed, &http);
-    assert_false(http.is_closed); /* later, on the loop */
+    assert_false(http.is_closed); /* it comes later, on the loop */
     http_fixture_let_go();
     WAIT_FOR(&http.loop, http.is_closed);
 }
@@ -142,7 +141,7 @@ static void test_half_closed_peer_still_gets_its_answers(void **state) {
     http_peer_expect_end(&http.peer);
 }
 
-/* Its last bytes can still be read then, but not answered: not even with a 100. */
+/* Its last bytes can still be read, but not answered: not even with a 100. */
 static void test_peer_may_reset_before_it_is_told_to_continue(void **state) {
     http_fixture_wait_for_connections(1);
     http_peer_say(&http.peer, "POST /echo HTTP/1.1\r\n" HOST
@@ -229,7 +228,7 @@ static void test_drain_answers_who_is_not_accepted_yet(void **state) {
     expect_last_answer();
 }
 
-/* They were not told that the server stops, so they may be asking this moment. */
+/* Their peers do not know that the server stops, so they may send a request at this moment. */
 static void ask_once_more(void) {
     http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
     http_peer_turn(&http.peer);

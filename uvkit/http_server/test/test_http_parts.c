@@ -1,5 +1,5 @@
-/* Replies in parts: they arrive whole, hold little for a peer that does not read, and others go on
- * meanwhile. How they end when either side closes is in test_http_closing.c. */
+/* Replies in parts: they arrive whole, hold little for a peer that does not read, and do not stop
+ * other replies. test_http_closing.c has their ends when either side closes. */
 #include "http_fixture.h"
 
 static struct http_server_options limits = {.idle_timeout_ms = 100};
@@ -103,7 +103,7 @@ static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void 
     http_peer_ask(peer, GET_HELLO, 200, "");
 }
 
-/* Its first line had said nothing of an end, so its peer may ask again at once. */
+/* Its first line did not announce an end, so its peer may ask again at once. */
 static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **state) {
     struct http_peer *peer = &http.peer;
     char reply[512];

@@ -1,12 +1,12 @@
-/* Clients that pipeline many requests: each gets all its answers, in order, and keeps no other
- * client from its own. */
+/* Clients that pipeline many requests: each gets all its answers, in order, and does not delay the
+ * answers of others. */
 #include "http_fixture.h"
 
 #include <sys/socket.h>
 
 #define GREEDY   20
-#define REQUESTS 500 /* of each */
-#define SHARE    16  /* of a connection in a turn of the loop, at most */
+#define REQUESTS 500 /* of each client */
+#define SHARE    16  /* most requests of a connection in a turn of the loop */
 
 static uint64_t begun(void) {
     struct http_server_stats stats;
@@ -52,7 +52,7 @@ static void close_greedy(struct http_peer *greedy) {
     free(greedy);
 }
 
-/* In the turn that reads its request the others may have had their share before. */
+/* In the turn that reads its request, the others may have had their share before. */
 static void test_others_wait_for_no_more_than_a_share(void **state) {
     struct http_peer *greedy = open_greedy();
     uint64_t before;
@@ -82,7 +82,7 @@ static void test_a_turn_serves_a_share_of_a_connection(void **state) {
     expect_answers(&http.peer, 0, REQUESTS);
 }
 
-/* More than is kept of one connection: reading stops, and goes on when that is answered. */
+/* More than is kept for one connection: reading stops, and goes on when that is answered. */
 static void test_long_pipelines_are_answered_in_order(void **state) {
     for (int round = 0; round < 3; round++) {
         pipeline(&http.peer, 3000);

@@ -1,4 +1,4 @@
-/* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
+/* Refusals of the HTTP server before a handler runs: status, reason, Connection. */
 #include "fault.h"
 #include "http_fixture.h"
 
@@ -79,7 +79,7 @@ static const struct {
     {MALFORMED, "GET /items/a%00b HTTP/1.1\r\n" HOST "\r\n"},
     {MALFORMED, "GET /items/a?q=%00 HTTP/1.1\r\n" HOST "\r\n"},
     {MALFORMED, "GET /items/a?q=% HTTP/1.1\r\n" HOST "\r\n"},
-    /* ---- wherever two readers could disagree on where the request ends */
+    /* ---- cases in which two readers could disagree on the end of the request */
     {MALFORMED, ECHO_POST "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
     {MALFORMED, ECHO_POST "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n"},
     {MALFORMED, ECHO_POST "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc"},
@@ -132,7 +132,7 @@ static void test_each_refusal_has_its_status_and_code(void **state) {
         refuses(refusals[i].request, refusals[i].status, refusals[i].code);
 }
 
-/* As a whole, and byte by byte: wherever the line is broken, the other line is seen. */
+/* As a whole, and byte by byte: wherever one line is broken, the next one is seen. */
 static void test_folded_headers_are_400(void **state) {
     static const char *const folded[] = {
         "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
@@ -211,7 +211,7 @@ static void test_body_may_come_in_chunks_of_a_byte(void **state) {
     http_ask("0\r\n\r\n", 200, "");
 }
 
-/* llhttp takes no further request then. */
+/* Then llhttp accepts no further request. */
 static void test_trailer_may_end_the_connection(void **state) {
     http_peer_say(&http.peer, CHUNKED "0\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n");
     assert_int_equal(http_peer_reply(&http.peer, reply, sizeof reply), 200);
@@ -251,7 +251,7 @@ static void test_input_that_came_during_a_stall_is_in_time(void **state) {
     http_peer_send(&http.peer, rest, sizeof rest - 2);
     assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
     http_peer_say(&http.peer, "c");
-    (void)poll(NULL, 0, 200); /* the loop does not run, as in a stopped process */
+    (void)poll(NULL, 0, 200); /* the loop does not run, like in a stopped process */
     assert_int_equal(http_peer_reply(&http.peer, NULL, 0), 200);
 }
 

@@ -1,10 +1,10 @@
-/* Headers that a request may have once, bodies without a byte; which requests are for this server
- * by their Host, and which come from a page of another site. */
+/* Headers that a request may have only once, and bodies without a byte. Requests for this server,
+ * by their Host, and requests from a page of another site. */
 #include "http_fixture.h"
 
 #define KEY "0190b2a8-7f00-7000-8000-000000000001"
 
-/* Of a request on a connection of its own. */
+/* The status of a request on a connection of its own. */
 static void ask_anew(const char *line, const char *rest, int status, const char *part) {
     char request[512];
 
@@ -45,7 +45,7 @@ static void test_other_fields_may_come_twice(void **state) {
              200, "");
 }
 
-/* The 400 says where the JSON ends, whatever ends the connection. */
+/* The 400 tells where the JSON ends, even if something else ends the connection. */
 static void test_an_empty_body_is_no_json_and_no_null(void **state) {
     static const char *const lines[] = {
         "Content-Length: 0\r\n\r\n",
@@ -61,7 +61,7 @@ static void test_an_empty_body_is_no_json_and_no_null(void **state) {
         ask_anew("POST /json", lines[i], 400, "not valid JSON: line 1, column 0: ");
 }
 
-/* The NUL behind it is there on every connection. */
+/* On every connection a NUL follows it. */
 static void test_a_body_ends_with_a_nul_on_a_connection_that_ends(void **state) {
     http_ask("POST /echo HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 200, "");
     http_peer_expect_end(&http.peer);
@@ -69,7 +69,7 @@ static void test_a_body_ends_with_a_nul_on_a_connection_that_ends(void **state) 
 
 static struct http_server_options named = {.hosts = "shop,order-svc.internal"};
 
-/* The connection goes on, whatever the answer. */
+/* The connection goes on after each answer. */
 static void ask_for(const char *target, const char *host, const char *more, int status,
                     const char *part) {
     char request[1024];

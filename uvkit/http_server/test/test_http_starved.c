@@ -1,4 +1,4 @@
-/* The HTTP server when libuv gets no more memory: it asks for none that it cannot do without. */
+/* The HTTP server when libuv gets no more memory: it needs none beyond the first. */
 #include "http_fixture.h"
 
 #define PEERS 300
@@ -23,7 +23,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Each takes a descriptor that the loop has not seen before. */
+/* Each connection takes a descriptor that the loop has not seen before. */
 static void test_connections_are_served_without_memory_for_libuv(void **state) {
     struct http_peer *peers = calloc(PEERS, sizeof *peers);
 

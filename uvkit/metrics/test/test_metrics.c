@@ -2,7 +2,7 @@
 #include "metrics.h"
 #include "test.h"
 
-/* All that is printed from the first sample named `name` on. */
+/* The printed text from the first sample named `name` on. */
 static void assert_prints(const char *name, const char *expected) {
     size_t length = 0;
     char *text = metrics_text(&length), head[64] = "# HELP ";

@@ -279,7 +279,7 @@ static void test_statement_is_prepared_ahead_of_its_query(void **state) {
     WAIT_FOR(&fixture.loop, pool_stats().idle == 1);
 }
 
-/* Set in the connection string and ours: ours win, and leave the rest. */
+/* Set in the connection string and by us: ours win, and the rest stays. */
 static void test_settings_win_over_those_of_the_connection_string(void **state) {
     struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
     char conninfo[700];

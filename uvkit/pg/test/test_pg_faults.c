@@ -176,7 +176,8 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
                    ask("SELECT pid " POOL_BACKENDS));
     fault_proxy_freeze(fixture.proxy);
     start_query(&asked, "SELECT pg_sleep(1000)", 30);
-    WAIT_FOR(&fixture.loop, asked.ended != 0 && fixture.proxy->cuts > 0); /* the request has */
+    WAIT_FOR(&fixture.loop,
+             asked.ended != 0 && fixture.proxy->cuts > 0); /* the cancel request is cut */
     assert_int_equal(asked.query.status, PG_UNKNOWN);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     WAIT_FOR(&fixture.loop, ask(is_there) == 0);
@@ -197,7 +198,7 @@ static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
     assert_int_equal(pool_stats().reconnects, 0);
 }
 
-/* What the ledger says must agree with what the callers were told, whatever is killed when. */
+/* The ledger must agree with the answers to the callers, through all kills. */
 static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     enum { QUERIES = 400 };
     struct asked asked[QUERIES];

@@ -1,4 +1,4 @@
-/* A name with several addresses: each one is tried. The reason for being down is told. */
+/* A name with several addresses: each one is tried, and the reason for being down is told. */
 #include "names.h"
 #include "pg_fixture.h"
 #include "said.h"
@@ -68,7 +68,7 @@ static void test_a_name_that_is_none_is_told(void **state) {
     assert_int_equal(said("shop.example: unknown node or service"), 1);
 }
 
-/* The server has answered: no other address is asked instead. */
+/* The server has answered: no other address is tried. */
 static void test_a_server_that_refuses_the_login_has_the_last_word(void **state) {
     fault_proxy_listen(fixture.proxy);
     (void)strcat(fixture.proxy_conninfo, " user=test_pg_nobody password=wrong");

@@ -17,7 +17,7 @@ static void open_pipeline(const char *conninfo, unsigned in_flight) {
     fixture.in_flight = in_flight;
     fixture.answer_ms = fixture.answer_ms != 0 ? fixture.answer_ms : PATIENCE_MS;
     fixture.stall_ms = fixture.stall_ms != 0 ? fixture.stall_ms : PATIENCE_MS;
-    /* A server still does what the last test sent on a connection that it closed. */
+    /* A server still works on the last test's statements, on a connection that it closed. */
     WAIT_FOR(&fixture.loop, ask("SELECT count(*) " POOL_BACKENDS) == 0);
     (void)ask("DROP TABLE IF EXISTS test_pg_pipe;"
               "CREATE TABLE test_pg_pipe (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
@@ -158,7 +158,7 @@ static void test_later_ones_past_their_deadlines_are_unknown_alone(void **state)
     start_query(&sent[3], KEEP_ROW, 50);
     expect(sent, 1, PG_UNKNOWN);
     expect(sent, 3, PG_UNKNOWN);
-    fixture.pool->answer_ms = PATIENCE_MS; /* also for those, which the server does now */
+    fixture.pool->answer_ms = PATIENCE_MS; /* also for the queries that the server runs now */
     (void)ask(UNLOCK);
     expect(sent, 0, PG_OK);
     expect(sent, 2, PG_OK);
@@ -254,8 +254,8 @@ static void test_close_tells_what_was_sent(void **state) {
     (void)ask("DROP TABLE test_pg_pipe");
 }
 
-/* Errors, deadlines and killed connections at random: each query ends once, and what the ledger
- * says agrees with what its caller was told. */
+/* Errors, deadlines and killed connections at random: each query ends once, and the ledger agrees
+ * with the answer to its caller. */
 static void expect_agreement(int n, enum pg_status status) {
     char sql[96];
     int rows;

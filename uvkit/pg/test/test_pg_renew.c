@@ -1,4 +1,4 @@
-/* The Postgres pool with sessions that are not any more what they were when they were opened. */
+/* The Postgres pool with sessions that have changed since they were opened. */
 #include "pg_fixture.h"
 
 #include "pg_internal.h"
@@ -31,7 +31,7 @@ static void open_with_table(unsigned pipelines) {
     open_ready_pool(fixture.conninfo, pipelines + 1, 0);
 }
 
-/* As often as the pool may be too soon to open others. */
+/* So often the pool may be too early to open new ones. */
 static bool is_written(void) {
     struct pg_query query;
     enum pg_status status = run_sql(&query, KEEP_ROW);
@@ -144,7 +144,7 @@ static void test_what_is_in_flight_beside_it_happens_once(void **state) {
     assert_int_equal(ask(ROWS), QUERIES * 2 / 3);
 }
 
-/* A statement that never can be run costs the others no more than some new sessions. */
+/* A statement that can never run costs the others only some new sessions. */
 static void test_statement_that_is_wrong_does_not_renew_at_each_query(void **state) {
     int64_t begun_ms = clock_now_ms();
     uint64_t renewals, most;
@@ -186,7 +186,8 @@ static unsigned count_renewals(struct pg_pause *pause, enum pg_stale kind, int64
     return count;
 }
 
-/* A statement that is refused for ever, such as for a right, costs a renewal a minute. */
+/* A statement that is refused for ever, for example for a missing right, costs a renewal a minute.
+ */
 static void test_pause_after_renewals_that_help_nobody_grows_to_a_minute(void **state) {
     struct pg_pause pause = {0};
     int64_t now_ms = 1000;

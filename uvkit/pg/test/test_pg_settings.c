@@ -1,11 +1,10 @@
-/* Where the Postgres pool connects, and what its sessions are set to, whatever the environment and
- * the role say. */
+/* The Postgres pool connects by its settings alone, and sets its sessions, against the environment
+ * and the role. */
 #include "pg_fixture.h"
 
 #include "pg_conninfo.h"
 
-/* libpq takes an unset service from PGSERVICE in any case; a program forgets that (pg_variables.h).
- */
+/* libpq always takes an unset service from PGSERVICE; a program removes that (pg_variables.h). */
 static void for_each_variable(void (*act)(const char *name)) {
     PQconninfoOption *options = PQconndefaults();
 
@@ -165,7 +164,7 @@ static void test_a_url_says_the_same(void **state) {
 
 #define TRANSACTION_TIMEOUT "FROM pg_settings WHERE name = 'transaction_timeout'"
 
-/* Postgres 17 and later have it; a transaction beyond it ends its session. */
+/* Postgres 17 and later have it. A transaction that lasts longer ends its session. */
 static void test_no_transaction_timeout_of_a_role_is_a_session_s(void **state) {
     char sql[100], conninfo[512];
 

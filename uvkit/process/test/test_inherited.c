@@ -1,5 +1,5 @@
-/* Descriptors that the launcher closed are open, and signals that it ignored or blocked are free.
- */
+/* Descriptors that the launcher closed are open again. Signals that it ignored or blocked work
+ * again. */
 #include "inherited.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ struct launch {
     int code;
 };
 
-/* Runs `check` in a process that was launched badly; it must end with `code`. */
+/* Run `check` in a process that was launched badly. It must end with `code`. */
 static void ends(void **state) {
     const struct launch *launch = *state;
     int status;
@@ -68,7 +68,7 @@ static void mend_open_ones(void) {
 static void mend_without_room(void) {
     (void)close(STDIN_FILENO);
     require(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0}) == 0);
-    (void)close(STDERR_FILENO); /* where it says so: nobody reads it here */
+    (void)close(STDERR_FILENO); /* it tells that there, and nobody reads it here */
     inherited_mend();
 }
 

@@ -85,7 +85,7 @@ static void test_after_the_close_no_signal_kills(void **state) {
         assert_int_equal(raise((int[]){SIGINT, SIGTERM, SIGQUIT, SIGHUP}[i]), 0);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(count, 0);
-    for (size_t i = 0; i < 4; i++) /* what is pending is dropped */
+    for (size_t i = 0; i < 4; i++) /* drop pending signals */
         (void)signal((int[]){SIGINT, SIGTERM, SIGQUIT, SIGHUP}[i], SIG_IGN);
     for (size_t i = 0; i < 4; i++)
         (void)signal((int[]){SIGINT, SIGTERM, SIGQUIT, SIGHUP}[i], SIG_DFL);

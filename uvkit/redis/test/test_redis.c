@@ -26,7 +26,7 @@ static void test_arguments_may_hold_any_byte_but_nul(void **state) {
     assert_memory_equal(answer.text, bytes, sizeof bytes - 1);
 }
 
-/* The socket takes it in parts, and is waited for in between. */
+/* The socket takes it in parts, with waits between them. */
 static void test_a_command_may_be_larger_than_the_socket_takes(void **state) {
     const size_t length = (size_t)32 << 20;
     char *large = malloc(length + 1);
@@ -53,7 +53,7 @@ static void test_commands_are_answered_in_the_order_of_their_start(void **state)
 
     proxy = fault_proxy_open_url(&loop, redis_url());
     fault_proxy_listen(proxy);
-    open_redis_at(proxy->url); /* the first ones wait for the connection */
+    open_redis_at(proxy->url); /* the first commands wait for the connection */
     answers = 0;
     for (int i = 0; i < 1000; i++) {
         (void)snprintf(words, sizeof words, "ECHO %d", i);

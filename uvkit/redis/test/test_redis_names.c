@@ -1,4 +1,5 @@
-/* A name with several addresses: each one is tried. What a server says before it closes is told. */
+/* A name with several addresses: each one is tried. A server's last words before it closes are
+ * told. */
 #include "names.h"
 #include "redis_answer.h"
 
@@ -24,7 +25,7 @@ static int port(void) {
     return atoi(strrchr(own.url, ':') + 1);
 }
 
-/* Each attempt to connect has so long. */
+/* The time for each attempt to connect. */
 static void open_within(const char *addresses, unsigned timeout_ms) {
     struct redis_options options = {.url = by_name, .connect_timeout_ms = timeout_ms};
 
@@ -78,7 +79,7 @@ static void test_without_any_the_last_reason_and_its_address_are_told(void **sta
     assert_int_equal(said(expected), 1);
 }
 
-/* The user's subscriptions are at the server of the commands, whichever address that is. */
+/* The subscriptions go to the server of the commands, at any of the addresses. */
 static void test_subscriptions_are_at_the_address_that_answered(void **state) {
     struct redis_subscription subscription = {.channel = "news"};
     struct silent silent;
@@ -116,7 +117,7 @@ static void on_busy(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
     request->data = NULL;
 }
 
-/* Others hang in all threads: this request can be canceled. */
+/* Other look-ups hang in all threads, so this request can be canceled. */
 static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(void **state) {
     uv_getaddrinfo_t busy[8];
 
@@ -143,7 +144,7 @@ static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
     }
 }
 
-/* Without a password or a number in the URL, too. */
+/* Also without a password or a number in the URL. */
 static void test_a_server_with_its_most_clients_says_so(void **state) {
     struct redis_options options = {.url = own.url};
 
@@ -155,7 +156,7 @@ static void test_a_server_with_its_most_clients_says_so(void **state) {
     expect_echo();
 }
 
-/* It says so and closes at once, with a reset when it had something to read. */
+/* The server tells it and closes at once, with a reset if it had input to read. */
 static void test_last_words_are_told_however_the_connection_ends(void **state) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     static const char words[] = "-DENIED Redis is running in protected mode\r\n";

@@ -1,4 +1,4 @@
-/* The Redis client when something breaks: what is known of each command, and that it recovers. */
+/* The Redis client when something breaks: the status of each command, and its recovery. */
 #include "fault.h"
 #include "redis_answer.h"
 

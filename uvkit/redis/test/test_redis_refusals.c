@@ -1,6 +1,4 @@
-/* What a Redis server says instead of doing as told: a replica, rights that are missing, a
- * password.
- */
+/* Refusals of a Redis server: a replica, missing rights, a password. */
 #include "own_folder.h"
 #include "own_port.h"
 #include "redis_answer.h"
@@ -11,8 +9,8 @@
 #include <openssl/ssl.h>
 #endif
 
-/* A master that became a replica: the next connection may find the one that took over. All that was
- * sent is answered first. */
+/* A master became a replica: the next connection may find the new master. First all sent commands
+ * are answered. */
 static void test_a_read_only_server_is_connected_to_again(void **state) {
     static const char *const writes[] = {"SET key value", "EVAL return(redis.call('DEL','key')) 0"};
     struct answer answers_to[4];
@@ -35,7 +33,7 @@ static void test_a_read_only_server_is_connected_to_again(void **state) {
     assert_answer(&answers_to[0], REDIS_IS_OK, "OK");
 }
 
-/* It may lead to the primary by then. It greets nobody meanwhile, so commands wait. */
+/* The name may lead to the primary by then. Meanwhile nobody is greeted, so commands wait. */
 static void test_a_replica_without_its_primary_is_connected_to_again(void **state) {
     struct answer answer;
     int64_t id;
@@ -88,7 +86,7 @@ static void test_a_subscription_that_is_refused_is_left_for_a_while(void **state
     open_redis_at(own.url);
     connection = &redis->subscriptions.connection;
     assert_int_equal(redis_subscribe(redis, &subscription), 0);
-    for (int i = 0; i < 3; i++) { /* each of them told to, at once */
+    for (int i = 0; i < 3; i++) { /* each of them at once */
         WAIT_FOR(&loop, said("NOPERM") > 0 && connection->watcher == NULL);
         assert_true(uv_timer_get_due_in(&connection->timer) > 10000);
         ask_redis("ECHO me", REDIS_IS_OK, "me");
@@ -113,7 +111,7 @@ static void count(struct redis_subscription *subscription, const char *message) 
 
 static const char *const names[] = {"closed-1", "open-1", "closed-2", "open-2"};
 
-/* Only the channels that begin with "open" are allowed: these have a connection that stays. */
+/* Only channels that begin with "open" are allowed. These have a lasting connection. */
 static void test_a_denied_channel_leaves_the_others(void **state) {
     struct redis_subscription subscriptions[4];
     int counts[4][2] = {{0}};
@@ -139,7 +137,7 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     assert_int_equal(said("redis refuses subscriptions"), 1);
     assert_int_equal(said("is up") + said("is down"), 0);
 
-    /* Rights are given, and all is asked for again on the same connection. */
+    /* The rights are given, and all channels are asked for again on the same connection. */
     own_redis_do(&own, "ACL SETUSER waiter allchannels");
     connection->timer.timer_cb(&connection->timer);
     WAIT_FOR(&loop, counts[0][0] == 1 && counts[2][0] == 1);
@@ -148,7 +146,7 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
         redis_unsubscribe(redis, &subscriptions[i]);
 }
 
-/* The name of a primary that was replaced leads to the new one: for commands, and for messages. */
+/* The name of a replaced primary leads to the new one, for commands and for messages. */
 static void test_the_name_leads_to_the_new_primary(void **state) {
     int counts[2] = {0};
     struct redis_subscription subscription = {

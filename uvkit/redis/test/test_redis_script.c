@@ -1,4 +1,4 @@
-/* Scripts: called by digest, and brought to a server that does not know it. */
+/* Scripts: called by digest, and sent in full to a server that does not know it. */
 #include "fault.h"
 #include "redis_answer.h"
 
@@ -70,7 +70,7 @@ static void test_the_text_may_be_sent_at_once(void **state) {
     assert_int_equal(sends, 1);
 }
 
-/* Each takes its own place for the second time. */
+/* Each takes its own place at its second sending. */
 static void test_all_places_may_be_of_scripts_to_be_brought(void **state) {
     static struct answer many[MANY];
     const struct redis_options options = {.url = redis_url(), .pending = MANY};

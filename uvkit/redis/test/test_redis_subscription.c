@@ -1,14 +1,14 @@
-/* Redis subscriptions: they are told when they begin, share a channel, and survive a broken
- * connection. */
+/* Redis subscriptions: each is told when it takes effect, several share a channel, and they survive
+ * a broken connection. */
 #include "fault.h"
 #include "redis_fixture.h"
 
 struct listener {
     struct redis_subscription subscription;
-    int begun;    /* times it was told that it is effective */
+    int begun;    /* times that it was told that it is effective */
     int messages; /* since then */
     char last[64];
-    /* What it does when told a message. */
+    /* Its reaction to a message. */
     struct listener *drops;
     struct listener *joins;
     bool closes;
@@ -46,7 +46,7 @@ static void listen_to(struct listener *listener, const char *name) {
     assert_int_equal(listener->begun, begun);
 }
 
-/* Listen, and wait until that is effective. */
+/* Subscribe, and wait until that is effective. */
 static void begin_to_listen(struct listener *listener, const char *name) {
     int begun = listener->begun;
 
@@ -54,7 +54,7 @@ static void begin_to_listen(struct listener *listener, const char *name) {
     WAIT_FOR(&loop, listener->begun == begun + 1);
 }
 
-/* How many connections the server passes it on to. */
+/* The number of connections to which the server passes it on. */
 static long long publish(const char *name, const char *message) {
     redisReply *reply = order("PUBLISH %s %s", name, message);
     long long receivers = reply->integer;
@@ -124,7 +124,8 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
     close_redis();
 }
 
-/* As the next server may be another, and what is said on channels is to be its own. */
+/* The next server may be another one, and the messages must come from the server of the commands.
+ */
 static void test_channels_are_of_the_server_that_takes_commands(void **state) {
     struct listener a = {.begun = 0};
 

@@ -1,4 +1,4 @@
-/* Redis URLs: the parts of good ones, and which ones are refused. */
+/* Redis URLs: the parts of good ones, and the refusal of bad ones. */
 #include "redis_internal.h"
 #include "test.h"
 

@@ -18,13 +18,13 @@
 #define PATIENCE_MS 20000
 
 static struct fixture {
-    uv_loop_t loop; /* nothing runs on it: the peer needs one */
+    uv_loop_t loop; /* nothing runs on it, but the peer needs one */
     struct http_peer peer;
     const char *listen;
     pid_t child;
     int child_log;  /* its stderr */
     int gate[2];    /* a byte in it lets /wait go on, or makes the service ready */
-    char log[8192]; /* what was read from it */
+    char log[8192]; /* read from the log so far */
     size_t log_length;
     int drained;        /* in the child */
     uv_loop_t *serving; /* in the child */
@@ -97,7 +97,7 @@ static void start(int port) {
     fixture.child_log = fds[0];
 }
 
-/* Read the child's log up to `word`; returns what follows it. */
+/* Read the child's log up to `word`. Returns the text after it. */
 static const char *expect_log(const char *word) {
     int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
     struct pollfd readable = {.fd = fixture.child_log, .events = POLLIN};
@@ -217,7 +217,7 @@ static void test_request_in_flight_is_answered_after_the_signal(void **state) {
 static void test_draining_service_is_not_ready(void **state) {
     char reply[512];
 
-    /* Its first half comes right behind an answered request, so it has begun. */
+    /* Its first half comes right after an answered request, so it has begun. */
     http_peer_say(&fixture.peer, "GET /healthz HTTP/1.1\r\n" HOST "\r\n"
                                  "GET /readyz HTTP/1.1\r\n");
     assert_int_equal(http_peer_reply(&fixture.peer, NULL, 0), 200);

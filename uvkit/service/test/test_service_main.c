@@ -1,4 +1,4 @@
-/* The program around a service, in a child process: what it says, its exit code, and what closes.
+/* The program around a service, in a child process: its messages, its exit code, and its closing.
  */
 #include "service.h"
 #include "test.h"
@@ -23,9 +23,9 @@ static const struct setting table[] = {
 };
 
 static char name[16];
-static int check_code, open_code; /* that these shall return */
+static int check_code, open_code; /* these functions shall return them */
 static int opened, closed;
-static int dumpable; /* as the kernel is to have it while it serves */
+static int dumpable; /* the kernel's flag while it serves */
 
 static int check(void) {
     strcpy(name, "test-7");
@@ -42,7 +42,7 @@ static void close_all(void *data) {
     service_close_pool();
 }
 
-/* The pool's metrics are there, and the program is told to stop. */
+/* The pool's metrics exist. Then the program is told to stop. */
 static void on_listening(void *data, int port) {
     size_t length;
     char *text = metrics_text(&length);
@@ -74,8 +74,8 @@ static const struct service service = {
 
 static char said[4096]; /* by the last child, on stderr */
 
-/* Run it with up to two arguments: its exit code, plus 1000 for each time that it has opened, and
- * 100 for each time that it has closed what is its own. */
+/* Run it with up to two arguments. Returns its exit code, plus 1000 for each time that it has
+ * opened, and 100 for each time that it has closed its own part. */
 static int run(const char *first, const char *second) {
     char *argv[] = {strdup("bin/test-svc"), first != NULL ? strdup(first) : NULL,
                     second != NULL ? strdup(second) : NULL, NULL};
@@ -156,7 +156,7 @@ static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **st
     assert_non_null(strstr(said, "svc=test-7 msg=\"stopped\""));
 }
 
-/* They would hold the secrets. */
+/* Core files would hold the secrets. */
 static void test_core_files_are_only_for_who_asks_for_them(void **state) {
     char port[16];
 

@@ -1,4 +1,4 @@
-/* A program prints its reference: as markdown, as a man page, as words for a shell. */
+/* A program prints its reference in three forms: markdown, a man page, words for a shell. */
 #include "reference.h"
 #include "test.h"
 

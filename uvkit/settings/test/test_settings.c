@@ -1,4 +1,4 @@
-/* Settings: what wins, what is refused and with which words, what --help says. */
+/* Settings: their precedence, the refusals with their words, and --help. */
 #include "settings.h"
 #include "test.h"
 
@@ -29,7 +29,7 @@ static char words[512], *argv[16];
 static int argc;
 static struct settings_given given;
 
-/* Splits `line` at its spaces and reads it, with `stream` going to `told`. */
+/* Split `line` at its spaces and read it, with `stream` going to `told`. */
 static enum settings_result read_line(const char *line, const char *rest, FILE *stream) {
     FILE *file = tmpfile();
     int saved = dup(fileno(stream));

@@ -1,4 +1,5 @@
-/* Flat objects: what is taken, what is left to json_read(), and that both read the same. */
+/* Flat objects: accepted ones, rejected ones that json_read() must read, and that both read the
+ * same. */
 #include "json_flat.h"
 #include "json_read.h"
 #include "test.h"
@@ -81,7 +82,7 @@ static void test_members_and_bytes_are_bounded(void **state) {
         assert_int_equal(reads(&flat, text), over == 0);
     }
     (void)sprintf(text, "{\"%0*d\":\"\"}", JSON_FLAT_BYTES - 1, 0);
-    assert_false(reads(&flat, text)); /* all is used by the name */
+    assert_false(reads(&flat, text)); /* the name uses all room */
 }
 
 static void test_one_is_read_after_the_other(void **state) {
@@ -97,7 +98,7 @@ static void test_one_is_read_after_the_other(void **state) {
     assert_null(json_flat_read_next(&flat, at, two + sizeof two - 1));
 }
 
-/* Texts of the right letters in any order, each cut out of a block of its own size. */
+/* Texts of the right letters in any order, each in a block of exactly its size. */
 static void test_what_is_taken_json_read_reads_alike(void **state) {
     static const char *const pieces[] = {"{",     "}",     ",",  ":",    "\"a\"",
                                          "\"b\"", "12",    "-3", "true", "\"\\\"x\"",

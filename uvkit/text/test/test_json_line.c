@@ -26,7 +26,7 @@ static void test_without_members(void **state) {
     assert_memory_equal(bytes, "{}", 2);
 }
 
-/* In a block of just that size, so that sanitizers see a byte too much. */
+/* In a block of exactly that size, so that sanitizers see each byte too many. */
 static void test_what_does_not_fit_is_told(void **state) {
     const size_t needed = strlen("{\"a\":\"bc\",\"d\":5}");
 

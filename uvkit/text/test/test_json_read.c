@@ -1,4 +1,4 @@
-/* JSON of strangers: as deep as it may be, one deeper, and what only looks deep. */
+/* JSON of strangers: of the greatest depth, one deeper, and texts that only look deep. */
 #include "json_read.h"
 #include "test.h"
 
@@ -66,7 +66,7 @@ static void test_brackets_in_strings_are_text(void **state) {
     strcpy(text, "[\"\\\"");
     nest(text + strlen(text), 500, "[{", "\\\\\"]", "");
     takes(text);
-    /* Each ends where it seems to. */
+    /* Each string ends where it seems to end. */
     nest(text, JSON_READ_DEPTH + 1, "[\"\\\\\",", "1", "]");
     refuses(text, "nested too deeply", 1, 6 * JSON_READ_DEPTH + 1);
 }

@@ -1,4 +1,4 @@
-/* JSON of any bytes, all there or not at all. */
+/* JSON of any bytes, complete or not at all. */
 #include "json_text.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* Words for a shell: the shell reads back what was printed. */
+/* Words for a shell: the shell reads back the printed word. */
 #include "shell_word.h"
 #include "test.h"
 
