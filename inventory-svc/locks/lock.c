@@ -85,8 +85,7 @@ static enum outcome lease_refuse(struct store_lock *lock, enum lk_status status)
     assert(status != LK_OK);
     (void)why_set(lock->why, "lock (%s): %s", lock_kind_name(lock->kind), lk_status_text(status));
     if (status == LK_REFUSED && lock->kind == LOCK_REDIS_WAIT)
-        (void)why_set(lock->why,
-                      "lock (%s): %s; it wants replicas, which %s up --with replica=2 starts",
+        (void)why_set(lock->why, "lock (%s): %s; it needs replicas: %s up --with replica=2",
                       lock_kind_name(lock->kind), lk_status_text(status), user_command(USER_STACK));
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
@@ -257,7 +256,7 @@ static enum outcome file_refuse(struct store_lock *lock, int err) {
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("lock directory", "dir=%s left_out=%u why=%s", lock->servers->dir, left_out,
                  uv_err_name(err));
-    (void)why_set(lock->why, "the directory of locks cannot be used");
+    (void)why_set(lock->why, "the directory for locks cannot be used");
     return may_pass ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 

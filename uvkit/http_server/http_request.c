@@ -238,11 +238,11 @@ static bool http_request_is_welcome(struct http_exchange *exchange) {
         return http_exchange_refuse(
             exchange, 421, "foreign_host",
             exchange->inbound->server->options.hosts == NULL
-                ? "ask by an address, such as 127.0.0.1, or by the name localhost"
-                : "ask by an address, as localhost, or by a name that --allow-host gives");
+                ? "ask by an address, such as 127.0.0.1, or by localhost"
+                : "ask by an address, by localhost, or by a name of --allow-host");
     if (origin != NULL && !is_same_site(origin, host))
         return http_exchange_refuse(exchange, 403, "foreign_origin",
-                                    "a page of another site may not ask");
+                                    "a page of another site may not send requests");
     return true;
 }
 

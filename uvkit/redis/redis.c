@@ -303,7 +303,7 @@ static void take_what_came(struct redis *redis, int64_t now) {
 }
 
 static void redis_expire(struct redis *redis) {
-    static const char silent[] = "no answer to anything";
+    static const char silent[] = "the server answered nothing";
     int64_t now = clock_now_ms();
     char why[128];
 
@@ -486,7 +486,7 @@ static const char *redis_enqueue(struct redis *redis, struct redis_call *call) {
     if (call->deadline_ms <= clock_now_ms())
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
-        return "too many commands unanswered";
+        return "too many commands wait for an answer";
     length = redisFormatCommandArgv(&text, call->argc, args, NULL);
     if (length < 0)
         return "out of memory";

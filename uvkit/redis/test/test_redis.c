@@ -129,7 +129,7 @@ static void test_commands_beyond_the_bound_are_not_sent(void **state) {
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     start(&first, 5000, "ECHO 1");
     start(&second, 5000, "ECHO 2");
-    ask_redis("ECHO 3", REDIS_IS_NOT_SENT, "too many commands unanswered");
+    ask_redis("ECHO 3", REDIS_IS_NOT_SENT, "too many commands wait for an answer");
     assert_answer(&first, REDIS_IS_OK, "1");
     assert_answer(&second, REDIS_IS_OK, "2");
     ask_redis("ECHO 3", REDIS_IS_OK, "3");

@@ -55,7 +55,7 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
     start(&long_lost, 60000, "ECHO lost");
     assert_answer(&lost, REDIS_IS_UNKNOWN, "no answer in time");
     assert_true(redis->connection.is_up);
-    assert_answer(&long_lost, REDIS_IS_UNKNOWN, "no answer to anything");
+    assert_answer(&long_lost, REDIS_IS_UNKNOWN, "the server answered nothing");
     fault_proxy_set(proxy, PROXY_PASSES);
     ask_redis("ECHO found", REDIS_IS_OK, "found");
 }
