@@ -295,7 +295,7 @@ enum outcome store_live_count(struct store *store, const struct product *product
  *                                          in the ledger first, which costs a third more
  *     the ledger gets one during that      all are refused, and each sale goes alone
  *     the server does not answer           all are unknown, and each looks itself up
- *     the ledger took fewer than were sold the same */
+ *     the ledger took fewer than sold      the same */
 
 /* A sale in a batch, on its fiber's stack. */
 struct member {

@@ -7,12 +7,12 @@
  *
  * Refusals before a handler runs, all as JSON, {"error": "<code>", "message": "<what to do>"}:
  *
- *     400  malformed                         415  see http_body_json()
- *     403  an Origin other than its Host     421  a Host other than an address, localhost, `hosts`
- *     404  no such path                      431  headers over the limit
- *     405  with Allow                        501  an unknown Transfer-Encoding
- *     408  headers or body too slow          503  too many connections
- *     413  body over the limit               505  not HTTP/1.x
+ *     400  malformed                       421  a Host other than an address, localhost, `hosts`
+ *     403  an Origin other than its Host   431  headers over the limit
+ *     404  no such path                    501  an unknown Transfer-Encoding
+ *     405  with Allow                      503  too many connections
+ *     408  headers or body too slow        505  not HTTP/1.x
+ *     413  body over the limit
  *
  * Opening a server makes the process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_HTTP_SERVER_H
