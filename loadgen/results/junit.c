@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define CASE_NAME   (STRATEGY_SPEC_SIZE + THRESHOLD_TEXT + 64)
+#define PART        1024 /* bytes of a text that are escaped at a time */
+#define UTF8_BYTES  4    /* of a character */
 #define ANY_ANOMALY ((UINT32_C(1) << ANOMALY_COUNT) - 1)
 
 struct junit {
@@ -53,14 +55,7 @@ static const char *entity_of(char byte, bool is_attribute) {
     }
 }
 
-static void put_escaped(const char *text, bool is_attribute, FILE *to) {
-    char *clean = malloc(UTF8_ROOM(strlen(text)));
-
-    if (clean == NULL) {
-        fputs("out of memory", to);
-        return;
-    }
-    (void)utf8_clean(clean, text);
+static void put_clean(const char *clean, bool is_attribute, FILE *to) {
     for (const char *at = clean; *at != '\0'; at++) {
         const char *entity = entity_of(*at, is_attribute);
 
@@ -73,7 +68,23 @@ static void put_escaped(const char *text, bool is_attribute, FILE *to) {
             putc(*at, to);
         }
     }
-    free(clean);
+}
+
+/* In parts that end between two characters. */
+static void put_escaped(const char *text, bool is_attribute, FILE *to) {
+    char part[PART + 1], clean[UTF8_ROOM(PART)];
+
+    while (*text != '\0') {
+        size_t length = strnlen(text, PART);
+
+        while (length > PART - UTF8_BYTES && (text[length] & 0xc0) == 0x80)
+            length--;
+        memcpy(part, text, length);
+        part[length] = '\0';
+        (void)utf8_clean(clean, part);
+        put_clean(clean, is_attribute, to);
+        text += length;
+    }
 }
 
 /* ` name="value"` */

@@ -106,6 +106,27 @@ static void test_text_stays_text(void **state) {
     assert_xml("  inconclusive: server: &lt;x&gt;&#13;\n\xef\xbf\xbd&amp;\n");
 }
 
+/* A character at each place where a part may end, and bytes that are no character. */
+static void test_long_texts_stay_whole(void **state) {
+    static char name[5000], expected[3 * 5000 + 16];
+
+    options.name = name;
+    for (size_t shift = 0; shift < 4; shift++) {
+        size_t used = shift;
+
+        memset(name, 'a', shift);
+        while (used + 3 < sizeof name)
+            used = (size_t)(stpcpy(name + used, "黄") - name);
+        snprintf(expected, sizeof expected, " name=\"%s\"", name);
+        assert_xml(expected);
+    }
+    memset(name, 0xbf, sizeof name - 1);
+    strcpy(expected, " name=\"");
+    for (size_t i = 0; i < sizeof name - 1; i++)
+        strcat(expected + 3 * i, "\xef\xbf\xbd");
+    assert_xml(expected);
+}
+
 static void test_a_strategy_that_is_given_twice_has_two_names(void **state) {
     strcpy(options.list.items[2].given, "none");
     assert_xml(VERDICT_OF("none") "/>");
@@ -154,6 +175,7 @@ int main(void) {
         REPORTED(test_rounds_are_tests_of_their_own),
         REPORTED(test_thresholds_are_tests),
         REPORTED(test_text_stays_text),
+        REPORTED(test_long_texts_stay_whole),
         REPORTED(test_a_strategy_that_is_given_twice_has_two_names),
         REPORTED(test_a_run_without_a_round_is_an_error),
         REPORTED(test_an_interrupted_run_is_an_error),
