@@ -1,8 +1,8 @@
 /* A backend answers commands. Without being asked, it tells the core that a lock may have become
  * free, that a lease is in doubt, or that a lease is lost.
  *
- * * A backend sees nothing of the core. The core waits, holds and calls back. A backend answers
- * each command exactly once, later, on the loop, within `reply_ms`. An owner token stands for one
+ * A backend sees nothing of the core. The core waits, holds and calls back. A backend answers each
+ * command exactly once, later, on the loop, within `reply_ms`. An owner token stands for one
  * acquisition: the acquisition waits, holds, renews and ends under that token. The core runs at
  * most one ACQUIRE or RELEASE of an owner at a time, and at most one RENEW beside it. */
 #ifndef LOCKKIT_BACKEND_H
