@@ -26,7 +26,7 @@ enum metric_kind {
 };
 
 struct metric {
-    const char *name; /* anomalies in capitals, as they are printed */
+    const char *name; /* anomalies in capitals, like in the report */
     enum metric_kind kind;
     int which; /* anomaly (ANOMALY_COUNT: all), outcome, or the times of a percentile */
 };

@@ -66,7 +66,7 @@ function followHash() {
 
 function anomalySection() {
   const isAny = entries.some(({ strategy }) => strategy.verdict !== 'not judged');
-  return section('anomalies', 'What went wrong', isAny ? '✓ none found · ✗ found, with the count · – not judged' : 'No ledger was read, so nothing was judged.',
+  return section('anomalies', 'Anomalies', isAny ? '✓ none found · ✗ found, with the count · – not judged' : 'No ledger was read, so nothing was judged.',
     isAny ? anomalyGrid() : null, thresholdTable());
 }
 

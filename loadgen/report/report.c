@@ -682,7 +682,7 @@ int report_print(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->count; i++)
         print_result(&summary->results[i], summary->options, to);
     fputc('\n', to);
-    /* The end stays on the screen: what was found, and what to do next. */
+    /* The end stays on the screen: the results and the next steps. */
     if (print_thresholds(summary, to) != 0 || print_part(summary, &verdicts, to) != 0)
         return -1;
     recommendation_make(summary, &made);

@@ -25,14 +25,15 @@
 
 /* ---- the name of the folder */
 
-/* Letters, digits, dots and underscores of `text`; a dash for each run of others. False when there
- * are none. */
+/* Copies letters, digits, dots and underscores of `text`; any other characters become one dash.
+ * Returns false if nothing is left. */
 static bool slug(const char *text, char to[SLUG_MAX + 1]) {
     size_t length = 0;
 
     for (; *text != '\0' && length < SLUG_MAX; text++) {
-        bool is_plain = isalnum((unsigned char)*text) ||
-                        (length > 0 && (*text == '.' || *text == '_')); /* no hidden folder */
+        bool is_plain =
+            isalnum((unsigned char)*text) ||
+            (length > 0 && (*text == '.' || *text == '_')); /* or the folder would be hidden */
 
         if (is_plain)
             to[length++] = *text;
@@ -68,13 +69,13 @@ static void name_folder(const struct options *options, int64_t started_us, char 
     snprintf(to, size, "%s-%s", stamp, what);
 }
 
-/* ---- making it */
+/* ---- making the folder */
 
 static const char *root_of(const struct options *options) {
     return options->results[0] != '\0' ? options->results : ".";
 }
 
-/* `path` and the folders above it. */
+/* Makes `path` and the folders above it. */
 static int make_folders(const char *path) {
     char part[FOLDER_PATH];
 
@@ -91,7 +92,7 @@ static int make_folders(const char *path) {
     return 0;
 }
 
-/* A second run in the same second gets a number at the end. */
+/* A second run in the same second gets a number at the end of its name. */
 static int folder_make(struct folder *folder, const char *root, const char *name) {
     char path[FOLDER_PATH];
     int length = snprintf(path, sizeof path, "%s/%s", root, name);
@@ -102,7 +103,7 @@ static int folder_make(struct folder *folder, const char *root, const char *name
     }
     for (int try = 2; try < TRIES_MAX; try++) {
         if (mkdir(path, 0755) == 0) {
-            memcpy(folder->path, path, sizeof path); /* ours from here on, also to remove */
+            memcpy(folder->path, path, sizeof path); /* from here on folder_close() may remove it */
             return 0;
         }
         if (errno != EEXIST)
@@ -121,11 +122,11 @@ static int begin_history(struct folder *folder, const struct options *options, i
     if (folder->history == NULL)
         return -1;
     (void)setvbuf(folder->history, NULL, _IOFBF, HISTORY_ROOM);
-    (void)__fsetlocking(folder->history, FSETLOCKING_BYCALLER); /* no other thread writes it */
+    (void)__fsetlocking(folder->history, FSETLOCKING_BYCALLER); /* only this thread writes it */
     return history_write_run(folder->history, options, started_us);
 }
 
-/* A folder in which no round was kept is undone. */
+/* Removes a folder without any round. */
 void folder_close(struct folder *folder) {
     char path[FOLDER_PATH + 32];
 
@@ -156,16 +157,14 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
     folder_close(folder);
     return why_set(
         why,
-        "no results can be written below %s: %s; name another place with --results DIR, or "
-        "keep none with --no-results",
+        "no results can be written below %s: %s; choose another folder with --results DIR, or "
+        "write none with --no-results",
         root_of(options), file_error(error));
 }
 
 /* ---- the history */
 
-/* Without the half of a round that did not fit, the history is whole, and the other files have
- * room.
- */
+/* Removes the written half of a round: then the history is whole, and the other files have room. */
 static void take_back(FILE *history, off_t end) {
     __fpurge(history);
     clearerr(history);
@@ -222,14 +221,14 @@ static int folder_write_file(const struct folder *folder, size_t i, const struct
     return -1;
 }
 
-/* Atomically: `latest` is always a whole link. */
+/* Moves the link `latest` atomically. */
 static int point_latest(const struct folder *folder, const char *root) {
     char link[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     const char *name = folder->path + strlen(root) + 1;
 
     assert(strncmp(folder->path, root, strlen(root)) == 0);
     snprintf(link, sizeof link, "%s/latest", root);
-    /* By the folder's name, which no other run has; two containers may well have one pid. */
+    /* The name of the folder is unique; a pid is not, between two containers. */
     snprintf(half, sizeof half, "%s/.latest.%s", root, name);
     if (symlink(name, half) != 0)
         return -1;
@@ -258,6 +257,7 @@ int folder_write(struct folder *folder, const struct summary *summary, struct wh
     }
     if (failed == NULL)
         return 0;
-    return why_set(why, "%s: %s could not be written: %s; what could be is there", folder->path,
-                   failed, file_error(error));
+    return why_set(why,
+                   "%s: %s could not be written: %s; the files that could be written are there",
+                   folder->path, failed, file_error(error));
 }

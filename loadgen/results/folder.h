@@ -1,6 +1,6 @@
-/* The results folder of a run: results/<utc>-<name>/, and results/latest, a link to it.
+/* The results folder of a run: results/<utc>-<name>/, and the link results/latest to it.
  *
- *     summary.json      what the report says, for programs (loadgen/report/summary.schema.json)
+ *     summary.json      the report for programs (loadgen/report/summary.schema.json)
  *     history.ndjson    each request, ledger row and fault: enough to judge the run again
  *     violations.txt    each counterexample in prose, with a timeline
  *     latency.hlog      the histograms in HdrHistogram's log format, in nanoseconds
@@ -8,7 +8,7 @@
  *     env.json          machine, versions, revision, seed, the full command
  *     report.html       the page: one file, no network, for light, dark, phone and paper
  *
- * Files are written under another name and renamed, so that none is ever half of what it says. */
+ * Each file but the history is written under a temporary name and then renamed, so it is never half written. */
 #ifndef LOADGEN_FOLDER_H
 #define LOADGEN_FOLDER_H
 
@@ -23,22 +23,23 @@
 #define FOLDER_PATH 1024
 
 struct folder {
-    char path[FOLDER_PATH]; /* of the folder; "" when none is wanted */
+    char path[FOLDER_PATH]; /* of the folder; "": none */
     FILE *history;
-    size_t rounds;   /* in the history; a folder without any is removed again */
+    size_t rounds;   /* rounds in the history; a folder without rounds is removed */
     bool is_written; /* folder_write() was called */
 };
 
-/* Make the folder and begin the history, so that a place that cannot be written is known before the
- * run. Does nothing with --no-results. 0; or -1, and `why` says what to do. */
+/* Makes the folder and starts the history, so that a bad place is found before the run. Does nothing
+ * with --no-results. Returns 0; or -1, with the reason and the remedy in `why`. */
 __attribute__((warn_unused_result)) int folder_open(struct folder *folder,
                                                     const struct options *options,
                                                     int64_t started_us, struct why *why);
-/* Append a judged round to the history, while it has its records and ledgers. 0; or -1 and `why`.
- */
+/* Appends a judged round, which must still have its records and ledgers, to the history. Returns 0;
+ * or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int folder_add(struct folder *folder, const struct round *round,
                                                    struct why *why);
-/* Write all other files and point `latest` here. 0; or -1 and `why`: what could be written is. */
+/* Writes the other files, and points `latest` here. Tries all of them. Returns 0; or -1 with the first
+ * error in `why`. */
 __attribute__((warn_unused_result)) int folder_write(struct folder *folder,
                                                      const struct summary *summary,
                                                      struct why *why);

@@ -1,18 +1,18 @@
-/* history.ndjson: all that a judgement needs, a JSON object a line, each with its `type`. Members
- * may stand in any order; history_fields.c has them all, and no others are taken.
+/* history.ndjson: all data for a judgement, a JSON object per line, each with its `type`. Members may
+ * have any order. history_fields.c has all members; the reader refuses others.
  *
- *     run       first: the settings, the strategies and what was expected of them
- *     round     begins a round; the lines up to the next belong to it
- *     request   one record (record.h); what has the value of most is left out: item 0, unit -1,
- *               no instance, no order_id, is_repeat false, each cost that the reply did not tell.
- *               `instance` counts in the round's `instances`, `item` in its `products`
+ *     run       the first line: the settings, the strategies and the expected verdicts
+ *     round     begins a round; the lines up to the next round belong to it
+ *     request   one record (record.h). Usual values are left out: item 0, unit -1, no instance, no
+ *               order_id, is_repeat false, a cost that the reply lacks. `instance` is a place in
+ *               the round's `instances`, `item` in its `products`
  *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
  *               (event.h)
- *     product   one product's stock at the end (ledger.h); row, returned, sale, order: its rows
- *     end       last of a round: the verdict that was given, and what it was given besides
+ *     product   the final stock of one product (ledger.h); row, returned, sale, order: its rows
+ *     end       the last line of a round: its verdict, and further input of the verdict
  *
- * Times are nanoseconds from the round's start, ledger times the database's wall clock, and names
- * ending in _us microseconds; of started_us and ended_us since 1970. */
+ * Times are nanoseconds from the round's start; ledger times are the database's wall clock. Names
+ * with _us at the end are microseconds; started_us and ended_us count from 1970. */
 #ifndef LOADGEN_HISTORY_H
 #define LOADGEN_HISTORY_H
 
@@ -24,23 +24,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* 0, or -1 when it could not be written, with errno. */
+/* Each returns 0; or -1 with errno if it could not be written. */
 __attribute__((warn_unused_result)) int history_write_run(FILE *to, const struct options *options,
                                                           int64_t started_us);
 __attribute__((warn_unused_result)) int history_write_round(FILE *to, const struct round *round);
 
-/* A history read back: rounds with their records, histograms and ledgers. Of the verdict a
- * round has only the kind that was given: round_judge() judges it again. */
+/* A history, read back: rounds with their records, histograms and ledgers. Its verdict has only the
+ * kind; round_judge() makes a new one. */
 struct history {
-    struct options options; /* the settings that reports print; the others are zero */
+    struct options options; /* settings that reports print; the others are zero */
     int64_t started_us;
     size_t count;
     struct round *rounds;
-    bool is_cut; /* the last line was not whole: the run ended in the middle of writing */
+    bool is_cut; /* the last round is not whole: the run ended while it was written */
 };
 
-/* Read DIR/history.ndjson. 0; or -1, and `why` names the file, the line and what is wrong.
- * history_free() it either way. */
+/* Reads FOLDER/history.ndjson. Returns 0; or -1, with the file, the line and the error in `why`. Call
+ * history_free() either way. */
 __attribute__((warn_unused_result)) int history_load(struct history *history, const char *folder,
                                                      struct why *why);
 void history_free(struct history *history);

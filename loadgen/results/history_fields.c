@@ -1,11 +1,11 @@
 /* Tables of the members of a history's lines. */
 #include "history_fields.h"
 
-/* Far above all that a run has; and sums and differences of a few fit into an int64_t. */
+/* Far above any amount of a run. Sums and differences of a few of them fit into an int64_t. */
 #define AMOUNT_MAX   INT64_C(1000000000000)
 #define TIME_MAX_NS  INT64_C(1000000000000000000)
-#define SKEW_MAX_US  INT64_C(1000000000000000) /* with LEDGER_TIME_END_US its nanoseconds fit */
-#define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
+#define SKEW_MAX_US  INT64_C(1000000000000000) /* plus LEDGER_TIME_END_US, in nanoseconds, it fits */
+#define REQUESTS_MAX 20000000                  /* the most requests of a run, each sent twice */
 
 #define FIELD(of, kind, key, member, ...)                                                          \
     { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), __VA_ARGS__ }
@@ -100,7 +100,7 @@ const struct history_field history_request[] = {
     END,
 };
 
-/* A time of another clock may be before the round's start. */
+/* A time of another clock may precede the round's start. */
 const struct history_field history_event[] = {
     WORD(struct event, "kind", kind, kinds, EVENT_KIND_COUNT),
     NUMBER(struct event, "at", at_ns, -TIME_MAX_NS, TIME_MAX_NS),

@@ -1,5 +1,5 @@
-/* The members of a history's lines. A line is a JSON object with a "type"; its other members stand
- * in a table: the writer writes them in its order, the reader takes them in any order. */
+/* The members of a history's lines. A line is a JSON object with a "type"; a table has its other
+ * members. The writer follows the order of the table; the reader accepts any order. */
 #ifndef LOADGEN_HISTORY_FIELDS_H
 #define LOADGEN_HISTORY_FIELDS_H
 
@@ -14,11 +14,11 @@
 #define HISTORY_VERSION 2
 
 enum history_type {
-    HISTORY_STRING, /* char[size]: one printable line, cut where it is too long */
+    HISTORY_STRING, /* char[size]: one printable line, cut if it is too long */
     HISTORY_MOMENT, /* char[size]: a time by the ledger's clock, or "" */
     HISTORY_UUID,   /* char[UUID_TEXT] */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
-    HISTORY_WORD,   /* a number, written as the word in its place */
+    HISTORY_WORD,   /* a number, written as the word at this place of `words` */
     HISTORY_FLAG,   /* bool */
     HISTORY_JSON    /* json_t *, a new reference: an array or an object */
 };
@@ -29,24 +29,24 @@ struct history_field {
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */
-    bool is_optional;  /* left out when it is `usual`, a false flag or an empty text */
+    bool is_optional;  /* left out if it is `usual`, a false flag or an empty text */
     int64_t usual;
     const char *const *words; /* from 0 to `high` */
 };
 
-/* Lines that are no structure elsewhere. The JSON in them belongs to the line's maker. */
+/* Lines that have no structure elsewhere. The creator of a line owns its JSON. */
 struct history_run {
     int64_t version, started_us;
     json_t *settings, *strategies, *stages;
 };
 struct history_round {
-    struct round round; /* what is known when it begins */
+    struct round round; /* only members that are known at its start */
     int64_t requests, planned, late_launches;
     json_t *instances, *products;
 };
 struct history_product {
     int64_t item;
-    struct ledger ledger; /* its numbers */
+    struct ledger ledger; /* only its numbers */
 };
 
 static inline bool history_field_is_text(const struct history_field *field) {
@@ -63,7 +63,7 @@ struct history_rows {
     const char *type;
     const struct history_field *fields;
     size_t size;         /* of a row */
-    size_t array, count; /* where struct ledger has them */
+    size_t array, count; /* offsets in struct ledger */
 };
 #define HISTORY_ROWS 4
 extern const struct history_rows history_rows[HISTORY_ROWS];

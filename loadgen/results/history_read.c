@@ -1,6 +1,6 @@
-/* Reads a history, a line at a time. A history of a million orders has three million lines, so a
- * line is cut into its members without a tree of JSON; jansson reads only what is nested, texts
- * with escapes or beyond ASCII, and says what is wrong with broken JSON. */
+/* Reads a history line by line. A history of a million orders has three million lines, so a line is
+ * cut into its members without a tree of JSON. jansson reads only nested values, texts with escapes
+ * or beyond ASCII, and broken JSON, for its error message. */
 #include "history.h"
 
 #include "history_fields.h"
@@ -21,18 +21,18 @@
 
 #define HISTORY_MEMBERS 24
 
-/* A line's members as they stand in it: keys without their quotes, values with them. */
+/* The members of a line, inside its text: keys without their quotes, values with them. */
 struct history_member {
     const char *key, *value;
     size_t key_length, length;
 };
 struct history_line {
     size_t count;
-    const struct history_member *type; /* one of them */
+    const struct history_member *type; /* one of `members` */
     struct history_member members[HISTORY_MEMBERS];
 };
 
-/* A number, a word or a flag. */
+/* Stores a number, a word or a flag. */
 static void history_line_set_number(const struct history_field *field, int64_t value, void *at) {
     if (field->size == sizeof(bool))
         *(bool *)at = value != 0;
@@ -52,8 +52,8 @@ static const char *skip_space(const char *at) {
     return at;
 }
 
-/* What follows the string that begins at `at`, or NULL: an even number of backslashes stands before
- * its last quote. */
+/* Returns the place after the string at `at`, or NULL. An even number of backslashes precedes its
+ * last quote. */
 static const char *string_end(const char *at) {
     bool is_escaped;
 
@@ -66,7 +66,7 @@ static const char *string_end(const char *at) {
     return at != NULL ? at + 1 : NULL;
 }
 
-/* What follows the value that begins at `at`, or NULL. The reader of its field looks into it. */
+/* Returns the place after the value at `at`, or NULL. The reader of its field checks the value. */
 static const char *value_end(const char *at) {
     int depth = 0;
 
@@ -79,7 +79,7 @@ static const char *value_end(const char *at) {
     return at;
 }
 
-/* What follows the member that begins at `at`, or NULL. */
+/* Returns the place after the member at `at`, or NULL. */
 static const char *cut_member(struct history_member *member, const char *at) {
     const char *end = *at == '"' ? string_end(at) : NULL;
 
@@ -96,7 +96,7 @@ static const char *cut_member(struct history_member *member, const char *at) {
     return end;
 }
 
-/* What follows the object, or NULL: it is none, or has more members than any line. */
+/* Returns the place after the object. NULL: it is no object, or has more members than any line. */
 static const char *cut_object(struct history_line *line, const char *at) {
     line->count = 0;
     at = skip_space(at);
@@ -125,7 +125,7 @@ static bool is_key_of(const struct history_member *member, const char *key) {
            key[member->key_length] == '\0';
 }
 
-/* Into members, which stay in `text`; a NUL stands at text[length]. */
+/* Cuts the line into members, which stay in `text`. text[length] must be a NUL. */
 static int history_line_cut(struct history_line *line, const char *text, size_t length,
                             struct why *why) {
     const bool is_whole = cut_object(line, text) == text + length;
@@ -152,7 +152,7 @@ static bool history_line_is(const struct history_line *line, const char *type) {
 
 /* ---- reading members */
 
-/* Text that means what it says is copied; jansson reads any other. */
+/* Copies plain text; jansson reads text with escapes or beyond ASCII. */
 static bool history_line_read_string(const struct history_member *member, char *to, size_t size) {
     const char *text = member->value + 1;
     size_t plain = 0;
@@ -175,7 +175,7 @@ static bool history_line_read_string(const struct history_member *member, char *
     return true;
 }
 
-/* Copy a text of just this length. What is in it is for its own reader. */
+/* Copies a text of exactly this length; its own reader checks the content. */
 static bool read_exact(const struct history_member *member, char *to, size_t length) {
     if (member->length != length + 2 || *member->value != '"')
         return false;
@@ -189,7 +189,7 @@ static bool read_moment(const struct history_member *member, char to[LEDGER_TIME
     return read_exact(member, to, LEDGER_TIME - 1) && ledger_is_time(to);
 }
 
-/* Summed up below zero, where one more number has room. */
+/* Sums up below zero: the negative range has one more number. */
 static bool history_line_read_number(const struct history_field *field,
                                      const struct history_member *member, void *to) {
     const char *at = member->value, *end = at + member->length;
@@ -246,7 +246,7 @@ static bool history_line_read_value(const struct history_field *field,
     return false;
 }
 
-/* Most lines are in the table's order, so that the search begins at `next`. */
+/* Most lines follow the order of the table, so the search begins at `next`. */
 static const struct history_field *find_field(const struct history_field *fields,
                                               const struct history_field *next,
                                               const struct history_member *member) {
@@ -265,8 +265,7 @@ static int blame(struct why *why, const char *key, size_t length, const char *wh
     return -1;
 }
 
-/* A member that is missing, given twice, of no field, of another type or out of range is
- * refused. */
+/* Refuses a member that is missing, given twice, unknown, of another type or out of range. */
 static int history_line_read(const struct history_line *line, const struct history_field *fields,
                              void *to, struct why *why) {
     const struct history_field *next = fields;
@@ -301,7 +300,7 @@ static int history_line_read(const struct history_line *line, const struct histo
     return 0;
 }
 
-/* ---- the history so far: what reads a line adds what it says; 0, or -1 and reader->why */
+/* ---- the history so far: each reader of a line adds to it; 0, or -1 and reader->why */
 
 struct reader {
     struct history *history;
@@ -310,7 +309,7 @@ struct reader {
     bool is_in_round;      /* history->rounds[history->count] is being read */
     struct ledger *ledger; /* of the last product line, or NULL */
     size_t products;       /* product lines in this round */
-    struct why why;        /* what is wrong with a line */
+    struct why why;        /* the error of a line */
 };
 
 /* ---- the first line */
@@ -394,7 +393,7 @@ static int history_read_run(struct reader *reader, const struct history_line *li
     int code;
 
     if (reader->has_run)
-        return why_set(&reader->why, "a run has begun already");
+        return why_set(&reader->why, "a run line came before");
     reader->has_run = true;
     code = history_line_read(line, history_run, &run, &reader->why);
     if (code == 0)
@@ -410,9 +409,9 @@ static struct round *round_of(const struct reader *reader) {
     return &reader->history->rounds[reader->history->count];
 }
 
-/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. Its room
- * follows from `count`: 16, and twice as much whenever that is full. NULL without memory, and then
- * it is as it was. */
+/* Returns the array, which may move, with a zeroed element after its `count` elements. Its capacity
+ * follows from `count`: 16, doubled whenever it is full. Returns NULL without memory; then the array
+ * is unchanged. */
 static void *history_read_grow(void *array, size_t count, size_t size) {
     bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
 
@@ -450,7 +449,7 @@ static int read_products(struct round *round, const json_t *json, struct why *wh
     for (size_t i = 0; i < round->items; i++) {
         const char *id = json_string_value(json_array_get(json, i));
 
-        /* Empty in a run without a judgement, which makes no product. */
+        /* The id is empty in a run without judgement, because that makes no product. */
         if (id == NULL || (id[0] != '\0' && uuid_parse(id, round->products[i].id) != 0))
             return why_set(why, "the id of a product is no UUID");
     }
@@ -469,8 +468,7 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
     round->late_ns = options->late_ns;
     round->stuck_ns = options->stuck_after_ns;
     round->is_keyless = options->keyless;
-    /* As the run did: many requests go to disk, beside the history; or stay in memory where that
-     * cannot be written. */
+    /* Like the run: many requests go to disk, beside the history, or else stay in memory. */
     if (begin->requests > RECORD_MEMORY)
         round->recorder = recorder_make_long((size_t)begin->requests, reader->folder);
     if (round->recorder == NULL)
@@ -491,8 +489,8 @@ static int read_round(struct reader *reader, const struct history_line *line) {
     int code;
 
     if (!reader->has_run || reader->is_in_round)
-        return why_set(&reader->why,
-                       reader->has_run ? "the round before it has no end" : "no run has begun");
+        return why_set(&reader->why, reader->has_run ? "the round before it has no end"
+                                                     : "the run line is missing");
     rounds = history_read_grow(history->rounds, history->count, sizeof *rounds);
     if (rounds == NULL)
         return why_set(&reader->why, "out of memory");
@@ -574,7 +572,7 @@ static int read_product(struct reader *reader, const struct history_line *line) 
     return 0;
 }
 
-/* The place of the next row of its kind, zeroed; NULL without memory. */
+/* The place of the next row, zeroed; NULL without memory. */
 static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
     char *at = (char *)ledger;
     size_t count;
@@ -632,13 +630,13 @@ static int read_line(struct reader *reader, const char *text, size_t length) {
         if (!history_line_is(&line, readers[i].type))
             continue;
         if (readers[i].is_in_round && !reader->is_in_round)
-            return why_set(&reader->why, "it stands outside of a round");
+            return why_set(&reader->why, "it is outside of a round");
         return readers[i].read(reader, &line);
     }
     return why_set(&reader->why, "its type is unknown");
 }
 
-/* A line without its newline is the end of a file that was cut while it was written. */
+/* If the last line has no newline, the file was cut while it was written. */
 static int read_lines(struct reader *reader, FILE *from, const char *path, struct why *why) {
     char *line = NULL;
     size_t size = 0, number = 0;
@@ -657,7 +655,7 @@ static int read_lines(struct reader *reader, FILE *from, const char *path, struc
     if (ferror(from))
         return why_set(why, "%s: %s", path, strerror(errno));
     if (!reader->has_run)
-        return why_set(why, "%s: it does not begin with a line of type run", path);
+        return why_set(why, "%s: its first line must have the type run", path);
     return 0;
 }
 
@@ -674,7 +672,7 @@ int history_load(struct history *history, const char *folder, struct why *why) {
         return why_set(why, "%s: %s", path, strerror(errno));
     rc = read_lines(&reader, from, path, why);
     (void)fclose(from);
-    if (reader.is_in_round) { /* it has no end: its last lines are missing */
+    if (reader.is_in_round) { /* its last lines are missing */
         history->is_cut = true;
         round_free(&history->rounds[history->count]);
     }

@@ -1,6 +1,6 @@
-/* Writes a history, a line at a time: a round may have millions of requests, so that no more than a
- * line is ever in memory. What is built as JSON is NULL without memory (json_text.h), and its line
- * then fails. */
+/* Writes a history line by line: a round may have millions of requests, so only one line is in memory
+ * at a time. A value that is built as JSON is NULL without memory (json_text.h); then its line
+ * fails. */
 #include "history.h"
 
 #include "decimal.h"
@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* ---- a line, of the structure `from` with these fields */
+/* ---- a line: the fields of the structure `from` */
 
 static int64_t history_line_number_of(const struct history_field *field, const void *at) {
     if (field->size == sizeof(bool))
@@ -41,7 +41,7 @@ static void history_line_put_text(FILE *to, const char *text) {
     (void)putc('"', to);
 }
 
-/* False when it is JSON for which there was no memory. */
+/* Returns false if it is JSON and there was no memory for it. */
 static bool put_value(FILE *to, const struct history_field *field, const void *at) {
     char digits[DECIMAL_BYTES];
 
@@ -74,7 +74,7 @@ static bool is_left_out(const struct history_field *field, const void *at) {
                                         : history_line_number_of(field, at) == field->usual;
 }
 
-/* Up to a NULL key. 0, or -1 with errno. */
+/* A NULL key ends the fields. Returns 0, or -1 with errno. */
 static int history_line_write(FILE *to, const char *type, const struct history_field *fields,
                               const void *from) {
     bool is_whole = fprintf(to, "{\"type\":\"%s\"", type) > 0;
@@ -110,7 +110,7 @@ static json_t *strategies_json(const struct options *options) {
     return json;
 }
 
-/* The stages as they are sent, whichever settings they follow from. */
+/* The stages as they are sent, from --stages or from other settings. */
 static json_t *stages_json(const struct plan_shape *shape) {
     json_t *json = json_array();
 
@@ -194,7 +194,7 @@ int history_write_round(FILE *to, const struct round *round) {
     for (size_t i = 0; i < round->events.count; i++)
         if (history_line_write(to, "event", history_event, &round->events.items[i]) != 0)
             return -1;
-    /* What was read before the problem proves nothing. */
+    /* Ledgers that were read before the problem prove nothing. */
     for (size_t i = 0; round->ledgers != NULL && round->problem.text[0] == '\0' && i < round->items;
          i++)
         if (write_ledger(to, round, i) != 0)

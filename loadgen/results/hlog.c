@@ -1,5 +1,5 @@
-/* Writes HdrHistogram's log format. Our histogram has the layout of one with three significant
- * digits and a lowest value of 1: the bucket of a value is its index there. */
+/* Writes HdrHistogram's log format. Our histogram has the layout of an HdrHistogram with three
+ * significant digits and a lowest value of 1: our bucket of a value is its index there. */
 #include "folder_files.h"
 
 #include "iso_time.h"
@@ -24,7 +24,7 @@ static unsigned char *hlog_put_number(unsigned char *to, uint64_t value, size_t 
     return to + bytes;
 }
 
-/* ZigZag LEB128. Counts are far below 2^56, from where HdrHistogram's variant differs. */
+/* ZigZag LEB128. HdrHistogram's variant differs only from 2^56 on, far above our counts. */
 static unsigned char *put_count(unsigned char *to, int64_t count) {
     uint64_t rest = (uint64_t)count << 1;
 
@@ -36,7 +36,7 @@ static unsigned char *put_count(unsigned char *to, int64_t count) {
     return to;
 }
 
-/* A run of empty buckets is one negative number. */
+/* Consecutive empty buckets are one negative number. */
 static unsigned char *put_counts(unsigned char *to, const struct histogram *histogram) {
     const size_t end = histogram->count > 0 ? histogram_bucket(histogram->max) + 1 : 0;
 
@@ -52,7 +52,7 @@ static unsigned char *put_counts(unsigned char *to, const struct histogram *hist
     return to;
 }
 
-/* Returns where it ends. */
+/* Returns its end. */
 static unsigned char *put_histogram(unsigned char *to, const struct histogram *histogram) {
     unsigned char *end = put_counts(to + HEAD, histogram), *at = to;
 
@@ -86,7 +86,7 @@ static char *base64(const unsigned char *from, size_t length) {
     return text;
 }
 
-/* Compressed and in base64: free() it. NULL without memory. */
+/* Returns it compressed and in base64; the caller frees it. NULL without memory. */
 static char *hlog_encode(const struct histogram *histogram) {
     const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
     uLongf length = compressBound(size);

@@ -148,7 +148,7 @@ static char *evidence(const struct summary *summary, const struct result *result
     return NULL;
 }
 
-/* Hold the verdict of one round, or of all for NULL, and end its test. */
+/* Compares the verdict of one round, or of all rounds for NULL, and ends its test. */
 static void test_end_judged(struct junit *junit, const struct result *result,
                             const struct round *round, const struct expectation *expectation) {
     const struct verdict *verdict = round != NULL ? &round->verdict : &result->verdict;
@@ -184,7 +184,7 @@ static double seconds_of(const struct round *round) {
     return (double)round->recorder->last_ns / 1e9;
 }
 
-/* A strategy that was given twice has two names, so that both tests are kept. */
+/* A strategy that is listed twice gets two names, so that both tests are kept. */
 static void name_strategy(const struct strategy_list *list, size_t strategy, char name[CASE_NAME]) {
     size_t same = 1;
 
@@ -223,7 +223,7 @@ static void add_round(struct junit *junit, const struct result *result, const st
     test_end_judged(junit, result, round, is_only ? expected : &allowed);
 }
 
-/* With several rounds, an anomaly that must appear may do so in any of them. */
+/* With several rounds, an expected anomaly may appear in any of them. */
 static void add_expected(struct junit *junit, const struct result *result, const char *name) {
     struct expectation expectation = *result->expectation;
     char all[CASE_NAME + 16];

@@ -9,7 +9,7 @@
 
 #define MS 1e6
 
-/* A field, in quotes when it has a comma, a quote or a line break. */
+/* Writes a field, in quotes if it has a comma, a quote or a line break. */
 static void rounds_csv_put_text(FILE *to, const char *text) {
     const char *quote = strpbrk(text, ",\"\r\n") != NULL ? "\"" : "";
 

@@ -13,7 +13,7 @@
 
 /* ---- timelines */
 
-/* What a column of the timeline stands for: from_ns in the first, to_ns in the last. */
+/* The time of the columns of a timeline: from_ns in the first, to_ns in the last. */
 struct scale {
     int64_t from_ns, to_ns;
 };
@@ -39,8 +39,8 @@ static size_t violations_column_of(const struct scale *scale, int64_t ns) {
     return span > 0 ? (size_t)((ns - scale->from_ns) * (TRACK - 1) / span) : 0;
 }
 
-/* On the round's clock, to the precision with which the two wall clocks could be compared; 0 when
- * there is no row or the round's own time is not known. */
+/* The time of the row on the round's clock; its error is that of the skew of the two wall clocks. 0 if
+ * there is no row, or the round's own time is unknown. */
 static int64_t row_ns(const struct round *round, const struct counterexample_op *op) {
     if (op->ledger_us <= 0 || round->started_us <= 0)
         return 0;
@@ -70,7 +70,7 @@ static struct scale scale_of(const struct round *round, const struct counterexam
     return scale;
 }
 
-/* "[A====]"; an operation that was not answered is open at its end. */
+/* "[A====]"; "[A====>" for an operation without an answer. */
 static void draw_span(struct lane *lane, const struct scale *scale,
                       const struct counterexample_op *op, char name) {
     size_t start = violations_column_of(scale, op->sent_ns);
@@ -87,8 +87,8 @@ static void draw_span(struct lane *lane, const struct scale *scale,
     lane->track[end] = op->answered_ns > 0 ? ']' : '>';
 }
 
-/* A mark in its column, or in the next one that is free. Marks come in order of time, mostly; so at
- * the end those before make room. */
+/* Draws a mark in its column, or in the next free one. Marks usually come in order of time, so at the
+ * right end earlier marks move left. */
 static void draw_mark(struct lane *lane, size_t column, char name) {
     size_t place = column;
 
@@ -103,7 +103,7 @@ static void draw_mark(struct lane *lane, size_t column, char name) {
     lane->track[place] = name;
 }
 
-/* On the lane of its instance, below another operation that it would run into. */
+/* Draws it on the lane of its instance; on a new lane if it would overlap another operation. */
 static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale,
                     const struct counterexample_op *op, char name) {
     struct lane lane = make_lane(op->instance[0] != '\0' ? op->instance : "client");
@@ -124,7 +124,7 @@ static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale
     lanes[(*count)++] = lane;
 }
 
-/* ---- what befell the operations: numbers in a lane, and a line for each */
+/* ---- events of the operations: numbers in a lane, and a line for each */
 
 static const char event_marks[] = "123456789abc";
 _Static_assert(sizeof event_marks - 1 == COUNTEREXAMPLE_EVENTS, "a mark for each");

@@ -18,7 +18,7 @@ static bool is_eligible(const struct summary *summary, const struct result *resu
            expect_hold(result->expectation, &result->verdict) == EXPECT_MET;
 }
 
-/* Another look at a lock of this machine counts as a round trip: it is no less work. */
+/* A poll of a lock on this machine counts as a round trip: it costs as much. */
 static uint64_t polls_of(const struct recorder *total) {
     static const enum record_lock polled[] = {RECORD_LOCK_MKDIR, RECORD_LOCK_FLOCK,
                                               RECORD_LOCK_SPIN};
@@ -64,7 +64,7 @@ static bool is_better(const struct recommendation *by, const struct result *a,
     return a->p99_ms.median < b->p99_ms.median;
 }
 
-/* The best candidate but `except`, or NULL. */
+/* The best candidate except `except`, or NULL. */
 static const struct result *recommendation_find(const struct recommendation *by,
                                                 const struct summary *summary,
                                                 const struct result *except) {

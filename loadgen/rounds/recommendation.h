@@ -4,7 +4,7 @@
  * is at most three times the lowest p99 of all candidates, or at most 20 ms above it. The cheapest makes
  * the fewest round trips to Postgres and Redis for each unit that it sold; a poll of a lock on the
  * machine's disk, or a spin, counts as one. The lower p99 decides between equal costs. It decides
- * alone when a candidate told nothing of its cost. */
+ * alone if a candidate has no cost. */
 #ifndef LOADGEN_RECOMMENDATION_H
 #define LOADGEN_RECOMMENDATION_H
 
@@ -13,7 +13,7 @@
 #define RECOMMENDATION_TEXT 640
 
 struct recommendation {
-    const struct result *cheapest; /* NULL: none is valid, or one strategy had no other beside it */
+    const struct result *cheapest; /* NULL: no candidate, or the run had only one strategy */
     bool is_by_trips;              /* else by p99 */
     double trips;                  /* per unit sold */
     double p99_ms;

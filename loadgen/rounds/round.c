@@ -1,4 +1,4 @@
-/* What a round owns, its judgement, and the instances that each round leaves down. */
+/* The judgement of a round, the servers that it leaves down, and its memory. */
 #include "round.h"
 
 #include "overtaken.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what failed, and is not known to be up again */
+/* ---- servers that failed and may still be down */
 
-/* From the moment that is written of a failpoint to its act at most: the writing takes time. */
+/* Longest time from the logged moment of a failpoint to its action: the log entry is written first. */
 #define ACTS_NS INT64_C(2000000000)
 
 static void down_set(struct down *down, const char *name, bool is_down) {
@@ -33,7 +33,7 @@ bool down_is_all(const struct down *down) {
     return is_all || down->is_server_down;
 }
 
-/* Whether it answered a request that was sent after this had acted. */
+/* Whether the instance answered a request that was sent after the event had taken effect. */
 static bool is_up_after(const struct round *round, const struct event *event) {
     const struct recorder *recorder = round->recorder;
 

@@ -1,5 +1,5 @@
-/* Sums up rounds: adds them up by strategy, holds thresholds and expectations against
- * them, and says what the program is to exit with. */
+/* Adds up the rounds of each strategy, compares them with thresholds and expectations, and chooses
+ * the exit code. */
 #include "summary.h"
 
 #include "exit_code.h"
@@ -11,8 +11,8 @@
 
 /* ---- counts and histograms */
 
-/* The times of the last reply and sale add up, too: so that the rates of the total are the means
- * over the time that all rounds took. */
+/* The times of the last reply and the last sale also add up, so the rates of the total are means over
+ * the time of all rounds. */
 static void add_recorder(struct recorder *total, const struct recorder *round) {
     assert(total != round && total->records == NULL);
     total->count += round->count;
@@ -67,7 +67,7 @@ static void add_found(struct anomaly_found *total, const struct anomaly_found *r
         memcpy(total->example[total->examples++], round->example[i], sizeof round->example[i]);
 }
 
-/* The same but for the figures in it. */
+/* Whether the reasons differ at most in their figures. */
 static bool is_same_reason(const char *a, const char *b) {
     static const char figures[] = "0123456789.";
 
@@ -81,7 +81,7 @@ static bool is_same_reason(const char *a, const char *b) {
     }
 }
 
-/* Each reason once, with the figures of the first round that has it. */
+/* Adds each reason once, with the figures of its first round. */
 static void add_reasons(struct verdict *total, const struct verdict *round) {
     for (size_t i = 0; i < round->reasons; i++) {
         bool is_known = false;
@@ -118,7 +118,7 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->has_ended = total->has_ended || round->has_ended;
 }
 
-/* First one of each anomaly, in the order of the rounds; then the others while there is room. */
+/* Takes first one of each anomaly, in the order of the rounds, and then others as room allows. */
 static void add_counterexamples(struct result *result) {
     bool is_taken[RESULT_ROUNDS][VERDICT_COUNTEREXAMPLES] = {{false}};
     struct verdict *total = &result->verdict;
@@ -140,7 +140,7 @@ static void add_counterexamples(struct result *result) {
         }
 }
 
-/* ---- how far the rounds lie apart */
+/* ---- the spread of the rounds */
 
 static int summary_compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -157,7 +157,7 @@ static struct spread spread_of(double *values, size_t count) {
                            .max = values[count - 1]};
 }
 
-/* A round that was stopped before its first answer has no latency to compare. */
+/* A round without any answer has no latency to compare. */
 static void spread_rounds(struct result *result) {
     double p50[RESULT_ROUNDS], p99[RESULT_ROUNDS], rate[RESULT_ROUNDS];
     size_t count = 0;
@@ -202,7 +202,7 @@ static int result_make(struct result *result, const struct round *rounds, size_t
 
 /* ---- thresholds */
 
-/* How much a round that measured `value` shows of what the limit is about. */
+/* The larger, the nearer to a miss (or the worse a miss) is a measured `value`. */
 static double weight(const struct threshold *threshold, double value) {
     switch (threshold->op) {
     case THRESHOLD_LT:
@@ -238,7 +238,7 @@ static bool result_holds(const struct result *result, const struct threshold *th
     return holds;
 }
 
-/* ---- all of it */
+/* ---- the whole summary */
 
 static int exit_of_verdicts(const struct summary *summary) {
     int exit_code = EXIT_AS_EXPECTED;
@@ -257,8 +257,8 @@ static int exit_of_verdicts(const struct summary *summary) {
     return exit_code;
 }
 
-/* What is worst comes first: an interrupted run proves nothing, nor do the rounds that were not
- * run, and a threshold counts only when every verdict is as expected. */
+/* The worst code wins. An interrupted run proves nothing; so does a run without all of its rounds. A
+ * threshold counts only if every verdict is as expected. */
 static int exit_of(const struct summary *summary) {
     int exit_code = summary->is_interrupted ? EXIT_INTERRUPTED : exit_of_verdicts(summary);
 
@@ -318,7 +318,7 @@ int summary_make(struct summary *summary, const struct options *options, const s
     return 0;
 }
 
-/* An anomaly that was not found by a run that proves nothing may be there all the same. */
+/* A run that proves nothing may have missed an anomaly. */
 bool threshold_outcome_is_open(const struct threshold_outcome *outcome) {
     const enum verdict_kind kind = outcome->result->verdict.kind;
 

@@ -1,4 +1,4 @@
-/* A run summed up: what the report prints, for people and for programs. */
+/* The summary of a run: the content of the reports for people and for programs. */
 #ifndef LOADGEN_SUMMARY_H
 #define LOADGEN_SUMMARY_H
 
@@ -17,24 +17,24 @@ struct spread {
     double median, min, max;
 };
 
-/* What came out for one strategy: all its rounds together, and how far they lie apart. */
+/* The result of one strategy: the sum of all its rounds, and their spread. */
 struct result {
     const struct strategy_item *item;
     const struct expectation *expectation;
     size_t count; /* of rounds */
     const struct round *rounds[RESULT_ROUNDS];
-    /* Histograms and counts added up; no records. Its last_ns and sold_ns are sums of all
-     * rounds'. */
+    /* Sums of histograms and counts, without records. last_ns and sold_ns are sums over the
+     * rounds, too. */
     struct recorder *total;
-    struct verdict verdict; /* the worst kind; counts added up; the first examples and reasons */
-    struct spread p50_ms, p99_ms, rate; /* over the rounds that had an answer */
+    struct verdict verdict; /* the worst kind; sums of counts; the first examples and reasons */
+    struct spread p50_ms, p99_ms, rate; /* over the rounds with an answer */
 };
 
-/* A threshold held against the result of one strategy. */
+/* A threshold compared with the result of one strategy. */
 struct threshold_outcome {
     const struct threshold *threshold;
     const struct result *result;
-    double measured; /* by the round that misses it by the most, or comes nearest to it */
+    double measured; /* of the round that misses it by the most, or comes nearest to it */
     bool holds;      /* in every round */
 };
 
@@ -42,21 +42,21 @@ struct summary {
     const struct options *options;
     size_t count; /* of strategies with a finished round */
     struct result *results;
-    size_t round_count; /* finished, in the order in which they were run */
+    size_t round_count; /* finished rounds, in the order of the run */
     const struct round *rounds;
     size_t outcome_count;
     struct threshold_outcome *outcomes;
     int exit_code;
     int64_t started_us, ended_us; /* wall clock */
     bool is_interrupted;
-    bool is_left_down;    /* it ended early: what failed in a round was not put up again */
+    bool is_left_down;    /* it ended early, because servers stayed down after a round */
     const char *folder;   /* the results folder, or NULL */
-    int postgres_version; /* of the server: 150014 is 15.14; 0: not known */
+    int postgres_version; /* of the server: 150014 is 15.14; 0: unknown */
 };
 
-/* From judged rounds, which must outlive it: results, outcomes, whether any round was interrupted
- * or left servers down, and the exit code; times and folder are the caller's to add. 0, or -1
- * without memory; summary_free() it either way. */
+/* Sums up judged rounds, which must outlive the summary: results, outcomes, is_interrupted,
+ * is_left_down and the exit code. The caller adds times and folder. Returns 0, or -1 without memory;
+ * call summary_free() either way. */
 __attribute__((warn_unused_result)) int summary_make(struct summary *summary,
                                                      const struct options *options,
                                                      const struct round *rounds, size_t count);

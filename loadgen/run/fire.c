@@ -1,4 +1,4 @@
-/* Sends the rounds under their faults, judges them, and reports them. */
+/* Sends the rounds with their faults, judges them, and reports them. */
 #include "chart.h"
 #include "clock.h"
 #include "environment.h"
@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
-#define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
-#define WRITTEN_MS      50   /* between two looks at what is not in the ledger yet */
-#define LOOK_MS         100  /* between two looks at whether the target is up again */
-#define WATCH_MS        250  /* between two looks at the thresholds while a round is sent */
+#define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not set it */
+#define SLACK_MS        2000 /* limit for a sale's work and statements after it has its lock */
+#define WRITTEN_MS      50   /* between two polls for sales that are not in the ledger yet */
+#define LOOK_MS         100  /* between two polls whether the target is up again */
+#define WATCH_MS        250  /* between two checks of the thresholds while a round is sent */
 
 /* ---- before the first round */
 
@@ -48,7 +48,7 @@ int fire_products(struct run *run, struct round *round) {
     return exit_code;
 }
 
-/* Each repeat begins with the next strategy, so that none is always the first. */
+/* Each repeat begins with another strategy, so no strategy is always the first. */
 static int lay_out_rounds(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     size_t repeats = (size_t)run->options->repeat, place = 0;
@@ -75,7 +75,7 @@ static int lay_out_rounds(struct run *run) {
 
 /* ---- faults of servers */
 
-/* Have the faults of servers ready for the next round: an exit code. */
+/* Prepares the faults of servers for the next round. Returns an exit code. */
 static int faults_open(struct run *run) {
     const struct options *options = run->options;
     const struct fault_list *list = &options->fault_list;
@@ -85,13 +85,14 @@ static int faults_open(struct run *run) {
     run->injector = (struct injector){.act_count = 0};
     if ((!is_crashing && !fault_list_needs_mending(list)) || options->stack[0] == '\0')
         return 0;
-    /* What crashes by a failpoint may be of another machine's stack, and is its own affair. */
+    /* Without --fault of a server, a failure here is no error: a failpoint may crash a service of a
+     * stack on another machine. */
     if (injector_open(&run->injector, run->loop, options->stack, list) == 0 || list->count == 0)
         return 0;
     return run_fail(EXIT_UNREACHABLE, run->injector.why.text);
 }
 
-/* The schedule of run->finished is settled. */
+/* Called when the start of round run->finished is set. */
 static void faults_start(void *data) {
     struct run *run = data;
 
@@ -116,8 +117,8 @@ static int add_event(struct round *round, const struct injector_act *act) {
     return 0;
 }
 
-/* Put up again what is down, and tell the round what became of the faults. 0, or -1 without memory.
- */
+/* Starts the servers that are down, and notes the results of the faults in the round. Returns 0, or -1
+ * without memory. */
 static int faults_close(struct run *run, struct round *round) {
     struct injector *injector = &run->injector;
     int rc = 0;
@@ -155,7 +156,7 @@ static struct sender fire_sender(struct run *run) {
                            .is_keyless = options->keyless};
 }
 
-/* Before there is anything else, for the workers have a copy of what there is. */
+/* First of all, because workers get a copy of everything that exists. */
 int fire_open(struct run *run) {
     const struct options *options = run->options;
     struct sender like;
@@ -199,7 +200,7 @@ static void on_watch(uv_timer_t *timer) {
     struct run *run = timer->data;
     struct round *round = &run->rounds[run->finished];
 
-    assert(run->sender != NULL); /* it is watched only while it is sent */
+    assert(run->sender != NULL); /* the timer runs only while a round is sent */
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
@@ -275,7 +276,7 @@ static bool fire_is_over(const struct run *run) {
            (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
 }
 
-/* It is asked: another may start the services, or an instance may be up that never sold. */
+/* Polls the target: somebody may start the services, or an instance that never sold may be up. */
 static bool is_up_in_time(struct run *run, const char *product_id) {
     const int64_t deadline_ms = clock_now_ms() + run->options->drain_ns / 1000000;
     struct why why;
@@ -288,11 +289,11 @@ static bool is_up_in_time(struct run *run, const char *product_id) {
     return true;
 }
 
-/* After the round run->finished, with another to come: the target cannot sell in that one, and does
- * not come up again within --drain. */
+/* Whether, after round run->finished, servers stay down longer than --drain, so that the next round
+ * could sell nothing. */
 static bool faults_left_down(struct run *run) {
     static const char told[] =
-        "loadgen: a fault put servers down: waiting for them to come up, as long as --drain says\n";
+        "loadgen: a fault stopped servers: waiting for them, for at most --drain\n";
     const size_t next = run->finished + 1;
 
     if (next == run->round_count || run->options->no_judge || !down_is_all(&run->down))
@@ -301,7 +302,7 @@ static bool faults_left_down(struct run *run) {
     return !is_up_in_time(run, run->rounds[next].products[0].id);
 }
 
-/* How long a sale under this spec may stand still, waiting for a lock. */
+/* The longest wait for a lock of a sale under this spec. */
 static int64_t longest_wait_ms(const struct strategy_item *item) {
     const char *option = strstr(item->spec, ",wait=");
     char text[32];
@@ -314,7 +315,7 @@ static int64_t longest_wait_ms(const struct strategy_item *item) {
     return number_read_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
 }
 
-/* Wait until the ledger has what the target has sold: what is on its way there is no ghost. */
+/* Waits until the ledger has all sales of the target: a sale on its way is no GHOST. */
 static void wait_written(struct run *run, struct round *round, const struct product *product,
                          int64_t deadline_ms) {
     int64_t pending;
@@ -329,7 +330,7 @@ static void wait_written(struct run *run, struct round *round, const struct prod
     }
 }
 
-/* Read the ledger of each product when it has become quiet. False when one did not. */
+/* Reads the ledger of each product once it is quiet. Returns false if one did not become quiet. */
 static bool read_ledgers(struct run *run, struct round *round) {
     const struct options *options = run->options;
     const int64_t still_ms = round->recorder->by_outcome[RECORD_UNKNOWN] > 0
@@ -356,11 +357,11 @@ static bool read_ledgers(struct run *run, struct round *round) {
             round->problem = why;
     }
     if (round->problem.text[0] == '\0' && auditor_skew(&run->auditor, &round->ledger_skew_us) != 0)
-        round->ledger_skew_us = 0; /* for pictures alone: not worth a verdict */
+        round->ledger_skew_us = 0; /* only drawings need it, so the verdict stays */
     return is_quiet;
 }
 
-/* For the evidence alone: not worth a verdict, but worth a word. */
+/* Events are only evidence: without them the verdict stays, but a message tells it. */
 static void read_events(struct run *run, struct round *round) {
     struct why why, told;
     int rc = 0;
@@ -376,7 +377,7 @@ static void read_events(struct run *run, struct round *round) {
     event_list_sort(&round->events);
 }
 
-/* A line of it stays above those to come. */
+/* The line of the verdict stays on the screen, above later lines. */
 static void show_verdict(struct run *run, const struct round *round) {
     static const enum progress_tone tones[] = {[VERDICT_VALID] = PROGRESS_GOOD,
                                                [VERDICT_VIOLATED] = PROGRESS_BAD,
@@ -405,7 +406,7 @@ static int fire_judge(struct run *run, struct round *round) {
     return 0;
 }
 
-/* The evidence of a judged round goes to disk and to the page, and out of memory. */
+/* Moves the evidence of a judged round from memory to the disk and the page. */
 static int keep_round(struct run *run, struct round *round) {
     struct why why;
     int rc = folder_add(&run->folder, round, &why);
@@ -434,7 +435,7 @@ static int run_round(struct run *run, struct round *round) {
     if (exit_code != 0)
         return exit_code;
     assert(round == &run->rounds[run->finished]);
-    run->finished++; /* it is reported even when it cannot be kept */
+    run->finished++; /* the report has it even if it cannot be kept */
     if (run->options->abort_on_fail && is_threshold_missed(run, round, &round->verdict))
         run->is_aborted = true;
     return keep_round(run, round);
@@ -442,7 +443,7 @@ static int run_round(struct run *run, struct round *round) {
 
 /* ---- reporting */
 
-/* With the exit code that the program has at last. */
+/* Writes them with the final exit code of the program. */
 static int write_ci_files(struct run *run, const struct summary *summary, int exit_code) {
     struct summary told = *summary;
     json_t *environment = environment_json(summary);
@@ -455,7 +456,7 @@ static int write_ci_files(struct run *run, const struct summary *summary, int ex
     return exit_code;
 }
 
-/* To the results folder first: what is printed names it. */
+/* Writes the results folder first: the printed report names it. */
 static int write_report(struct run *run, const struct summary *summary) {
     int exit_code = summary->exit_code;
     struct why why;
@@ -470,14 +471,15 @@ static int write_report(struct run *run, const struct summary *summary) {
     return EXIT_INTERNAL;
 }
 
-/* `exit_code` is not 0 when a later round failed: the program ends with it, and so says the report.
- */
+/* If a later round failed, `exit_code` is not 0: then the program ends with it, and the report says
+ * so. */
 static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
     struct summary summary;
 
     assert(run->finished > 0 && run->finished <= run->round_count);
     if (summary_make(&summary, run->options, run->rounds, run->finished) == 0) {
-        if (run->is_interrupted && run->finished < run->round_count) { /* or between two rounds */
+        if (run->is_interrupted &&
+            run->finished < run->round_count) { /* perhaps between two rounds */
             summary.is_interrupted = true;
             summary.exit_code = EXIT_INTERRUPTED;
         }

@@ -1,8 +1,8 @@
-/* loadgen: fires a flash sale at the order service and judges the ledger.
+/* loadgen: runs a flash sale against the order service, and judges the ledger.
  *
- * A run is conducted in one fiber: it opens the target and the databases, does what was asked for,
- * and closes everything. All products are made and shown to the target before the first round, so
- * that a spec that the target does not take stops the run while it has cost nothing. */
+ * A run is one fiber: it opens the target and the databases, does the command, and closes everything.
+ * All products are made and shown to the target before the first round, so a spec that the target
+ * does not accept stops the run before it costs anything. */
 #include "claims.h"
 #include "class.h"
 #include "core_file.h"
@@ -24,10 +24,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INDENT 19         /* of what stands beside a name */
-#define LINE   (4 * 1024) /* a target that says more is cut */
+#define INDENT 19         /* of the text beside a name */
+#define LINE   (4 * 1024) /* a longer text of the target is cut */
 
-/* ---- what the target says of its strategies: by family, in its order */
+/* ---- the strategies of the target: by family, in its order */
 
 static const char *prepare_text_of(const json_t *strategy, const char *key) {
     const char *text = json_string_value(json_object_get(strategy, key));
@@ -45,7 +45,7 @@ static bool strategies_have(const json_t *strategies, const char *name) {
     return false;
 }
 
-/* Append a word to a line; one that does not fit is left out. */
+/* Appends a word to a line, or nothing if it does not fit. */
 static void prepare_append(char line[LINE], const char *word) {
     size_t used = strlen(line);
 
@@ -68,7 +68,7 @@ static bool all_have_option(const json_t *strategies, const json_t *option) {
     return true;
 }
 
-/* Its options that all strategies have, or those that not all have; returns whether it has any. */
+/* Appends its options that all strategies have, or the others. Returns whether there are any. */
 static bool append_options(char line[LINE], const json_t *strategies, const json_t *strategy,
                            bool is_common) {
     size_t i;
@@ -150,14 +150,15 @@ static int prepare_check(struct run *run) {
     return exit_code;
 }
 
-/* What was sold before the run was not seen here, so that nothing could be said of it. */
+/* A run cannot judge sales that were made before it. */
 static int refuse_sold_from(const struct run *run, const struct audit_found *found) {
     const char *program = run->options->program;
 
-    fprintf(stderr,
-            "loadgen: product %s was sold from before, and only what this run sees can be judged: "
-            "make another like it with ",
-            run->attacked.id);
+    fprintf(
+        stderr,
+        "loadgen: units of product %s were sold before this run, and this run cannot judge them: "
+        "make another product like it with ",
+        run->attacked.id);
     shell_word_print(program, strlen(program), stderr);
     fputs(" create --strategy ", stderr);
     shell_word_print(found->spec, strlen(found->spec), stderr);
@@ -226,8 +227,7 @@ static int run_open_all(struct run *run) {
         return run_fail(EXIT_USAGE, why.text);
     if (options->list_strategies || options->no_judge)
         return 0;
-    /* The target first: when nothing was started it says so at once, where a database is waited
-     * for. */
+    /* The target first: if nothing is started, it fails at once; a database would be waited for. */
     exit_code = prepare_check(run);
     if (exit_code == 0 &&
         auditor_open(&run->auditor, run->loop, options->inventory_db,
@@ -248,7 +248,7 @@ static void conduct(void *arg) {
         run->exit_code = prepare_create(run);
     else if (run->exit_code == 0)
         run->exit_code = fire(run);
-    assert(run->sender == NULL); /* it points at a round's records */
+    assert(run->sender == NULL); /* it points to a round's records */
     for (size_t i = 0; i < run->round_count; i++)
         round_free(&run->rounds[i]);
     free(run->rounds);
@@ -263,11 +263,11 @@ static void conduct(void *arg) {
 
 static void loadgen_on_signal(void *data, int number) {
     static const char told[] =
-        "loadgen: interrupted: judging what there is; once more to stop at once\n";
+        "loadgen: interrupted: judging the part that ran; interrupt again to stop at once\n";
     struct run *run = data;
 
     (void)number;
-    /* Before the first request there is nothing to print, and waits of up to 20 s may be ahead. */
+    /* Before the first request there is nothing to report, and waits of up to 20 s may follow. */
     if (run->is_interrupted || !run->has_begun) {
         progress_stop(&run->progress);
         folder_close(&run->folder);
@@ -343,7 +343,7 @@ static int run_to(struct options *options, FILE *to, struct ci_files *ci_files) 
     int exit_code = loop_init(&loop);
 
     if (exit_code != 0) {
-        complain("loadgen", "no event loop can be made: %s", uv_strerror(exit_code));
+        complain("loadgen", "cannot make an event loop: %s", uv_strerror(exit_code));
         return EXIT_INTERNAL;
     }
     exit_code = obey(&loop, options, to, ci_files);
@@ -381,7 +381,7 @@ int main(int argc, char **argv) {
 
     inherited_mend();
     pg_variables_forget();
-    core_file_forbid(); /* it holds the passwords of two databases */
+    core_file_forbid(); /* it would hold the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
     switch (options_read(&options, argc, argv)) {
     case OPTIONS_HELP:

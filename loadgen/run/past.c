@@ -1,4 +1,4 @@
-/* What loadgen does with the results of earlier runs: check, diff and report. */
+/* The commands on results of earlier runs: check, diff and report. */
 #include "chart.h"
 #include "diff.h"
 #include "file_error.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0, or -1 without memory; summary_free() it either way. */
+/* Returns 0, or -1 without memory; call summary_free() either way. */
 static int judge_again(struct history *history, struct summary *summary) {
     struct down down = {.count = 0};
 
@@ -29,9 +29,9 @@ static int judge_again(struct history *history, struct summary *summary) {
 
 /* ---- loadgen check: judges the history of an earlier run again */
 
-/* ---- where it differs from what the run itself had said */
+/* ---- differences from the verdict of the run itself */
 
-/* The part of summary.json about the strategy of this result; NULL when it has none. */
+/* The part of summary.json about the strategy of this result, or NULL. */
 static const json_t *past_find_strategy(const json_t *before, const struct result *result) {
     const json_t *strategy;
 
@@ -48,7 +48,7 @@ static size_t print_differences(const struct result *result, const json_t *strat
 
     if (strcmp(before, now) != 0) {
         fprintf(stderr, "loadgen: %s is %s; summary.json has %s\n", result->item->given, now,
-                before[0] != '\0' ? before : "no verdict of it");
+                before[0] != '\0' ? before : "no verdict for it");
         differences++;
     }
     for (int i = 0; i < ANOMALY_COUNT; i++) {
@@ -64,7 +64,7 @@ static size_t print_differences(const struct result *result, const json_t *strat
     return differences;
 }
 
-/* The strategies that the history lost, such as to a full disk. */
+/* Prints the strategies that the history has lost, for example by a full disk. */
 static size_t print_missing(const struct summary *summary, const json_t *before) {
     size_t missing = 0;
 
@@ -76,21 +76,21 @@ static size_t print_missing(const struct summary *summary, const json_t *before)
             at++;
         if (given[0] == '\0' || at < summary->count)
             continue;
-        fprintf(stderr, "loadgen: summary.json has %s; the history has no whole round of it\n",
+        fprintf(stderr, "loadgen: summary.json has %s, but the history has no whole round of it\n",
                 given);
         missing++;
     }
     return missing;
 }
 
-/* On stderr, so that a report in JSON stays JSON. */
+/* Prints to stderr, so that a report in JSON stays JSON. */
 static void past_compare(const struct summary *summary, const char *folder) {
     struct why why;
     json_t *before = summary_read(folder, &why);
     size_t differences = 0;
 
     if (before == NULL) {
-        complain("loadgen", "nothing to compare the verdicts with: %s", why.text);
+        complain("loadgen", "the verdicts cannot be compared with summary.json: %s", why.text);
         return;
     }
     for (size_t i = 0; i < summary->count; i++)
@@ -104,7 +104,7 @@ static void past_compare(const struct summary *summary, const char *folder) {
 
 /* ---- judging */
 
-/* Fewer rounds than were asked for, and none that says why: the run was killed, or lost them. */
+/* Rounds are missing, and the last one has no reason for it: the run was killed, or lost them. */
 static bool is_short(const struct history *history) {
     const struct options *options = &history->options;
     const struct round *last = &history->rounds[history->count - 1];
@@ -114,7 +114,7 @@ static bool is_short(const struct history *history) {
            !last->is_interrupted && !last->is_aborted && !last->is_left_down;
 }
 
-/* The machine is that of the run. */
+/* The environment is that of the run, not of this check. */
 static int check_ci_files(const struct summary *summary, const char *folder, int exit_code,
                           struct ci_files *ci_files) {
     struct summary told = *summary;
@@ -209,7 +209,7 @@ static int check_version(const struct side *side) {
     return past_fail(EXIT_NO_INPUT, why.text);
 }
 
-/* An env.json that is missing or damaged is no reason not to compare the rest. */
+/* Without a usable env.json the rest is still compared. */
 static int open_side(struct side *side, const char *folder) {
     struct why why;
 
@@ -233,7 +233,7 @@ static int print_diff(const struct options *options, const json_t *diff,
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
-/* Returns `exit_code`, or EXIT_INTERNAL when a file could not be written. */
+/* Returns the exit code of the diff, or EXIT_INTERNAL if a file could not be written. */
 static int tell_diff(const struct options *options, const json_t *diff,
                      const struct limit_outcomes *limits, FILE *to, struct ci_files *ci_files) {
     const char *const *folders = (const char *const *)options->arguments, *meaning;
@@ -293,8 +293,8 @@ static int past_diff(const struct options *options, FILE *to, struct ci_files *c
 
 #define PATH_SIZE 1100
 
-/* A chart for each strategy of summary.json. The results are in the same order, but the history may
- * have lost some: null stands for these. */
+/* Makes a chart for each strategy of summary.json. The results have the same order, but the history may
+ * have lost some; null stands for those. */
 static json_t *draw_results(const struct summary *judged, const json_t *told) {
     json_t *charts = json_array();
     size_t next = 0;
@@ -310,7 +310,7 @@ static json_t *draw_results(const struct summary *judged, const json_t *told) {
     return charts;
 }
 
-/* Without its history a run is shown by its summary alone. An exit code. */
+/* Without its history the page shows only the summary of a run. Returns an exit code. */
 static int load_run(const char *folder, struct page_run *run) {
     struct history history;
     struct summary judged = {.count = 0};
@@ -337,7 +337,7 @@ static int load_run(const char *folder, struct page_run *run) {
     return exit_code;
 }
 
-/* To --output, which main() has opened, or beside what it was made from. */
+/* Writes to --output, which main() has opened, or into the folder of the run. */
 static int past_write_page(const struct options *options, const struct page_run *runs, size_t count,
                            FILE *to) {
     char path[PATH_SIZE];
@@ -366,7 +366,7 @@ static int past_report(const struct options *options, FILE *to) {
     int exit_code = runs != NULL ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, "out of memory");
 
     if (count > 1 && options->output[0] == '\0') {
-        fprintf(stderr, "loadgen: several runs on one page: name the page with -o FILE\n");
+        fprintf(stderr, "loadgen: several runs on one page need a name for the page: -o FILE\n");
         exit_code = EXIT_USAGE;
     }
     for (size_t i = 0; i < count && exit_code == EXIT_AS_EXPECTED; i++)

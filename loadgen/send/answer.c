@@ -1,5 +1,5 @@
-/* From the end of an HTTP call to a record. The services write replies as flat objects; jansson
- * reads any other. */
+/* Makes a record from an ended HTTP call. The services reply with flat objects; jansson reads any
+ * other JSON. */
 #include "answer.h"
 
 #include "json_flat.h"
@@ -11,20 +11,20 @@
 
 #define ANSWER_TEXT 64
 
-/* What the reply to an order says: {"order_id": ..., "unit": ..., "instance": ...}; "" or -1 for
- * what it does not say, or says in a type that it does not have. */
+/* The reply to an order: {"order_id": ..., "unit": ..., "instance": ...}. "" or -1 stands for a member
+ * that is missing or has another type. */
 struct answer_reply {
     int64_t unit;
     char order_id[ANSWER_TEXT];
-    char instance[ANSWER_TEXT]; /* cut to fit, as is the other text */
+    char instance[ANSWER_TEXT]; /* both texts are cut to fit */
 };
 
 static void answer_copy(char text[ANSWER_TEXT], const char *string) {
     text_copy(text, ANSWER_TEXT, string != NULL ? string : "");
 }
 
-/* The quick way: at 100,000 replies a second there are 10 us for all that a request needs, and
- * jansson takes a fourth of that. */
+/* The fast way: at 100,000 replies a second a request has 10 us in all, and jansson takes a fourth of
+ * that. */
 static bool read_flat(const char *text, size_t length, struct answer_reply *reply) {
     struct json_flat flat;
 
@@ -37,7 +37,7 @@ static bool read_flat(const char *text, size_t length, struct answer_reply *repl
     return true;
 }
 
-/* Text that is no JSON object says nothing. */
+/* Text that is no JSON object gives an empty reply. */
 static void answer_read(const char *text, size_t length, struct answer_reply *reply) {
     const json_t *unit;
     json_t *object;
@@ -64,13 +64,13 @@ static enum record_outcome answer_outcome_of(const struct http_call *call) {
         return RECORD_BUSY;
     case 500:
         return RECORD_FAILED;
-    default: /* another 5xx, 504 among them, is of something in between: it may have been sold */
+    default: /* other 5xx, such as 504, may come from a proxy: the order may have been sold */
         return call->status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
     }
 }
 
-/* The order that it names, and, of a sale, its unit. A yes that cannot be read leaves the unit at
- * -1: the ledger then contradicts it. */
+/* Reads the order id, and for a sale also its unit. A yes that cannot be read leaves the unit at -1:
+ * then the ledger contradicts it. */
 static void answer_read_reply(struct recorder *recorder, struct record *record,
                               const struct http_call *call) {
     struct answer_reply reply;

@@ -1,4 +1,4 @@
-/* What an answer, or its absence, makes of the record of its request. */
+/* Completes the record of a request from its answer, or from the lack of one. */
 #ifndef LOADGEN_ANSWER_H
 #define LOADGEN_ANSWER_H
 
@@ -6,7 +6,7 @@
 
 #include "http_client.h"
 
-/* `call`, which carried the request of `record`, has ended: complete the record and end it. */
+/* Call it when `call`, with the request of `record`, has ended. Completes and ends the record. */
 void answer_take(struct recorder *recorder, struct record *record, const struct http_call *call);
 
 #endif

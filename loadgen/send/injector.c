@@ -1,4 +1,4 @@
-/* The commands of scripts/stack, a process each. */
+/* Runs the commands of scripts/stack, each in a process of its own. */
 #include "injector.h"
 
 #include "clock.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define READY_MS 30000
-#define END_MS   240000 /* the script itself has patience for a lock and for each server */
+#define END_MS   240000 /* the script itself waits for a lock and for each server */
 #define LOOK_MS  2
-#define SAID     256 /* bytes of what a command says */
+#define SAID     256 /* kept bytes of a command's output */
 #define HANDLES  4   /* of a step */
 
 enum step_kind { ACT, RESUME, MEND };
@@ -20,8 +20,8 @@ enum step_kind { ACT, RESUME, MEND };
 struct injector_step {
     struct injector *injector;
     enum step_kind kind;
-    struct injector_act *act;    /* of MEND none */
-    struct injector_step *after; /* of ACT, a pause: its RESUME, or NULL */
+    struct injector_act *act;    /* NULL for MEND */
+    struct injector_step *after; /* of an ACT with a pause: its RESUME; else NULL */
     uv_process_t process;
     uv_pipe_t in, out;
     uv_timer_t timer;
@@ -30,12 +30,12 @@ struct injector_step {
     int64_t status;
     bool is_waiting, has_exited;
     size_t length;
-    char said[SAID]; /* after the word that it waits */
+    char said[SAID]; /* its output; first the line "waiting" */
 };
 
-/* ---- what a command says */
+/* ---- the output of a command */
 
-/* The first line that it says besides that it waits. */
+/* The first line of its output, after "waiting", is the reason. */
 static void injector_note_failure(struct injector_step *step) {
     struct injector *injector = step->injector;
     char *line = step->said;
@@ -47,7 +47,7 @@ static void injector_note_failure(struct injector_step *step) {
     line[strcspn(line, "\n")] = '\0';
     utf8_make_printable(line);
     if (step->kind == MEND)
-        why_set(&injector->why, "the servers are not all up again after the faults: %s", line);
+        why_set(&injector->why, "not all servers came up again after the faults: %s", line);
     else
         why_set(&injector->why, "the fault %s failed: %s", step->act->fault->text,
                 line[0] != '\0' ? line : "the script was ended");
@@ -55,7 +55,7 @@ static void injector_note_failure(struct injector_step *step) {
 
 static void injector_on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
     struct injector_step *step = handle->data;
-    static char dropped[1024]; /* nobody reads that */
+    static char dropped[1024]; /* the rest of the output is not read */
 
     (void)wanted;
     *buffer = uv_buf_init(dropped, sizeof dropped);
@@ -78,7 +78,7 @@ static void injector_on_said(uv_stream_t *out, ssize_t length, const uv_buf_t *b
 
 static void injector_on_written(uv_write_t *write, int status) {
     (void)write;
-    (void)status; /* who has ended says so himself */
+    (void)status; /* injector_on_ended() notices a command that has ended */
 }
 
 static void injector_begin(struct injector_step *step) {
@@ -93,7 +93,7 @@ static void injector_begin(struct injector_step *step) {
 
 static void injector_on_moment(uv_timer_t *timer);
 
-/* libuv's timers count whole milliseconds, and may be early by a part of one. */
+/* libuv's timers count whole milliseconds, and may fire a part of one early. */
 static void begin_or_wait(struct injector_step *step) {
     const int64_t left_ns = step->due_ns - clock_now_ns();
 
@@ -142,7 +142,7 @@ static void set_command(const struct injector_step *step, const char *stack, con
     const bool is_named =
         step->kind != MEND &&
         !(step->kind == ACT && (step->act->fault->verb == FAULT_FAILOVER ||
-                                step->act->fault->verb == FAULT_CUT)); /* these know of whom */
+                                step->act->fault->verb == FAULT_CUT)); /* these two take no name */
 
     args[0] = stack;
     args[1] = step->kind == MEND ? "--on-end" : "--on-line";
@@ -157,12 +157,13 @@ static int spawn(struct injector_step *step, const char *stack) {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&step->in},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&step->out},
         {.flags = UV_IGNORE}};
-    const uv_process_options_t options = {.exit_cb = injector_on_ended,
-                                          .file = stack,
-                                          .args = (char **)(void *)args,
-                                          .flags = UV_PROCESS_DETACHED, /* from our Ctrl-C */
-                                          .stdio_count = 3,
-                                          .stdio = streams};
+    const uv_process_options_t options = {
+        .exit_cb = injector_on_ended,
+        .file = stack,
+        .args = (char **)(void *)args,
+        .flags = UV_PROCESS_DETACHED, /* our Ctrl-C does not reach it */
+        .stdio_count = 3,
+        .stdio = streams};
     uv_loop_t *loop = step->injector->loop;
     int rc;
 
@@ -210,7 +211,7 @@ static bool injector_has_ended(const struct injector_step *step) {
     return step->has_exited;
 }
 
-/* The first `count` steps, one after the other: a step that is so stays so. */
+/* Waits for the first `count` steps, one after the other: the condition of a step stays true. */
 static void wait_until_all(struct injector *injector, size_t count,
                            bool (*are)(const struct injector_step *), int64_t most_ms) {
     const int64_t deadline_ms = clock_now_ms() + most_ms;
@@ -233,7 +234,7 @@ static void free_steps(struct injector *injector) {
     for (size_t i = 0; i < injector->step_count && injector->open_handles > 0; i++) {
         struct injector_step *step = &injector->steps[i];
 
-        if (step->in.data == NULL) /* it was not come to */
+        if (step->in.data == NULL) /* spawn() did not get to it */
             break;
         if (!step->has_exited)
             (void)uv_process_kill(&step->process, SIGKILL);
@@ -250,7 +251,7 @@ static void free_steps(struct injector *injector) {
     injector->step_count = 0;
 }
 
-/* At the end of its pipe MEND begins, and what has not begun ends. */
+/* At the end of its pipe MEND starts, and a command that has not started ends. */
 static void end_input(struct injector_step *step) {
     if (step->kind == MEND)
         step->began_ns = clock_now_ns();
@@ -267,18 +268,18 @@ static void note_failures(struct injector *injector) {
     }
 }
 
-/* It puts up what `act` has put down. */
+/* Whether the step starts the server that `act` has stopped. */
 static bool is_cure(const struct injector_step *step, const struct injector_act *act) {
     enum fault_verb verb;
 
     if (step->kind != ACT)
-        return step->act == act; /* the end of its pause */
+        return step->act == act; /* RESUME ends its pause */
     verb = step->act->fault->verb;
     return (verb == FAULT_RESTART || verb == FAULT_START || verb == FAULT_FAILOVER) &&
            strcmp(step->act->fault->server, act->fault->server) == 0;
 }
 
-/* When this server was put up again by a later fault, or at the end. */
+/* The moment when a later fault, or MEND, started the server again. */
 static int64_t find_until(const struct injector *injector, const struct injector_act *act) {
     const struct injector_step *last = &injector->steps[injector->step_count - 1];
     int64_t until_ns = last->ended_ns;

@@ -1,4 +1,4 @@
-/* Takes real-time priority, with a bound that the kernel keeps. */
+/* Takes real-time priority, with a limit that the kernel enforces. */
 #include "punctual.h"
 
 #include "clock.h"
@@ -14,26 +14,26 @@
 
 #define BUSY_US 200000
 
-/* The kernel stops real-time processes that have had 95 % of a processor for a second for the 50 ms
- * that are left of it; since Linux 6.12 often only where others wait for it. */
+/* If real-time processes had 95 % of a processor within a second, the kernel stops them for the
+ * remaining 50 ms; since Linux 6.12 often only if other processes wait for the processor. */
 #define SHARE_PERCENT 93
 #define LOOK_NS       1000000
-#define OWED_NS       30000000 /* by who can hardly pause: too much */
+#define OWED_NS       30000000 /* above this debt the priority is given back */
 
-/* A pause that is over before it has begun would be none. */
+/* A shorter pause would be over before it begins. */
 #define LEAST_PAUSE_NS 50000
 #define MOST_PAUSE_NS  200000
-#define REST_NS        50000000 /* then who has no time pauses, too, but as short as can be */
+#define REST_NS        50000000 /* without time it pauses only this often, and as short as possible */
 
 static volatile sig_atomic_t is_kept;
-/* At the last look: the time, the processor's till then, and what of it was above the share. */
+/* At the last look: the time, the used processor time, and the part of it above the share. */
 static int64_t looked_ns, used_ns, owed_ns;
 static int64_t rested_ns; /* the end of the last pause */
 
 static void be_ordinary(void) {
     static const struct sched_param none = {.sched_priority = 0};
 
-    /* To drop the flag, too, would need the right to take the priority again. */
+    /* Only a process with the right to real-time priority may drop the flag, too. */
     (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 }
 
@@ -43,7 +43,7 @@ static void on_too_busy(int number) {
     be_ordinary();
 }
 
-/* The kernel sends SIGXCPU past the soft limit, and would kill past the hard one, which stays. */
+/* Past the soft limit the kernel sends SIGXCPU. Past the hard limit, which stays, it would kill. */
 static bool bound(void) {
     struct sigaction action = {.sa_handler = on_too_busy, .sa_flags = SA_RESTART};
     struct rlimit busy;
@@ -55,7 +55,7 @@ static bool bound(void) {
     return setrlimit(RLIMIT_RTTIME, &busy) == 0;
 }
 
-/* The kernel counts a process's time anew whenever it has waited for something. */
+/* The kernel counts the time of a process anew after each wait of the process. */
 static void pause_for(int64_t ns) {
     const struct timespec moment = {.tv_nsec = ns};
 
@@ -63,8 +63,8 @@ static void pause_for(int64_t ns) {
     rested_ns = clock_now_ns();
 }
 
-/* In a container the right may come with the program's file (Dockerfile): permitted, but not in
- * force, or the program could not even be started in a container that does not have it. */
+/* In a container the right may come with the program's file (Dockerfile). There it is permitted but
+ * not effective: an effective one would keep the program from starting in a container without it. */
 static void use_right(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
@@ -75,7 +75,7 @@ static void use_right(void) {
     (void)syscall(SYS_capset, &header, rights);
 }
 
-/* The processor's time since the last look. */
+/* The processor time since the last look. */
 static int64_t punctual_look(int64_t now_ns) {
     int64_t before_ns = used_ns;
 
@@ -91,10 +91,10 @@ bool punctual_start(bool is_wanted) {
     if (!is_wanted)
         return false;
     use_right();
-    /* Threads, such as those that resolve names, are to be ordinary. */
+    /* Threads, for example for name resolution, must have ordinary priority. */
     if (!bound() || sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
-    pause_for(LEAST_PAUSE_NS); /* or what it computed before it lost the priority would count */
+    pause_for(LEAST_PAUSE_NS); /* the time before the priority must not count */
     (void)punctual_look(rested_ns);
     owed_ns = 0;
     is_kept = 1;

@@ -1,8 +1,8 @@
 /* The open loop on a timerfd.
  *
- * libuv's own timers count in milliseconds; the timerfd is armed with the absolute nanosecond of
- * the next planned request, and being a file descriptor it wakes the loop's epoll at once. For a
- * moment that is nearer than that takes, the loop turns without waiting. */
+ * libuv's own timers count milliseconds. The timerfd is set to the absolute nanosecond of the next
+ * planned request, and wakes the loop's epoll at once. If the moment is nearer than a sleep takes, the
+ * loop turns without waiting. */
 #include "sender.h"
 
 #include "answer.h"
@@ -17,15 +17,14 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Requests sent before answers are looked at again, where none has come since. Who has fallen
- * behind sends one for each answer and one a turn of the loop: more would have more connections in
- * use, each colder in the caches than the last, on both sides, and so cost the time in which to
- * catch up. */
+/* Requests in one turn of the loop, if no answer came since the last turn. A sender that is behind
+ * sends only one request per answer and one per turn. More connections in use would be colder in the
+ * caches of both sides, and it would never catch up. */
 #define BURST   16
-#define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
+#define NEAR_NS 30000 /* setting the timer, sleeping and waking up takes about this long */
 
-/* Connections that are opened at a time once the sending has begun: it takes longer than to send,
- * and a server that lags is not to be buried under new ones. */
+/* Most connections that are opening at a time while it sends: opening takes longer than sending, and
+ * new connections would slow down a server that is behind. */
 #define OPENING        16
 
 #define WARM_NS        50000000
@@ -116,7 +115,7 @@ static void sender_send_next(struct sender *sender, int64_t now_ns) {
         leave_unsent(sender);
         return;
     }
-    assert(!sender->is_closing); /* a closing client takes no call */
+    assert(!sender->is_closing); /* a closing client accepts no call */
     sender->free_slots = slot->next;
     slot->record = begin_next(sender);
     assert(slot->record->item < sender->items);
@@ -139,7 +138,7 @@ static void sender_send_next(struct sender *sender, int64_t now_ns) {
     http_call_start(sender->client, &slot->call, sender_on_answer);
 }
 
-/* At --max-in-flight what is due waits, in order, for answers. */
+/* At --max-in-flight due requests wait for answers, in order. */
 static void send_due(struct sender *sender, int most) {
     for (int sent = 0; sent < most; sent++) {
         int64_t now = clock_now_ns();
@@ -170,7 +169,7 @@ static void sender_on_due(uv_poll_t *poll, int status, int events) {
 
     (void)status;
     (void)events;
-    if (!uv_is_active((uv_handle_t *)&sender->near)) /* or else it has been set for the past */
+    if (!uv_is_active((uv_handle_t *)&sender->near)) /* else the timer may be set to the past */
         send_burst(sender);
 }
 
@@ -178,8 +177,8 @@ static void on_near(uv_idle_t *near) {
     send_burst(near->data);
 }
 
-/* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
- * the timer again takes back that it fired. */
+/* Before the loop waits: sets the timer to the next planned moment, or off if it only waits for
+ * answers. Setting it again also clears an old expiry. */
 static void sender_on_prepare(uv_prepare_t *prepare) {
     struct sender *sender = prepare->data;
     bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
@@ -199,7 +198,7 @@ static void sender_on_prepare(uv_prepare_t *prepare) {
     (void)timerfd_settime(sender->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Answers come in heaps; what falls due meanwhile does not wait for the last of them. */
+/* Many answers may come at once; a request that becomes due does not wait for the last of them. */
 static void sender_on_answer(struct http_call *call) {
     struct sender_slot *slot = call->data;
     struct sender *sender = slot->sender;
@@ -241,7 +240,7 @@ static int sender_open_client(struct sender *sender) {
     return http_client_open(&sender->client, sender->loop, &options);
 }
 
-/* The handles are closed by maybe_finished() from here on. */
+/* From here on maybe_finished() closes the handles. */
 static int start_timer(struct sender *sender) {
     int rc;
 
@@ -252,7 +251,7 @@ static int start_timer(struct sender *sender) {
     sender->prepare.data = sender;
     sender->near.data = sender;
     sender->cut_timer.data = sender;
-    (void)uv_prepare_init(sender->loop, &sender->prepare); /* as is all but the last: cannot fail */
+    (void)uv_prepare_init(sender->loop, &sender->prepare); /* this and the next two cannot fail */
     (void)uv_idle_init(sender->loop, &sender->near);
     (void)uv_timer_init(sender->loop, &sender->cut_timer);
     sender->open_handles = 5; /* the client is the fifth */
@@ -260,7 +259,7 @@ static int start_timer(struct sender *sender) {
     return uv_poll_start(&sender->poll, UV_READABLE, sender_on_due);
 }
 
-/* The most arrivals within WARM_NS: a server that takes that long has so many under way. */
+/* The most arrivals within WARM_NS: a server with that delay has so many requests at a time. */
 static size_t most_at_once(const struct plan *plan) {
     size_t first = 0, most = 0;
 
@@ -273,8 +272,8 @@ static size_t most_at_once(const struct plan *plan) {
     return most;
 }
 
-/* To open a connection costs more than to send a request, on both sides: opened on demand, by the
- * first requests all at once, they would make these late, and so ask for yet more connections. */
+/* Opening a connection costs more than sending a request, on both sides. If the first requests opened
+ * all connections at once, they would be late, and would need even more connections. */
 static void warm_up(struct sender *sender) {
     const int64_t deadline_ms = clock_now_ms() + WARM_WITHIN_MS;
     struct http_client_stats stats;
@@ -311,10 +310,10 @@ static int sender_start(struct sender *sender) {
     if (rc == 0) {
         if (sender->on_start != NULL)
             sender->on_start(sender->data);
-        maybe_finished(sender); /* stopped while it warmed up */
+        maybe_finished(sender); /* it may have been stopped meanwhile */
         return 0;
     }
-    if (sender->open_handles == 0) { /* no poll handle: the client alone is to be closed */
+    if (sender->open_handles == 0) { /* no poll handle: only the client must be closed */
         sender->open_handles = 1;
         close_client(sender);
     } else {
@@ -332,11 +331,11 @@ static void on_cut(uv_timer_t *timer) {
 void sender_stop(struct sender *sender, uint64_t grace_ms) {
     if (sender->is_stopped)
         return;
-    if (sender->open_handles == 0) { /* not begun: nothing is due; or over */
+    if (sender->open_handles == 0) { /* not started, or already ended */
         sender->is_stopped = true;
         return;
     }
-    send_due(sender, BURST); /* what became due in this turn of the loop */
+    send_due(sender, BURST); /* due since this turn of the loop began */
     while (is_due(sender, clock_now_ns()))
         leave_unsent(sender);
     sender->is_stopped = true;

@@ -1,10 +1,10 @@
-/* The open loop: sends each request when the plan says so, whatever the answers do.
+/* The open loop: sends each request at its planned moment, however the answers come.
  *
- * Connections are opened before the first planned moment, as many as arrivals may come within 50
- * ms. A request that finds no free connection opens one, up to a limit; beyond it the request waits
- * in the client's queue, which shows as lateness; beyond twice the limit it is UNSENT. At
- * `max_in_flight` it waits, however many there are, and is launched in order as answers come: late,
- * and counted as that. A repeat sends the key of the arrival that it repeats. */
+ * Before the first planned moment it opens as many connections as arrivals can come within 50 ms. A
+ * request without a free connection opens one, up to a limit. Above the limit the request waits in
+ * the client's queue, and is late; above twice the limit it is UNSENT. At `max_in_flight` requests
+ * wait, in any number, and are sent in order as answers come; these count as late launches. A repeat
+ * sends the key of the arrival that it repeats. */
 #ifndef LOADGEN_SENDER_H
 #define LOADGEN_SENDER_H
 
@@ -26,22 +26,25 @@ struct sender {
     const char *host;
     int port;
     const char *path;               /* of the POST */
-    const struct product *products; /* `items` of them: what arrivals ask for */
+    const struct product *products; /* the products of the arrivals, `items` of them */
     size_t items;
     const struct plan *plan;
     struct recorder *recorder;
     int64_t timeout_ms;   /* of each request */
-    unsigned connections; /* the most to open */
+    unsigned connections; /* most connections */
     bool is_keyless;      /* no Idempotency-Key is sent; then the plan has no repeats */
-    size_t max_in_flight; /* 0: no limit; an arrival beyond it is launched when another has ended */
-    /* Unless NULL: when the first request is planned, on clock_now_ns(); asked for in the fiber,
-     * once the connections are open. */
+    size_t
+        max_in_flight; /* 0: no limit; an arrival beyond it is sent when another request has ended */
+    /* NULL or: returns the moment of the first request on clock_now_ns(). Called in the fiber, when
+     * the connections are open. */
     int64_t (*choose_start)(void *data);
-    void (*on_start)(void *data); /* unless NULL: recorder->start_ns is settled, and yet to come */
+    void (*on_start)(
+        void *data); /* NULL or called once recorder->start_ns is set; it is in the future */
     void *data;
-    size_t worker, workers; /* of so many senders, each of which sends its part; 0: the only one */
+    size_t worker,
+        workers; /* it is number `worker` of `workers` senders; 0 workers: the only one */
 
-    /* The sender's own. */
+    /* Private. */
     struct http_client *client;
     struct sender_slot *slots, *free_slots;
     int timer_fd;
@@ -52,21 +55,21 @@ struct sender {
     uv_timer_t cut_timer;
     size_t next, in_flight;
     bool is_stopped, is_closing;
-    bool is_held;     /* arrivals are due and wait, at max_in_flight */
-    bool is_answered; /* since the last burst */
+    bool is_held;     /* at max_in_flight: due arrivals wait */
+    bool is_answered; /* an answer came since the last burst */
     unsigned open_handles;
     struct fiber_event finished;
 };
 
 #define SENDER_LEAD_NS 20000000 /* between the decision to start and the first planned request */
 
-/* In a fiber: send its part of the plan and wait for the last answer. 0, or a negative libuv code
- * when it could not start; then nothing was sent. */
+/* In a fiber: sends its part of the plan, and returns after the last answer. Returns 0; or a negative
+ * libuv code if it could not start, and then nothing was sent. */
 __attribute__((warn_unused_result)) int sender_run(struct sender *sender);
 
-/* Send what became due in this turn of the loop, and no more (what else is due by now is UNSENT);
- * and give up what is not answered in `grace_ms`. May be called at any time while sender_run()
- * runs, and more than once. */
+/* Sends a last burst of due requests; the other due requests become UNSENT. Gives up requests without
+ * an answer after `grace_ms`. May be called at any time while sender_run() runs, and more than
+ * once. */
 void sender_stop(struct sender *sender, uint64_t grace_ms);
 
 #endif

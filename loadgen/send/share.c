@@ -1,5 +1,5 @@
-/* Shares records between processes. A record has one writer at a time: its worker, until it stands
- * in the list of those that ended, and from there on the process that counts. */
+/* Shares records between processes. A record has one writer at a time: first its worker; once it is in
+ * the list of ended records, the process that counts. */
 #include "share.h"
 
 #include "spool.h"
@@ -14,7 +14,7 @@ static size_t aligned(size_t length) {
     return (length + 63) / 64 * 64;
 }
 
-/* Where each part begins, and in the end the length of all. */
+/* The start of each part, and the whole length. */
 struct layout {
     size_t parts, products, links, length;
 };
@@ -35,7 +35,7 @@ static void free_share(struct recorder *recorder) {
     recorder->share = NULL;
 }
 
-/* In a worker: its record will not change. */
+/* In a worker: the record will not change any more. */
 static void note_ended(struct recorder *recorder, const struct record *record) {
     struct share *share = recorder->share;
     struct share_part *own = share->own;
@@ -116,7 +116,7 @@ static void share_collect_part(struct recorder *recorder, const struct share_par
     *seen = last;
 }
 
-/* What has ended is counted before what has begun is asked for: none ends that has not begun. */
+/* Counts ended requests before it reads the begun ones, so never more have ended than begun. */
 void share_collect(struct recorder *recorder) {
     struct share *share = recorder->share;
     size_t begun = 0, late = 0;
@@ -132,7 +132,7 @@ void share_collect(struct recorder *recorder) {
     recorder->late_launches = late;
 }
 
-/* It may have been sent, at the earliest when it was planned. */
+/* The request may have been sent, at its planned moment or later. */
 static void share_give_up(struct record *record, int64_t now_ns) {
     record->outcome = RECORD_UNKNOWN;
     record->sent_ns = record->planned_ns > 0 ? record->planned_ns : 1;
@@ -148,7 +148,7 @@ static void share_settle_one(struct recorder *recorder, const struct plan *plan,
     struct record *record = &recorder->records[number];
     char key[UUID_TEXT];
 
-    /* A worker that died may have left half a record; its key is the last that it writes of it
+    /* A worker that died may have left half a record. The key is the last member that it writes
      * before it sends. */
     if (uuid_parse(record->key, key) == 0)
         share_give_up(record, now_ns);
@@ -171,7 +171,7 @@ int share_settle(struct recorder *recorder, const struct plan *plan, bool is_key
     for (size_t i = 0; i < share->workers; i++)
         for (uint32_t at = share->seen[i]; at != 0; at = share->links[at - 1])
             is_counted[at - 1] = true;
-    recorder->count = recorder->size; /* until all are counted */
+    recorder->count = recorder->size; /* during this count */
     for (size_t number = 0; number < end; number++)
         if (!is_counted[number])
             share_settle_one(recorder, plan, number, is_keyless, now_ns);

@@ -1,8 +1,8 @@
-/* The records of a round that several processes send: each, a worker, writes those of its own
- * requests into memory that all share, and the process that judges the round counts them.
+/* The records of a round that several processes, the workers, send. Each worker writes the records of
+ * its own requests into shared memory. The process that judges the round counts all records.
  *
- * As all that is counted follows from the records, the counts and histograms are those that one
- * process would have: no histogram is ever merged. */
+ * All counts and histograms come from the records, so they equal those of a single process. No
+ * histogram is ever merged. */
 #ifndef LOADGEN_SHARE_H
 #define LOADGEN_SHARE_H
 
@@ -11,46 +11,47 @@
 
 #include <stdatomic.h>
 
-#define SHARE_WORKERS 64 /* the most */
+#define SHARE_WORKERS 64 /* most workers */
 
-/* What one worker writes. */
+/* The part that one worker writes. */
 struct share_part {
     atomic_size_t begun;
-    /* A list, the last first, of the requests that ended: number + 1, 0 for none. It leads on in
-     * the links. */
+    /* Head of the list of ended requests, the last one first: its number + 1, or 0. `links` has the
+     * next ones. */
     atomic_uint_least32_t ended;
     atomic_size_t late_launches;
-    size_t instance_count; /* this and the names are written before a record that uses them ends */
+    size_t
+        instance_count; /* a worker writes it and the names before it ends a record that uses them */
     char instances[RECORD_INSTANCES][RECORD_INSTANCE_TEXT];
 };
 
 struct share {
-    int fd; /* of the memory */
+    int fd; /* of the shared memory */
     size_t workers;
-    size_t length; /* of all of it, which begins with the records */
+    size_t length; /* of the shared memory; the records come first in it */
     struct share_part *parts;
-    uint32_t *links; /* of each record: the one that ended before it in the same worker, + 1 */
+    uint32_t *links; /* for each record: number + 1 of the one that ended before it in its worker */
     struct product *products;
-    struct share_part *own;       /* of a worker */
-    uint32_t seen[SHARE_WORKERS]; /* of each list, as far as it was counted */
+    struct share_part *own;       /* a worker's own part, else NULL */
+    uint32_t seen[SHARE_WORKERS]; /* counted part of each list */
 };
 
-/* For `count` requests for `items` products by `workers`. NULL with errno. */
+/* Makes a recorder for `count` requests for `items` products by `workers`. NULL with errno. */
 struct recorder *share_make(size_t count, size_t items, size_t workers, const char *directory);
-/* The recorder of worker 0 .. `workers` - 1, over the memory of that fd, which is closed with it,
- * or now on NULL, without memory. It counts nothing but how many have begun and ended. */
+/* Makes the recorder of worker 0 .. `workers` - 1 over the memory of `fd`, and owns `fd`. Returns NULL
+ * without memory; then `fd` is closed. The recorder only counts begun and ended requests. */
 struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, size_t worker);
 
-/* The arrival of this number is due: begin its record, with a key of its own or that of the one
- * which it repeats, before it is sent. The recorder may be one of a single process. */
+/* Begins the record of arrival `number`, which is due; call it before the request is sent. The record
+ * gets a new key, or the key of the repeated arrival. The recorder may be of a single process. */
 struct record *share_begin(struct recorder *recorder, const struct plan *plan, size_t number,
                            bool is_keyless);
 
-/* Count what the workers have ended since the last time. */
+/* Counts the requests that workers have ended since the last call. */
 void share_collect(struct recorder *recorder);
-/* The workers are at their end, or dead: count the rest, and what no worker came to, up to the last
- * request that any began. What had begun and not ended is UNKNOWN, given up at `now_ns` since the
- * start; what had not is UNSENT. 0, or -1 without memory. */
+/* Call it when all workers have ended or died. Counts the other requests, up to the last one that any
+ * worker began: a request that was begun but not ended becomes UNKNOWN, given up at `now_ns` since
+ * the start; one that was not begun becomes UNSENT. Returns 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int share_settle(struct recorder *recorder,
                                                      const struct plan *plan, bool is_keyless,
                                                      int64_t now_ns);

@@ -24,7 +24,7 @@ static void target_on_resolved(uv_getaddrinfo_t *request, int status, struct add
     fiber_event_set(&lookup->done);
 }
 
-/* IPv4 first: it is what a service on a name such as localhost listens on. */
+/* Prefers IPv4: a service on a name such as localhost listens there. */
 static const struct addrinfo *target_choose(const struct addrinfo *addresses) {
     const struct addrinfo *at = addresses;
 
@@ -33,9 +33,9 @@ static const struct addrinfo *target_choose(const struct addrinfo *addresses) {
     return at != NULL ? at : addresses;
 }
 
-/* The address instead of the name, once and before the run: a client looks the name up for each
- * connection, and each look-up, some milliseconds among containers, would be a late request. A name
- * that is not found stays; the first call says so. */
+/* Replaces the name by its address, once before the run: a client would look the name up for each
+ * connection. Among containers a look-up takes some milliseconds, and makes a request late. An
+ * unknown name stays; the first call reports it. */
 static void resolve_host(struct target *target, uv_loop_t *loop) {
     static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct lookup lookup = {.done = FIBER_EVENT_INIT};
@@ -62,8 +62,7 @@ int target_open(struct target *target, uv_loop_t *loop, const char *url, struct 
     if (rc == 0)
         rc = http_client_open(&target->client, loop, &options);
     if (rc != 0)
-        why_set(why, "--target %s: %s; it is to be like http://127.0.0.1:8000", url,
-                uv_strerror(rc));
+        why_set(why, "--target %s: %s; write it like http://127.0.0.1:8000", url, uv_strerror(rc));
     return rc == 0 ? 0 : -1;
 }
 
@@ -93,7 +92,7 @@ static void tell_error(const struct http_call *call, const char *path, struct wh
     json_decref(reply);
 }
 
-/* GET `path`; *reply, unless NULL, becomes the JSON of a 200, or NULL when it is none. */
+/* GET `path`. If `reply` is given, a 200 sets it to its JSON, or to NULL without JSON. */
 static enum target_result target_get(struct target *target, const char *path, json_t **reply,
                                      struct why *why) {
     struct http_call call = {

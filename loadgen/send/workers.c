@@ -1,9 +1,9 @@
-/* Starts workers, tells them what to send, and counts what they have sent.
+/* Starts workers, gives them tasks, and counts their requests.
  *
  *   parent   TASK ->                     GO ->                 (the next TASK)
  *   worker           opens connections, <- READY   sends, <- DONE
  *
- * STOP may come at any time. A worker whose parent ends ends with it. */
+ * STOP may come at any time. When the parent ends, its workers end, too. */
 #include "workers.h"
 
 #include "clock.h"
@@ -26,14 +26,14 @@
 #define DEAD_GRACE_MS 1000
 
 enum worker_word {
-    WORKER_TASK, /* host, port, items; with it comes the fd of the memory for the records */
+    WORKER_TASK, /* host, port, items, and the fd of the memory for the records */
     WORKER_READY,
     WORKER_GO,   /* at_ns: the first planned moment, on clock_now_ns() */
-    WORKER_STOP, /* at_ns: how long to wait for answers */
+    WORKER_STOP, /* at_ns: limit for the last answers */
     WORKER_DONE, /* rc of sender_run(), is_realtime */
 };
 
-/* One packet, between two processes of one program. */
+/* One packet between two processes of this program. */
 struct worker_message {
     enum worker_word word;
     int rc;
@@ -52,7 +52,7 @@ struct worker {
     uv_loop_t loop;
     uv_poll_t poll;
     struct sender sender;
-    struct fiber_event told; /* to go, or to stop */
+    struct fiber_event told; /* GO or STOP came */
     int64_t start_ns;
     struct worker_message done;
 };
@@ -62,7 +62,7 @@ static void worker_say(const struct worker *worker, const struct worker_message 
         _exit(1); /* the parent is gone */
 }
 
-/* Wait for the next task: its fd. What else comes is late, of the one before. */
+/* Waits for the next task, and returns its fd. Other messages belong to the last task: too late. */
 static int take_task(const struct worker *worker, struct worker_message *task) {
     for (;;) {
         union {
@@ -74,7 +74,8 @@ static int take_task(const struct worker *worker, struct worker_message *task) {
                                 .msg_iovlen = 1,
                                 .msg_control = &control,
                                 .msg_controllen = sizeof control};
-        struct pollfd wanted = {.fd = worker->socket, .events = POLLIN}; /* libuv lets none wait */
+        struct pollfd wanted = {.fd = worker->socket,
+                                .events = POLLIN}; /* libuv made the socket non-blocking */
         const struct cmsghdr *header;
         ssize_t length;
         int fd;
@@ -165,8 +166,8 @@ static int do_task(struct worker *worker) {
     return rc != 0 ? rc : worker->done.rc;
 }
 
-/* Send what comes over `socket` for ever. `like` has what is the same in all rounds: the plan, the
- * path, the limits of this worker, and which one of how many it is. */
+/* Does the tasks that come over `socket`, for ever. `like` has the constants of all rounds: the plan,
+ * the path, the limits of this worker, its number and the number of workers. */
 static noreturn void worker_run(int socket, const struct sender *like, bool is_realtime_wanted) {
     struct worker worker = {.socket = socket, .is_realtime_wanted = is_realtime_wanted};
 
@@ -192,7 +193,7 @@ static size_t workers_part_of(size_t whole, size_t worker, size_t workers) {
     return whole / workers + (worker < whole % workers);
 }
 
-/* A signal from the terminal is for all of the group, and the parent decides what it means. */
+/* The terminal sends a signal to the whole group; only the parent acts on it. */
 static void be_worker(const struct workers *workers, size_t worker, int socket, pid_t parent,
                       const struct sender *like, bool is_realtime_wanted) {
     struct sender own = *like;
@@ -217,7 +218,7 @@ int workers_open(struct workers *workers, size_t count, const struct sender *lik
     const pid_t parent = getpid();
     struct sender all = *like;
 
-    /* With one on every core, what they load on this machine would stand still. */
+    /* With a worker on every core, servers on this machine would stand still. */
     is_realtime_wanted = is_realtime_wanted && count < uv_available_parallelism();
     assert(count > 0 && count <= SHARE_WORKERS);
     all.workers = count;
@@ -247,7 +248,7 @@ void workers_close(struct workers *workers) {
         const struct worker_seat *seat = &workers->seats[i];
 
         if (seat->state != SEAT_DEAD) {
-            (void)kill(seat->pid, SIGKILL); /* none has anything to lose */
+            (void)kill(seat->pid, SIGKILL); /* a worker has nothing to lose */
             (void)waitpid(seat->pid, NULL, 0);
         }
         (void)close(seat->socket);
@@ -255,9 +256,9 @@ void workers_close(struct workers *workers) {
     workers->count = 0;
 }
 
-/* ---- what they are told */
+/* ---- messages to workers */
 
-/* A worker that is gone shows by the end of its socket. */
+/* The end of its socket shows a dead worker. */
 static void tell_all(const struct workers *workers, const struct worker_message *message) {
     for (size_t i = 0; i < workers->count; i++)
         if (workers->seats[i].state < SEAT_DONE)
@@ -290,7 +291,7 @@ void workers_stop(struct workers *workers, uint64_t grace_ms) {
     tell_all(workers, &stop);
 }
 
-/* ---- what they say */
+/* ---- messages of workers */
 
 static bool workers_are_all(const struct workers *workers, int state) {
     for (size_t i = 0; i < workers->count; i++)
@@ -410,7 +411,7 @@ static void close_round(struct workers *workers) {
     fiber_event_wait(&workers->closed);
 }
 
-/* All have their connections open: they begin at one moment, which is yet to come. */
+/* All have opened their connections: they start at one moment in the future. */
 static void start_all(struct workers *workers) {
     const struct sender *sender = workers->sender;
     const struct worker_message go = {.word = WORKER_GO, .at_ns = clock_now_ns() + SENDER_LEAD_NS};

@@ -1,7 +1,7 @@
-/* Several processes that send one plan between them, for a load that one core cannot make.
+/* Several processes that share the sending of one plan, for a load that one core cannot make.
  *
- * Request n of the plan is sent by worker n modulo their number, and a repeat by who sends what it
- * repeats: what is sent, and when, is the same whatever their number. */
+ * Worker n modulo their number sends request n of the plan; the worker of the original also sends its
+ * repeat. Requests and moments are the same for any number of workers. */
 #ifndef LOADGEN_WORKERS_H
 #define LOADGEN_WORKERS_H
 
@@ -24,15 +24,15 @@ struct worker_seat {
     enum { SEAT_OPENING, SEAT_READY, SEAT_DONE, SEAT_DEAD } state;
 };
 
-/* Zeroed by the caller, who owns it. */
+/* The caller owns it and zeroes it. */
 struct workers {
-    size_t count;     /* 0: none were wanted */
-    struct why why;   /* which one died, and of what, or "" */
-    bool is_realtime; /* all had real-time priority to the end of the last round */
+    size_t count;     /* 0: no workers */
+    struct why why;   /* the worker that died, with the cause; or "" */
+    bool is_realtime; /* all kept real-time priority to the end of the last round */
 
-    /* The workers' own. */
+    /* Private. */
     struct worker_seat seats[SHARE_WORKERS];
-    const struct sender *sender; /* of the round that is being sent */
+    const struct sender *sender; /* of the current round */
     uv_timer_t timer;
     bool is_stopped;
     int rc;
@@ -40,20 +40,20 @@ struct workers {
     struct fiber_event ready, done, closed;
 };
 
-/* Start them, before this process has threads or a fiber. Of `like` each has what is the same in
- * all rounds: the plan, which stays, the path and the limits, which are for all of them together.
- * 0, or -1 with errno. */
+/* Starts them, before this process has threads or a fiber. `like` has the constants of all rounds: the
+ * plan, which must live on, the path, and the limits of all workers together. Returns 0, or -1 with
+ * errno. */
 __attribute__((warn_unused_result)) int workers_open(struct workers *workers, size_t count,
                                                      const struct sender *like,
                                                      bool is_realtime_wanted);
-/* They end, whatever they are doing. */
+/* Ends them at once. */
 void workers_close(struct workers *workers);
 
-/* sender_run(), by all of them: `sender` has a recorder of share_make(). The round ends early when
- * one of them dies: then workers->why says so, and none is to be sent any more. */
+/* Does sender_run() in all workers; the recorder of `sender` is from share_make(). If a worker dies, the
+ * round ends early, workers->why has the reason, and no further round may be sent. */
 __attribute__((warn_unused_result)) int workers_send(struct workers *workers,
                                                      const struct sender *sender);
-/* sender_stop(). */
+/* Does sender_stop() in all workers. */
 void workers_stop(struct workers *workers, uint64_t grace_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* Compiles the head of the list of runs into the program, as a text that ends with a NUL. */
+/* The head of the list of runs in the program: a text that ends with a NUL. */
     .section .rodata
     .global serve_index_head
 serve_index_head:

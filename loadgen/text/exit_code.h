@@ -1,4 +1,4 @@
-/* What loadgen ends with. */
+/* The exit codes of loadgen. */
 #ifndef LOADGEN_EXIT_CODE_H
 #define LOADGEN_EXIT_CODE_H
 
@@ -6,7 +6,7 @@
 #define EXIT_UNEXPECTED   1
 #define EXIT_INCONCLUSIVE 2
 #define EXIT_USAGE        64
-#define EXIT_NO_INPUT     66 /* a results folder is not there, or cannot be read */
+#define EXIT_NO_INPUT     66 /* a results folder does not exist or cannot be read */
 #define EXIT_UNREACHABLE  69
 #define EXIT_INTERNAL     70
 #define EXIT_THRESHOLD    99

@@ -14,7 +14,7 @@
 #define WIDTH_MIN   20
 #define WIDTH_MAX   120
 
-/* What stays of the two leftmost columns when there is no room. */
+/* The least width of the two leftmost columns. */
 static const size_t cut_min[CUT_COLUMNS] = {TABLE_NAME, 12};
 
 size_t table_columns(FILE *to) {
@@ -58,7 +58,7 @@ void table_fill(char cell[TABLE_CELL], const char *format, ...) {
     va_end(arguments);
 }
 
-/* At most `width` characters, the last one an ellipsis when something was cut. */
+/* Prints at most `width` characters; an ellipsis is the last if text was cut. */
 static void print_cut(const char *text, size_t width, FILE *to) {
     bool is_cut = table_width(text) > width;
     size_t room = is_cut ? width - 1 : width;
@@ -104,7 +104,7 @@ static void table_fit(struct layout *layout, size_t width) {
             layout->widths[c]--;
 }
 
-/* The spaces before a text are printed with it, so that no line ends with any. */
+/* Prints the spaces together with the text after them, so no line ends with a space. */
 static void table_print_row(const struct table_row *row, const struct layout *layout, FILE *to) {
     size_t spaces = 0;
     bool is_first = true;
@@ -140,7 +140,7 @@ void table_print(const struct table_row *rows, size_t count, size_t left, size_t
         table_print_row(&rows[i], &layout, to);
 }
 
-/* With the narrowest gaps, and the leftmost columns cut as far as they may be. */
+/* The width with the narrowest gaps and the least leftmost columns. */
 static size_t least_width(const struct layout *layout) {
     size_t total = 0, columns = 0;
 

@@ -175,7 +175,7 @@ class Faults(SystemTest):
         run = self.stack.start_loadgen("--strategy", self.CRASH + ",atomic", "-R", "200", "-d", "1s", "--stack", "", "--drain", "30s",
                                        "--output-format", "json", "--no-progress", *args)
         self.addCleanup(lambda: (run.kill(), run.communicate()))
-        self.assertIn("waiting for them to come up", run.stderr.readline())
+        self.assertIn("a fault stopped servers: waiting for them, for at most --drain", run.stderr.readline())
         return run
 
     def test_a_run_ends_when_its_servers_are_down_and_nobody_starts_them(self):

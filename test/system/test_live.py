@@ -215,7 +215,7 @@ class LiveTest(SystemTest):
             seen.run.send_signal(number)
             seen.wait_for("loadgen: interrupted")
             self.assertEqual(seen.end(), code, seen.output)
-            self.assertRegex(seen.screen.text, r"\Aloadgen: interrupted: judging what there is; once more to stop at once\n"
+            self.assertRegex(seen.screen.text, r"\Aloadgen: interrupted: judging the part that ran; interrupt again to stop at once\n"
                                                r"redis     1/2  INCONCLUSIVE  sold .*\Z")
             self.assertTrue(seen.screen.is_cursor_shown)
             self.assertIn("redis", seen.output)

@@ -253,7 +253,7 @@ class Results(SystemTest):
         wait_for("the second round", lambda: self.stack.value(
             "inventory", "SELECT count(*) FROM reservation JOIN product USING (product_id) WHERE name = 'twice'") > 102)
         run.send_signal(signal.SIGINT)
-        self.assertIn("once more to stop at once", run.stderr.readline())
+        self.assertIn("interrupt again to stop at once", run.stderr.readline())
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=30), 130)
         folder, = self.root.iterdir()
@@ -300,7 +300,7 @@ class Results(SystemTest):
         self.assertEqual(summary["exit_code"], 70)
         checked = self.check(folder, "--output-format", "json", code=2)
         self.assertEqual([s["strategy"] for s in json.loads(checked.stdout)["strategies"]], ["atomic"])
-        self.assertIn("summary.json has redis,wait=2s; the history has no whole round of it", checked.stderr)
+        self.assertIn("summary.json has redis,wait=2s, but the history has no whole round of it", checked.stderr)
 
     # ---- judged again
 
@@ -321,7 +321,7 @@ class Results(SystemTest):
         history.write_text("".join(lines)[:-20])
         done = self.check(folder, code=2)
         for text in ["is cut: its last round is not judged", "history.ndjson has 1 of 2 rounds",
-                     "summary.json has redis; the history has no whole round of it"]:
+                     "summary.json has redis, but the history has no whole round of it"]:
             self.assertIn(text, done.stderr)
         self.assertNotRegex(done.stdout, r"(?m)^redis +VALID")
         lines[6] = "rubbish\n"

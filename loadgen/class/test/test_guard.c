@@ -1,4 +1,4 @@
-/* Who may ask: by which Host, from which page, with which token. */
+/* Access to the class's page: by Host, by Origin and by token. */
 #include "guard.h"
 #include "test.h"
 

@@ -1,5 +1,4 @@
-/* What the page asks for becomes arguments, or a reason; nothing but known names and numbers does.
- */
+/* A request of the page becomes arguments or a reason; only known names and numbers get through. */
 #include "lesson.h"
 #include "test.h"
 
@@ -88,8 +87,7 @@ static void test_an_exploration_becomes_arguments(void **state) {
     "\"rate\":" rate "}"
 #define EXPLORE(of, faults) "{\"strategy\":\"" of "\"," BOUND faults "}"
 
-/* Only names of the table are strategies, faults are those of the lists, and numbers are whole and
- * in range. */
+/* Strategies must be in the table, faults in the lists, and numbers whole and in range. */
 static void test_all_else_is_refused_with_a_reason(void **state) {
     static const char unknown[] = "does not know", few[] = "choose 1 to 6",
                       rate[] = "\"rate\" must be a whole number from 1 to 5000";

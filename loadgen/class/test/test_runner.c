@@ -1,5 +1,5 @@
-/* The program that the page starts: what it says, how it ends, that nothing of it stays, and what
- * is shown of it: one event whatever is in it. */
+/* The program that the page starts: its output, its end (no process stays), and its shown state: always
+ * one event. */
 #include "runner.h"
 #include "test.h"
 
@@ -105,7 +105,7 @@ static void test_it_is_asked_to_end_first(void **state) {
     assert_string_equal(runner.tail, "ready\njudged\n");
 }
 
-/* One that does not listen, and its child, which would keep both pipes open for a minute. */
+/* It ignores SIGINT; its child would keep both pipes open for a minute. */
 static void test_nothing_of_its_group_stays(void **state) {
     start("trap '' INT; (trap '' INT; sleep 60) & echo ready >&2; wait");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
@@ -133,7 +133,7 @@ static void test_what_cannot_be_started_is_told(void **state) {
     end();
 }
 
-/* ---- what is shown */
+/* ---- the shown state */
 
 static void test_an_event_is_one_line_of_data(void **state) {
     size_t length;

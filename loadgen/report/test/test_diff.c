@@ -1,4 +1,4 @@
-/* Two summaries side by side: what is matched, what counts as worse, and what is told. */
+/* Two summaries side by side: matching, the verdict "worse", and the printed text. */
 #include "diff.h"
 #include "test.h"
 
@@ -55,7 +55,7 @@ static void compare(const char *text_a, const char *text_b) {
 #define TWINS(count) "{'name': 'TWIN', 'count': " count "}"
 #define LEAKS(count) "{'name': 'LEAK', 'count': " count "}"
 
-/* Of a strategy. */
+/* A member of a strategy. */
 static json_t *found(size_t i, const char *key) {
     return json_object_get(json_array_get(json_object_get(diff, "strategies"), i), key);
 }
@@ -138,7 +138,7 @@ static void test_strategies_are_matched_by_their_text(void **state) {
     assert_json(json_object_get(diff, "only_b"), "['x,ttl=1s']");
 }
 
-/* The settings that are listed as unequal. */
+/* Asserts the settings in `unequal`. */
 static void assert_unequal(const char *names) {
     const json_t *unequal = json_object_get(diff, "unequal");
     char listed[256] = "";
@@ -222,7 +222,7 @@ static void test_the_text_says_what_changed(void **state) {
 
 #define NONE "no verdict became worse"
 
-/* By limits of which the second may be missed. */
+/* With two limits; the second may be missed. */
 static void test_a_missed_limit_ends_with_99_unless_a_verdict_became_worse(void **state) {
     static struct threshold limit = {.text = "twin==0", .metric = "twin"};
     struct limit_outcome items[] = {

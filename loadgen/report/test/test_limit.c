@@ -1,4 +1,4 @@
-/* Limits of `diff`: each metric in a summary, how a limit is held, and metrics that are missing. */
+/* Limits of `diff`: each metric of a summary, the check of a limit, and missing metrics. */
 #include "limit.h"
 #include "test.h"
 

@@ -1,5 +1,4 @@
-/* The report: what a person reads fits a terminal, what a program reads is JSON; and its sentences.
- */
+/* The report: it fits a terminal for people, and is JSON for programs; and its sentences. */
 #include "report_fixture.h"
 
 #include "summary_json.h"
@@ -42,7 +41,7 @@ static void test_what_fired_stands_below_the_verdict(void **state) {
     assert_tells("first of 3; too late, nothing was sold after it ");
 }
 
-/* Nor when the numbers are large. */
+/* Also with large numbers. */
 static void test_no_line_is_wider_than_a_terminal(void **state) {
     assert_fits(80);
     options.stock = options.requests = rounds[1].verdict.sold = 9999999;
@@ -153,7 +152,7 @@ static void test_the_json_has_what_the_text_has(void **state) {
     free(text);
 }
 
-/* ---- what was asked, and how it ended */
+/* ---- the load, and the exit code */
 
 static void test_the_head_says_what_was_run(void **state) {
     static char stages[] = "5s:0..800", part[] = "5%", skew[] = "zipf:1.1", name[] = "demo";
@@ -257,7 +256,7 @@ static void test_the_folder_is_named(void **state) {
     assert_silent_on("results:");
     summary.folder = "/nowhere/20261121T080000Z-demo";
     assert_says("results: /nowhere/20261121T080000Z-demo\n");
-    assert_silent_on("report.html"); /* which was not written */
+    assert_silent_on("report.html"); /* it was not written */
 }
 
 /* ---- thresholds */
@@ -325,7 +324,7 @@ static void test_a_run_that_was_stopped_says_where(void **state) {
     assert_says("\nstopped by a signal in round 3 of 6, atomic\n\n");
 }
 
-/* ---- why */
+/* ---- reasons */
 
 static void test_the_smallest_proof_is_told_in_prose(void **state) {
     struct counterexample *proof = &results[0].verdict.counterexample[0];
@@ -335,8 +334,8 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
     snprintf(proof->line[0], VERDICT_TEXT, "A read 57");
     snprintf(proof->line[1], VERDICT_TEXT, "B read 57 before A wrote 56");
     assert_says("one unit was sold twice\n    A read 57\n    B read 57 before A wrote 56\n");
-    assert_silent_on("unit 788");               /* the example, which it replaces */
-    assert_says("request x was told sold out"); /* the one of another anomaly */
+    assert_silent_on("unit 788");               /* the proof replaces the example */
+    assert_says("request x was told sold out"); /* the proof of another anomaly */
 }
 
 static void test_a_violation_names_a_command_for_all_of_it(void **state) {

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-/* Of `none`: the units for sale, sold and left, what was found, and what customers were told. A
- * 0 in outcomes, requests or rounds leaves the fixture's: one round of 800 requests, all sold. */
+/* A result of `none`: the units for sale, sold and left, the anomalies, and the answers. A 0 in
+ * outcomes, requests or rounds keeps the value of the fixture: one round of 800 requests, all sold. */
 struct scene {
     const char *name;
     int64_t stock, sold, distinct, left;

@@ -1,4 +1,4 @@
-/* summary.json read back: what is none is refused, and each time it is said why. */
+/* Reading summary.json: any other text is refused, with a reason. */
 #include "summary_read.h"
 #include "test.h"
 
@@ -46,7 +46,7 @@ static void test_a_text_that_is_no_summary_is_refused(void **state) {
     }
 }
 
-/* So many levels, beside a string with a quote and brackets, which are none. */
+/* This many levels, and a string with a quote and brackets, which do not count. */
 static json_t *parse_nested(int depth) {
     char text[512] = "{\"strategies\": [\"[[[[\\\"[[[[\"", *to = text + strlen(text);
 

@@ -1,4 +1,4 @@
-/* --markdown: what a reader of a pull request sees, and that no text of others makes markup. */
+/* --markdown: the view of a pull request; no foreign text makes markup. */
 #include "digest.h"
 #include "report_fixture.h"
 

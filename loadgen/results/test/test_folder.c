@@ -1,4 +1,4 @@
-/* The results folder: its name, what is left of it, and what it does when it cannot be written. */
+/* The results folder: its name, its files, and its behaviour if it cannot be written. */
 #include "folder.h"
 
 #include "fault.h"
@@ -138,7 +138,7 @@ static off_t history_size(void) {
     return status.st_size;
 }
 
-/* Files may grow to `bytes`, as if the disk were full then. */
+/* Files may grow only to `bytes`: like a full disk. */
 static void limit_files(rlim_t bytes) {
     struct rlimit limit;
 
@@ -206,7 +206,7 @@ static void compare_summary(void *arg) {
 static void test_a_summary_is_whole_or_not_there(void **state) {
     struct attempt attempt = {.failed = 0};
 
-    json_set_alloc_funcs(malloc, free); /* ours, which fail */
+    json_set_alloc_funcs(malloc, free); /* writes of this test, which fail */
     assert_int_equal(summary_make(&attempt.summary, &options, &one, 1), 0);
     attempt.whole = summary_json(&attempt.summary);
     assert_non_null(attempt.whole);

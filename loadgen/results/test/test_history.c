@@ -1,5 +1,5 @@
-/* Histories: what is written is read back, as jansson would write and read it; what is broken is
- * named, and does no harm. */
+/* Histories: a written history is read back, and jansson would write and read the same; a broken one
+ * is reported, and does no harm. */
 #include "history.h"
 
 #include "fault.h"
@@ -12,12 +12,12 @@
 /* A history of hand-made rounds, written to a folder and read back. */
 static struct written {
     char folder[200], path[232];
-    struct options options; /* what is written of them, and of each round, */
-    struct round one;       /* with two sales, a refusal, and a request never sent */
+    struct options options; /* a written run, and its rounds, each */
+    struct round one;       /* with two sales, a refusal and an unsent request */
     struct product product;
     struct ledger_row row;
-    char *text;             /* what was written */
-    struct history history; /* what was read */
+    char *text;             /* the written text */
+    struct history history; /* the history that was read */
     struct why why;
 } written = {.product = {.id = "01900000-0000-7000-8000-000000000001"},
              .row = {0, 1, 10, 8, false}};
@@ -38,7 +38,7 @@ static void fill_options(void) {
     written.options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 400.5};
 }
 
-/* Two sales, one of them of a repeated key, a refusal that is told, and a request never sent. */
+/* Two sales (one of a repeated key), a refusal, and a request that was never sent. */
 static void fill_round(void) {
     struct record *record = sell(10);
 
@@ -88,7 +88,7 @@ static void write_history(size_t rounds) {
     write_all(&history);
 }
 
-/* All of it; free() it. */
+/* The whole text. The caller frees it. */
 static char *read_history(void) {
     const size_t size = 65536;
     char *text = calloc(1, size);
@@ -101,7 +101,7 @@ static char *read_history(void) {
     return text;
 }
 
-/* Of one or two rounds, until the next. */
+/* Makes a history of one or two rounds; valid until the next call. */
 static char *written_text(size_t rounds) {
     write_history(rounds);
     free(written.text);
@@ -131,7 +131,7 @@ static int load(void) {
     return history_load(&written.history, written.folder, &written.why);
 }
 
-/* Write so many rounds and read them back: the last. */
+/* Writes this many rounds, reads them back, and returns the last one. */
 static const struct round *written_again(size_t rounds) {
     write_history(rounds);
     assert_int_equal(load(), 0);
@@ -203,7 +203,7 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
-/* In order of time, with one of before the round, and one that lasted beyond its end. */
+/* In order of time: one event before the round, and one that lasted beyond its end. */
 static void test_events_are_read_back(void **state) {
     static struct event events[] = {{.at_ns = -5,
                                      .began_ns = -5,
@@ -296,7 +296,7 @@ static void test_a_round_is_judged_by_what_was_asked_for_then(void **state) {
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     const struct round *read;
 
-    /* one.ledgers has what was read before it. */
+    /* one.ledgers has the part that was read before the problem. */
     why_set(&written.one.problem, "the database \"orders\" is gone");
     why_set(&written.one.fault_problem, "no luck");
     written.one.are_events_lost = written.one.is_left_down = true;
@@ -321,9 +321,9 @@ static void test_what_was_read_is_written_again(void **state) {
     free(again);
 }
 
-/* ---- what is written */
+/* ---- the written text */
 
-/* As they have been since version 2, byte for byte. */
+/* Since version 2 the lines are the same, byte for byte. */
 static void test_the_lines_are_those_of_version_2(void **state) {
     static const char *const lines[] = {
         "\n{\"type\":\"round\",\"strategy\":1,\"repeat\":1,\"started_us\":1795248957115658,"
@@ -350,10 +350,10 @@ static void test_the_lines_are_those_of_version_2(void **state) {
             fail_msg("%s\nis not in\n%s", lines[i], text);
 }
 
-/* ---- a line is JSON, written and read as jansson would */
+/* ---- a line is JSON: jansson writes and reads the same */
 
-/* Its lines as jansson writes them, in the order of their keys and in ASCII; NULL when jansson
- * refuses one. free() it. */
+/* The lines as jansson writes them, with sorted keys and in ASCII; NULL if jansson refuses one. The
+ * caller frees it. */
 static char *retold(const char *text) {
     char *told = NULL;
     size_t size;
@@ -374,7 +374,7 @@ static char *retold(const char *text) {
     return is_json ? told : NULL;
 }
 
-/* Write the history `text` with `instead` for the `length` bytes at `at`. */
+/* Writes the history `text` with `instead` in place of the `length` bytes at `at`. */
 static void write_with(const char *text, const char *at, size_t length, const char *instead) {
     FILE *to = fopen(written.path, "w");
 
@@ -383,7 +383,7 @@ static void write_with(const char *text, const char *at, size_t length, const ch
     assert_int_equal(fclose(to), 0);
 }
 
-/* All that was read of the text; NULL when it is refused. free() it. */
+/* The history that was read from the text, written again; NULL if it is refused. The caller frees it. */
 static char *reading_of(const char *text) {
     char *read = NULL;
     size_t size;
@@ -402,8 +402,8 @@ static char *reading_of(const char *text) {
     return NULL;
 }
 
-/* Whether the text is taken; it is then also what jansson makes of it. What jansson takes may be
- * refused only for the sake of an escape, which has no place in most members. */
+/* Returns whether the text is accepted; then jansson must read the same. A text that jansson accepts
+ * may be refused only because of an escape, which most members do not allow. */
 static bool is_read_alike(const char *text, bool has_escape) {
     char *told = retold(text), *read = reading_of(text);
     char *read_told = told != NULL ? reading_of(told) : NULL;
@@ -418,7 +418,7 @@ static bool is_read_alike(const char *text, bool has_escape) {
     return is_taken;
 }
 
-/* Put one of the changes in the place of each byte of the first line of its type. */
+/* Replaces each byte of the first line of its type by one of the changes. */
 static size_t try_changes(const char *text, const char *type, size_t *taken) {
     static const char *const changes[] = {"",  "0",  "-",       "9",    "A",           " ",
                                           "e", "\"", "\\u0041", "\x7f", ",\"item\":0,"};
@@ -452,7 +452,7 @@ static void test_a_changed_line_is_read_as_jansson_reads_it(void **state) {
 
 /* ---- writing */
 
-/* The first line of the type has the part; and it is as jansson writes it. */
+/* The first line of the type contains the part, and jansson writes the same line. */
 static void assert_written(const char *type, const char *part) {
     char *line = strstr(written_text(1), type), *dumped;
     json_t *json;
@@ -491,7 +491,7 @@ static void test_numbers_and_texts_are_written_as_they_are_or_printable(void **s
     assert_written("{\"type\":\"sale\"", "\"?????\"");
 }
 
-/* ---- what is broken */
+/* ---- broken histories */
 
 static void test_a_cut_history_has_its_whole_rounds(void **state) {
     const size_t one = strlen(written_text(1)), two = strlen(written_text(2));
@@ -504,7 +504,7 @@ static void test_a_cut_history_has_its_whole_rounds(void **state) {
     }
 }
 
-/* Load the history `text` with `instead` for the `length` bytes at `at`: it is refused. */
+/* The history `text`, with `instead` in place of the `length` bytes at `at`, is refused. */
 static void assert_refused(const char *text, const char *at, size_t length, const char *instead,
                            const char *reason) {
     write_with(text, at, length, instead);
@@ -512,7 +512,7 @@ static void assert_refused(const char *text, const char *at, size_t length, cons
         fail_msg("%s\ninstead of %s", written.why.text, reason);
 }
 
-/* Each behind the lines of a whole history. */
+/* Each of these lines follows a whole history. */
 static void test_a_broken_line_is_named(void **state) {
     static const struct {
         const char *line, *reason;
@@ -527,7 +527,7 @@ static void test_a_broken_line_is_named(void **state) {
          "\"11\":0,\"12\":0,\"13\":0,\"14\":0,\"15\":0,\"16\":0,\"17\":0,\"18\":0,\"19\":0,"
          "\"20\":0,\"21\":0,\"22\":0,\"23\":0,\"24\":0,\"25\":0}",
          "too many members"},
-        {"{\"type\":\"run\",\"version\":1}", "begun already"},
+        {"{\"type\":\"run\",\"version\":1}", "a run line came before"},
         {"{\"type\":\"request\",\"number\":0}", "outside of a round"},
         {"{\"type\":\"end\"}", "outside of a round"},
         {"{\"type\":\"sale\"}", "belongs to no product"},
@@ -548,7 +548,7 @@ static void test_a_broken_line_is_named(void **state) {
     }
 }
 
-/* Load the history with the number at `at` replaced; what can be loaded can be judged. */
+/* Loads the history with the number at `at` replaced. If it loads, it can be judged. */
 static int load_with(const char *text, const char *at, const char *number) {
     int rc;
 
@@ -619,7 +619,7 @@ static void test_a_history_that_is_none_or_of_another_version_is_named(void **st
     assert_non_null(strstr(written.why.text, "No such file"));
     assert_int_equal(fclose(fopen(written.path, "w")), 0);
     assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why.text, "does not begin"));
+    assert_non_null(strstr(written.why.text, "its first line must have the type run"));
     assert_refused(line, line, 0, "", "line 1: its version is 99");
 }
 

@@ -1,4 +1,4 @@
-/* The encoding of histograms, decoded again by the format's description. */
+/* Encoded histograms, decoded again by the description of the format. */
 #include "folder_files.h"
 #include "test.h"
 
@@ -58,7 +58,7 @@ static int64_t read_count(const unsigned char **at) {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* The histogram as the first line of a round has it, which begins with "Tag="; free() it. */
+/* The histogram of the first "Tag=" line of a round. The caller frees it. */
 static char *encoded(void) {
     struct strategy_item item = {.given = "none,work=1ms"};
     struct recorder *recorder = recorder_make(0);
@@ -82,7 +82,7 @@ static char *encoded(void) {
     return last;
 }
 
-/* Decode into `plain`, check what stands before the counts, and return their length. */
+/* Decodes into `plain`, checks the head before the counts, and returns the length of the counts. */
 static size_t decode(void) {
     char *text = encoded();
     uLongf length = sizeof plain;
@@ -104,7 +104,7 @@ static size_t decode(void) {
     return length - 40;
 }
 
-/* The counts decoded are those of the histogram, and after them there is nothing. */
+/* The decoded counts equal those of the histogram, and no byte follows them. */
 static void assert_counts(void) {
     const unsigned char *at = plain + 40, *end = at + decode();
     size_t index = 0;

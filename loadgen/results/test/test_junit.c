@@ -1,4 +1,4 @@
-/* --junit: which test fails, which is an error, which is skipped; and text that stays text. */
+/* --junit: failed tests, errors and skipped tests; and text that stays text. */
 #include "junit.h"
 #include "report_fixture.h"
 

@@ -1,4 +1,4 @@
-/* violations.txt: each round's anomalies and proofs, and the picture of them. */
+/* violations.txt: the anomalies of each round, the proofs, and their timeline. */
 #include "folder_files.h"
 #include "test.h"
 
@@ -99,13 +99,13 @@ static void test_long_names_move_all_lanes(void **state) {
     assert_has("\n      database                     |  ");
 }
 
-/* Both at the very end, where there is no room behind the first. */
+/* Both are at the right end, where the second has no room after the first. */
 static void test_rows_at_the_end_are_both_drawn(void **state) {
     twin->op[0].ledger_us = twin->op[1].ledger_us = 1000000000 + 15000;
     assert_has("  AB\n");
 }
 
-/* But when they follow each other. */
+/* Unless they follow each other. */
 static void test_two_on_one_instance_stand_below_each_other(void **state) {
     memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
     assert_has("inventory-1  |[A");
@@ -130,7 +130,7 @@ static void test_what_has_no_times_has_no_timeline(void **state) {
     assert_lacks("sent, ]");
 }
 
-/* One within, one after the last answer, and one of a server that is outside of the picture. */
+/* One within the timeline, one after the last answer, and one of a server outside of the timeline. */
 static void test_events_have_a_lane_and_a_line_each(void **state) {
     twin->events = 3;
     twin->event[0] = (struct counterexample_event){

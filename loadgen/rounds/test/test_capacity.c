@@ -1,4 +1,4 @@
-/* What a lock allows, worked out from the time that it was held. */
+/* The rate that a lock allows, computed from its hold time. */
 #include "capacity.h"
 #include "test.h"
 
@@ -40,7 +40,7 @@ static void make(void) {
     capacity_make(&result, &options, &capacity);
 }
 
-/* 800 orders that took this lock, by two instances; and what follows from them. */
+/* Computes the capacity of 800 orders with this lock, by two instances. */
 static void fill(enum record_lock lock, double hold_ms, double wait_ms, double last_ms) {
     total->costed = 800;
     total->by_outcome[RECORD_SOLD] = 800;
@@ -91,7 +91,7 @@ static void test_a_slow_handover_is_told(void **state) {
                            "next holder took 2.0 ms more"));
 }
 
-/* The holds alone would let all through, and yet there was a queue. */
+/* The holds alone would serve all orders, but there was a queue. */
 static void test_a_handover_that_makes_a_queue_is_told(void **state) {
     fill(RECORD_LOCK_REDIS, 1, 300, 1500);
     assert_true(capacity.utilization < 1);
@@ -134,7 +134,7 @@ static void test_products_have_locks_of_their_own(void **state) {
     options.shape.zipf = 1; /* 1 : 1/2 : 1/3 : 1/4 */
     make();
     assert_true(is_near(capacity.busiest, 0.48, 1e-6));
-    assert_true(is_near(capacity.ceiling, 4 * 333.3, 1)); /* the others go on */
+    assert_true(is_near(capacity.ceiling, 4 * 333.3, 1)); /* the other lanes continue */
     assert_true(is_near(capacity.utilization, 1500 * 0.48 * 0.003, 0.001));
     assert_non_null(strstr(capacity.sentence, " would queue at the busiest after "));
 }
@@ -172,7 +172,7 @@ static void test_replies_that_told_nothing_explain_nothing(void **state) {
     make();
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
     assert_string_equal(capacity.sentence, "");
-    total->costed = 5; /* refusals, and nobody ever held the lock */
+    total->costed = 5; /* refusals: no order ever held the lock */
     total->locks[RECORD_LOCK_REDIS] = 5;
     make();
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
@@ -181,17 +181,17 @@ static void test_replies_that_told_nothing_explain_nothing(void **state) {
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
 }
 
-/* ---- held against what was measured */
+/* ---- compared with the measurement */
 
 static void refuse(size_t count, double hold_ms) {
     total->by_outcome[RECORD_SOLD_OUT] = total->unsold_holds = count;
     total->unsold_hold_ns = (int64_t)((double)count * hold_ms * (double)MS);
 }
 
-/* The stock ends after 300 of 800: the others hold the lock for a fifth of the time. */
+/* The stock ends after 300 of 800; the others hold the lock for a fifth of the time. */
 static void test_only_holds_that_sold_make_the_ceiling(void **state) {
     fill(RECORD_LOCK_REDIS, 2.5, 400, 1000);
-    assert_true(is_near(capacity.ceiling, 800, 0.1)); /* as many as were measured */
+    assert_true(is_near(capacity.ceiling, 800, 0.1)); /* the same number as measured */
     total->sold_ns = 2000 * MS;
     make();
     assert_true(is_near(capacity.ceiling, 400, 0.1));
@@ -202,21 +202,21 @@ static void test_only_holds_that_sold_make_the_ceiling(void **state) {
     assert_true(is_near(capacity.ceiling, 400, 0.1));
 }
 
-/* Those who are refused make the queue shorter than the same number of buyers would. */
+/* Refused orders make a shorter queue than the same number of buyers. */
 static void test_the_queue_is_shorter_where_the_stock_ends(void **state) {
     fill(RECORD_LOCK_REDIS, 2.5, 400, 750);
-    total->hold.count = 300; /* the mean stays */
+    total->hold.count = 300; /* the mean stays the same */
     total->hold.sum = 300 * 2.5 * (double)MS;
     refuse(500, 0.5);
     make();
-    /* 300 are served by 750 ms, when 600 have come; from then on 2,000 a second leave. */
+    /* By 750 ms 300 are served and 600 have come; from then on 2,000 a second leave. */
     assert_true(is_near(capacity.backlog, 300, 3));
     assert_true(is_near(capacity.backlog_s, 0.75, 0.01));
-    /* Who is the 300th comes at 375 ms. */
+    /* The 300th order comes at 375 ms. */
     assert_true(is_near(capacity.longest_wait, 0.375, 0.005));
 }
 
-/* An expired lease, or one who was stopped in his hold: the mean is of no use. */
+/* A lease expired, or a holder was stopped: the mean hold time is useless. */
 static void test_no_ceiling_is_told_that_was_passed(void **state) {
     fill(RECORD_LOCK_REDIS, 20, 5000, 8000); /* 50 a second, and 100 were sold */
     assert_true(capacity.is_overlapping);
@@ -243,7 +243,7 @@ static double part(void) {
     return drand48();
 }
 
-/* From `least` to `most`, each magnitude as likely. */
+/* Draws from `least` to `most`; each magnitude has the same chance. */
 static double magnitude(double least, double most) {
     return least * pow(most / least, part());
 }
@@ -301,7 +301,7 @@ static void test_no_sentence_contradicts_what_was_measured(void **state) {
     }
 }
 
-/* A lock with a line before it, first come, first served: the longest wait of any customer, who
+/* Simulates a lock with a queue, first come, first served: the longest wait of any customer. Customers
  * come at even times. The first `buyers` of them buy. */
 static double longest_wait_s(double rate, size_t count, size_t buyers, double hold_s,
                              double unsold_s) {

@@ -1,4 +1,4 @@
-/* The cheapest strategy: it is valid and fast, and its figures were told. */
+/* The cheapest strategy: it is valid and fast, and its cost is known. */
 #include "recommendation.h"
 #include "test.h"
 
@@ -14,7 +14,7 @@ static struct result results[COUNT];
 static struct summary summary;
 static struct recommendation made;
 
-/* Of 500 units sold under each, all rightly but those of `none`. */
+/* Each strategy sold 500 units, all of them rightly except `none`. */
 static int set_up(void **state) {
     static const struct {
         uint64_t postgres, redis;
@@ -91,7 +91,7 @@ static void test_equal_cost_is_decided_by_the_p99(void **state) {
     assert_cheapest(SHARDED);
 }
 
-/* Of other locks the round trips are told. */
+/* Other locks report their round trips. */
 static void test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip(void **state) {
     totals[ATOMIC]->retries = 500 * 250;
     totals[ATOMIC]->locks[RECORD_LOCK_REDIS] = 800;

@@ -1,4 +1,4 @@
-/* A server that failed in one round is down in later rounds, until it sells or was put up again. */
+/* A server that failed in one round is down in later rounds, until it sells or is started again. */
 #include "round.h"
 #include "test.h"
 

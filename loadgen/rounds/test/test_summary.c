@@ -1,5 +1,5 @@
-/* Rounds added up: counts, histograms, the worst verdict, the evidence of all, the spread,
- * thresholds, and the exit code. */
+/* The sum of rounds: counts, histograms, the worst verdict, all evidence, the spread, thresholds, and
+ * the exit code. */
 #include "options_fixture.h"
 #include "test.h"
 
@@ -310,7 +310,7 @@ static void test_every_round_has_to_keep_a_threshold(void **state) {
 
 /* ---- the exit code */
 
-/* Of a run of one round. */
+/* The exit code of a run with one round. */
 static int exit_code_of(enum verdict_kind kind) {
     rounds[0].verdict.kind = kind;
     rounds[0].verdict.found[ANOMALY_TWIN].count = kind == VERDICT_VIOLATED;

@@ -1,4 +1,4 @@
-/* Replies are read as a JSON parser reads them, the quick scan or not. */
+/* The fast scan reads replies in the same way as a JSON parser. */
 #include "answer.h"
 #include "test.h"
 
@@ -23,7 +23,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* The record of a request that was told so. */
+/* The record of a request with this answer. */
 static const struct record *take(const char *text, size_t length) {
     struct record *record = recorder_begin(recorder, recorder->count, 0, NULL);
     struct http_call call = {.outcome = HTTP_CALL_ANSWERED,
@@ -36,7 +36,7 @@ static const struct record *take(const char *text, size_t length) {
     return record;
 }
 
-/* Each is "" where it is not said; an order id then is the key. */
+/* A missing member is ""; a missing order id is the key. */
 static void assert_said(const struct record *record, int64_t unit, const char *order_id,
                         const char *instance) {
     assert_int_equal(record->unit, unit);
@@ -104,8 +104,8 @@ static bool assert_as_parsed(const char *text, size_t length, const struct recor
     return is_json;
 }
 
-/* Bytes of the usual reply, put in place of others at random: what the scan takes, jansson takes,
- * and as the same. */
+/* Replaces bytes of the usual reply at random: if the scan accepts it, jansson accepts it, too, and
+ * reads the same. */
 static void test_any_text_is_read_as_a_parser_does(void **state) {
     static const char bytes[] = "{}\":,0129.-eE \n\\u[]truefalsnui\x01\x7f\x80 d_";
     uint64_t random = 1;

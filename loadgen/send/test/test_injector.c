@@ -1,5 +1,4 @@
-/* Faults of servers, with a script in the place of scripts/stack that notes what it is told to do.
- */
+/* Faults of servers; a script replaces scripts/stack, and notes its commands. */
 #include "injector.h"
 #include "test.h"
 
@@ -31,7 +30,7 @@ static void write_script(const char *text) {
     assert_int_equal(chmod(stack, 0700), 0);
 }
 
-/* What it does after it has waited is in `body`. */
+/* `body` is its work after the wait. */
 static void write_stack(const char *body) {
     char text[512];
 
@@ -139,7 +138,7 @@ static void test_a_fault_that_failed_says_why(void **state) {
 static void test_servers_that_stay_down_are_told(void **state) {
     write_stack("[ \"$1\" != start ] || { printf 'stack: redis is\\033 not ready'; exit 1; }");
     run("redis:kill@1ms");
-    assert_string_equal(injector.why.text, "the servers are not all up again after the faults: "
+    assert_string_equal(injector.why.text, "not all servers came up again after the faults: "
                                            "stack: redis is? not ready");
 }
 

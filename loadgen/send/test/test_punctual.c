@@ -1,4 +1,4 @@
-/* Real-time priority is bounded: a process that computes on and on becomes an ordinary one. */
+/* Real-time priority has a limit: a process that computes without a pause becomes ordinary. */
 #include "punctual.h"
 #include "test.h"
 
@@ -41,7 +41,7 @@ static void test_the_priority_is_given_back(void **state) {
     assert_true(is_ordinary());
 }
 
-/* As in a container: nothing but a capability that is permitted, and not in force. */
+/* Like in a container: the only right is a capability that is permitted, but not effective. */
 static int start_with_a_right_alone(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {
@@ -87,7 +87,7 @@ static int64_t computed_ms(void) {
     return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* It computes for three times as long as it may without a pause, three quarters of the time. */
+/* It computes three times the limit of computing without a pause, but only 3/4 of the time. */
 static void test_a_process_that_rests_keeps_the_priority(void **state) {
     int64_t began_ms = computed_ms();
 
@@ -103,7 +103,7 @@ static void test_a_process_that_rests_keeps_the_priority(void **state) {
     assert_true(punctual_stop());
 }
 
-/* It turns and turns, as the sender does while nothing is due. */
+/* It turns without a wait, like the sender while nothing is due. */
 static void test_a_process_with_time_keeps_below_what_the_kernel_stops_it_at(void **state) {
     const int64_t start_ms = clock_now_ms(), began_ms = computed_ms();
     int64_t passed_ms, used_ms;

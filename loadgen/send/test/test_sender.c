@@ -1,5 +1,6 @@
-/* The open loop against a server in this process: on time whatever the answers, each request once;
- * and how sending ends: stopped at any moment, without room, without a target, or never begun. */
+/* The open loop against a server in this process. Each request is sent once and on time, however the
+ * answers come. Sending may end by a stop at any moment, without room, without a target, or before
+ * it starts. */
 #include "sender_fixture.h"
 #include "test.h"
 
@@ -39,7 +40,7 @@ static void sell_when_all_have_come(struct http_exchange *exchange, void *data) 
     sending_sell(exchange, data);
 }
 
-/* Had one waited for an answer, that would time out, and be unknown. */
+/* If a request waited for an answer, the answer would time out and be unknown. */
 static void test_late_answers_delay_no_request(void **state) {
     sending_plan_requests(50, 1000);
     sending.answer = sell_when_all_have_come;
@@ -50,7 +51,7 @@ static void test_late_answers_delay_no_request(void **state) {
                     sending.recorder->records[i].received_ns);
 }
 
-/* The product asked for, as the last digit of its id, is the unit. */
+/* The unit is the last digit of the product's id. */
 static void sell_item(struct http_exchange *exchange, void *data) {
     size_t length;
     const char *body = http_body(exchange, &length);
@@ -85,7 +86,7 @@ static void test_each_arrival_asks_for_its_product(void **state) {
 
 #define NAMED(n) "0190b2a8-7f00-7000-8000-00000000000" #n
 
-/* A sale and three refusals that name their orders, one that does not, and a reply that is lost. */
+/* A sale and three refusals with order ids, one refusal without, and a lost reply. */
 static void answer_without_a_key(struct http_exchange *exchange, void *data) {
     static const char *const replies[] = {
         "{\"order_id\":\"" NAMED(0) "\",\"unit\":7}", "{\"order_id\":\"" NAMED(1) "\"}",
@@ -130,7 +131,7 @@ static void test_a_repeat_sends_the_key_again(void **state) {
 
     shape.dup_rate = 0.3;
     sending_plan_shape(&shape);
-    sending.sender.connections = 500; /* nothing is left unsent on a machine that is slow */
+    sending.sender.connections = 500; /* on a slow machine no request stays unsent, either */
     sending_run();
     sending_assert_outcomes(RECORD_SOLD, sending.plan.count);
     for (size_t i = 0; i < sending.plan.count; i++) {
@@ -160,7 +161,7 @@ static void test_arrivals_beyond_the_limit_are_launched_late_in_order(void **sta
         assert_true(sending_record(i)->sent_ns >= sending_record(i - 1)->sent_ns);
 }
 
-/* The last is due when all that was held has long been answered. */
+/* The last request becomes due long after the answers of all held ones. */
 static void test_after_the_limit_sending_is_on_time_again(void **state) {
     sending_plan_requests(9, 10000);
     sending.plan.arrivals[8].due_ns = 2000000000;
@@ -192,7 +193,7 @@ static void test_between_planned_moments_the_loop_sleeps(void **state) {
     assert_in_range(turns, 1, 5000);
 }
 
-/* Each is due right after its first sending, which may still be held. */
+/* Each repeat is due right after its original, which may still be held. */
 static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
     struct plan_shape shape = sending_shape(15, 1000);
 
@@ -224,7 +225,7 @@ static size_t most_in_flight(void) {
     return most;
 }
 
-/* A connection that waits to be accepted answers nothing, however many turns that takes. */
+/* A connection that waits for its accept answers nothing, for any number of turns. */
 static int64_t start_when_all_are_accepted(void *data) {
     struct http_server_stats stats;
 
@@ -235,8 +236,8 @@ static int64_t start_when_all_are_accepted(void *data) {
     return clock_now_ns() + SENDER_LEAD_NS;
 }
 
-/* All are due at once; the server answers in the next turn of the loop. 16 more in flight at each
- * turn would be some 100 in the end, one more some 30. */
+/* All are due at once, and the server answers in the next turn of the loop. With 16 more requests in
+ * each turn about 100 would be in flight in the end, with one more about 30. */
 static void test_who_is_behind_has_few_in_flight(void **state) {
     sending_plan_requests(300, 100000000);
     sending.sender.connections = 300;
@@ -246,9 +247,9 @@ static void test_who_is_behind_has_few_in_flight(void **state) {
     assert_in_range(most_in_flight(), 16, 64);
 }
 
-/* ---- how it ends */
+/* ---- the end of sending */
 
-/* What it had answered is sold; what came later found nobody. */
+/* Answered requests are sold; later ones found no server. */
 static void sell_some_and_close(struct http_exchange *exchange, void *data) {
     if (sending.served == 20)
         sending_close_server();
@@ -291,7 +292,7 @@ static void on_stop(uv_timer_t *timer) {
     sender_stop(&sending.sender, grace_ms);
 }
 
-/* The stop comes when the server has that many requests, so that none is on its way to it. */
+/* The stop comes when the server has this many requests, so no request is on its way. */
 static unsigned stop_at;
 
 static void sell_and_stop(struct http_exchange *exchange, void *data) {
@@ -312,7 +313,7 @@ static void sell_and_stop_late(struct http_exchange *exchange, void *data) {
     sending_sell(exchange, data);
 }
 
-/* It could be sent, so it is not one that there was no connection for. */
+/* It could be sent, so it does not count as one without a connection. */
 static void test_a_stop_sends_what_became_due_in_the_same_turn(void **state) {
     grace_ms = 20000;
     sending.answer = sell_and_stop_late;
@@ -337,7 +338,7 @@ static void test_a_process_without_files_is_told(void **state) {
     assert_int_equal(sending.recorder->count, 0);
 }
 
-/* ---- scenes that differ in what is set, and in what is recorded then */
+/* ---- scenes with different settings and different records */
 
 static void refuse(struct http_exchange *exchange, void *data) {
     static const int statuses[] = {409, 503, 504, 422, 500, 502, 201};
@@ -351,7 +352,7 @@ static void drop(struct http_exchange *exchange, void *data) {
     http_reply_drop(exchange);
 }
 
-static uint64_t opened; /* connections, when the first request came */
+static uint64_t opened; /* connections at the first request */
 
 static void note_opened(struct http_exchange *exchange, void *data) {
     struct http_client_stats stats;
@@ -364,20 +365,21 @@ static void note_opened(struct http_exchange *exchange, void *data) {
 
 struct scene {
     const char *name;
-    size_t requests; /* at `rate` a second, of which the last `later` are due in half a minute */
+    size_t requests; /* at `rate` a second; the last `later` of them are due in half a minute */
     int64_t rate;
     size_t later;
-    http_handler answer; /* NULL: a sale, after `answer_ms` */
+    http_handler answer; /* NULL: a sale after `answer_ms` */
     int64_t answer_ms, timeout_ms;
     unsigned connections;
     size_t max_in_flight;
-    const char *host; /* these are the server's when they are not given */
+    const char *host; /* 0 or NULL: the server's own */
     int port;
     enum { STOP_NEVER, STOP_BEFORE, STOP_BY_TIMER } stop;
     unsigned stop_ms, stop_at, grace_ms;
     int result;
     size_t outcomes[RECORD_OUTCOME_COUNT];
-    size_t answered, samples; /* replies, and response times, one of which is the least */
+    size_t answered,
+        samples; /* number of replies and of response times, and the least response time */
     int64_t least_ns;
     uint64_t opened; /* when the server notes it */
 };
@@ -393,7 +395,7 @@ static const struct scene scenes[] = {
      .answered = 70, .samples = 70},
     {"test_connections_are_open_for_all_that_come_within_50_ms", 30, 200, .answer = note_opened,
      .connections = 100, .opened = 11, .outcomes[RECORD_SOLD] = 30, .answered = 30, .samples = 30},
-    /* These have room, two each connection. */
+    /* These have room: two per connection. */
     {"test_connections_are_open_that_are_allowed", 8, 200, .answer = note_opened, .connections = 4,
      .opened = 4, .outcomes[RECORD_SOLD] = 8, .answered = 8, .samples = 8},
     {"test_connections_are_open_that_may_be_in_flight", 30, 200, .answer = note_opened,
@@ -407,7 +409,7 @@ static const struct scene scenes[] = {
     {"test_lost_replies_are_samples_of_the_timeout", 10, 2000, .answer_ms = 1000, .timeout_ms = 50,
      .outcomes[RECORD_UNKNOWN] = 10, .samples = 10, .least_ns = 49000000},
     {"test_a_dead_target_is_recorded", 20, 2000, .port = 1, .outcomes[RECORD_UNREACHED] = 20},
-    /* Two may be under way and two may wait; the others find no room. */
+    /* Two may be in flight and two may wait; the others find no room. */
     {"test_requests_without_room_are_unsent", 10, 10000, .connections = 2, .answer_ms = 300,
      .outcomes = {[RECORD_UNSENT] = 6, [RECORD_SOLD] = 4}, .answered = 4, .samples = 4},
     {"test_one_arrival_is_a_run", 1, 1, .outcomes[RECORD_SOLD] = 1, .answered = 1, .samples = 1},
@@ -416,7 +418,7 @@ static const struct scene scenes[] = {
     {"test_a_stop_before_the_first_request_sends_none", 100, 100, .stop = STOP_BY_TIMER,
      .grace_ms = 20},
     {"test_a_stop_before_the_run_sends_none", 100, 100, .stop = STOP_BEFORE, .grace_ms = 20},
-    /* It has until then begun to wait for the first planned moment. */
+    /* By then it waits for the first planned moment. */
     {"test_a_stop_before_the_first_moment_sends_none", 1, 1, .later = 1, .stop = STOP_BY_TIMER,
      .stop_ms = 300, .grace_ms = 20},
     {"test_a_stop_lets_answers_come_within_its_grace", 10, 1000, .later = 5, .answer_ms = 600,
@@ -489,7 +491,7 @@ static void send_afresh(void *fresh) {
     assert_int_equal(sending.recorder->ended, sending.result == 0 ? 3 : 0);
 }
 
-/* Without its server, whose allocations are not the sender's. */
+/* Without a server: its allocations would count, too. */
 static void test_no_memory_is_told_or_survived(void **state) {
     struct sender fresh;
 

@@ -1,4 +1,4 @@
-/* Records that several processes write: here they are several recorders of one. */
+/* Records of several processes; here several recorders of one process write them. */
 #include "share.h"
 #include "test.h"
 
@@ -46,7 +46,7 @@ static struct record *begin(struct recorder *recorder, size_t number) {
     return share_begin(recorder, &plan, number, false);
 }
 
-/* As a server would have answered this request, in whatever process. */
+/* Ends the request with the answer of a server; the process does not matter. */
 static void end(struct recorder *recorder, struct record *record) {
     char reply[128];
     struct http_call call = {.outcome = HTTP_CALL_ANSWERED,
@@ -141,8 +141,8 @@ static void test_what_has_not_ended_is_in_flight(void **state) {
     assert_int_equal(all->ended, 2);
 }
 
-/* Of a worker that died nothing is known of what it had begun; the others stop at about the same
- * moment, and what was due till the last of them is unsent. */
+/* The begun requests of a dead worker are unknown. The others stop at about the same moment; requests
+ * that were due until then are unsent. */
 static void test_what_is_missing_is_unknown_or_unsent(void **state) {
     (void)begin(owner_of(0), 0);
     end(owner_of(4), begin(owner_of(4), 4));

@@ -1,4 +1,4 @@
-/* Workers as processes of their own, and a server for them in this one. */
+/* Workers in processes of their own, with a server in this process. */
 #include "test.h"
 #include "workers.h"
 
@@ -22,16 +22,17 @@ static void make_recorder(void) {
     sending.sender.recorder = sending.recorder;
 }
 
-/* Half of the plan is not due when something ends a round that is long. */
+/* A long round: half of its plan is not due yet when something ends it. */
 static const bool is_long = true;
 
-/* The workers have the plan as it is when they are made. */
+/* The workers get the plan at their start. */
 static int set_up(void **state) {
     int rc = sending_set_up(state);
     struct plan_shape shape = sending_shape(300, 1000);
 
     shape.dup_rate = 0.1;
-    sending.sender.connections = 300; /* one for each, should the server stand still */
+    sending.sender.connections =
+        300; /* a connection for each request, in case the server stands still */
     assert_int_equal(plan_make(&sending.plan, &shape), 0);
     for (size_t i = 150; *state == &is_long && i < 300; i++)
         sending.plan.arrivals[i].due_ns = INT64_C(30000000000);
@@ -138,7 +139,7 @@ static void test_one_that_is_dead_before_the_round_is_told(void **state) {
     assert_int_equal(sending.recorder->count, 0);
 }
 
-/* They are children of a process that ends without a word to them. */
+/* Their parent process ends without a message to them. */
 static void test_they_end_with_their_parent(void **state) {
     struct workers orphans = {.count = 0};
     int ends[2];
@@ -156,7 +157,7 @@ static void test_they_end_with_their_parent(void **state) {
     }
     (void)close(ends[1]);
     assert_int_equal(waitpid(parent, NULL, 0), parent);
-    assert_int_equal(read(ends[0], &byte, 1), 0); /* all who had the other end are gone */
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* all processes with the other end are gone */
     (void)close(ends[0]);
     make_recorder();
     run();

@@ -1,4 +1,4 @@
-/* Results folders are found on every file system, and nothing else of it. */
+/* serve finds results folders on every file system, and nothing else. */
 #include "serve.h"
 #include "test.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static char root[32];
-static bool is_untold; /* as on file systems that do not tell what an entry is */
+static bool is_untold; /* like file systems that do not tell the type of an entry */
 static int (*given)(const struct dirent *entry);
 
 static int choose(const struct dirent *entry) {
@@ -22,7 +22,7 @@ static int choose(const struct dirent *entry) {
     return given(entry);
 }
 
-/* Instead of the C library's. */
+/* Replaces the function of the C library. */
 int scandirat(int at, const char *path, struct dirent ***found,
               int (*filter)(const struct dirent *),
               int (*order)(const struct dirent **, const struct dirent **)) {

@@ -1,4 +1,4 @@
-/* Text of others in Markdown: it stays text, whatever is in it. */
+/* Foreign text in Markdown stays text, with any content. */
 #include "markdown.h"
 #include "test.h"
 

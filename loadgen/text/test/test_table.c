@@ -1,4 +1,4 @@
-/* The table: colours are for terminals that want them, and no word is lost. */
+/* The table: only terminals that want colours get them, and no word is lost. */
 #include "table.h"
 #include "test.h"
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static char *text;
-static FILE *to; /* prints into it */
+static FILE *to; /* writes to it */
 
 static void open_text(void) {
     static size_t size;
@@ -18,7 +18,7 @@ static void open_text(void) {
     assert_non_null(to);
 }
 
-/* Prints go to a terminal from here on. Its other end. */
+/* From here on prints go to a terminal. Returns its other end. */
 static int open_terminal(void) {
     int controller, fd;
 
@@ -34,7 +34,7 @@ static void assert_text(const char *expected) {
     free(text);
 }
 
-/* With these in the environment; NO_COLOR may be NULL. */
+/* Sets these in the environment; NO_COLOR may be NULL. */
 static void print(const char *term, const char *no_color) {
     assert_int_equal(setenv("TERM", term, 1), 0);
     assert_int_equal(no_color != NULL ? setenv("NO_COLOR", no_color, 1) : unsetenv("NO_COLOR"), 0);
