@@ -24,10 +24,10 @@ command_of() { # command_of SCRIPT: the command that its user types, quoted; `st
     printf '%q\n' "$root/scripts/$1"
 }
 
-called=$0 # as the user typed it
+called=$0 # the name that the user typed
 [[ ! $(type -P "${0##*/}") -ef $0 ]] || called=${0##*/}
 
-# The programs print these commands, too (uvkit/text/user_command.h). The first script that the user called names them all.
+# The programs print these commands, too (uvkit/text/user_command.h). The script that the user called names them for all others.
 export SALE_STACK=${SALE_STACK:-$(command_of stack)} SALE_LOADGEN=${SALE_LOADGEN:-$(command_of loadgen)} \
     SALE_AUDIT=${SALE_AUDIT:-$(command_of audit)} SALE_LAB=${SALE_LAB:-$(command_of lab)}
 if [[ -z $is_installed ]]; then export SALE_UP='make up' SALE_DOWN='make down'; else

@@ -30,7 +30,7 @@ finish() {
 
 # ---- functions for a shell in the place of the installation
 
-sell() { # in both verdicts the judge read the databases
+sell() { # and audit the round with the command that loadgen printed
     local audit
     sale-stack up && loadgen --strategy none,atomic --rate 800 --duration 300ms --stock 120 \
         --expect none=OVERSELL+TWIN+LEAK?+STALE? >round && cat round && grep -q '^atomic *VALID' round &&
@@ -44,13 +44,13 @@ explore() { # the exercise fails, the answer does not
 }
 
 # shellcheck disable=SC2046 # the output of pkg-config is words
-hold() { # a program against the library; and the command
+hold() { # build a program with the shared library, and run it and lockctl
     cc -Wall -Werror hold.c -o hold $(pkg-config --cflags --libs lockkit) && ldd hold | grep liblockkit.so.0 &&
         ./hold local: shop && lockctl run local: shop -- true
 }
 
 # shellcheck disable=SC2046
-unlinked() { # a static one
+unlinked() { # build the program with the static library
     cc hold.c -o static -Wl,-Bstatic -llockkit -Wl,-Bdynamic $(pkg-config --static --cflags --libs lockkit | sed 's/-llockkit//') &&
         ! ldd static | grep liblockkit && ./static local: shop
 }

@@ -1,4 +1,4 @@
-/* From /proc/self/exe upward, to the first folder that has the headers. */
+/* The search goes from /proc/self/exe upward, to the first folder that has the headers. */
 #include "home.h"
 
 #include <assert.h>

@@ -196,7 +196,7 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
     return student_tell_end(file, arguments[0], status);
 }
 
-/* "-I" and the path of a folder with headers. */
+/* Write "-I" and the path of a folder with headers. */
 static int include_flag(char flag[static PATH_MAX + 2], const char *below) {
     memcpy(flag, "-I", 2);
     return home_path(flag + 2, below);

@@ -1,4 +1,4 @@
-/* From the environment, or as one types it in a checkout. */
+/* A command comes from the environment. Without one it is that of a checkout. */
 #include "user_command.h"
 
 #include "shell_word.h"

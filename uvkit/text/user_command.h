@@ -1,4 +1,4 @@
-/* The commands that a user types for our scripts, to be printed. They differ between a checkout and
+/* The commands that a user types for our scripts. Programs print them. They differ between a checkout and
  * an installed copy: the script that started this program names them in the environment. */
 #ifndef UVKIT_USER_COMMAND_H
 #define UVKIT_USER_COMMAND_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Name, variable, and what it is called in a checkout. */
+/* Name, variable, and the command in a checkout. */
 #define USER_COMMANDS(X)                                                                           \
     X(UP, "SALE_UP", "make up")                                                                    \
     X(DOWN, "SALE_DOWN", "make down")                                                              \
@@ -22,13 +22,13 @@ enum user_command {
 #undef X
 };
 
-/* Whether a script named it. */
+/* True if a script named this command. */
 bool user_command_is_known(enum user_command command);
 
-/* Quoted for a shell. It lives as long as the environment. */
+/* Returns the command, quoted for a shell. It lives until the environment changes. */
 const char *user_command(enum user_command command);
 
-/* The same behind this process's RUN_DIR, so that the command speaks to the same stack. */
+/* Print the command after this process's RUN_DIR, so that it speaks to the same stack. */
 void user_command_print(enum user_command command, FILE *to);
 
 /* This program is the lab: USER_EXPLORER is the script that started it, or `argv0`, which the user
