@@ -357,7 +357,7 @@ static void locks_release(struct model_sale *sale) {
 
     if (grant != NULL)
         model_free_grant(sale->world, grant);
-    model_say(sale, "gives the lock back%s",
+    model_say(sale, "releases the lock%s",
               grant != NULL || order_of(sale)->lock.kind == LOCK_PG_ADVISORY_RAW
                   ? ""
                   : ", but it no longer held it");

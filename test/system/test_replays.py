@@ -20,7 +20,7 @@ LAB = ROOT / BUILD / "bin/lab"
 
 # The failpoint between this action of an order and its next one.
 POINTS = {"reads the stock": "before-write", "takes the lock": "after-lock", "sets the key": "after-lock", "writes": "before-delete",
-          "looks at the key": "before-delete", "gives the lock back": "before-commit"}
+          "looks at the key": "before-delete", "releases the lock": "before-commit"}
 WAITS = r"waits for|finds the key"  # it waits for another order anyway, so it need not be held
 
 
