@@ -465,7 +465,7 @@ static void tell_other(struct counterexample *example, const struct judge *judge
     else
         example_say(
             example,
-            "A was the answer to the key %s, but an order's id must be its key: a contradiction.",
+            "A was the answer to the key %s, but an order's id is its key: a contradiction.",
             purchase->requests[0]->key);
 }
 
@@ -539,18 +539,16 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
         example_tell_sale(example, judge, own);
         example_tell_sale(example, judge, purchase->sale);
-        example_say(
-            example,
-            "Both were sold for the key %s, and a key may buy only one unit: a contradiction.",
-            key);
+        example_say(example,
+                    "Both were sold for the key %s, but one key buys one unit: a contradiction.",
+                    key);
         return;
     }
     assert(judge->other_yes != NULL);
     tell_yes(example, purchase->yes);
     tell_yes(example, judge->other_yes);
     example_say(example,
-                "Both replies are to the key %s, and a key may buy only one unit: a contradiction.",
-                key);
+                "Both replies are to the key %s, but one key buys one unit: a contradiction.", key);
 }
 
 /* ---- LEAK */

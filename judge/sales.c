@@ -338,7 +338,7 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
     else if (!is_duplicate && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "key %s was promised unit %" PRId64
-                    " as order %s, but an order's id must be its key",
+                    " as order %s, but an order's id is its key",
                     key, unit, id);
     else
         return;

@@ -66,7 +66,7 @@ static const struct telling tellings[] = {
      ANOMALY_GHOST, 1,
      "Another customer, with the key " ORDER "1, has the same order: a contradiction."},
     {"an order that is not its key names the key", "promise:10!3 row:10=3", ANOMALY_GHOST, 1,
-     "A was the answer to the key " ORDER "0, but an order's id must be its key: a contradiction."},
+     "A was the answer to the key " ORDER "0, but an order's id is its key: a contradiction."},
     {"an orphan gives the answer to its customer", "busy:10", ANOMALY_ORPHAN, ALL,
      "A = order " ORDER
      "0 via inventory-1: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, told: "
@@ -87,12 +87,12 @@ static const struct telling tellings[] = {
      "answered with order " ORDER "1\n"
      "B = order " ORDER "1 via inventory-2: sent 0.000100 s, read 10, wrote 9 at 10:01:02.123456, "
      "answered 0.003000 s\n"
-     "Both were sold for the key " ORDER "0, and a key may buy only one unit: a contradiction."},
+     "Both were sold for the key " ORDER "0, but one key buys one unit: a contradiction."},
     {"a duplicate names the two replies that differ", "sold:10 promise:10=0!0 promise:9=0!0",
      ANOMALY_DUPLICATE, ALL,
      "A = request " ORDER "0: sent 0.000100 s, told: yours, unit 10, at 0.003000 s\n"
      "B = request " ORDER "0: sent 0.002100 s, told: yours, unit 9, at 0.005000 s\n"
-     "Both replies are to the key " ORDER "0, and a key may buy only one unit: a contradiction."},
+     "Both replies are to the key " ORDER "0, but one key buys one unit: a contradiction."},
     {"a leak names the neighbours of the missing unit", "sold:10 sold:8 left=7", ANOMALY_LEAK, ALL,
      "A = order " ORDER "1 via inventory-2: sent 0.001100 s, read 8, wrote 7 at 10:01:02.123456, "
      "answered 0.004000 s\n"
