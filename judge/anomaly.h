@@ -27,8 +27,8 @@ enum anomaly {
 const char *anomaly_name(enum anomaly anomaly);
 const char *anomaly_text(enum anomaly anomaly);
 
-#define VERDICT_EXAMPLES 3   /* of each anomaly */
-#define VERDICT_TEXT     256 /* a line for people, cut when it is longer */
+#define VERDICT_EXAMPLES 3   /* the most of an anomaly */
+#define VERDICT_TEXT     256 /* a line for people, cut to fit */
 
 struct anomaly_found {
     int64_t count;
@@ -36,7 +36,7 @@ struct anomaly_found {
     char example[VERDICT_EXAMPLES][VERDICT_TEXT];
 };
 
-#define VERDICT_COUNTEREXAMPLES 5 /* in a verdict, at the most */
+#define VERDICT_COUNTEREXAMPLES 5 /* the most in a verdict */
 #define COUNTEREXAMPLE_OPS      3
 #define COUNTEREXAMPLE_LINES    10
 #define COUNTEREXAMPLE_EVENTS   12

@@ -266,7 +266,7 @@ int judge_leaks(struct judge *judge) {
     struct leak *leak = &judge->leak;
     int64_t count, excess;
 
-    /* A ledger that was read while it changed may lack a sale. */
+    /* A ledger that changed while it was read may lack a sale. */
     if (!is_whole)
         *leak = (struct leak){.missing = 0};
     excess = write_sums(judge, leak->sums);

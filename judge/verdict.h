@@ -55,7 +55,7 @@ struct verdict_case {
     size_t items;
     const struct recorder *recorder;
     const struct event_list *events; /* of the round, sorted; NULL: none */
-    bool are_events_lost;            /* those of inventory-svc could not all be read */
+    bool are_events_lost;            /* some events of inventory-svc could not be read */
     const struct firings *armed;     /* each with 0 firings; NULL: nothing was armed */
     const char *problem;
     const char *fault_problem; /* why a --fault could not be carried out, or NULL */
@@ -85,7 +85,7 @@ struct verdict_case {
 #define VERDICT_STUCK_NS 300000000
 #define VERDICT_STUCK    30
 
-/* 0, or -1 without memory. */
+/* 0, or -1: out of memory. */
 __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,
                                                       struct verdict *verdict);
 

@@ -51,9 +51,9 @@ extern const struct record_lock_row {
 struct record_cost {
     int32_t wait_us;   /* until the lock was won or given up; -1: no lock */
     int32_t hold_us;   /* from winning the lock to giving it back; -1: it was not won */
-    int32_t commit_us; /* of the statement that sold, with its wait for a connection and a row */
+    int32_t commit_us; /* the statement that sold, with its wait for a connection and a row */
     int16_t postgres;  /* round trips to Postgres; each reply that tells its cost has these */
-    int16_t redis;     /* and to Redis */
+    int16_t redis;     /* round trips to Redis */
     int32_t retries;   /* attempts beyond the first: of the lock, or of the sale */
     int16_t shard;     /* the stock row that sold it */
     int16_t lock;      /* enum record_lock of the lock that it asked for */

@@ -205,7 +205,7 @@ static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
                         "again, so both sold unit 10.");
     assert_string_equal(verdict.counterexample[1].line[2],
                         "B read 11 before A wrote 10, so both sold unit 11.");
-    request(RECORD_UNKNOWN); /* its sale may have set the count back, and be gone */
+    request(RECORD_UNKNOWN); /* its sale may have set the count back, and was given back */
     judged.is_keyless = true;
     judge();
     assert_non_null(strstr(verdict.counterexample[1].line[2], "or after another sale"));
@@ -304,7 +304,7 @@ static void test_a_valid_round_has_none(void **state) {
     assert_int_equal(verdict.counterexamples, 0);
 }
 
-/* Sums alone name no order. */
+/* Only the sums show it, so no order is named. */
 static void test_a_leak_of_a_shard_is_of_it(void **state) {
     static struct ledger_row rows[] = {{0, 1, 5, 5, false}, {1, 6, 5, 7, false}};
 

@@ -493,7 +493,7 @@ static bool leave_one_giver(struct ledger_returned *returned, uint32_t item, int
         return false;
     for (size_t i = 0; i < sim.ledgers[item].sale_count; i++)
         if (!is_told(&sim.sales[item][i]))
-            return false; /* its customer must stay, too */
+            return false; /* its request must stay as well */
     for (size_t i = 0; i < sim.recorder->ended; i++) {
         struct record *record = &sim.recorder->records[i];
 

@@ -247,7 +247,7 @@ static const struct scene scenes[] = {
      "LEAK 1"},
     {"a sale does not leave a million",
      "keyless sold:10@1-2 sold:9@3-4 sold:8/1000000@5-6 busy@1-9 count=7", "LEAK 1"},
-    /* 2 came back after 1 was sold, and was sold again: one lay below it, and no more. */
+    /* 2 came back after 1 was sold, and was sold again: at most one unit can have lain below it. */
     {"a unit is sold from as high as units were left",
      "keyless stock=2 busy@1-9 sold:1/0@2-3 sold:2/0@5-6 count=0", "valid"},
     {"a unit is not sold from higher than units were left",
