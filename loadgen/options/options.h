@@ -105,8 +105,8 @@ struct options {
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
-/* Fill `options` from the arguments and the environment. HELP has been printed on stdout, or
- * `version`; BAD has been told on stderr. The strings live until options_free(). */
+/* Fills `options` from the arguments and the environment. On HELP the help or the version is printed
+ * on stdout, on BAD the error on stderr. The strings live until options_free(). */
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
                                                                      int argc, char **argv);
 void options_free(void);

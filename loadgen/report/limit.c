@@ -1,4 +1,4 @@
-/* Finds the metrics of a limit in two summaries, and holds the limit. */
+/* Finds the metrics of a limit in two summaries, and checks the limit. */
 #include "limit.h"
 
 #include "json_text.h"
@@ -23,7 +23,7 @@ static double number_at(const json_t *strategy, const char *path) {
     return json_is_number(found) ? json_number_value(found) : (double)NAN;
 }
 
-/* Of times without an answer all figures are 0. */
+/* Without any answer all figures of a time are 0. */
 static bool has_times(const json_t *strategy, const char *times) {
     const json_t *count = json_object_get(json_object_get(strategy, times), "count");
 
@@ -63,7 +63,7 @@ static double percentile_ms(const struct threshold *limit, const json_t *strateg
                      : ms;
 }
 
-/* Of a strategy that was not judged nothing is known. */
+/* A strategy that was not judged has no counts. */
 static double count_anomalies(const struct threshold *limit, const json_t *strategy) {
     const char *verdict = summary_text(strategy, "verdict");
     json_int_t count = 0;
@@ -124,7 +124,7 @@ static double limit_measure(const struct threshold *limit, const json_t *strateg
 
 /* ---- holding */
 
-/* From nothing to nothing is no change; from nothing to something an endless one. */
+/* From 0 to 0 is no change; from 0 to any other value is an infinite change. */
 static double ratio_of(double a, double b) {
     if (fabs(a) > 0)
         return (b - a) / a;

@@ -1,4 +1,4 @@
-/* The limits of `diff`, --limit 'p(99)<+20%': each is held against each strategy that both runs
+/* The limits of `diff`, --limit 'p(99)<+20%': each is checked for each strategy that both runs
  * have. threshold.h has their grammar.
  *
  * p(50), p(99) and rate are medians of the rounds, as `diff` prints them. Other times are of all
@@ -27,23 +27,23 @@ struct limit_outcomes {
     struct limit_outcome *items;
 };
 
-/* Hold all limits; the limits and the summaries must outlive it. 0; or -1, and `why` says which run
- * lacks which metric. limit_outcomes_free() it either way. */
+/* Checks all limits; the limits and the summaries must outlive `outcomes`. Returns 0; or -1, with the
+ * run and its missing metric in `why`. Call limit_outcomes_free() either way. */
 __attribute__((warn_unused_result)) int limit_outcomes_make(struct limit_outcomes *outcomes,
                                                             const struct threshold_list *limits,
                                                             const json_t *a, const json_t *b,
                                                             struct why *why);
 void limit_outcomes_free(struct limit_outcomes *outcomes);
 
-/* [{"text", "strategy", "a", "b", "allowed", "holds"}], values as summary.json has those of
- * thresholds. A new reference, or NULL without memory. */
+/* [{"text", "strategy", "a", "b", "allowed", "holds"}], with values in the form of the thresholds in
+ * summary.json. A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *limit_outcomes_json(
     const struct limit_outcomes *outcomes);
-/* A line for each: whether it was kept, the values, and by how much it was missed. */
+/* Prints a line for each: kept or missed, the values, and the distance of a miss. */
 void limit_outcomes_print(const struct limit_outcomes *outcomes, FILE *to);
 
 #define LIMIT_TEXT 160
-/* "A 4 ms, B 164 ms; limit 4.8 ms, missed by 159.2 ms"; returns `text`. */
+/* Writes "A 4 ms, B 164 ms; limit 4.8 ms, missed by 159.2 ms" to `text`, and returns it. */
 const char *limit_outcome_text(const struct limit_outcome *outcome, char text[LIMIT_TEXT]);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *     summary.json      the report for programs (loadgen/report/summary.schema.json)
  *     history.ndjson    each request, ledger row and fault: enough to judge the run again
- *     violations.txt    each counterexample in prose, with a timeline
+ *     violations.txt    each counterexample in sentences, with a timeline
  *     latency.hlog      the histograms in HdrHistogram's log format, in nanoseconds
  *     rounds.csv        a line per round
  *     env.json          machine, versions, revision, seed, the full command
