@@ -139,8 +139,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
 
     if (conninfo[0] == '\0')
         return why_set(why,
-                       "%s is not set: the connection string of the database %s. %s "
-                       "sets it for the stack that %s starts; --no-judge goes without",
+                       "%s is not set. It is the connection string of the database %s. %s sets it "
+                       "for the stack that %s starts; --no-judge does not need it",
                        variable, name, user_command(USER_LOADGEN), user_command(USER_UP));
     rc = pg_pool_open(pool, auditor->loop, &options);
     if (rc != 0)

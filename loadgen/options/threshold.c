@@ -176,12 +176,13 @@ static int threshold_read_value(const char *text, const struct metric *metric,
         threshold->value = (double)ns;
     } else if (threshold->is_part) {
         if (number_read_part(text, &threshold->value) != 0)
-            return why_set(why, "\"%s\" is no part of the requests: write it like 1%% or 0.01",
+            return why_set(why, "\"%s\" is no share of the requests: write it like 1%% or 0.01",
                            text);
     } else if (number_read_scaled(text, &threshold->value) != 0) {
         return why_set(why, "\"%s\" is no number: write it like 100, 20k or 1m", text);
     } else if (!is_ratio(metric->kind) && threshold->value > floor(threshold->value)) {
-        return why_set(why, "\"%s\" is no whole number, and %s counts", text, threshold->metric);
+        return why_set(why, "\"%s\" is no whole number, and %s is a count", text,
+                       threshold->metric);
     }
     return 0;
 }
@@ -199,7 +200,7 @@ static int read_change(const char *text, const struct metric *metric, struct thr
         threshold->is_part = metric->kind == METRIC_LATE;
         threshold->value /= 100;
     } else if (strchr(text, '%') != NULL) {
-        return why_set(why, "\"%s\" is no part of A: write it like +20%% or -10%%", text);
+        return why_set(why, "\"%s\" is no share of A: write it like +20%% or -10%%", text);
     } else if (threshold_read_value(text + 1, metric, threshold, why) == 0) {
         threshold->against = THRESHOLD_DIFFERENCE;
     } else {
@@ -212,8 +213,7 @@ static int read_change(const char *text, const struct metric *metric, struct thr
 static int read_limit(const char *text, const struct metric *metric, struct threshold *threshold,
                       struct why *why) {
     if (metric->kind == METRIC_OVERTAKEN)
-        return why_set(why, "summary.json does not tell %s; for example " LIMITS,
-                       threshold->metric);
+        return why_set(why, "summary.json has no %s; for example " LIMITS, threshold->metric);
     if (text[0] == '+' || text[0] == '-')
         return read_change(text, metric, threshold, why);
     return threshold_read_value(text, metric, threshold, why);
@@ -258,7 +258,7 @@ static int read_metric(const char *text, size_t length, struct threshold *thresh
     if (is_percentile != (threshold->percentile > 0))
         return why_set(why,
                        is_percentile ? "which percentile? write it like %s(99)"
-                                     : "%s is no percentile: leave the number away",
+                                     : "%s takes no number: leave it out",
                        word);
     (void)threshold_name_of(*metric, threshold->metric);
     return 0;
@@ -275,7 +275,7 @@ static int threshold_parse_one(const char *text, bool is_limit, struct threshold
     if (text[0] == '\0')
         return why_set(why, "it is empty; for example " EXAMPLES);
     if (strlen(text) >= sizeof threshold->text)
-        return why_set(why, "longer than %zu characters", sizeof threshold->text - 1);
+        return why_set(why, "it is longer than %zu characters", sizeof threshold->text - 1);
     if (rest == NULL)
         return why_set(why,
                        "an operator is missing, one of == != < <= > >=; for example " EXAMPLES);

@@ -478,7 +478,9 @@ static void put_unequal(const json_t *diff, FILE *to) {
 
     if (json_array_size(unequal) == 0)
         return;
-    fputs("⚠️ A and B had other conditions. The figures differ for this reason, too:\n\n", to);
+    fputs(
+        "⚠️ A and B ran under different conditions. The figures differ for that reason, too:\n\n",
+        to);
     for (size_t i = 0; i < json_array_size(unequal); i++) {
         const json_t *one = json_array_get(unequal, i);
 

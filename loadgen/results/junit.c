@@ -156,7 +156,7 @@ static void test_end_judged(struct junit *junit, const struct result *result,
     char found[TABLE_CELL], miss[EXPECT_MISS], message[TABLE_CELL + EXPECT_MISS], *text;
 
     if (verdict->kind == VERDICT_UNJUDGED) {
-        test_end_skipped(junit, "nothing was judged, as --no-judge asks");
+        test_end_skipped(junit, "nothing was judged, because of --no-judge");
         return;
     }
     text = evidence(junit->summary, result, round);
@@ -270,7 +270,7 @@ static void add_threshold(struct junit *junit, const struct threshold_outcome *o
     snprintf(text, sizeof text, "%s, %s", name, message);
     test_begin(junit, "loadgen.threshold", name, 0);
     if (threshold_outcome_is_open(outcome))
-        test_end_skipped(junit, "open: the run proves nothing of it");
+        test_end_skipped(junit, "open: the run proves nothing about it");
     else if (outcome->holds)
         test_end_passed(junit);
     else

@@ -50,7 +50,7 @@ static void injector_note_failure(struct injector_step *step) {
         why_set(&injector->why, "not all servers came up again after the faults: %s", line);
     else
         why_set(&injector->why, "the fault %s failed: %s", step->act->fault->text,
-                line[0] != '\0' ? line : "the script was ended");
+                line[0] != '\0' ? line : "the script gave no reason");
 }
 
 static void injector_on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {

@@ -174,8 +174,8 @@ static const struct {
     {"no percentile",
      {"p()<1ms", "p(99<1ms", "p99)<1ms", "p(0)<1ms", "p(100.1)<1ms", "p(9 9)<1ms", "p(x)<1ms",
       "p(99)x<1ms"}},
-    {"max is no percentile", {"max(99)<1ms"}},
-    {"no part", {"busy<101%", "busy<1%%", "busy<x%", "late<2", "late<1ms"}},
+    {"max takes no number", {"max(99)<1ms"}},
+    {"is no share of the requests", {"busy<101%", "busy<1%%", "busy<x%", "late<2", "late<1ms"}},
     {"longer", {"oversell==0000000000000000000000000000000000000000000000000000000000000000"}},
 };
 
@@ -418,10 +418,10 @@ static void test_a_limit_that_is_none_is_refused(void **state) {
         {"p(99)<+20", "--limit 'p(99)<+20': \"20\" is no duration"},
         {"p(99)<+", "the value is missing"},
         {"p(99)<+-5ms", "is no duration"},
-        {"rate>--10%", "is no part of A: write it like +20%"},
+        {"rate>--10%", "is no share of A: write it like +20%"},
         {"rate>--10", "is no number"},
         {"sold>-0.5", "is no whole number"},
-        {"overtaken<10", "summary.json does not tell overtaken"},
+        {"overtaken<10", "summary.json has no overtaken"},
         {"speed<+1%", "there is no metric"},
         {"p(99)+20%", "an operator is missing"},
     };
