@@ -160,7 +160,7 @@ void file_lock_release(uv_loop_t *loop, struct file_lock *lock) {
     int err = await(loop, lock, file_lock_give_back);
 
     if (err != 0)
-        log_warn("lock not given back as it was taken", "dir=%s name=%s why=%s", lock->dir,
-                 lock->name, uv_err_name(err));
+        log_warn("lock could not be released", "dir=%s name=%s why=%s", lock->dir, lock->name,
+                 uv_err_name(err));
     file_lock_leave(lock);
 }

@@ -254,7 +254,7 @@ static enum outcome file_refuse(struct store_lock *lock, int err) {
     unsigned left_out;
 
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
-        log_warn("lock directory", "dir=%s left_out=%u why=%s", lock->servers->dir, left_out,
+        log_warn("lock directory failed", "dir=%s left_out=%u why=%s", lock->servers->dir, left_out,
                  uv_err_name(err));
     (void)why_set(lock->why, "the directory for locks cannot be used");
     return may_pass ? OUTCOME_BUSY : OUTCOME_FAILED;

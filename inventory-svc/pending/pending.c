@@ -63,8 +63,8 @@ static enum outcome segment_ask(const struct segment_keys *keys, struct asking *
     if (status == REDIS_IS_OK && asking->taken == 0)
         return OUTCOME_OK;
     if (log_limit_pass(&failures, clock_now_ms(), &left_out))
-        log_warn("stock in Redis", "command=%s product=%s left_out=%u why=%s", asking->call.argv[0],
-                 keys->product_id, left_out,
+        log_warn("stock in Redis failed", "command=%s product=%s left_out=%u why=%s",
+                 asking->call.argv[0], keys->product_id, left_out,
                  log_quote(quoted, sizeof quoted, asking->call.message));
     (void)why_set(keys->why, "Redis %s",
                   status == REDIS_IS_OK         ? "sent an answer that cannot be read"
@@ -193,7 +193,7 @@ static bool segment_redis_read_note(struct note *note, const char *text) {
         return true;
     }
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
-        log_warn("a note in Redis is not understood", "order=%s left_out=%u note=%s",
+        log_warn("a note in Redis cannot be read", "order=%s left_out=%u note=%s",
                  note->sale.order_id, left_out, log_quote(quoted, sizeof quoted, text));
     return false;
 }

@@ -355,7 +355,7 @@ enum outcome transaction_sql_commit(struct pg_pool *pool, struct pg_conn *on, in
 
     if (outcome == OUTCOME_OK && strcmp(PQcmdStatus(query.result), "COMMIT") != 0) {
         outcome = OUTCOME_FAILED;
-        (void)why_set(why, "the transaction had failed");
+        (void)why_set(why, "the transaction had failed before its commit");
     }
     pg_query_clear(&query);
     return outcome;

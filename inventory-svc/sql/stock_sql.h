@@ -72,8 +72,7 @@ struct batch_sale {
     int shard;
     const char *order_ids; /* a Postgres array: "{id,id,...}" */
     int64_t deadline_ms;
-    bool
-        has_repeats; /* the ledger may have some orders, or some are here twice; false is cheaper */
+    bool has_repeats; /* the ledger may have some orders, or some come twice; false is cheaper */
 
     int64_t first_unit, available; /* of the row before this sale, if it had a unit; else 0 */
     const char *places;            /* of new orders, ascending: "{1,2,5}", or "" for none; without

@@ -21,7 +21,7 @@
 static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
     assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
     if (live->lock.shard != call->shard) {
-        (void)why_set(live->why, "lock: a sale has one at a time");
+        (void)why_set(live->why, "lock: a sale holds one lock at a time");
         return OUTCOME_FAILED;
     }
     assert(live->lock_times > 0);
@@ -105,8 +105,8 @@ void live_tell_firing(const struct live_sale *live, enum fail_point point, enum 
     event.detail = detail;
     event.lasts_ms = fail_actions[action].has_duration ? ms : 0;
     if (!lab_events_tell(live->store->lab, &event))
-        log_warn("a failpoint fires untold", "order=%s point=%s", live->order_id,
-                 fail_points[point]);
+        log_warn("a failpoint fires without a row in lab_event", "order=%s point=%s",
+                 live->order_id, fail_points[point]);
 }
 
 static const char *const command_names[] = {
@@ -288,7 +288,7 @@ static void log_release(const struct live_sale *live, const struct kv_call *call
 
     if (is_release(call->command) && !call->is_yes &&
         log_limit_pass(&limit, clock_now_ms(), &left_out))
-        log_warn("a lock was not given back: it is gone, or another's",
+        log_warn("a lock was not released: it is gone, or another sale holds it",
                  "order=%s product=%s left_out=%u", live->order_id, live->product->id, left_out);
 }
 
@@ -303,8 +303,9 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
         return OUTCOME_OK;
     }
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
-        log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
-                 waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
+        log_warn("Redis command failed", "command=%s key=%s left_out=%u why=%s",
+                 waiting->redis.argv[0], waiting->key, left_out,
+                 log_quote(quoted, sizeof quoted, waiting->redis.message));
     if (!is_at_end(waiting->call->command)) /* else keep the sale's earlier message */
         (void)why_set(live_of(sale)->why, "Redis %s",
                       status == REDIS_IS_UNKNOWN    ? "did not answer"

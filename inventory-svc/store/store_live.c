@@ -189,7 +189,7 @@ static enum outcome live_hold_conn(struct live_sale *live, int64_t deadline_ms) 
     live->conn = pg_hold(live->store->pool, deadline_ms);
     if (live->conn != NULL)
         return OUTCOME_OK;
-    (void)why_set(live->why, "no connection to the database in time");
+    (void)why_set(live->why, "waited too long for a connection to the database");
     return OUTCOME_BUSY;
 }
 

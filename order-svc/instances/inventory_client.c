@@ -219,7 +219,7 @@ static void add_instance(struct inventory *inventory, const char *url) {
         if (instance->is_gone && instance->calls == 0)
             break;
     if (instance == inventory->instances + INSTANCES_MAX)
-        log_warn("more inventory instances than there is room for", "url=%s", url);
+        log_warn("too many inventory instances", "url=%s", url);
     else if (open_instance(inventory, instance, url, &why) != 0)
         log_warn("inventory instance cannot be used", "url=%s", url);
     else

@@ -116,7 +116,8 @@ static void reply_without_database(struct http_exchange *exchange, const char *o
                                    const char *why) {
     char quoted[400];
 
-    log_warn("orders database", "order=%s why=%s", order_id, log_quote(quoted, sizeof quoted, why));
+    log_warn("orders database failed", "order=%s why=%s", order_id,
+             log_quote(quoted, sizeof quoted, why));
     http_reply_error(exchange, 503, "busy", "the orders database cannot be reached");
 }
 

@@ -250,9 +250,9 @@ static bool is_look_up_enough(struct order_svc *svc, struct placement *placement
 
     if (order_find_first(svc, placement, &is_found, why) == PG_OK)
         return is_found;
-    log_warn(
-        "orders database", "order=%s why=%s", placement->order.order_id,
-        log_quote(quoted, sizeof quoted, why)); /* only in the log: it may name host and user */
+    /* Only the log gets the reason: it may name host and user. */
+    log_warn("orders database failed", "order=%s why=%s", placement->order.order_id,
+             log_quote(quoted, sizeof quoted, why));
     order_end(placement, ORDER_BUSY,
               "the orders database cannot be reached; nothing was sold by this request");
     return true;

@@ -214,8 +214,7 @@ static const char *http_reply_parse(struct http_reply *reply, const char *bytes,
     llhttp_errno_t code = HPE_OK;
 
     reply->has_input = true;
-    while (bytes < end &&
-           code == HPE_OK) { /* head by head: interim replies have heads of their own */
+    while (bytes < end && code == HPE_OK) { /* head by head: interim replies have their own */
         size_t taken = http_lines_look(&reply->lines, bytes, (size_t)(end - bytes));
 
         if (taken == 0) /* all the rest is body */
@@ -235,8 +234,7 @@ static const char *http_reply_parse(struct http_reply *reply, const char *bytes,
 
 static const char *http_reply_parse_end(struct http_reply *reply) {
     if (reply->has_input)
-        (void)llhttp_finish(
-            &reply->parser); /* may complete a reply that ends with the connection */
+        (void)llhttp_finish(&reply->parser); /* may complete a reply that ends here */
     reply->keeps_alive = false;
     if (reply->is_complete)
         return NULL;

@@ -286,8 +286,7 @@ static int connection_watch(struct redis_connection *connection, redisAsyncConte
         free(watcher);
         return status;
     }
-    (void)fcntl(context->c.fd, F_SETFD,
-                FD_CLOEXEC); /* hiredis would pass it to our child programs */
+    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis leaves it open for our children */
     watcher->poll.data = watcher;
     watcher->connection = connection;
     watcher->context = context;

@@ -5,8 +5,8 @@
  *     PROGRAM --help-format man
  *     PROGRAM --help-format words ARGUMENT... WORD
  *
- * The last prints the words that may stand in place of WORD, which a user is typing: a line each, with
- * a tab and its help. It prints nothing where a file or a value may stand. */
+ * The last prints the words that may stand in the place of WORD, which a user is typing: a line for
+ * each, with a tab and its help. It prints nothing where a file or a value may stand. */
 #ifndef UVKIT_REFERENCE_H
 #define UVKIT_REFERENCE_H
 
@@ -28,8 +28,8 @@ struct reference {
     size_t count;
 };
 
-/* If `argv` asks for a reference, print it. Returns -1 if it does not ask; else the exit code: 0; or
- * 64 or 74 after a line on stderr that says why. */
+/* If `argv` asks for a reference, print it. Returns -1 if it does not ask. Otherwise the exit code:
+ * 0; or 64 or 74 after a line on stderr with the reason. */
 int reference_asked(const struct reference *reference, int argc, char **argv);
 
 #endif

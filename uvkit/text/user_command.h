@@ -1,5 +1,6 @@
-/* The commands that a user types for our scripts. Programs print them. They differ between a checkout and
- * an installed copy: the script that started this program names them in the environment. */
+/* The commands that a user types for our scripts. Programs print them. They differ between a
+ * checkout and an installed copy: the script that started this program names them in the
+ * environment. */
 #ifndef UVKIT_USER_COMMAND_H
 #define UVKIT_USER_COMMAND_H
 

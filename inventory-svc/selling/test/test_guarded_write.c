@@ -67,8 +67,7 @@ static void test_each_guard_sees_what_it_is_for(void **state) {
         {"shard = shard", OF(SOLD, SOLD, SOLD, SOLD)},
         {"available = 2, version = 2", OF(SOLD, CONFLICT, CONFLICT, SOLD)},
         {"version = 3", OF(SOLD, CONFLICT, SOLD, SOLD)}, /* sold, and given back: ABA */
-        {"fence = 8",
-         OF(SOLD, SOLD, SOLD, CONFLICT)}, /* written by an older holder after the read */
+        {"fence = 8", OF(SOLD, SOLD, SOLD, CONFLICT)},   /* an older holder wrote after the read */
         {"fence = 9", OF(SOLD, SOLD, SOLD, CONFLICT)},
         {"fence = 10", OF(SOLD, SOLD, SOLD, CONFLICT)},
     };

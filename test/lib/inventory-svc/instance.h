@@ -16,8 +16,7 @@ struct instance {
     struct store store;
     struct pg_schema schema;
     char lock_dir[40];
-    char name
-        [32]; /* of this process's connections, which sets them apart from those of other tests */
+    char name[32];      /* of this process's connections: tests side by side tell theirs apart */
     char lock_url[400]; /* of locks in the schema */
 };
 

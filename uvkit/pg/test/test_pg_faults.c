@@ -176,8 +176,7 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
                    ask("SELECT pid " POOL_BACKENDS));
     fault_proxy_freeze(fixture.proxy);
     start_query(&asked, "SELECT pg_sleep(1000)", 30);
-    WAIT_FOR(&fixture.loop,
-             asked.ended != 0 && fixture.proxy->cuts > 0); /* the cancel request is cut */
+    WAIT_FOR(&fixture.loop, asked.ended != 0 && fixture.proxy->cuts > 0); /* the cancel is cut */
     assert_int_equal(asked.query.status, PG_UNKNOWN);
     fault_proxy_set(fixture.proxy, PROXY_PASSES);
     WAIT_FOR(&fixture.loop, ask(is_there) == 0);

@@ -27,7 +27,7 @@ static const struct reference reference = {"shop", 1, ".Xr lab 1\n", commands, 2
 
 static char told[4096]; /* on stdout by the last ask() */
 
-/* Call it with these words, of which none has a space; * is an empty one. */
+/* Call it with these words. None has a space; * is an empty one. */
 static int ask(const char *line) {
     FILE *file = tmpfile();
     char copy[256], *words[8];

@@ -1,4 +1,4 @@
-/* Commands to be printed: of a checkout, or as a script named them. */
+/* The printed commands: those of a checkout, or the names that a script gave. */
 #include "test.h"
 #include "user_command.h"
 
@@ -45,7 +45,7 @@ static void test_the_folder_of_the_stack_comes_first_and_is_one_word(void **stat
 
 static void test_a_program_without_a_script_is_called_as_it_was(void **state) {
     user_command_called("/my shop/bin/lab");
-    user_command_called("lab"); /* itself, begun again */
+    user_command_called("lab"); /* the program begins itself again */
     fputs(user_command(USER_EXPLORER), to);
     assert_printed("'/my shop/bin/lab'");
 }
