@@ -15,14 +15,16 @@
  *   2. Validity counts from before the request was sent, on a clock that goes on during suspend,
  *      minus drift (1 % of the TTL + 2 ms). It is checked again after the last reply.
  *   3. A lease goes HELD -> SUSPECT -> LOST by a local timer, whether the network works or not:
- *      its holder is told before anyone else can own the lock.
+ *      its holder is told before anyone else can own the lock, unless the server loses the lock
+ *      or frees it before its TTL.
  *   4. A fencing token is minted in the same atomic step as the grant, only for a new grant, in
  *      storage that outlives the lock.
  *   5. A missing reply is UNKNOWN, never "no". The client keeps the owner token until the server
  *      confirms, and gives back a possible grant, with a deadline of its own.
  *   6. Renewal extends only a lock that is still owned; it never re-creates one. Release cancels
  *      renewal first.
- *   7. A waiter waits for an event and polls, at bounded, jittered intervals. It never only polls.
+ *   7. A waiter waits for an event, if the backend can tell one (LK_CAP_EVENTS), and also polls, at
+ *      bounded, jittered intervals.
  *
  * What lockkit does not promise: that a paused holder learns in time that it lost the lock. A lease
  * that was valid when you looked may have ended when your write arrives. Pass the fencing token to
@@ -65,7 +67,7 @@ const char *lk_version(void);
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
     X(UNKNOWN, "the server did not answer; this client may hold the lock until its TTL ends")      \
-    X(UNAVAILABLE, "the server could not be reached, or refused the login; nothing was acquired")  \
+    X(UNAVAILABLE, "the server could not be reached, or could not serve; nothing was acquired")    \
     X(REFUSED, "the server refused; nothing was acquired")                                         \
     X(UNSUPPORTED, "this backend cannot do that")                                                  \
     X(INVALID, "an argument is out of range")                                                      \
@@ -84,7 +86,7 @@ enum lk_caps {
     LK_CAP_FAIR = 1 << 1,   /* can serve all waiters in the order of their arrival (is_fair) */
     LK_CAP_EVENTS = 1 << 2, /* an event wakes a waiter, not only a poll */
     LK_CAP_FENCE_LINEAR = 1 << 3,  /* fencing tokens never repeat nor fall, under any failure */
-    LK_CAP_FENCE_BEST = 1 << 4,    /* tokens may fall, if keys are lost and a clock is set back */
+    LK_CAP_FENCE_BEST = 1 << 4,    /* they may, if keys are lost and a clock is set back */
     LK_CAP_CROSS_PROCESS = 1 << 5, /* excludes holders in other processes */
     LK_CAP_SHARED = 1 << 6,        /* LK_SHARED */
     LK_CAP_PERMITS = 1 << 7,       /* `limit` and `permits`: a semaphore */
@@ -209,7 +211,7 @@ uv_loop_t *lk_client_loop(const lk_client *client);
 
 /* How an acquisition ended. On LK_OK the caller owns `lease` until it passes the lease to
  * lk_release() or lk_abandon(). On any other status `lease` is NULL:
- *   BUSY         held by another owner, or other waiters of this client come first (LK_TRY)
+ *   BUSY         held by another owner, or other waiters come first (LK_TRY)
  *   TIMEOUT      not acquired within `wait_ms`
  *   CANCELED     by lk_cancel() or lk_client_close()
  *   NOMEM        out of memory
@@ -236,10 +238,12 @@ void lk_cancel(lk_request *request);
  * backend, which has no server. */
 unsigned lk_request_round_trips(const lk_request *request);
 
-/* Call it in the acquire callback, on any status but LK_OK: for how long others kept the lock, up
- * to the end of the wait, in nanoseconds. It counts from the first refusal after the last moment at
- * which this client got the lock or gave it back. If it is short beside the wait, the lock changes
- * hands. -1: not known, for example because the server did not answer. */
+/* Call it in the acquire callback, on any status but LK_OK: for how long of this wait others kept
+ * the lock, up to its end, in nanoseconds, as far as this client saw. It counts from the first
+ * refusal of any waiter of this client after the client last got the lock or gave it back, but not
+ * from before this wait began. 0: the lock was not refused since it changed hands. If it is short
+ * beside the wait, the lock changes hands. -1: not known, for example because the server did not
+ * answer. */
 int64_t lk_request_kept_ns(const lk_request *request);
 
 typedef void (*lk_release_cb)(enum lk_status status, void *data);
@@ -247,23 +251,24 @@ typedef void (*lk_release_cb)(enum lk_status status, void *data);
  *   OK       the lease owned the lock until now
  *   LOST     it did not: another owner may have held the lock meanwhile
  *   UNKNOWN  the server did not confirm within reply_ms. The client repeats the release up to
- *            cleanup_ms or the TTL. Where no TTL of its own ends the lock, it repeats the release
- *            until the server confirms or the client is closed. */
+ *            cleanup_ms or the TTL, whichever ends first. Where no TTL of its own ends the lock,
+ *            it repeats the release until the server confirms or the client is closed. */
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
 
-/* For a holder with a last write that may still take effect. Nobody gets the lock for `hold_ms`
- * more, nor before the TTL of its last renewal has ended. If the TTL ends earlier, the client
- * extends it, and repeats that command until the server confirms. The lock can end before `hold_ms`
- * only if no extension reaches the server in time. On a backend without TTL, or with
- * LK_CAP_SESSION, the client itself keeps the lock for `hold_ms`. lk_client_close() waits for that,
- * and for an extension up to cleanup_ms. Do not use the lease after this call. */
+/* Give up a lease without giving the lock back: for a holder with a last write that may still take
+ * effect. Nobody gets the lock for `hold_ms` more, nor before the TTL of its last renewal has
+ * ended. If the TTL ends earlier, the client extends it, and repeats that command until the server
+ * confirms. The lock can end before `hold_ms` only if no extension reaches the server in time. On a
+ * backend without TTL, or with LK_CAP_SESSION, the client itself keeps the lock for `hold_ms`.
+ * lk_client_close() waits for that (but not on `local:`), and for an extension up to cleanup_ms. Do
+ * not use the lease after this call. */
 void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 
 /* ---- Lease */
 
 enum lk_state {
     LK_HELD,      /* valid, and renewal is on time */
-    LK_SUSPECT,   /* still valid, for less than suspect_ms: begin nothing new */
+    LK_SUSPECT,   /* still valid, but for less than suspect_ms, or in doubt: begin nothing new */
     LK_LOST_STATE /* the validity has ended, or the server said that we do not hold it */
 };
 
@@ -321,8 +326,9 @@ LK_CHECK enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data);
 
 /* For people, when a holder is known to be dead or stuck: take the lock from `owner`, or from every
  * holder if `owner` is NULL. A holder that is alive after all may still write: then only its
- * fencing token stops it. LK_OK: taken. LK_LOST: `owner` (or anyone) did not hold it.
- * LK_UNSUPPORTED: the backend lacks LK_CAP_BREAK. `cb` may be NULL. */
+ * fencing token stops it. LK_OK: taken. LK_LOST: `owner` did not hold it; with NULL: nobody did.
+ * LK_INVALID: `owner` is longer than 255 bytes. LK_UNSUPPORTED: the backend lacks LK_CAP_BREAK.
+ * `cb` may be NULL. */
 LK_CHECK enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void *data);
 
 /* ---- Several locks at once
@@ -338,7 +344,7 @@ typedef void (*lk_set_cb)(enum lk_status status, lk_set *set, void *data);
 
 /* Acquire all of `locks`, 1..64, or none, within `wait_ms` in all (LK_TRY: one attempt each). They
  * may belong to several clients on one loop. They are taken one by one in the order of their names.
- * Locks of equal names are taken in the order given, which must be the same in all programs. So two
+ * Locks of equal names are taken in the order given, which must be the same in all programs. So
  * sets never wait for each other in a circle. LK_INVALID: a name is there twice on one client.
  * LK_NOMEM. You can cancel *set until the callback runs. `set` may be NULL. */
 LK_CHECK enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait_ms,

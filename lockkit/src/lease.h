@@ -123,7 +123,7 @@ struct lk_lease {
     unsigned round_trips; /* by the attempts until the outcome */
     int64_t kept_ns;      /* others kept the lock for so long before the outcome; -1: not known */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
-    bool is_lost_early;   /* the backend said so before the attempt was answered */
+    bool is_lost_early;   /* the backend said LOST before the attempt was answered */
     bool is_in_line;      /* at the server: tell the server when it gives up */
 
     struct lk_request request;

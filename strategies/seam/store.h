@@ -104,7 +104,7 @@ struct store_lock; /* a lock that this sale holds, from store_lock() to store_un
 /* How a sale asks for a lock. */
 enum lock_mode {
     MODE_ALONE,     /* wait until no other sale holds it */
-    MODE_SHARED,    /* wait until no other sale holds it alone */
+    MODE_SHARED,    /* wait until no other sale holds it alone, or waits for that before this one */
     MODE_LOOK,      /* take nothing: `stamp` tells whether a sale holds it */
     MODE_UNCHANGED, /* take it at once if nobody held it since `stamp`; else CONFLICT */
 };
@@ -122,7 +122,7 @@ struct lock_call {
     X(AFTER_LOCK, "after-lock")       /* it has won its lock, or set its key */                    \
     X(AFTER_READ, "after-read")       /* it has read the stock */                                  \
     X(BEFORE_WRITE, "before-write")   /* it is about to send the write that sells */               \
-    X(AFTER_WRITE, "after-write")     /* that write has sold a unit */                             \
+    X(AFTER_WRITE, "after-write")     /* it has made that write; a transaction must commit it */   \
     X(BEFORE_UNLOCK, "before-unlock") /* it is about to release its lock */                        \
     X(BEFORE_EXPIRE, "before-expire") /* it is about to send EXPIRE for a key of its own */        \
     X(BEFORE_DELETE, "before-delete") /* it is about to delete that key */                         \
@@ -191,7 +191,7 @@ struct sale_options {
     int shards;      /* rows of stock [1; sharded 10] */
     enum deal deal;
     bool borrows;           /* try the other rows before saying sold out [on] */
-    bool returns_to_count;  /* a unit that comes back raises the count; it has no number */
+    bool returns_to_count;  /* a unit that comes back raises the count; it is not sold by number */
     bool acknowledges_late; /* prewarm: answer once the ledger has the sale */
     bool is_fenced;         /* the row refuses a fencing token that is not the newest */
     int replicas;           /* so many must have a lock before it is ours [1] */
@@ -233,9 +233,9 @@ struct store_ops {
     enum outcome (*read_stock)(struct sale *sale, int shard, struct stock_row *row);
     enum outcome (*read_for_update)(struct sale *sale, int shard, enum row_wait wait,
                                     struct stock_row *row);
-    /* May it write now? Does all waiting first. Then, unless `under` is NULL, checks the lock. Only
-     * another transaction on the row can delay write_stock() after that check. OK; BUSY, also when
-     * the lease ends too soon for a write; FAILED. */
+    /* May it write now? The store does all waiting first. Then, unless `under` is NULL, checks the
+     * lock. Only another transaction on the row can delay write_stock() after that check. OK; BUSY,
+     * also when the lease ends too soon for a write; FAILED. */
     enum outcome (*check_write)(struct sale *sale, enum guard guard,
                                 const struct store_lock *under);
     enum outcome (*write_stock)(struct sale *sale, const struct stock_row *seen, enum guard guard,
@@ -292,9 +292,11 @@ enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait w
  *
  *     SOLD      in a transaction: nothing is sold until the commit
  *     CONFLICT  the guard does not hold, or the isolation forbids it; nothing is written
- *     REPEATED  the ledger has this order already; nothing is written
+ *     REPEATED  the ledger has this order: an earlier write made its row, and nothing is written;
+ *               or this write did, and its answer was lost
  *     BUSY      the lock may end before the write could; in a transaction also: no answer
- *     UNKNOWN   no answer, and a look into the ledger found no sale yet; not in a transaction
+ *     UNKNOWN   no answer, and the ledger does not show the sale yet or cannot be read (not in a
+ *               transaction); or an error at after-write
  *     FAILED    also for a row that has no unit */
 enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under);
@@ -390,9 +392,9 @@ enum outcome store_end(struct sale *sale, enum outcome outcome);
  * after-lock. */
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock);
-/* The same, but shared: it waits only while a sale holds the lock by store_lock(). LOCK_RWLOCK and
- * LOCK_REDIS_RW only. A sale must give back its share before it asks for the lock alone, or it
- * would wait for itself. */
+/* The same, but shared: it waits while a sale holds the lock by store_lock(), or waits for it in
+ * line before this one. LOCK_RWLOCK and LOCK_REDIS_RW only. A sale must give back its share before
+ * it asks for the lock alone, or it would wait for itself. */
 enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
                                struct store_lock **lock);
 /* LOCK_STAMPED: a stamp that changes whenever a sale takes the lock; 0 while a sale holds it. Takes

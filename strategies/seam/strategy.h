@@ -74,7 +74,7 @@ struct strategy {
 };
 
 /* Sell one unit by this strategy. If it sold none, look whether this order, if it may be a repeat,
- * already has its unit, and whether a unit came back. */
+ * already has its unit. After SOLD_OUT take a unit that came back, if there is one. */
 enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale);
 
 #endif
