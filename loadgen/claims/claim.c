@@ -89,8 +89,8 @@ const struct claim claims[] = {
      "A lock inside one process fails as soon as a second process sells.",
      "Each instance has a lock of its own. The first sale of inventory-1 stands still for 1 s "
      "between reading and writing. Meanwhile inventory-2 sells the same units. There are more "
-     "requests than units. So either every unit is sold at least once, or no customer is refused: "
-     "the sale is oversold, too. With one instance the same lock is right.",
+     "requests than units. So either every unit is sold at least once, or no customer is refused. "
+     "In both cases the sale is oversold, too. With one instance the same lock is right.",
      {FAILURE(&two, "--strategy mutex --expect mutex=" SOLD_OUT
                     " --fault inventory-1/after-read:delay=1s@1" SALE),
       CURE(&two, "--strategy redis --fault inventory-1/after-read:delay=1s@1" SALE),
@@ -181,7 +181,7 @@ const struct claim claims[] = {
      "One lock limits the sale to 1 / hold time; shards multiply the limit.",
      "A lock that is held for 20 ms per sale allows at most 50 sales a second, so at most 75 in "
      "the 1.5 s in which orders wait for it. The threshold is twice that, for a machine that is "
-     "late. Twenty locks sell more even on a slow machine. The run judges counts, and no time.",
+     "late. Twenty locks sell more than that, even on a slow machine. The run judges only counts.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
     {"stranded",

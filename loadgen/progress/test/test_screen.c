@@ -153,7 +153,7 @@ static void test_a_full_pipe_stops_nobody(void **state) {
     screen_close(&screen);
     screen = (struct screen){.fd = ends[1]};
     for (int i = 0; i < 10000; i++)
-        screen_say(&screen, "a line of some forty columns, as it were\n");
+        screen_say(&screen, "a line of some forty columns, about that\n");
     assert_false(screen_is_ready(&screen));
     while (!screen_is_ready(&screen))
         assert_string_not_equal(read_until(ends[0], NULL), "");
