@@ -368,10 +368,10 @@ static void put_flags(struct line *line, const char *flags) {
     fputc('\n', line->to);
 }
 
-static void put_script(struct line *line, enum user_command command, const char *word) {
+static void put_stack(struct line *line, const char *stack) {
     char text[PATH_MAX + 16];
 
-    (void)snprintf(text, sizeof text, "%s%s", user_command(command), word);
+    (void)snprintf(text, sizeof text, "%s up", stack);
     claim_put(line, text);
 }
 
@@ -391,19 +391,24 @@ static void put_variable(struct line *line, const char *variable) {
     free(text);
 }
 
-void claim_print_commands(const struct claim_step *step, bool has_stack, size_t indent,
-                          size_t width, FILE *to) {
-    struct line up = {to, indent, width, 0}, run = up;
+static void put_commands(const struct claim_step *step, bool has_stack, struct line up,
+                         const char *stack_command, const char *loadgen) {
+    struct line run = up;
     const struct claim_stack *stack = step->stack;
 
     for (size_t i = 0; !has_stack && i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
         put_variable(&up, stack->variables[i]);
     if (!has_stack) {
-        put_script(&up, USER_STACK, " up");
+        put_stack(&up, stack_command);
         put_flags(&up, stack->arguments);
     }
-    put_script(&run, USER_LOADGEN, "");
+    claim_put(&run, loadgen);
     put_flags(&run, step->run);
+}
+
+void claim_print_commands(const struct claim_step *step, size_t indent, size_t width, FILE *to) {
+    put_commands(step, false, (struct line){to, indent, width, 0}, user_command(USER_STACK),
+                 user_command(USER_LOADGEN));
 }
 
 /* ---- the list */
@@ -460,7 +465,8 @@ static void print_section(const struct claim *claim, FILE *to) {
     fprintf(to, "\n```\n");
     for (const struct claim_step *step = claim->steps; step->label != NULL; step++) {
         fprintf(to, "# %s\n", step->label);
-        claim_print_commands(step, step->stack == stack, 0, MARKDOWN_WIDTH, to);
+        put_commands(step, step->stack == stack, (struct line){to, 0, MARKDOWN_WIDTH, 0},
+                     "scripts/stack", "scripts/loadgen");
         stack = step->stack;
     }
     fprintf(to, "```\n");

@@ -42,9 +42,8 @@ const struct claim *claim_find(const char *id);
 /* Prints all claims: "json" the whole table, "markdown" docs/claims.md, "text" id, sentence and
  * source. Returns 0, or -1 if it could not be written. */
 __attribute__((warn_unused_result)) int claim_list(const char *format, FILE *to);
-/* Prints the commands of a step for a shell in a checkout: the stack's command, unless `has_stack`,
- * and the run's command. Backslashes break lines longer than `width`. */
-void claim_print_commands(const struct claim_step *step, bool has_stack, size_t indent,
-                          size_t width, FILE *to);
+/* Prints the commands of a step as the user types them: the stack's, then the run's. Backslashes
+ * break lines longer than `width`. */
+void claim_print_commands(const struct claim_step *step, size_t indent, size_t width, FILE *to);
 
 #endif

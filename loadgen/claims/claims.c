@@ -263,7 +263,7 @@ static int show_step(struct lab *lab, const struct claim *claim, const struct cl
     if (exit_code != 0)
         return exit_code;
     fprintf(lab->to, "%s\n", step->label);
-    claim_print_commands(step, false, INDENT, table_columns(lab->to), lab->to);
+    claim_print_commands(step, INDENT, table_columns(lab->to), lab->to);
     (void)fflush(lab->to);
     summary = run_step(lab, claim, step, &exit_code);
     if (summary == NULL)

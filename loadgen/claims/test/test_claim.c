@@ -57,7 +57,7 @@ static char *print_run(const struct claim_step *step, size_t width) {
     FILE *to = open_memstream(&text, &size);
 
     assert_non_null(to);
-    claim_print_commands(step, false, 2, width, to);
+    claim_print_commands(step, 2, width, to);
     assert_int_equal(fclose(to), 0);
     return text;
 }
