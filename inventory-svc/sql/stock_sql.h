@@ -87,7 +87,7 @@ struct batch_sale {
  *
  *     OK                     and the second part is set
  *     REPEATED               no effect: the ledger got one of the orders since the statement began,
- *                            or, without `has_repeats`, had one before
+ *                            or, without `has_repeats`, had one before or one is here twice
  *     BUSY, UNKNOWN, FAILED  for all orders alike
  *
  * When no unit is left, only `has_repeats` tells apart an order that the ledger has. */

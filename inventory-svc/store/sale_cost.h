@@ -10,7 +10,8 @@
  *     retry, lock            `wait` is until it went, and its statement counts for each sale
  *     commit, shard          only with a sale
  *     kept                   only for a sale that did not get the lock: how long before the end
- *                            of its wait others kept it, without a change that this instance saw
+ *                            of its wait others kept it, without a change that this instance saw;
+ *                            not if it knows nothing of that
  *
  * Not counted: reading the product (once per instance), subscribing to a lock's release, renewing a
  * long lease, and work after the answer, such as the confirmation of a release. */

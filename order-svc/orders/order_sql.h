@@ -27,9 +27,10 @@ struct order_insert {
     char *message;  /* the caller's PG_MESSAGE_BYTES: why it is not OK */
 };
 
-/* Record orders by one statement. OK: all are recorded. Otherwise `message` holds for all, and of
- * each order only `is_repeat` is filled in. Of several orders with one id the first is recorded.
- * `text` is the caller's buffer for the parameters of the statement. */
+/* Record orders by one statement: all of them if it returns OK, and none if the server refused or
+ * it was not sent. `message` then holds for all. OK fills in `is_repeat` of each, and no other
+ * member. Of several orders with one id the first is recorded. `text` is the caller's buffer for
+ * the parameters of the statement. */
 enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
                                 unsigned count, int64_t deadline_ms, struct buffer *text,
                                 char message[PG_MESSAGE_BYTES]);

@@ -290,7 +290,7 @@ enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait w
  * It waits while another transaction holds the row. `under` is the lock that the sale holds, or
  * NULL. The store checks the lock, then passes before-write, writes, and passes after-write.
  *
- *     SOLD      in a transaction: nothing is sold until the commit
+ *     SOLD      final; in a transaction nothing is sold before the commit
  *     CONFLICT  the guard does not hold, or the isolation forbids it; nothing is written
  *     REPEATED  the ledger has this order: an earlier write made its row, and nothing is written;
  *               or this write did, and its answer was lost
