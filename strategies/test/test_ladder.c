@@ -62,7 +62,7 @@ static void test_who_waits_for_a_raw_key_gets_it_in_the_end(void **state) {
     }
 }
 
-static void test_a_raw_key_is_given_back_whatever_came_of_the_sale(void **state) {
+static void test_a_raw_key_is_given_back_after_every_outcome(void **state) {
     static const enum outcome ends[] = {OUTCOME_SOLD_OUT, OUTCOME_BUSY, OUTCOME_FAILED,
                                         OUTCOME_UNKNOWN};
 
@@ -129,7 +129,7 @@ static void overtake(const char *name, const struct model_sale **a, const struct
     hand_go_on(*a);
 }
 
-static void test_a_late_holder_sells_what_the_next_one_sells(void **state) {
+static void test_a_late_holder_sells_the_unit_of_the_next_one(void **state) {
     for (size_t i = 1; i < RUNGS; i++) {
         const struct model_sale *a, *b;
 
@@ -210,7 +210,7 @@ static void test_a_fence_refuses_the_late_holder_that_a_lease_lets_write(void **
 
 /* The sale has read. Then a sale with a lower token writes, so the row is no longer as it was read.
  */
-static void test_a_fence_refuses_what_was_read_before_an_older_one_wrote(void **state) {
+static void test_a_fence_refuses_a_write_if_an_older_token_wrote_since_the_read(void **state) {
     const struct model_sale *older, *newer;
 
     older = hand_begin("redis-fenced", 0);
@@ -229,15 +229,15 @@ int main(void) {
         TEST(test_each_rung_takes_its_commands),
         TEST(test_a_raw_key_keeps_the_second_sale_out),
         TEST(test_who_waits_for_a_raw_key_gets_it_in_the_end),
-        TEST(test_a_raw_key_is_given_back_whatever_came_of_the_sale),
+        TEST(test_a_raw_key_is_given_back_after_every_outcome),
         TEST(test_a_raw_key_that_nobody_knows_to_be_set_sells_nothing),
         TEST(test_a_release_that_failed_changes_no_answer),
         TEST(test_who_ends_before_expire_holds_the_key_for_ever),
-        TEST(test_a_late_holder_sells_what_the_next_one_sells),
+        TEST(test_a_late_holder_sells_the_unit_of_the_next_one),
         TEST(test_only_an_owner_leaves_anothers_key_alone),
         TEST(test_a_pause_before_the_delete_frees_anothers_key_unless_it_compares),
         TEST(test_a_fence_refuses_the_late_holder_that_a_lease_lets_write),
-        TEST(test_a_fence_refuses_what_was_read_before_an_older_one_wrote),
+        TEST(test_a_fence_refuses_a_write_if_an_older_token_wrote_since_the_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,7 @@ static const struct {
     enum lock_kind kind;
 } shared[] = {{"rwlock", LOCK_RWLOCK}, {"rw", LOCK_REDIS_RW}};
 
-static void test_sold_out_is_told_to_those_who_share_the_lock(void **state) {
+static void test_sharers_of_the_lock_hear_sold_out(void **state) {
     const struct model_sale *sale;
 
     for (size_t i = 0; i < 2; i++) {
@@ -305,7 +305,7 @@ int main(void) {
         TEST(test_a_lock_that_ends_before_the_commit_sells_one_unit_twice),
         TEST(test_shards_lend_to_each_other_until_all_are_empty),
         TEST(test_a_nested_lock_is_given_back_by_both),
-        TEST(test_sold_out_is_told_to_those_who_share_the_lock),
+        TEST(test_sharers_of_the_lock_hear_sold_out),
         TEST(test_who_shares_gives_back_before_it_wants_the_lock_alone),
         TEST(test_a_stamp_that_is_out_of_date_is_tried_again),
         TEST(test_without_a_stamp_nothing_is_read_and_the_sale_is_busy_in_the_end),

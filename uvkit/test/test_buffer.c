@@ -4,7 +4,7 @@
 #include "fault.h"
 #include "test.h"
 
-static void test_growing_keeps_what_is_there(void **state) {
+static void test_growing_keeps_the_bytes(void **state) {
     struct buffer buffer = {0};
 
     for (unsigned i = 0; i < 5000; i++) {
@@ -64,7 +64,7 @@ static void test_the_rest_moves_to_the_front(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_growing_keeps_what_is_there),
+        cmocka_unit_test(test_growing_keeps_the_bytes),
         cmocka_unit_test(test_without_memory_nothing_is_appended),
         cmocka_unit_test(test_a_reset_keeps_little_memory),
         cmocka_unit_test(test_the_rest_moves_to_the_front),

@@ -77,7 +77,7 @@ static void test_no_event_makes_two_lines(void **state) {
     assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
 }
 
-static void test_no_value_moves_or_hides_what_stands_on_a_terminal(void **state) {
+static void test_no_value_moves_or_hides_text_on_a_terminal(void **state) {
     log_info("\xc2\x9b"
              "2J",
              "x=%s",
@@ -138,7 +138,7 @@ static void on_event(enum log_level level, const char *message, const char *pair
     sunk.count++;
 }
 
-static void test_a_sink_gets_what_is_not_written_then(void **state) {
+static void test_a_sink_gets_the_events_that_are_not_written(void **state) {
     char text[10000];
 
     memset(text, 'x', sizeof text - 1);
@@ -199,9 +199,9 @@ int main(void) {
         TEST(test_levels_below_the_least_are_not_written),
         cmocka_unit_test(test_levels_are_parsed_by_name),
         TEST(test_no_event_makes_two_lines),
-        TEST(test_no_value_moves_or_hides_what_stands_on_a_terminal),
+        TEST(test_no_value_moves_or_hides_text_on_a_terminal),
         TEST(test_long_line_is_cut_and_says_so),
-        TEST(test_a_sink_gets_what_is_not_written_then),
+        TEST(test_a_sink_gets_the_events_that_are_not_written),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
         cmocka_unit_test(test_a_limit_passes_the_first_and_counts_the_rest),

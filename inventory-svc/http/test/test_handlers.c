@@ -67,7 +67,7 @@ static void test_busy_unknown_and_failed_have_their_status(void **state) {
     expect_error(reserve(id, order), 500, "failed");
 }
 
-static void test_a_product_says_what_is_left(void **state) {
+static void test_a_product_tells_its_units_left(void **state) {
     const char *id = make_product("sharded,shards=4", 10);
     const char *order = new_id();
 
@@ -89,7 +89,7 @@ static void expect_holder(const char *product_id, const char *holder) {
     assert_int_equal(json_is_null(json_object_get(reply.json, "holder")), holder[0] == '\0');
 }
 
-static void test_a_product_says_who_holds_its_lock(void **state) {
+static void test_a_product_names_the_holder_of_its_lock(void **state) {
     struct buyer buyer;
     const char *id = make_product("redis,ttl=60s,fail=before-unlock:error@2", 5);
 
@@ -401,7 +401,7 @@ static size_t listed(const char *rest, const char *after) {
 }
 
 /* The commit was slow, or a clock was set back. */
-static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
+static void test_an_overlap_shows_rows_behind_the_cursor(void **state) {
     const char *id, *order;
     const int64_t now_us = clock_wall_us();
     char now[100], ahead[100];
@@ -539,8 +539,8 @@ int main(void) {
         WEB_TEST(test_a_reservation_is_made_repeated_and_cancelled),
         WEB_TEST(test_what_is_wrong_is_told),
         WEB_TEST(test_busy_unknown_and_failed_have_their_status),
-        WEB_TEST(test_a_product_says_what_is_left),
-        WEB_TEST(test_a_product_says_who_holds_its_lock),
+        WEB_TEST(test_a_product_tells_its_units_left),
+        WEB_TEST(test_a_product_names_the_holder_of_its_lock),
         WEB_TEST(test_without_redis_a_product_has_no_holder),
         WEB_TEST(test_a_reply_tells_its_cost_sold_or_not),
         WEB_TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
@@ -555,7 +555,7 @@ int main(void) {
         WEB_TEST(test_with_a_bad_entry_none_is_sold),
         WEB_TEST(test_too_many_orders_are_refused),
         WEB_TEST(test_the_ledger_goes_on_where_the_cursor_says),
-        WEB_TEST(test_an_overlap_shows_what_came_behind_the_cursor),
+        WEB_TEST(test_an_overlap_shows_rows_behind_the_cursor),
         WEB_TEST(test_what_is_confirmed_is_not_cancelled),
         WEB_TEST(test_a_repeat_confirms_the_reservation),
         WEB_TEST(test_what_cannot_be_confirmed_is_told),

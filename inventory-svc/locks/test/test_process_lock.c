@@ -182,7 +182,7 @@ static void test_who_spins_leaves_the_loop_to_others(void **state) {
 }
 
 /* The newcomer runs before the spinning fibers have their turn. */
-static void test_a_newcomer_overtakes_who_spins(void **state) {
+static void test_a_newcomer_overtakes_a_spinning_fiber(void **state) {
     struct user holder, spinner, newcomer;
 
     begin(&holder, (struct user){.name = 'a', .mode = PROCESS_LOCK_SPIN});
@@ -206,7 +206,7 @@ static void test_who_spins_gives_up_in_time(void **state) {
     end(&holder);
 }
 
-static void test_many_who_spin_all_get_it(void **state) {
+static void test_many_spinning_fibers_all_get_it(void **state) {
     struct user users[MANY];
 
     for (size_t i = 0; i < MANY; i++)
@@ -231,9 +231,9 @@ int main(void) {
         TEST(test_who_gives_up_lets_those_behind_it_on),
         TEST(test_trying_takes_it_only_when_nobody_has_it),
         TEST(test_who_spins_leaves_the_loop_to_others),
-        TEST(test_a_newcomer_overtakes_who_spins),
+        TEST(test_a_newcomer_overtakes_a_spinning_fiber),
         TEST(test_who_spins_gives_up_in_time),
-        TEST(test_many_who_spin_all_get_it),
+        TEST(test_many_spinning_fibers_all_get_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static long unfit(const char *id, int stock) {
                id, stock + 1);
 }
 
-static void test_units_go_to_who_came_first(void **state) {
+static void test_units_go_to_the_first_comers(void **state) {
     const char *id = hold("batched", 10);
 
     begin_all(id, 20);
@@ -308,7 +308,7 @@ static void test_a_refused_batch_sells_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define BATCH_TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
-        BATCH_TEST(test_units_go_to_who_came_first),
+        BATCH_TEST(test_units_go_to_the_first_comers),
         BATCH_TEST(test_a_batch_is_one_statement),
         BATCH_TEST(test_what_the_ledger_did_not_take_is_not_sold),
         BATCH_TEST(test_two_instances_sell_from_one_row),

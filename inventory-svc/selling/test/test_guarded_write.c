@@ -59,7 +59,7 @@ static bool is_written(const struct write *write) {
 #define OF(any, version, value, fence)                                                             \
     { OUTCOME_##any, OUTCOME_##version, OUTCOME_##value, OUTCOME_##fence }
 
-static void test_each_guard_sees_what_it_is_for(void **state) {
+static void test_each_guard_sees_its_own_changes(void **state) {
     static const struct {
         const char *change; /* of another sale, after the read */
         enum outcome outcomes[4];
@@ -154,7 +154,7 @@ static void test_an_order_that_has_its_unit_is_told_so_under_each_guard(void **s
 }
 
 /* A trigger of the ledger skips the sale, or puts it into another table. */
-static void test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold(void **state) {
+static void test_a_write_that_the_ledger_did_not_take_is_not_sold(void **state) {
     run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
     for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
         struct write write;
@@ -169,13 +169,13 @@ static void test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold(void **sta
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_guard_sees_what_it_is_for),
+        TEST(test_each_guard_sees_its_own_changes),
         TEST(test_a_token_that_is_not_above_the_one_read_is_refused),
         TEST(test_a_write_that_comes_too_late_is_busy_under_each_guard),
         TEST(test_an_older_token_writes_and_lowers_nothing),
         TEST(test_a_guard_looks_again_after_waiting_for_the_row),
         TEST(test_an_order_that_has_its_unit_is_told_so_under_each_guard),
-        TEST(test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold),
+        TEST(test_a_write_that_the_ledger_did_not_take_is_not_sold),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

@@ -193,7 +193,7 @@ static void divert_through_proxy(void) {
 }
 
 /* The article's dead-lock without a crash: the key is set, and its holder does not know. */
-static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state) {
+static void test_a_key_with_a_lost_reply_has_no_holder_until_its_ttl(void **state) {
     struct buyer first;
     unsigned clients;
 
@@ -289,7 +289,7 @@ int main(void) {
         KV_TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
         KV_TEST(test_a_full_server_denies_neither_a_renewal_nor_a_release),
         KV_TEST(test_a_replica_refuses_and_sells_nothing),
-        KV_TEST(test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl),
+        KV_TEST(test_a_key_with_a_lost_reply_has_no_holder_until_its_ttl),
         KV_TEST(test_a_release_that_fails_changes_no_answer),
         KV_TEST(test_a_sale_past_its_deadline_wins_nothing_and_gives_back),
     };

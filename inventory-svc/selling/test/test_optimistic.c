@@ -76,7 +76,7 @@ static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **s
 }
 
 /* During its pause, 5 is sold and 6 comes back: the count is the same again. */
-static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
+static void test_a_count_that_came_back_deceives_a_comparison(void **state) {
     for (size_t i = 0; i < 2; i++) {
         struct buyer first, slow, quick;
         const char *id = read_five(&slow, i, "5s,return=count", &first);
@@ -181,7 +181,7 @@ static bool release_was_refused(void) {
 }
 
 /* Giving it back twice would free the next holder's lock. */
-static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
+static void test_a_late_holder_gives_back_only_its_own_lock(void **state) {
     struct buyer late, next;
     const char *id = make_product("pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
 
@@ -221,13 +221,13 @@ int main(void) {
         TEST(test_a_sale_that_another_overtook_begins_again),
         TEST(test_a_sale_that_is_always_overtaken_gives_up),
         TEST(test_what_returns_to_the_count_is_sold_next_and_in_its_turn),
-        TEST(test_a_count_that_came_back_deceives_who_compares_it),
+        TEST(test_a_count_that_came_back_deceives_a_comparison),
         TEST(test_a_lock_in_a_table_is_taken_in_turn),
         TEST(test_a_lock_in_a_table_that_is_held_is_busy),
         TEST(test_who_waited_is_told_that_it_is_sold_out),
         TEST(test_a_lock_in_a_table_is_taken_over_when_it_has_expired),
         TEST(test_a_write_behind_the_next_holder_is_refused),
-        TEST(test_a_late_holder_gives_back_what_is_its_own_only),
+        TEST(test_a_late_holder_gives_back_only_its_own_lock),
         TEST(test_a_lock_that_ends_before_the_commit_sells_one_unit_twice),
     };
 

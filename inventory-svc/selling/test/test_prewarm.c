@@ -143,7 +143,7 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
 }
 
 /* Postgres has handed out the row, and Redis has not got it. */
-static void test_a_segment_whose_loading_died_is_loaded_again(void **state) {
+static void test_a_segment_is_loaded_again_when_its_loading_died(void **state) {
     redisReply *token;
     const char *id = make_product("prewarm,shards=3", 30);
 
@@ -265,7 +265,7 @@ static void test_a_unit_that_redis_sells_twice_is_written_once(void **state) {
     expect_units(id, 2, 3);
 }
 
-static void test_a_redis_that_lost_its_data_sells_only_what_it_never_had(void **state) {
+static void test_a_redis_that_lost_its_data_sells_only_rows_that_it_never_had(void **state) {
     struct buyer buyer;
     size_t more = 0;
     const char *id = make_product("prewarm,ack=ledger,shards=4", 40);
@@ -383,7 +383,7 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
 }
 
 /* The ledger gets the sales of the time before, and Redis forgets them. */
-static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **state) {
+static void test_a_full_redis_sells_nothing_and_forgets_brought_sales(void **state) {
     struct buyer buyer;
     const char *id = make_product("prewarm,shards=1", 50);
 
@@ -427,7 +427,7 @@ static void open_pending(void) {
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
 }
 
-static void test_closing_writes_what_was_added(void **state) {
+static void test_closing_writes_the_added_sales(void **state) {
     const char *id = make_product("prewarm", 50);
 
     buy_all(buyers, id, 25);
@@ -464,7 +464,7 @@ int main(void) {
         TEST(test_segments_are_loaded_when_the_one_before_is_half_sold),
         TEST(test_a_repeat_gets_the_first_unit),
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_unit),
-        TEST(test_a_segment_whose_loading_died_is_loaded_again),
+        TEST(test_a_segment_is_loaded_again_when_its_loading_died),
         TEST(test_what_a_killed_instance_left_behind_is_brought),
         TEST(test_a_note_that_is_none_sells_nothing),
         TEST(test_a_unit_that_is_none_is_not_sold),
@@ -472,15 +472,15 @@ int main(void) {
         TEST(test_a_note_that_two_bring_is_one_sale),
         TEST(test_a_product_that_is_gone_holds_up_no_other),
         TEST(test_a_unit_that_redis_sells_twice_is_written_once),
-        TEST(test_a_redis_that_lost_its_data_sells_only_what_it_never_had),
+        TEST(test_a_redis_that_lost_its_data_sells_only_rows_that_it_never_had),
         TEST(test_an_order_id_of_another_product_gives_its_unit_back),
         TEST(test_a_key_for_two_products_at_once_is_of_the_one_that_was_told),
         TEST(test_without_redis_nothing_is_sold),
         TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
         TEST(test_a_taking_that_was_not_answered_is_asked_again),
-        TEST(test_a_full_redis_sells_nothing_and_forgets_what_was_brought),
+        TEST(test_a_full_redis_sells_nothing_and_forgets_brought_sales),
         TEST(test_a_script_that_redis_lost_is_brought_again),
-        TEST(test_closing_writes_what_was_added),
+        TEST(test_closing_writes_the_added_sales),
         TEST(test_what_postgres_does_not_take_is_brought_later),
     };
 

@@ -50,7 +50,7 @@ static void close_table(void) {
     instance.store.products = usual;
 }
 
-static void test_a_product_is_read_once_for_all_who_ask(void **state) {
+static void test_a_product_is_read_once_for_all_callers(void **state) {
     struct getter getters[20];
     struct pg_pool_stats before, after;
     const char *id = make_product("redis,ttl=2s", 5);
@@ -139,7 +139,7 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     assert_int_equal(product_table_count(instance.store.products), 1);
 }
 
-static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void **state) {
+static void test_a_strategy_without_its_server_says_how_to_start_it(void **state) {
     struct getter getter;
 
     for (int has = 0; has < 2; has++) {
@@ -219,12 +219,12 @@ static void test_without_memory_a_product_is_refused_and_nothing_stays(void **st
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_product_is_read_once_for_all_who_ask),
+        TEST(test_a_product_is_read_once_for_all_callers),
         TEST(test_an_unknown_product_is_not_remembered),
         TEST(test_what_was_used_longest_ago_is_forgotten),
         TEST(test_a_product_in_use_stays),
         TEST(test_a_bad_strategy_is_remembered_with_its_reason),
-        TEST(test_a_strategy_whose_server_is_not_known_says_how_to_start_it),
+        TEST(test_a_strategy_without_its_server_says_how_to_start_it),
         TEST(test_without_lab_a_failpoint_is_refused),
         TEST(test_stock_is_laid_out_evenly_and_without_a_gap),
         TEST(test_without_memory_a_product_is_refused_and_nothing_stays),

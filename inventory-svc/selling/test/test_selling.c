@@ -45,7 +45,7 @@ static void sell_out(const char *strategy, int stock, size_t count) {
     expect_units(id, stock, 0);
 }
 
-static void test_guarded_strategies_sell_exactly_what_there_is(void **state) {
+static void test_guarded_strategies_sell_exactly_the_stock(void **state) {
     for (size_t i = 0; i < GUARDED; i++)
         sell_out(guarded[i], 20, BUYERS);
 }
@@ -252,7 +252,7 @@ static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_guarded_strategies_sell_exactly_what_there_is),
+        TEST(test_guarded_strategies_sell_exactly_the_stock),
         TEST(test_without_a_guard_one_unit_is_sold_to_several),
         TEST(test_sharded_leaves_nothing_stranded),
         TEST(test_without_borrowing_units_are_stranded),

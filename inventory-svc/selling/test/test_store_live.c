@@ -68,7 +68,7 @@ static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
     assert_int_equal(left(id), 4);
 }
 
-static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
+static void test_a_write_on_a_cut_connection_is_unknown(void **state) {
     struct buyer buyer;
     const char *id = make_locked_product();
 
@@ -270,7 +270,7 @@ int main(void) {
         TEST(test_a_refused_write_sells_nothing),
         TEST(test_a_server_in_trouble_is_busy_and_says_nothing_of_itself),
         TEST(test_a_write_that_the_server_cancels_sells_nothing),
-        TEST(test_a_write_whose_connection_is_cut_is_unknown),
+        TEST(test_a_write_on_a_cut_connection_is_unknown),
         TEST(test_an_unknown_write_keeps_the_lock_until_its_ttl),
         TEST(test_an_unknown_write_that_the_ledger_has_is_a_repeat),
         TEST(test_a_repeat_that_cannot_be_looked_up_is_unknown),

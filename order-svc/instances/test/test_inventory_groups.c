@@ -226,7 +226,7 @@ static void test_another_deadline_goes_apart(void **state) {
     expect("ssu");
 }
 
-static void test_the_deadline_leaves_unknown_what_has_no_line(void **state) {
+static void test_the_deadline_leaves_orders_without_a_line_unknown(void **state) {
     open_inventory(1);
     fixture.peers[0].script = "aha";
     begin(3, 500);
@@ -234,7 +234,7 @@ static void test_the_deadline_leaves_unknown_what_has_no_line(void **state) {
     expect("suu");
 }
 
-static void test_a_close_ends_what_gathers_and_what_is_under_way(void **state) {
+static void test_a_close_ends_gathering_groups_and_sent_ones(void **state) {
     open_inventory(2);
     fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
     begin(10, PATIENCE_MS);
@@ -290,8 +290,8 @@ int main(void) {
         PEERS_TEST(test_with_all_down_nothing_is_sent),
         PEERS_TEST(test_two_with_one_key_go_apart),
         PEERS_TEST(test_another_deadline_goes_apart),
-        PEERS_TEST(test_the_deadline_leaves_unknown_what_has_no_line),
-        PEERS_TEST(test_a_close_ends_what_gathers_and_what_is_under_way),
+        PEERS_TEST(test_the_deadline_leaves_orders_without_a_line_unknown),
+        PEERS_TEST(test_a_close_ends_gathering_groups_and_sent_ones),
         PEERS_TEST(test_memory_may_fail_at_every_allocation),
     };
 

@@ -169,7 +169,7 @@ static void test_all_of_an_order_is_recorded(void **state) {
 }
 
 /* Another service chooses these texts. */
-static void test_a_name_stays_as_it_is_whatever_is_in_it(void **state) {
+static void test_a_name_stays_as_it_is_with_any_characters(void **state) {
     static const char *const names[] = {
         "",     "NULL",         "null", " a ",  "a,b",   "\"",      "\"\"", "\\",
         "\\\"", "{}",           "}",    "','",  "\",\"", "\"},{\"", "a\tb", "\n",
@@ -277,7 +277,7 @@ static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **s
     expect_recorded(&buyers[3]);
 }
 
-static void test_an_order_whose_turn_comes_too_late_is_not_sent(void **state) {
+static void test_an_order_is_not_sent_if_its_turn_comes_too_late(void **state) {
     struct buyer *late = hold_two();
 
     late->deadline_ms = clock_now_ms();
@@ -380,13 +380,13 @@ int main(void) {
         TEST(test_orders_that_come_together_are_recorded_by_one_statement),
         TEST(test_half_of_many_orders_in_flight_go_together),
         TEST(test_all_of_an_order_is_recorded),
-        TEST(test_a_name_stays_as_it_is_whatever_is_in_it),
+        TEST(test_a_name_stays_as_it_is_with_any_characters),
         TEST(test_a_refused_order_fails_alone_and_with_its_own_reason),
         TEST(test_a_name_that_is_no_text_fails_alone),
         TEST(test_when_all_are_refused_each_is_told),
         TEST(test_of_the_same_id_in_one_group_the_first_is_recorded),
         TEST(test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was),
-        TEST(test_an_order_whose_turn_comes_too_late_is_not_sent),
+        TEST(test_an_order_is_not_sent_if_its_turn_comes_too_late),
         TEST(test_without_a_connection_none_is_sent),
         TEST(test_a_lost_connection_leaves_exactly_its_group_unknown),
         TEST(test_memory_may_fail_at_every_allocation),

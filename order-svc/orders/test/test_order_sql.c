@@ -140,7 +140,7 @@ static void test_a_page_that_is_no_page_is_rejected(void *arg) {
     assert_int_equal(count_orders(), 0);
 }
 
-static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void *arg) {
+static void test_the_cursor_is_empty_at_first_and_then_the_written_one(void *arg) {
     struct settlement at = {.cursor = "x"};
 
     assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_OK);
@@ -175,7 +175,7 @@ static void expect_ready(const char *reason) {
     assert_string_equal(why, reason);
 }
 
-static void test_readiness_tells_what_keeps_an_order_from_its_record(void *arg) {
+static void test_readiness_tells_why_no_order_can_be_recorded(void *arg) {
     expect_ready("");
     run_sql("ALTER TABLE orders RENAME TO gone");
     expect_ready("lacks a table");
@@ -219,10 +219,10 @@ int main(void) {
         TEST(test_what_is_too_late_is_not_sent),
         TEST(test_a_page_adds_the_orders_that_are_missing),
         TEST(test_a_page_that_is_no_page_is_rejected),
-        TEST(test_the_cursor_is_empty_at_first_and_then_what_was_written),
+        TEST(test_the_cursor_is_empty_at_first_and_then_the_written_one),
         TEST(test_a_cursor_that_was_deleted_is_an_error),
         TEST(test_without_its_table_settling_fails_with_a_reason),
-        TEST(test_readiness_tells_what_keeps_an_order_from_its_record),
+        TEST(test_readiness_tells_why_no_order_can_be_recorded),
         TEST(test_the_schema_may_be_applied_again),
     };
 

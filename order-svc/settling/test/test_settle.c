@@ -150,7 +150,7 @@ static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
     assert_int_equal(said("count=2"), 1);
 }
 
-static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void **state) {
+static void test_a_reservation_with_a_bad_unit_does_not_stop_settling(void **state) {
     static const char *const lists[] = {
         "{\"reservations\":[" RESERVATION("1", "-3", "0", "9.90") "]}",
         "{\"reservations\":[" RESERVATION("1", "1000000001", "0", "9.90") "]}",
@@ -168,7 +168,7 @@ static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void 
     }
 }
 
-static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
+static void test_a_confirmation_for_another_order_is_refused(void **state) {
     static const char *const lists[] = {
         "{\"reservations\":[7]}",
         "{\"reservations\":[{}]}",
@@ -366,8 +366,8 @@ int main(void) {
         TEST(test_orders_that_are_there_stay_as_they_are),
         TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
         TEST(test_a_reservation_without_a_unit_gets_no_order),
-        TEST(test_no_reservation_stops_settling_by_what_it_says_of_its_unit),
-        TEST(test_a_confirmation_of_what_is_no_order_is_none),
+        TEST(test_a_reservation_with_a_bad_unit_does_not_stop_settling),
+        TEST(test_a_confirmation_for_another_order_is_refused),
         TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
         TEST(test_after_a_failure_the_overlap_is_read),

@@ -90,7 +90,7 @@ static void test_the_ends_of_the_ranges_are_inside(void **state) {
     assert_int_equal(spec_parse("sharded,ttl=1h,shards=1", &spec, &why), 0);
 }
 
-static void test_each_mistake_says_what_exists(void **state) {
+static void test_each_mistake_lists_the_choices(void **state) {
     static const struct {
         const char *text, *why;
     } bad[] = {
@@ -196,7 +196,7 @@ int main(void) {
         cmocka_unit_test(test_hand_over_is_an_option_of_some_leases),
         cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
-        cmocka_unit_test(test_each_mistake_says_what_exists),
+        cmocka_unit_test(test_each_mistake_lists_the_choices),
         cmocka_unit_test(test_an_unknown_strategy_is_answered_with_all_names),
         cmocka_unit_test(test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name),
         cmocka_unit_test(test_an_exercise_is_found_after_the_table),

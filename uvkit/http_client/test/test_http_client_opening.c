@@ -9,7 +9,7 @@ static void expect_connections(unsigned count, unsigned idle) {
     assert_int_equal(stats_of().idle, idle);
 }
 
-static void test_warm_opens_what_is_missing_up_to_the_most(void **state) {
+static void test_warm_opens_missing_connections_up_to_the_most(void **state) {
     static const unsigned asked[] = {2, 1, 2, 4, 100}, kept[] = {2, 2, 2, 4, 5};
 
     open_client((struct http_client_options){.connections = 5, .opening = 1});
@@ -181,7 +181,7 @@ static void test_callback_of_an_answer_may_close(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_warm_opens_what_is_missing_up_to_the_most),
+        TEST(test_warm_opens_missing_connections_up_to_the_most),
         TEST_OPEN(test_calls_take_warm_connections),
         TEST(test_warming_without_a_server_fails_no_later_call),
         TEST(test_client_closes_while_it_warms_up),

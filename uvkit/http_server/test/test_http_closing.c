@@ -84,7 +84,7 @@ static void drain_server_briefly(void) {
     WAIT_FOR(&http.loop, http.is_closed);
 }
 
-static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
+static void test_drain_cuts_the_rest_at_each_stage(void **state) {
     at_each_stage(drain_server_briefly);
 }
 
@@ -200,7 +200,7 @@ static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
     WAIT_FOR(&http.loop, http.is_closed);
 }
 
-static void test_drain_closes_at_once_who_has_long_been_idle(void **state) {
+static void test_drain_closes_long_idle_connections_at_once(void **state) {
     struct http_server_stats stats;
 
     bring_to(KEPT_ALIVE);
@@ -222,7 +222,7 @@ static void test_drain_answers_a_request_that_was_not_read_yet(void **state) {
     expect_last_answer();
 }
 
-static void test_drain_answers_who_is_not_accepted_yet(void **state) {
+static void test_drain_answers_a_connection_that_is_not_accepted_yet(void **state) {
     http_peer_say(&http.peer, sent_at[KEPT_ALIVE]); /* the loop has not run yet */
     http_server_drain(http.server, 60000, on_http_fixture_closed, &http);
     expect_last_answer();
@@ -242,7 +242,7 @@ static void ask_no_more(void) {
     http_peer_expect_end(&http.peer);
 }
 
-static void test_drain_answers_who_asks_a_moment_later(void **state) {
+static void test_drain_answers_a_request_of_a_moment_later(void **state) {
     at_stage(BEFORE_A_BYTE, ask_once_more);
     at_stage(KEPT_ALIVE, ask_once_more);
 }
@@ -276,7 +276,7 @@ static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **s
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_may_close_at_each_stage),
-        cmocka_unit_test(test_drain_cuts_at_each_stage_what_is_left),
+        cmocka_unit_test(test_drain_cuts_the_rest_at_each_stage),
         cmocka_unit_test(test_peer_may_close_at_each_stage),
         cmocka_unit_test(test_peer_may_reset_at_each_stage),
         TEST(test_handler_outlives_its_client),
@@ -285,10 +285,10 @@ int main(void) {
         TEST(test_connections_without_a_descriptor_end_and_the_loop_goes_on),
         TEST(test_drain_lets_a_request_in_flight_finish),
         TEST(test_drain_lets_a_request_that_has_begun_arrive),
-        TEST(test_drain_closes_at_once_who_has_long_been_idle),
+        TEST(test_drain_closes_long_idle_connections_at_once),
         TEST(test_drain_answers_a_request_that_was_not_read_yet),
-        TEST(test_drain_answers_who_is_not_accepted_yet),
-        cmocka_unit_test(test_drain_answers_who_asks_a_moment_later),
+        TEST(test_drain_answers_a_connection_that_is_not_accepted_yet),
+        cmocka_unit_test(test_drain_answers_a_request_of_a_moment_later),
         cmocka_unit_test(test_drain_does_not_wait_for_ever_for_a_request),
         TEST(test_drain_may_be_cut_short),
         TEST(test_taken_port_is_an_error_that_leaves_the_server_closable),

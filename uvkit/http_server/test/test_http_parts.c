@@ -104,7 +104,7 @@ static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void 
 }
 
 /* Its first line did not announce an end, so its peer may ask again at once. */
-static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **state) {
+static void test_drain_answers_a_request_behind_chunks_that_had_begun(void **state) {
     struct http_peer *peer = &http.peer;
     char reply[512];
 
@@ -163,7 +163,7 @@ int main(void) {
         TEST(test_a_peer_that_reads_nothing_is_given_up),
         TEST(test_a_stream_goes_on_until_its_reader_is_gone),
         TEST(test_chunks_of_a_turn_come_together_and_the_connection_goes_on),
-        TEST(test_drain_answers_who_asks_behind_chunks_that_had_begun),
+        TEST(test_drain_answers_a_request_behind_chunks_that_had_begun),
         TEST(test_a_request_behind_one_with_chunks_waits_for_the_last),
         TEST(test_to_http_1_0_chunks_are_a_stream),
         TEST(test_chunks_for_a_peer_that_is_gone_go_nowhere),

@@ -98,7 +98,7 @@ static void close_when_ended(void) {
     assert_false(fixture.is_closed);
 }
 
-static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
+static void test_close_by_a_fiber_after_its_query_has_ended(void **state) {
     open_pool(fixture.conninfo, 1, 0);
     run_in_fiber(close_when_ended);
     WAIT_FOR(&fixture.loop, fixture.is_closed);
@@ -125,7 +125,7 @@ int main(void) {
         TEST_READY(test_close_while_preparing),
         TEST_READY(test_close_waits_for_held_connections),
         TEST_READY(test_close_while_rolling_back),
-        TEST(test_close_by_a_fiber_whose_query_has_ended),
+        TEST(test_close_by_a_fiber_after_its_query_has_ended),
         TEST(test_each_allocation_may_fail),
     };
 

@@ -107,7 +107,7 @@ static void test_statement_that_cannot_be_parsed_fails_alone(void **state) {
     expect_rows(0);
 }
 
-static void test_break_leaves_unknown_what_was_sent_and_no_more(void **state) {
+static void test_break_leaves_only_sent_queries_unknown(void **state) {
     struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, 3);
@@ -239,7 +239,7 @@ static void test_held_connection_is_not_in_pipeline_mode(void **state) {
     expect_rows(1);
 }
 
-static void test_close_tells_what_was_sent(void **state) {
+static void test_close_tells_which_queries_were_sent(void **state) {
     struct asked sent[MOST];
 
     open_pipeline(fixture.conninfo, 2);
@@ -322,14 +322,14 @@ int main(void) {
         TEST(test_queries_share_a_connection_and_end_in_order),
         TEST(test_each_query_is_a_transaction_that_fails_alone),
         TEST(test_statement_that_cannot_be_parsed_fails_alone),
-        TEST(test_break_leaves_unknown_what_was_sent_and_no_more),
+        TEST(test_break_leaves_only_sent_queries_unknown),
         TEST(test_first_past_its_deadline_is_cancelled_alone),
         TEST(test_later_ones_past_their_deadlines_are_unknown_alone),
         TEST(test_late_cancel_request_costs_the_next_nothing),
         TEST(test_silence_past_the_deadline_leaves_all_unknown),
         TEST(test_query_goes_elsewhere_when_the_first_takes_long),
         TEST(test_held_connection_is_not_in_pipeline_mode),
-        TEST(test_close_tells_what_was_sent),
+        TEST(test_close_tells_which_queries_were_sent),
         TEST(test_outcomes_agree_with_the_ledger_under_fire),
         TEST(test_each_allocation_may_fail),
     };

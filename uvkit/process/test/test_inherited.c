@@ -110,7 +110,7 @@ static void look_at_sighup(void) {
 int main(void) {
     static struct launch launches[] = {
         {"test_closed_standard_descriptors_are_open_again", mend_each_set_of_closed_ones, 0},
-        {"test_an_open_descriptor_stays_what_it_is", mend_open_ones, 0},
+        {"test_an_open_descriptor_stays_unchanged", mend_open_ones, 0},
         {"test_a_descriptor_that_cannot_be_opened_ends_the_program", mend_without_room, EX_OSERR},
         {"test_an_ignored_sigchld_hides_no_child_any_more", wait_for_a_child, 0},
         {"test_a_blocked_signal_arrives_again", look_at_the_mask, 0},

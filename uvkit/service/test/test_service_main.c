@@ -157,7 +157,7 @@ static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **st
 }
 
 /* Core files would hold the secrets. */
-static void test_core_files_are_only_for_who_asks_for_them(void **state) {
+static void test_core_files_are_written_only_on_request(void **state) {
     char port[16];
 
     (void)snprintf(port, sizeof port, "--port=%d", own_port());
@@ -175,7 +175,7 @@ int main(void) {
         cmocka_unit_test(test_what_does_not_open_is_closed_and_names_the_exit_code),
         cmocka_unit_test(test_what_cannot_serve_is_closed),
         cmocka_unit_test(test_after_the_drain_all_is_closed_once_under_its_own_name),
-        cmocka_unit_test(test_core_files_are_only_for_who_asks_for_them),
+        cmocka_unit_test(test_core_files_are_written_only_on_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void test_other_arguments_move_to_the_front(void **state) {
     assert_false(set.is_lab);
 }
 
-static void test_errors_say_what_is_accepted(void **state) {
+static void test_errors_tell_the_accepted_values(void **state) {
     static const struct {
         const char *line, *error;
     } errors[] = {
@@ -266,7 +266,7 @@ int main(void) {
         TEST(test_a_list_adds_up_and_goes_before_the_environment),
         TEST(test_every_way_to_write_a_flag),
         TEST(test_other_arguments_move_to_the_front),
-        TEST(test_errors_say_what_is_accepted),
+        TEST(test_errors_tell_the_accepted_values),
         TEST(test_errors_in_the_environment_name_the_variable),
         TEST(test_secrets_come_from_the_environment_and_are_not_printed),
         TEST(test_help_is_aligned_and_fits_80_columns),
