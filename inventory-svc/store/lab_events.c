@@ -3,7 +3,7 @@
  * A row's time is this machine's at the moment of the note, plus the lead of the database's clock.
  * That lead is measured every few seconds. It counts as 0 when it is smaller than the error of the
  * measurement: on one machine both are the same clock, and then the order of two instances' rows is
- * exact. */
+ * as exact as that clock. */
 #include "lab_events.h"
 
 #include "clock.h"

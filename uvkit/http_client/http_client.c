@@ -4,9 +4,9 @@
  *                that ended it, or from an idle handle)
  * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
  *
- * While a connection is IDLE the queue is empty. While calls wait, connections are OPENING, up to
- * the number of calls, the room and `opening`. Functions here only move things. Each callback of
- * the loop ends with http_client_dispatch(), which brings calls and connections together again.
+ * While a connection is IDLE the queue is empty. While calls wait, as many connections as possible
+ * are OPENING: up to the calls, the room and `opening`. Functions here only move things. Each
+ * callback of the loop ends with http_client_dispatch(), which brings both together again.
  *
  * A kept-alive connection that breaks before a byte of a call has left gives the call back to the
  * queue. After that byte the call is never sent again, and is UNKNOWN. */
