@@ -4,7 +4,7 @@
  *                that ended it, or from an idle handle)
  * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
  *
- * While a connection is IDLE the queue is empty. While calls wait, as many connections as possible
+ * While a connection is IDLE the queue is empty. While calls wait, the most possible connections
  * are OPENING: up to the calls, the room and `opening`. Functions here only move things. Each
  * callback of the loop ends with http_client_dispatch(), which brings both together again.
  *
