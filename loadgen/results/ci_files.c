@@ -10,7 +10,6 @@
 #include "junit.h"
 
 #include <assert.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,38 +21,53 @@ static int open_one(FILE **file, const char *flag, const char *path, struct why 
     return why_set(why, "--%s %.1000s: %s", flag, path, file_error(errno));
 }
 
-/* The file behind stdout, as in `--markdown /dev/stdout >>FILE`, keeps its text. */
-static void clear(FILE *file) {
-    struct stat own, output;
-
-    if (file == NULL || fstat(fileno(file), &own) != 0)
-        return;
-    if (fstat(STDOUT_FILENO, &output) == 0 && own.st_dev == output.st_dev &&
-        own.st_ino == output.st_ino)
-        return;
-    (void)!ftruncate(fileno(file), 0); /* a pipe or a device has nothing to clear */
+static bool is_regular(FILE *file, const char *path, struct stat *found) {
+    return (file != NULL ? fstat(fileno(file), found) : stat(path, found)) == 0 &&
+           S_ISREG(found->st_mode);
 }
 
-static bool is_same(const char *a, const char *b) {
-    return a != NULL && b != NULL && a[0] != '\0' && strcmp(a, b) == 0;
+/* Names may differ: a link, or ./ before the name. The other file is at `path` if `other` is NULL. */
+static bool is_same(FILE *file, FILE *other, const char *path) {
+    struct stat a, b;
+
+    return file != NULL && is_regular(file, "", &a) && is_regular(other, path, &b) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* The file behind stdout, as in `--markdown /dev/stdout >>FILE`, keeps its text. */
+static void clear(FILE *file) {
+    if (file != NULL && !is_same(file, stdout, ""))
+        (void)!ftruncate(fileno(file), 0); /* a pipe or a device has nothing to clear */
+}
+
+static void forget(FILE **file) {
+    if (*file != NULL)
+        (void)fclose(*file);
+    *file = NULL;
+}
+
+static int open_both(struct ci_files *files, const char *junit, const char *markdown,
+                     struct why *why) {
+    const char *output = files->options->output;
+
+    if (open_one(&files->junit, "junit", junit, why) != 0 ||
+        open_one(&files->markdown, "markdown", markdown, why) != 0)
+        return -1;
+    if (is_same(files->junit, files->markdown, "") || is_same(files->junit, NULL, output) ||
+        is_same(files->markdown, NULL, output))
+        return why_set(why, "--junit, --markdown and --output each need a file of their own");
+    return 0;
 }
 
 int ci_files_open(struct ci_files *files, const struct options *options, struct why *why) {
     const bool is_diff = options->command == COMMAND_DIFF;
-    const char *junit = is_diff ? "" : options->junit, *markdown = options->markdown;
 
     *files = (struct ci_files){.options = options};
     if (!is_diff && options->command != COMMAND_FIRE && options->command != COMMAND_CHECK)
         return 0;
-    if (is_same(junit, markdown) || is_same(junit, options->output) ||
-        is_same(markdown, options->output))
-        return why_set(why, "--junit, --markdown and --output each need a file of their own");
-    if (open_one(&files->junit, "junit", junit, why) != 0)
-        return -1;
-    if (open_one(&files->markdown, "markdown", markdown, why) != 0) {
-        if (files->junit != NULL)
-            (void)fclose(files->junit);
-        files->junit = NULL;
+    if (open_both(files, is_diff ? "" : options->junit, options->markdown, why) != 0) {
+        forget(&files->junit);
+        forget(&files->markdown);
         return -1;
     }
     clear(files->junit);

@@ -145,10 +145,15 @@ class PullRequest(SystemTest):
 
     def test_a_place_that_cannot_be_written_is_told_before_the_run(self):
         self.junit.write_text("of an earlier run")
+        linked = self.folder / "linked"
+        linked.symlink_to(self.junit)
+        other = f"{self.folder}/./junit.xml"
         for args, words in [(["--junit", "/nowhere/x"], "--junit /nowhere/x: No such file"),
                             (["--junit", str(self.junit), "--markdown", "/nowhere/x"], "--markdown /nowhere/x: No such file"),
                             (["--junit", str(self.junit), "--markdown", str(self.junit)], "need a file of their own"),
                             (["-o", str(self.junit), "--junit", str(self.junit)], "need a file of their own"),
+                            (["--junit", str(self.junit), "--markdown", str(linked)], "need a file of their own"),
+                            (["-o", other, "--markdown", str(self.junit)], "need a file of their own"),
                             (["--list-strategies", "--junit", str(self.junit)], "no effect with --list-strategies")]:
             done = self.fire(64, "--strategy", "atomic", *self.results, *args)
             self.assertIn(words, done.stderr)
