@@ -151,6 +151,11 @@ static void limit_hold(struct limit_outcome *outcome) {
     }
 }
 
+/* A run that proves nothing may have missed an anomaly. */
+static bool is_open(const json_t *strategy) {
+    return strcmp(summary_text(strategy, "verdict"), verdict_kind_name(VERDICT_INCONCLUSIVE)) == 0;
+}
+
 static int add_outcome(struct limit_outcomes *outcomes, const struct threshold *limit,
                        const char *strategy, const json_t *a, const json_t *b, struct why *why) {
     const bool needs_a = limit->against != THRESHOLD_ALONE;
@@ -170,6 +175,8 @@ static int add_outcome(struct limit_outcomes *outcomes, const struct threshold *
                        percentile, strategy);
     }
     limit_hold(outcome);
+    outcome->is_unproven = outcome->holds && threshold_needs_verdict(limit) && is_open(b);
+    outcome->holds = outcome->holds && !outcome->is_unproven;
     outcomes->count++;
     return 0;
 }
@@ -231,7 +238,9 @@ const char *limit_outcome_text(const struct limit_outcome *outcome, char text[LI
     used += (size_t)snprintf(text + used, LIMIT_TEXT - used, "B %s; limit %s",
                              threshold_value(outcome->limit, outcome->b, b),
                              threshold_value(outcome->limit, outcome->allowed, allowed));
-    if (!outcome->holds && fabs(outcome->b - outcome->allowed) > 0)
+    if (outcome->is_unproven)
+        snprintf(text + used, LIMIT_TEXT - used, ", but B proves nothing");
+    else if (!outcome->holds && fabs(outcome->b - outcome->allowed) > 0)
         snprintf(text + used, LIMIT_TEXT - used, ", missed by %s",
                  threshold_value(outcome->limit, fabs(outcome->b - outcome->allowed), by));
     return text;

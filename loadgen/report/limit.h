@@ -2,7 +2,8 @@
  * have. threshold.h has their grammar.
  *
  * p(50), p(99) and rate are medians of the rounds, as `diff` prints them. Other times are of all
- * rounds together, and counts are their sums. */
+ * rounds together, and counts are their sums. A limit of anomalies does not hold if B is
+ * INCONCLUSIVE. */
 #ifndef LOADGEN_LIMIT_H
 #define LOADGEN_LIMIT_H
 
@@ -20,6 +21,7 @@ struct limit_outcome {
     double a, b;          /* in the threshold's unit; `a` is NAN for a limit of B alone */
     double allowed;       /* the value of B at the limit */
     bool holds;
+    bool is_unproven; /* it does not hold only because B is INCONCLUSIVE, and may lack an anomaly */
 };
 
 struct limit_outcomes {

@@ -56,6 +56,7 @@ static void assert_held(const char *limit, const char *members_a, const char *me
 #define BUSY(many) "'offered': 200, 'outcomes': {'busy': " many ", 'sold_out': 7}"
 #define TWIN(many) "'verdict': 'VIOLATED', 'anomalies': [{'name': 'TWIN', 'count': " many "}]"
 #define CLEAN      "'verdict': 'VALID', 'anomalies': []"
+#define OPEN       "'verdict': 'INCONCLUSIVE', 'offered': 9, 'anomalies': []"
 
 static void test_a_part_of_a_is_the_limit(void **state) {
     assert_held("p(50)<+20%", P50("10"), P50("11.9"), true);
@@ -90,6 +91,13 @@ static void test_without_a_sign_b_counts_alone(void **state) {
     assert_held("busy<1%", "", BUSY("2"), false);
     assert_held("offered==200", "", BUSY("0"), true);
     assert_true(isnan(outcomes.items[0].a));
+}
+
+static void test_a_run_that_proves_nothing_keeps_no_limit_of_anomalies(void **state) {
+    assert_held("twin==0", "", OPEN, false);
+    assert_held("anomalies<=+0", TWIN("3"), OPEN, false);
+    assert_held("anomalies<=+0", OPEN, CLEAN, true);
+    assert_held("offered==9", "", OPEN, true);
 }
 
 static void test_each_metric_is_found(void **state) {
@@ -182,6 +190,7 @@ static void test_by_how_much_is_told(void **state) {
     assert_told("p(50)<-20ms", P50("4"), P50("4"), "A 4 ms, B 4 ms; limit -16 ms, missed by 20 ms");
     assert_told("p(50)<1h", "", P50("1e300"), "B 9e+09 s; limit 3600 s, missed by 9e+09 s");
     assert_told("twin==0", "", TWIN("3"), "B 3; limit 0, missed by 3");
+    assert_told("twin<=2", "", OPEN, "B 0; limit 2, but B proves nothing");
 }
 
 static void test_programs_get_the_values(void **state) {
@@ -202,6 +211,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_from_nothing_any_rise_is_endless, tear_down),
         cmocka_unit_test_teardown(test_a_difference_to_a_is_in_the_metrics_unit, tear_down),
         cmocka_unit_test_teardown(test_without_a_sign_b_counts_alone, tear_down),
+        cmocka_unit_test_teardown(test_a_run_that_proves_nothing_keeps_no_limit_of_anomalies,
+                                  tear_down),
         cmocka_unit_test_teardown(test_each_metric_is_found, tear_down),
         cmocka_unit_test_teardown(test_a_metric_that_a_run_lacks_is_an_error, tear_down),
         cmocka_unit_test_teardown(test_odd_summaries_lack_the_metric_or_have_odd_values, tear_down),
