@@ -142,7 +142,7 @@ class Install(unittest.TestCase):
 
 class Programs(unittest.TestCase):
     """Installed below a folder with spaces in its name, moved, and used from another folder by a user without a checkout: root
-    hides the checkout behind an empty mount."""
+    hides the checkout behind an empty mount, except in a container that forbids mounts."""
 
     @classmethod
     def setUpClass(cls):
@@ -156,12 +156,14 @@ class Programs(unittest.TestCase):
             folder.mkdir(parents=True)
         copy_template(state / "inventory-sale")
         cls.addClassCleanup(lambda: shutil.rmtree((state / "inventory-sale/postgres").resolve(), ignore_errors=True))
+        cls.hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', ROOT]
+        if subprocess.run([*cls.hidden, "true"], capture_output=True).returncode != 0:
+            cls.hidden = []
         cls.env = {"PATH": f"{cls.prefix}/bin:{os.environ['PATH']}", "HOME": str(cls.dir), "XDG_STATE_HOME": str(state),
                    "PORT_BASE": str(PORT_BASE), "LOADGEN_LATE": "1s", "LOADGEN_NO_PROGRESS": "1"}
 
     def run_there(self, *command, code=0, **env):
-        hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', ROOT] if os.geteuid() == 0 else []
-        done = subprocess.run([*hidden, *command], cwd=self.cwd, env=self.env | env, stdin=subprocess.DEVNULL, capture_output=True,
+        done = subprocess.run([*self.hidden, *command], cwd=self.cwd, env=self.env | env, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
