@@ -12,7 +12,7 @@
 #define KEY_SIZE   32
 #define AMOUNT_MAX INT64_C(1000000000000000) /* far above any amount of a run */
 
-/* The files that contain a setting. A later one implies those before it. */
+/* The files that contain a setting. A later value includes the files of the values before it. */
 enum reach {
     NOWHERE, /* a secret, or the place or the form of a report */
     HISTORY,

@@ -23,7 +23,7 @@ struct chart {
     json_t *instances;          /* names: first the recorder's, then the ledger's; borrowed */
 };
 
-/* The time of the answer; for a request without one, its planned time. */
+/* The end of the request; if it was not sent, its planned time. */
 static inline int64_t chart_end_us(const struct record *record) {
     return (record->received_ns > 0 ? record->received_ns : record->planned_ns) / CHART_US;
 }

@@ -47,7 +47,7 @@ struct round {
 /* Servers that failed in earlier rounds and may still be down. All zero: no server is down. */
 struct down {
     size_t count;
-    char names[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* instances that answered or failed */
+    char names[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* instances that sold or failed */
     bool is_down[RECORD_INSTANCES];
     bool is_server_down; /* another server is down, and no sale works without it */
 };

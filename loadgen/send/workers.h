@@ -1,7 +1,7 @@
 /* Several processes that share the sending of one plan, for a load that one core cannot make.
  *
- * Worker n modulo their number sends request n of the plan; the worker of the original also sends its
- * repeat. Requests and moments are the same for any number of workers. */
+ * Request n of the plan goes to worker n modulo their number; a repeat goes to the worker of its
+ * original. Requests and moments are the same for any number of workers. */
 #ifndef LOADGEN_WORKERS_H
 #define LOADGEN_WORKERS_H
 
