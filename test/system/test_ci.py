@@ -138,7 +138,7 @@ class Ci(SystemTest):
     def test_the_workflow_of_this_project_makes_what_there_is(self):
         workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
         job = workflow["jobs"]["test"]
-        self.assertEqual((workflow["permissions"], job["container"]), ({"contents": "read"}, "debian:12"))
+        self.assertEqual((workflow["permissions"], job["container"]["image"]), ({"contents": "read"}, "debian:12"))
         self.assertGreater(job["timeout-minutes"], 0)
         commands = [step["run"] for step in job["steps"] if "run" in step and not step["name"].startswith("Install")]
         self.assertEqual(commands, ["make test"])
