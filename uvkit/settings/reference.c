@@ -275,15 +275,6 @@ static const struct style markdown_style =
 
 /* ---- the words that a shell completes */
 
-static const struct reference_command *command_of(const struct reference *it, int argc,
-                                                  char **argv) {
-    for (int i = 0; i < argc; i++)
-        for (size_t j = 1; j < it->count; j++)
-            if (strcmp(argv[i], it->commands[j].word) == 0)
-                return &it->commands[j];
-    return it->commands;
-}
-
 static bool takes_value(const struct reference_command *command, const char *word) {
     for (const struct setting *at = command->table; at != NULL && at->name != NULL; at++)
         if ((strncmp(word, "--", 2) == 0 && strcmp(word + 2, at->name) == 0) ||
@@ -292,12 +283,27 @@ static bool takes_value(const struct reference_command *command, const char *wor
     return strcmp(word, "=") == 0; /* bash gives it a word of its own */
 }
 
-/* Flags after a dash; else commands, if none is given. Nothing where a value must stand. */
+/* A word that is a flag's value names no command. */
+static const struct reference_command *command_of(const struct reference *it, int argc,
+                                                  char **argv) {
+    for (int i = 0; i < argc; i++)
+        for (size_t j = 1; j < it->count; j++)
+            if (strcmp(argv[i], it->commands[j].word) == 0 &&
+                (i == 0 || !takes_value(it->commands, argv[i - 1])))
+                return &it->commands[j];
+    return it->commands;
+}
+
+/* Flags after a dash; else commands, if none is given. Nothing where a value must stand, or after
+ * a word that is only two dashes. */
 static void print_words(const struct reference *it, int argc, char **argv) {
     const char *typed = argc > 0 ? argv[argc - 1] : "";
     const struct reference_command *command = command_of(it, argc - 1, argv);
 
     assert(it->count > 0);
+    for (int i = 0; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return;
     if (argc > 1 && takes_value(command, argv[argc - 2]))
         return;
     for (size_t i = 1; i < it->count && typed[0] != '-' && command == it->commands; i++) {

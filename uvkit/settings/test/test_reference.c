@@ -115,6 +115,10 @@ static void test_words_are_those_that_may_follow(void **state) {
         {"--name = s", "", false},
         {"sell *", "", false},
         {"sell --f", "--port\tport of the `shop`, <1k|more>\n--fast\tdo not wait\n", true},
+        {"--name sell *", "sell\tsell a unit\n", false},
+        {"--name = sell *", "sell\tsell a unit\n", false},
+        {"-- -", "", false},
+        {"sell -- *", "", false},
         {"sell --fast -", "--port\tport of the `shop`, <1k|more>\n--fast\tdo not wait\n", true},
     };
 
