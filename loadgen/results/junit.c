@@ -214,7 +214,7 @@ static void add_round(struct junit *junit, const struct result *result, const st
 
     test_begin(junit, "loadgen.verdict", name, round != NULL ? seconds_of(round) : 0);
     if (round == NULL) {
-        test_end_skipped(junit, "this round was not run");
+        test_end_skipped(junit, "this round has no result");
         return;
     }
     expected = result->expectation;

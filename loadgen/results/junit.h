@@ -4,8 +4,8 @@
  *     loadgen.run         one test: the run came to its end
  *     loadgen.verdict     a test for each round of each strategy. An unexpected anomaly is a
  *                         failure. INCONCLUSIVE is an error: the job fails with exit code 2, and
- *                         a test that is only skipped would not show why. A round that was not run
- *                         or not judged is skipped. With --repeat and an expected anomaly, one more
+ *                         a test that is only skipped would not show why. A round that was not run,
+ *                         not finished or not judged is skipped. With --repeat and an expected anomaly, one more
  *                         test fails if no round showed that anomaly.
  *     loadgen.threshold   a test for each threshold and strategy
  *
