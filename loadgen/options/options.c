@@ -112,7 +112,7 @@ static const struct command_words commands[] = {
          "class results listen port target"},
     [COMMAND_CLAIMS] =
         {"claims", 0, 64, "claims [ID...|all]",
-         "loadgen claims: without an ID, list the claims of the articles about locks.\n"
+         "loadgen claims: list the claims of the articles about locks.\n"
          "With IDs, show each claim by two runs, its failure and its cure, on a stack of\n"
          "their own that is stopped at the end. --output-format (text, json or markdown)\n"
          "is only for the list.\n"
