@@ -1,13 +1,6 @@
 // The banner, with the result in words readable from the back of the room; and the caveats.
 
-const EXITS = {
-  0: ['ok', 'every verdict is as expected'],
-  1: ['fail', 'an unexpected anomaly was found, or an expected one was missing'],
-  2: ['unknown', 'inconclusive: the run proves nothing, for the reasons on this page'],
-  70: ['fail', 'loadgen itself failed'],
-  99: ['fail', 'the verdicts are as expected; a threshold was missed'],
-  130: ['unknown', 'interrupted: the page covers the time until then'],
-};
+const EXIT_TONES = { 0: 'ok', 1: 'fail', 2: 'unknown', 70: 'fail', 99: 'fail', 130: 'unknown' };
 
 function headline(strategies) {
   const kinds = ['VIOLATED', 'INCONCLUSIVE', 'VALID', 'not judged'].map((kind) =>
@@ -94,7 +87,7 @@ function facts(run) {
 function runBanner(run, index) {
   const { summary } = run, strategies = summary.strategies || [], command = commandOf(summary);
   const isUnjudged = summary.exit_code === 0 && strategies.every((strategy) => strategy.verdict === 'not judged');
-  const [tone, meaning] = isUnjudged ? ['none', 'nothing was judged, because of --no-judge'] : EXITS[summary.exit_code] || ['unknown', ''];
+  const tone = isUnjudged ? 'none' : EXIT_TONES[summary.exit_code] || 'unknown', meaning = summary.exit_meaning;
   return el('section', { class: 'banner', 'aria-label': 'Verdict' },
     runs.length > 1 ? el('h2', {}, runName(run, index)) : null,
     headline(strategies),

@@ -387,6 +387,7 @@ json_t *summary_json(const struct summary *summary) {
         {"is_interrupted", json_boolean(summary->is_interrupted)},
         {"is_left_down", json_boolean(summary->is_left_down)},
         {"folder", text_or_null(summary->folder)}, {"exit_code", json_integer(summary->exit_code)},
+        {"exit_meaning", json_string(summary_meaning(summary))},
         {"settings", option_summary(options)}, {"thresholds", thresholds(summary)},
         {"strategies", strategies(summary)}, {"recommendation", recommendation(summary)});
 }

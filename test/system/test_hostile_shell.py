@@ -114,7 +114,7 @@ class Programs(HostileTest):
     def test_a_service_without_descriptors_says_so(self):
         for few in 5, 6, 7, 8:
             told = self.ends(70, BIN / "order-svc", limits=[(resource.RLIMIT_NOFILE, few)])
-            self.assertEqual(told, "order-svc: no event loop can be made: too many open files\n")
+            self.assertEqual(told, "order-svc: cannot make an event loop: too many open files\n")
             told = self.ends(71, BIN / "lockctl", "holders", "redis://127.0.0.1:1", "a", limits=[(resource.RLIMIT_NOFILE, few)])
             self.assertEqual(told, "lockctl: cannot make an event loop: too many open files\n")
 

@@ -225,7 +225,7 @@ class Page(SystemTest):
     def test_the_broken_strategy_is_told_on_the_banner(self):
         self.assertIn("VIOLATED", [row["verdict"].split()[-1] for row in self.found["run"]["rows"]])
         self.assertIn(self.summary["command"], self.found["run"]["text"])
-        self.assertIn(f"Exit {self.summary['exit_code']}", self.found["run"]["text"])
+        self.assertIn(f"Exit {self.summary['exit_code']}: {self.summary['exit_meaning']}.", self.found["run"]["text"])
 
     def test_every_part_is_there_and_labelled(self):
         for part, count in self.found["run"]["sections"].items():

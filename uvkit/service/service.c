@@ -358,7 +358,7 @@ static int live(void) {
     int code = loop_init(&loop);
 
     if (code != 0)
-        return service_fail(EX_SOFTWARE, "no event loop can be made: %s", uv_strerror(code));
+        return service_fail(EX_SOFTWARE, "cannot make an event loop: %s", uv_strerror(code));
     code = open_pool(&loop);
     if (code == 0) {
         code = service->open(&loop, life.pool);
