@@ -114,7 +114,10 @@ class Ci(SystemTest):
         self.assertEqual(job["image"], "debian:12")
         self.assertEqual(job["artifacts"]["reports"]["junit"], "junit.xml")
         space = self.make_workspace("lab/11-shards/answer.c")
-        for branch in ["main", ""]:  # of a merge request none is set
+        self.assertEqual(job["cache"]["policy"], "$BASELINE")
+        for branch, policy in [("main", "push"), ("", "pull")]:  # of a merge request none is set
+            rule, = [rule for rule in job["rules"] if ("merge_request" in rule["if"]) == (branch == "")]
+            self.assertEqual(rule["variables"], {"BASELINE": policy})
             for command in job["script"]:
                 code, said = self.bash(command, space, CI_DEFAULT_BRANCH="main", CI_COMMIT_BRANCH=branch)
                 self.assertEqual(code, 0, said)
