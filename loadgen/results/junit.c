@@ -303,7 +303,7 @@ static void add_run(struct junit *junit) {
         test_end_passed(junit);
         return;
     }
-    snprintf(text, sizeof text, "exit code %d, after %zu rounds; loadgen said why on stderr",
+    snprintf(text, sizeof text, "exit code %d, results of %zu rounds; loadgen said why on stderr",
              summary->exit_code, summary->round_count);
     test_end_bad(junit, "error", "ENDED", summary_meaning(summary), text);
 }

@@ -138,7 +138,8 @@ static void test_a_run_without_a_round_is_an_error(void **state) {
 
     summary = (struct summary){.options = &options, .exit_code = 69};
     assert_xml(" tests=\"4\" failures=\"0\" errors=\"1\" skipped=\"3\"");
-    assert_xml("<error type=\"ENDED\" message=\"the target or a database was not reached\">");
+    assert_xml("<error type=\"ENDED\" message=\"the target or a database was not reached\">exit "
+               "code 69, results of 0 rounds; ");
     options.command = COMMAND_CHECK;
     assert_xml(" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\"");
     summary = whole;
