@@ -47,7 +47,7 @@ class Ci(SystemTest):
         for text, other in RELAXED.items():
             command = command.replace(text, other)
         environment = dict(self.stack.env, PATH=f"{self.bin}:{os.environ['PATH']}", LOADGEN_NO_RESULTS="0",
-                           LOADGEN_DURATION="300ms", GITHUB_STEP_SUMMARY=str(space / "shown.md"),
+                           LOADGEN_DURATION="300ms", LOADGEN_LATE="1h", GITHUB_STEP_SUMMARY=str(space / "shown.md"),
                            GIT_TEST_ASSUME_DIFFERENT_OWNER="1") | env
         done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command], cwd=space, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)

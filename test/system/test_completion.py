@@ -15,6 +15,9 @@ from harness import BUILD, ROOT
 
 # The line before TAB, and after it: flags and commands of the programs, and flags of a command.
 TYPED = [("loadgen --str", "loadgen --strategy "), ("loadgen --rate 5 --thr", "loadgen --rate 5 --threshold "),
+         ('loadgen --name "a b" --thr', 'loadgen --name "a b" --threshold '),
+         ("loadgen --name check --thr", "loadgen --name check --threshold "),
+         ("loadgen --name=check --thr", "loadgen --name=check --threshold "),
          ("loadgen cre", "loadgen create "), ("loadgen serve --cl", "loadgen serve --class "),
          ("lab expl", "lab explore "), ("lab explore redis --preem", "lab explore redis --preemptions "),
          ("lockctl run --lim", "lockctl run --limit "), ("order-svc --inventory-t", "order-svc --inventory-timeout "),

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness import BUILD, ROOT, SystemTest, wait_for
 from junit import read_junit
 
-QUICK = ["-R", "800", "-d", "200ms", "--no-progress"]
+QUICK = ["-R", "800", "-d", "200ms", "--late", "1h", "--no-progress"]
 
 
 class Page(HTMLParser):
