@@ -98,6 +98,7 @@ class LockServers(SystemTest):
     """The optional servers of a stack."""
 
     shape = ("--with", "replica=2,redlock", "--with", "zookeeper=3,etcd=3,pgbouncer")
+    flags = {"INVENTORY_SVC_FLAGS": "--cores"}  # or only root could read its environment
     families = {"REDLOCK": [f"redlock-{i}" for i in range(1, 6)], "ZOOKEEPER": [f"zookeeper-{i}" for i in range(1, 4)],
                 "ETCD": [f"etcd-{i}" for i in range(1, 4)], "POOLER": ["pgbouncer"]}
     names = ["replica", "replica-2", *sum(families.values(), [])]
