@@ -366,6 +366,8 @@ static int check_pairs(void) {
         if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
             return why_set(&refusal, "--%s has no effect with --%s", pairs[i].weak,
                            pairs[i].strong);
+    if (set.limit[0] == '\0' && is_in(given.by_flag, "limit"))
+        return why_set(&refusal, "--limit is empty, so it would limit nothing");
     if (set.items == 1 && is_in(given.by_flag, "skew"))
         return why_set(&refusal, "--skew has no effect on one product; add --items");
     if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))

@@ -146,7 +146,8 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
     REFUSED({"check", "x", "--rate=5"}, {"diff", "--seed=1", "x"}, {"report", "x", "--results=x"},
             {"serve", "--no-tui"}, {"create", "--rate=5"}, {"--listen=::1"}, {"--limit=rate>-5%"},
             {"check", "x", "--limit=rate>-5%"}, {"diff", "a", "b", "--junit=x"},
-            {"create", "--markdown=x"}, {"--list-strategies", "--junit=x"});
+            {"create", "--markdown=x"}, {"--list-strategies", "--junit=x"},
+            {"diff", "a", "b", "--limit="});
     assert_int_equal(READ("diff", "a", "b", "--limit=rate>-5%", "--markdown=x"), OPTIONS_OK);
     assert_int_equal(options->limit_list.count, 1);
     assert_int_equal(READ("check", "a", "--junit=x", "--markdown=y", NULL), OPTIONS_OK);
