@@ -100,6 +100,7 @@ SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
 SEES_loadgen/audit := loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
+SEES_loadgen/shop := uvkit
 SEES_loadgen/send := loadgen/plan loadgen/text judge/record $(UVKIT)
 SEES_loadgen/options := loadgen/plan loadgen/text judge $(SEES_judge) uvkit/settings uvkit/text uvkit
 SEES_loadgen/rounds := loadgen/options loadgen/audit $(SEES_loadgen/audit)
