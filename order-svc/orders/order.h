@@ -34,9 +34,9 @@ struct placement {
     struct order order; /* in: order_id and product_id; out: all, when PLACED or REPEATED */
     bool is_key_given;  /* the customer chose the order id, so it may be a repeat */
     enum order_outcome outcome;
-    int status;     /* HTTP */
-    char error[40]; /* the error code of the reply */
-    char message[200];
+    int status;        /* HTTP */
+    char error[40];    /* the error code of the reply */
+    char message[512]; /* as long as http_reply_error() takes; a refusal may name a command */
     /* Server-Timing: the cost of the sale, from the inventory, and the time of the record; "" if
      * there is nothing to tell. */
     char timing[HTTP_CALL_HEADER_BYTES + 40];
