@@ -209,7 +209,7 @@ struct part {
 static int print_part(const struct summary *summary, const struct part *part, FILE *to) {
     struct table_row *rows = calloc(2 * summary->count + 1, sizeof *rows);
     const size_t width = table_columns(to);
-    const char *repeats = NULL;
+    const char *note = NULL;
     size_t count = 1;
 
     if (rows == NULL)
@@ -222,18 +222,20 @@ static int print_part(const struct summary *summary, const struct part *part, FI
         for (size_t column = 1; part->head.cell[column][0] != '\0'; column++)
             table_fill(rows[count].cell[column], "-");
         part->fill(summary, result, &rows[count++]);
+        if (strstr(rows[count - 1].cell[1], " +") != NULL) /* see report_verdict() */
+            note = "+N: N more anomalies, told above";
         if (result->count < 2 || part->spread == NULL)
             continue;
         part->spread(result, &rows[count++]);
-        repeats = "counts add up all rounds; p50, p99 and rate are the median of the rounds; below "
-                  "it stand the lowest and the highest, in the same unit";
+        note = "counts add up all rounds; p50, p99 and rate are the median of the rounds; below "
+               "it stand the lowest and the highest, in the same unit";
     }
     assert(count <= 2 * summary->count + 1);
     for (size_t column = 1; column < TABLE_COLUMNS; column++)
         table_hide_empty(rows, count, column, (part->quiet >> column & 1) != 0);
     table_narrow(rows, count, part->left, width, part->drop);
     table_print(rows, count, part->left, width, to);
-    table_print_legend(&rows[0], part->meanings, repeats, width, to);
+    table_print_legend(&rows[0], part->meanings, note, width, to);
     free(rows);
     if (part->remark != NULL)
         part->remark(summary, to);

@@ -98,6 +98,14 @@ static void test_columns_that_say_nothing_are_left_out(void **state) {
     assert_silent_on("ceiling:");
 }
 
+static void test_a_verdict_that_leaves_out_names_explains_its_number(void **state) {
+    assert_says("VIOLATED TWIN +2 ");
+    assert_tells("+N: N more anomalies, told above");
+    results[0].verdict.found[ANOMALY_EARLY_SOLD_OUT].count = 0;
+    assert_says("VIOLATED TWIN LEAK ");
+    assert_silent_on("+N");
+}
+
 static void test_what_customers_were_told_is_counted(void **state) {
     results[2].total->by_outcome[RECORD_SOLD_OUT] = 303;
     results[2].total->by_outcome[RECORD_BUSY] = 12;
@@ -436,6 +444,7 @@ int main(void) {
         REPORTED(test_repeats_show_the_median_and_the_range_below),
         REPORTED(test_what_it_cost_is_told_only_when_it_is_known),
         REPORTED(test_columns_that_say_nothing_are_left_out),
+        REPORTED(test_a_verdict_that_leaves_out_names_explains_its_number),
         REPORTED(test_what_customers_were_told_is_counted),
         REPORTED(test_a_narrow_terminal_has_fewer_columns),
         REPORTED(test_the_json_has_what_the_text_has),
