@@ -136,12 +136,17 @@ static int command_grade_read(struct chapter *chapter, int number, struct why *w
 
 static int command_grade_check(const char *path) {
     struct grading *grading = calloc(1, sizeof *grading);
+    const int number = command_grade_number_of(path);
     struct why why;
     int code;
 
     if (grading == NULL)
         return EXIT_INTERNAL;
-    if (command_grade_read(&grading->chapter, command_grade_number_of(path), &why) != 0) {
+    if (number == 0 ? why_set(&why,
+                              "%.200s: its name does not begin with the number of a chapter: name "
+                              "the chapter with --chapter",
+                              path)
+                    : command_grade_read(&grading->chapter, number, &why)) {
         free(grading);
         return command_grade_refuse("lab check", why.text);
     }

@@ -177,6 +177,10 @@ class Grading(unittest.TestCase):
         self.assertEqual(found["score"], 0)
         self.assertIn("A customer was turned away, though nothing had gone wrong.", out)
 
+    def test_a_file_without_a_number_needs_a_chapter(self):
+        self.assertIn("answer.c: its name does not begin with the number of a chapter: name the chapter with --chapter",
+                      self.run_lab("check", ROOT / "lab/01-oversell/answer.c", code=64)[1])
+
     def test_a_mistake_of_the_instructor_is_no_grade(self):
         for arguments, says in [((), "name one"), (("nowhere",), "No such file"), ((self.folder, "--chapter", "13"), "no chapter 13"),
                                 ((self.folder, "--chapters", "nowhere"), "it has no chapter 1"),
