@@ -337,11 +337,11 @@ up: ## build and start the stack for your own curl and loadgen
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/stack up
-	@printf '%s\n' 'order-svc listens on http://127.0.0.1:$(PORT_BASE). Next:' \
+	@with=$$(bash -c 'printf %s "$${RUN_DIR:+RUN_DIR=$${RUN_DIR@Q} }"'); printf '%s\n' 'order-svc listens on http://127.0.0.1:$(PORT_BASE). Next:' \
 	    "  curl -s http://127.0.0.1:$(PORT_BASE)/orders -H 'Content-Type: application/json' \\" \
 	    "       -d '{\"product_id\": \"82391173-9dbc-49b6-821b-746a11dbbe5e\"}'" \
 	    '  curl -s http://127.0.0.1:$(PORT_BASE)/products/82391173-9dbc-49b6-821b-746a11dbbe5e' \
-	    '  scripts/loadgen --strategy redis,atomic' '  make down'
+	    "  $${with}scripts/loadgen --strategy redis,atomic" "  $${with}make down"
 
 down: ## stop the stack of `make up`
 	@scripts/stack down

@@ -44,13 +44,32 @@ say_commands() { # say_commands <TEXT
         -e "s|scripts/lab|${SALE_LAB//[&|\\]/\\&}|g" -e "s|scripts/audit|${SALE_AUDIT//[&|\\]/\\&}|g" -e "s|make up|${SALE_UP//[&|\\]/\\&}|g"
 }
 
-say_usage() { # say_usage <TEXT: in a checkout it stays unchanged
+say_usage() { # say_usage <TEXT: in a checkout the commands stay unchanged
     if [[ -n $is_installed ]]; then say_commands; else cat; fi
 }
 
-given() { # given VARIABLE...: print the ones that the user set, to put before a command
-    local name
+# Fit the usage text of a script into WIDTH columns. Text that follows two or more blanks continues below its own column.
+wrap_usage() { # wrap_usage [WIDTH] <TEXT
+    awk -v width="${1:-80}" '
+        function put(  cut) {
+            for (; length(line) > width; line = sprintf("%*s", hang, "") substr(line, cut + 1)) {
+                for (cut = width + 1; cut > hang + 1 && substr(line, cut, 1) != " "; cut--);
+                if (cut <= hang + 1) break
+                print substr(line, 1, cut - 1)
+            }
+            if (line != "") print line
+        }
+        { match($0, /^ */); indent = RLENGTH; column = match($0, /[^ ]   *[^ ]/) ? RSTART + RLENGTH - 2 : indent }
+        !/^Usage: |^Environment: / && indent == hang && (indent > 8 || was > 100) { line = line " " substr($0, indent + 1); was = length($0); next }
+        { put(); line = $0; hang = column; was = length($0) }
+        END { put() }'
+}
+
+given() { # given VARIABLE...: print the ones that differ from their default, to put before a command
+    local name value
     for name; do
-        [[ -z ${!name:-} || $name=${!name} == "RUN_DIR=$state" || $name=${!name} == PORT_BASE=8000 ]] || printf '%s=%q ' "$name" "${!name}"
+        value=${!name:-}
+        [[ $value == *[^[:alnum:]_./:,+-]* ]] && value=${value@Q}
+        [[ -z $value || $name=${!name} == "RUN_DIR=$state" || $name=${!name} == PORT_BASE=8000 ]] || printf '%s=%s ' "$name" "$value"
     done
 }

@@ -41,13 +41,13 @@ follow() {
 
 # End the replication to the first replica; both continue with their data. Nothing listens on port 1.
 cut_replica() {
-    ask_redis replica replicaof 127.0.0.1 1 >/dev/null || fail 'there is no replica: up --with replica'
+    ask_redis replica replicaof 127.0.0.1 1 >/dev/null || fail "there is no replica: $(given RUN_DIR PORT_BASE)$SALE_STACK up --with replica"
 }
 
 # The primary dies, and the replica takes over its address. Data that it had not received is lost.
 fail_over() {
     local file
-    pid_of replica >/dev/null || fail 'there is no replica: up --with replica'
+    pid_of replica >/dev/null || fail "there is no replica: $(given RUN_DIR PORT_BASE)$SALE_STACK up --with replica"
     slay redis
     ask_redis replica replicaof no one >/dev/null || fail 'the replica does not become a primary'
     ask_redis replica config set port "$(port_of redis)" >/dev/null || fail "the replica does not take the primary's port"

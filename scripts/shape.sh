@@ -46,7 +46,7 @@ shape_names() {
 shape_with() { # shape_with SERVERS: a list with commas
     local server list
     IFS=, read -ra list <<<"$1"
-    ((${#list[@]})) || usage
+    ((${#list[@]})) || usage "--with needs the name of a server"
     for server in "${list[@]}"; do
         case $server in
         replica | replica=1) replicas=1 ;;
@@ -57,7 +57,7 @@ shape_with() { # shape_with SERVERS: a list with commas
         etcd | etcd=1) etcds=1 ;;
         etcd=3) etcds=3 ;;
         pgbouncer) pgbouncers=1 ;;
-        *) usage ;;
+        *) usage "--with has no server ${server@Q}" ;;
         esac
     done
 }
@@ -70,7 +70,8 @@ shape_read() {
         case $1:${2:-} in
         --with:*) shape_with "${2:-}" ;;
         --instances:[1-9]) instances=$2 ;;
-        *) usage ;;
+        --instances:*) usage "--instances is 1 to 9" ;;
+        *) usage "up has no argument ${1@Q}" ;;
         esac
         shift 2
     done

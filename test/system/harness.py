@@ -25,7 +25,7 @@ BUILD = os.environ.get("B", "build/gcc")
 os.environ.setdefault("LOADGEN_LATE", "1s")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 PORTS = {"order-svc": 0, "inventory-1": 1, "inventory-2": 2, **{f"redlock-{i}": 59 + i for i in range(1, 6)}, "replica-2": 66,
-         "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 79 + i for i in (1, 2, 3)},
+         "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 82 + i for i in (1, 2, 3)},
          "postgres": 90, "redis": 91, "replica": 92}
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
 LOST_UPDATES = "TWIN+LEAK?+STALE?"  # the anomalies of a strategy without a common lock while the stock lasts

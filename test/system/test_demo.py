@@ -156,6 +156,28 @@ class Demo(unittest.TestCase):
         self.paste(down)
         self.assert_nothing_is_left()
 
+    def test_what_is_printed_works_in_a_shell_without_the_variables(self):
+        env = self.env
+        named = env | {"RUN_DIR": str(self.folder / ".run/it's own")}
+        self.env = named
+        try:
+            code, output = self.make("up")
+            self.assertEqual(code, 0, output)
+            _, _, sell, down = self.commands_after("order-svc listens", output)
+            self.env = {k: v for k, v in env.items() if k != "PORT_BASE"}
+            audit = re.search(r"all of it: (.*)", self.paste(f"{sell.replace('redis', 'none')} -R 800 --stock 200 --expect none=VIOLATED"))[1]
+            self.assertNotIn("could not be read", self.paste(f"{audit} | head -n 1"))
+            failing = sell.replace("redis,atomic", "atomic,fail=after-read:delay=1ms") + " -d 100ms"
+            self.paste(re.search(r"--lab: (.*) \(in containers", self.paste(f"! {failing}"))[1])
+            self.paste(failing)
+            self.paste(down)
+            self.paste(re.search(r"Start it with (.*), or", self.paste(f"! {failing}"))[1])
+            self.paste(re.search(r"stop it with (.*), or", self.paste(f"! {down.replace('make down', 'make demo')}"))[1])
+        finally:
+            subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=named, check=False)
+            self.env = env
+        self.assert_nothing_is_left()
+
 
 if __name__ == "__main__":
     unittest.main()

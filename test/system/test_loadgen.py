@@ -106,7 +106,7 @@ class Loadgen(SystemTest):
 
     def test_a_failpoint_without_lab_ends_with_64_before_anything_is_sent(self):
         spec = "atomic,fail=before-write:crash"
-        self.says(64, [spec.split(",")[1], "INVENTORY_SVC_FLAGS=--lab make up"], "--strategy", spec)
+        self.says(64, [spec.split(",")[1], f"INVENTORY_SVC_FLAGS=--lab RUN_DIR={self.stack.run_dir} PORT_BASE={PORT_BASE} make up"], "--strategy", spec)
         self.assertEqual(self.stack.sql("inventory", "SELECT 1 FROM reservation JOIN product USING (product_id) "
                                                      "WHERE strategy LIKE '%before-write:crash%'"), [])
 

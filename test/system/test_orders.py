@@ -7,7 +7,7 @@ import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import ARTICLE_PRODUCT, ROOT, Ledger, SystemTest, wait_for
+from harness import ARTICLE_PRODUCT, PORT_BASE, ROOT, Ledger, SystemTest, wait_for
 
 GOOD = ["mutex", "redis", "sharded", "atomic"]  # right if orders come one at a time, even with none
 
@@ -218,7 +218,7 @@ class Orders(SystemTest):
         product = self.stack.product("atomic,fail=before-write:crash", 2)
         for answer in [self.stack.order(product), self.stack.ask("GET", f"/products/{product}")]:
             self.assertEqual((answer.status, answer.json["error"]), (422, "bad_strategy"), answer.text)
-            self.assertIn("INVENTORY_SVC_FLAGS=--lab make up", answer.json["message"])
+            self.assertIn(f"INVENTORY_SVC_FLAGS=--lab RUN_DIR={self.stack.run_dir} PORT_BASE={PORT_BASE} make up", answer.json["message"])
 
     def test_a_drain_finishes_the_order_under_way(self):
         product = self.stack.product("none,work=1500ms", 5)

@@ -213,7 +213,7 @@ class Shape(SystemTest):
         self.assertEqual(self.stack.states()["replica"], "down")
         wait_for("the services on it", lambda: self.stack.states()["order-svc"] == "ready")
         refused = self.stack.script("failover", check=False)
-        self.assertEqual((refused.returncode, refused.stderr), (1, "stack: there is no replica: up --with replica\n"))
+        self.assertEqual((refused.returncode, refused.stderr), (1, f"stack: there is no replica: RUN_DIR={self.stack.run_dir} PORT_BASE={PORT_BASE} scripts/stack up --with replica\n"))
         # A restart and a new replica find the data of the new primary.
         self.receives_after_restart()
 
@@ -259,7 +259,7 @@ class Shape(SystemTest):
     def test_start_is_for_a_stack_that_runs(self):
         self.stack.script("down")
         done = self.stack.script("start", check=False)
-        self.assertEqual((done.returncode, done.stderr), (1, "stack: no stack runs here: make up\n"))
+        self.assertEqual((done.returncode, done.stderr), (1, f"stack: no stack runs here: RUN_DIR={self.stack.run_dir} PORT_BASE={PORT_BASE} make up\n"))
         self.assertEqual(set(self.stack.states().values()), {"down"})
         self.stack.script("up", "servers")
         self.stack.script("start")
@@ -274,9 +274,12 @@ class Shape(SystemTest):
                       .read_bytes())
 
     def test_an_unknown_command_is_refused(self):
-        for args, code, text in [(["up", "--with", "luck"], 64, "Usage"), (["up", "--with", "redlock,etcd=2"], 64, "Usage"),
-                                 (["up", "--with"], 64, "Usage"), (["up", "--instances", "0"], 64, "Usage"),
-                                 (["pause"], 64, "Usage"), (["cut", "redis"], 64, "Usage"),
+        for args, code, text in [(["up", "--with", "luck"], 64, "--with has no server 'luck'; scripts/stack --help lists the commands\n"),
+                                 (["up", "--with", "redlock,etcd=2"], 64, "--with has no server 'etcd=2'"),
+                                 (["up", "--with"], 64, "--with needs the name of a server"), (["up", "luck"], 64, "up has no argument 'luck'"),
+                                 (["up", "--instances", "0"], 64, "--instances is 1 to 9"), (["lunch"], 64, "there is no command 'lunch'"),
+                                 ([], 64, "a command is missing"), (["status", "redis"], 64, "status takes no argument"),
+                                 (["pause"], 64, "pause takes the name of one server"), (["cut", "redis"], 64, "cut takes no argument"),
                                  (["kill", "lunch"], 1, "there is no 'lunch'"),
                                  (["resume", "inventory-7"], 1, "inventory-7 does not run")]:
             done = self.stack.script(*args, check=False)
