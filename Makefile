@@ -250,8 +250,8 @@ $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # it runs this program
 
 # Fuzzers see the parsers that they feed; `make fuzz` builds them with clang in build/fuzz.
 FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
-FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT)) -I lockkit/include
-$(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
+FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT) loadgen/shop) -I lockkit/include
+$(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(B)/loadgen/shop.a $(call archives,lockkit/include)
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 fuzzers: $(FUZZERS)

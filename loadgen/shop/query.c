@@ -63,6 +63,8 @@ static int read_slashes(struct reader *reader, struct shop_text *text) {
     if (reader->at == reader->line_end)
         return reader_fail(reader, begin,
                            "expected a / that ends this expression, in the same line");
+    if (length == 0)
+        return reader_fail(reader, begin, "expected an expression that is not empty");
     reader->at++;
     return text_literal(reader, bytes, length, text);
 }

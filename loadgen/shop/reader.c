@@ -84,10 +84,8 @@ bool reader_next(struct reader *reader) {
 }
 
 int reader_finish_line(struct reader *reader) {
-    const char *before = reader->at;
-
     reader_skip_blanks(reader);
-    if (reader->at < reader->line_end && (*reader->at != '#' || reader->at == before))
+    if (reader->at < reader->line_end && (*reader->at != '#' || !reader_is_blank(reader->at[-1])))
         return reader_expected(reader, reader->at, "the end of the line");
     reader_leave_line(reader);
     return 0;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define TITLE_BYTES 64
+#define NAME_FORM   "a name of at most 64 letters, digits, _ and -" /* SHOP_NAME_BYTES */
 
 #define X(id, name) name,
 static const char *const outcome_names[] = {SHOP_OUTCOMES(X)};
@@ -74,7 +75,7 @@ static struct shop_value *add_value(struct reader *reader, struct shop *shop,
         return NULL;
     shop->values = items;
     if (length == 0 || length > SHOP_NAME_BYTES || length != reader_word(reader)) {
-        (void)reader_expected(reader, begin, "a name of letters, digits, _ and -");
+        (void)reader_expected(reader, begin, NAME_FORM);
         return NULL;
     }
     value = &items[shop->value_count++];
@@ -372,11 +373,11 @@ static int check_order(struct reader *reader, const char *at, enum part last, en
     if (last < PARTS && part <= last)
         return reader_fail(reader, at,
                            part == last ? "expected one section %s, this is the second"
-                                        : "expected section %s before section %s",
+                                        : "expected the section %s before the section %s",
                            parts[part].name, parts[last].name);
     for (enum part i = last < PARTS ? last + 1 : PART_SETUP; i < part; i++)
         if (parts[i].is_needed)
-            return reader_fail(reader, at, "expected a section %s before this", parts[i].name);
+            return reader_fail(reader, at, "expected a section %s before this one", parts[i].name);
     return 0;
 }
 

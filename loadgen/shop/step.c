@@ -75,33 +75,41 @@ static enum line_kind next_line(struct reader *reader) {
 
 /* ---- fields */
 
-static bool is_of_key(char c) {
+/* A name of a header has fewer characters than one of a form. */
+static bool is_of_key(char c, bool is_header) {
     return (c >= 'a' && c <= 'z') || is_upper(c) || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("_-.[]@$", c) != NULL);
+           (c != '\0' && strchr(is_header ? "_-." : "_-.[]@$", c) != NULL);
 }
 
-/* The : behind a key, in which {{name}} and escapes may stand; NULL if there is none. */
-static const char *key_end(const struct reader *reader) {
-    const char *at = reader->at;
-
-    for (;;)
-        if (strncmp(at, "{{", 2) == 0) {
+/* Behind the {{name}}, escape or character of a key; NULL if there is none. */
+static const char *key_part_end(const char *at, bool is_header) {
+    if (strncmp(at, "{{", 2) == 0) {
+        at += strcspn(at, "}\n");
+        return strncmp(at, "}}", 2) == 0 ? at + 2 : NULL;
+    }
+    if (*at == '\\' && !is_header) {
+        at += 1 + (at[1] != '\n' && at[1] != '\0');
+        if (at[-1] == 'u') {
             at += strcspn(at, "}\n");
-            if (strncmp(at, "}}", 2) != 0)
-                return NULL;
-            at += 2;
-        } else if (*at == '\\' && at + 1 < reader->line_end) {
-            at += 2;
-        } else if (is_of_key(*at)) {
-            at++;
-        } else {
-            return at > reader->at && *at == ':' ? at : NULL;
+            at += *at == '}';
         }
+        return at;
+    }
+    return is_of_key(*at, is_header) ? at + 1 : NULL;
+}
+
+/* The : behind a key; NULL if there is none. */
+static const char *key_end(const struct reader *reader, bool is_header) {
+    const char *at = reader->at, *next;
+
+    while ((next = key_part_end(at, is_header)) != NULL)
+        at = next;
+    return at > reader->at && *at == ':' ? at : NULL;
 }
 
 static int read_field(struct reader *reader, enum text_form form, const char *what,
                       struct shop_fields *fields) {
-    const char *colon = key_end(reader);
+    const char *colon = key_end(reader, form == TEXT_LINE);
     struct shop_field *items, *field;
 
     if (colon == NULL)
@@ -126,9 +134,7 @@ static int begin_body(struct reader *reader, struct shop_step *step, enum shop_b
                       const char *content_type) {
     if (step->body_kind != SHOP_NO_BODY)
         return reader_fail(reader, reader->at,
-                           "expected HTTP and a status: this request has a %s "
-                           "already",
-                           step->body_kind == SHOP_BODY_FORM ? "form" : "body");
+                           "expected HTTP and a status: this request has a form already");
     step->body_kind = kind;
     step->content_type = content_type;
     return 0;

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,18 +150,17 @@ static int maker_unicode(struct maker *maker, const char **at, const char *to) {
     return maker_add(maker, bytes, put_utf8(code, bytes));
 }
 
-static const char *escapes_of(enum text_form form) {
-    return form == TEXT_LINE ? "#\\:u" : form == TEXT_VALUE ? "#\\:unt" : "#\\:unt\"`";
-}
+static const struct {
+    const char *letters, *what;
+} escapes[] = {[TEXT_LINE] = {"#\\:u", "one of \\# \\\\ \\: \\u{2603}"},
+               [TEXT_VALUE] = {"#\\:unt", "one of \\# \\\\ \\: \\n \\t \\u{2603}"},
+               [TEXT_QUOTED] = {"#\\:unt\"`", "one of \\\" \\` \\# \\\\ \\: \\n \\t \\u{2603}"}};
 
 static int maker_escape(struct maker *maker, const char **at, const char *to, enum text_form form) {
     const char *escape = *at + 1;
-    char what[64];
 
-    if (escape >= to || *escape == '\0' || strchr(escapes_of(form), *escape) == NULL) {
-        (void)snprintf(what, sizeof what, "one of %s after \\", escapes_of(form));
-        return reader_expected(maker->reader, escape, what);
-    }
+    if (escape >= to || strchr(escapes[form].letters, *escape) == NULL)
+        return reader_expected(maker->reader, *at, escapes[form].what);
     *at += 2;
     if (*escape == 'u')
         return maker_unicode(maker, at, to);
