@@ -111,7 +111,7 @@ SEES_loadgen/results := loadgen/page $(SEES_loadgen/page)
 SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
 SEES_loadgen/class := loadgen/serve loadgen/send $(SEES_loadgen/serve)
 SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
-SEES_loadgen/run := loadgen/class loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/progress loadgen/send $(SEES_loadgen/report)
+SEES_loadgen/run := loadgen/class loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/progress loadgen/send loadgen/shop $(SEES_loadgen/report)
 SEES_lab/world := strategies/seam
 SEES_lab/servers := lab/world strategies/seam
 SEES_lab/model := lab/servers lab/world strategies/seam
@@ -226,6 +226,7 @@ $(B)/%.o: %.lua $$(wildcard $$(dir $$*)parts/*.lua)
 # glibc's fortified longjmp mistakes a jump to another stack for one into a returned frame, and aborts.
 $(B)/uvkit/fiber.o: override CFLAGS += -U_FORTIFY_SOURCE
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
+$(B)/loadgen/shop/draft_text.o: loadgen/shop/draft.shop
 $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)

@@ -49,6 +49,7 @@ static const char about_fire[] =
     "  loadgen report DIR...    write the page of one run or of several runs\n"
     "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
     "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
+    "  loadgen shop new NAME    write a file that describes a shop, to start from\n"
     "  loadgen COMMAND --help   print the settings and exit codes of a command\n"
     "\n"
     "A run proves nothing, is INCONCLUSIVE, and ends with 2 if\n"
@@ -119,6 +120,12 @@ static const struct command_words commands[] = {
          "Exit codes: 0 each failure appeared and each cure held, 1 one did not, 64 bad\n"
          "usage, 69 the stack does not start, 70 internal error, 130 interrupted.",
          "results output-format output port-base run-dir stack keep"},
+    [COMMAND_SHOP] =
+        {"shop", 2, 2, "shop new NAME",
+         "loadgen shop new NAME: write the file NAME.shop to start from. A shop file says\n"
+         "how to buy in a shop that somebody else wrote. A file that exists stays as it is.\n"
+         "Exit codes: 0 written, 64 bad usage, or the file exists or cannot be written.",
+         ""},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

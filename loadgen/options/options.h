@@ -26,6 +26,7 @@ enum command {
     COMMAND_REPORT,
     COMMAND_SERVE,
     COMMAND_CLAIMS,
+    COMMAND_SHOP,
 };
 
 struct options {

@@ -15,6 +15,7 @@
 #include "run.h"
 #include "serve.h"
 #include "shell_word.h"
+#include "shop_command.h"
 #include "table.h"
 
 #include <assert.h>
@@ -321,6 +322,8 @@ static int obey(uv_loop_t *loop, struct options *options, FILE *to, struct ci_fi
         return options->class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);
     case COMMAND_CLAIMS:
         return claims_show(loop, options, to);
+    case COMMAND_SHOP:
+        return shop_command(options, to);
     case COMMAND_FIRE:
     case COMMAND_CREATE:
         break;

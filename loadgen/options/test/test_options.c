@@ -139,7 +139,10 @@ static void test_a_command_has_its_arguments(void **state) {
     assert_int_equal(options->command, COMMAND_DIFF);
     assert_int_equal(options->argument_count, 2);
     assert_string_equal(options->arguments[1], "b");
-    REFUSED({"diff", "a"}, {"check", "a", "b"}, {"judge"}, {""});
+    assert_int_equal(READ("shop", "new", "a", NULL), OPTIONS_OK);
+    assert_int_equal(options->command, COMMAND_SHOP);
+    REFUSED({"diff", "a"}, {"check", "a", "b"}, {"shop", "new"}, {"shop", "new", "a", "--seed=1"},
+            {"judge"}, {""});
 }
 
 static void test_a_flag_is_refused_where_it_does_nothing(void **state) {

@@ -312,6 +312,32 @@ static void test_line_ends_of_windows_and_no_line_end_are_as_good(void **state) 
     assert_text(&shop.ledger.stock, "c");
 }
 
+/* ---- the files in shops/ */
+
+static void test_the_files_of_known_shops_are_read(void **state) {
+    static const struct {
+        const char *path, *name;
+        size_t steps[SHOP_SECTIONS], bases;
+    } files[] = {
+        {"shops/order-svc/order-svc.shop", "order-svc", {0, 0, 1, 0}, 1},
+        {"shops/article/place-an-order.shop", "the article's orders", {0, 0, 1, 0}, 1},
+        {"shops/article/minus-inventory.shop", "the article's stock", {0, 0, 1, 0}, 2},
+        {"shops/vendure/vendure.shop", "Vendure", {3, 4, 2, 0}, 1},
+    };
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        shop_free(&shop);
+        if (shop_read(&shop, files[i].path, &why) != 0)
+            fail_msg("%s", why.text);
+        assert_string_equal(shop.name, files[i].name);
+        assert_int_equal(shop.base_count, files[i].bases);
+        for (enum shop_section section = 0; section < SHOP_SECTIONS; section++)
+            assert_int_equal(shop.sections[section].count, files[i].steps[section]);
+    }
+    assert_false(shop.sections[SHOP_ORDER].items[0].is_commit_mark);
+    assert_true(shop.sections[SHOP_ORDER].items[1].is_commit_mark); /* the payment */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_smallest_file_is_read),
@@ -324,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_the_mark_stands_on_the_first_step_of_commit),
         cmocka_unit_test(test_each_section_sees_the_captures_that_it_may_use),
         cmocka_unit_test(test_line_ends_of_windows_and_no_line_end_are_as_good),
+        cmocka_unit_test(test_the_files_of_known_shops_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, free_shop);

@@ -1,0 +1,28 @@
+/* loadgen shop: helps a person who describes a shop. */
+#include "shop_command.h"
+
+#include "complain.h"
+#include "draft.h"
+#include "exit_code.h"
+
+#include <string.h>
+
+static int shop_new(const char *name, FILE *to) {
+    struct why why;
+
+    if (draft_write(name, &why) != 0) {
+        complain("loadgen", "%s", why.text);
+        return EXIT_USAGE;
+    }
+    fprintf(to, "%s.shop is written: change its lines to fit your shop\n", name);
+    return EXIT_AS_EXPECTED;
+}
+
+int shop_command(const struct options *options, FILE *to) {
+    const char *word = options->arguments[0];
+
+    if (strcmp(word, "new") == 0)
+        return shop_new(options->arguments[1], to);
+    complain("loadgen", "there is no command \"shop %.40s\"; see loadgen shop --help", word);
+    return EXIT_USAGE;
+}

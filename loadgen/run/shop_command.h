@@ -1,0 +1,12 @@
+/* The command `loadgen shop`. */
+#ifndef LOADGEN_SHOP_COMMAND_H
+#define LOADGEN_SHOP_COMMAND_H
+
+#include "options.h"
+
+#include <stdio.h>
+
+/* Does the command in `options->arguments`. Returns the exit code. */
+__attribute__((warn_unused_result)) int shop_command(const struct options *options, FILE *to);
+
+#endif
