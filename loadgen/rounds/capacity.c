@@ -219,7 +219,7 @@ static void tell_lock(struct capacity *capacity, const char *name, enum record_l
                        "took %s more",
                        100 * capacity->reached, duration_ms(handover, capacity->handover_ms));
     (void)snprintf(capacity->sentence, sizeof capacity->sentence,
-                   "%s holds %s %s per sale%s; you offered %.0f/s: %s; measured %.0f/s while it "
+                   "%s holds %s %s on average%s; you offered %.0f/s: %s; measured %.0f/s while it "
                    "sold, p99 wait %s%s",
                    name, lanes, duration_ms(hold, capacity->hold_ms), limit, capacity->offered,
                    queue, capacity->turns, duration_ms(wait, capacity->wait_p99_ms), slow);

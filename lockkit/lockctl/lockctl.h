@@ -21,7 +21,8 @@
 extern struct shared_settings {
     int64_t reply_ns;
     bool is_json, is_verbose;
-    char **behind; /* the arguments behind the first `--`, if `rest` contains `--` */
+    bool is_patient; /* it waits without an end, so the first warning is printed */
+    char **behind;   /* the arguments behind the first `--`, if `rest` contains `--` */
 } shared;
 #define VERBOSE_SETTING                                                                            \
     { "verbose", 'v', SETTING_FLAG, &shared.is_verbose, NULL, "report each step on stderr", NULL }

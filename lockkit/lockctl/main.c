@@ -57,6 +57,9 @@ static void session_on_log(enum lk_log_level level, const char *message, const c
     (void)data;
     if (level >= LK_LOG_WARN)
         (void)snprintf(last_warning, sizeof last_warning, "%s (%s)", message, pairs);
+    if (level >= LK_LOG_WARN && shared.is_patient && !shared.is_verbose)
+        (void)fail(0, "%s; it goes on trying", last_warning);
+    shared.is_patient = shared.is_patient && level < LK_LOG_WARN;
     if (level >= LK_LOG_INFO)
         say("%s (%s)", message, pairs);
 }

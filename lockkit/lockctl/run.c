@@ -482,6 +482,7 @@ static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
         return code;
     run->began_ms = uv_now(&run->session.loop);
     catch_signals(run);
+    shared.is_patient = wait_ms == LK_FOREVER;
     status = lk_acquire(run->session.lock, wait_ms, run_on_acquired, run, &run->request);
     if (status != LK_OK)
         run_finish(run, fail_status(run->name, status));

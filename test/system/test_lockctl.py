@@ -156,6 +156,17 @@ class Run(LockctlTest):
         self.assertEqual(done.returncode, UNAVAILABLE)
         self.assertIn("could not be reached", done.stderr)
 
+    def test_a_wait_without_an_end_says_once_that_the_server_is_away(self):
+        self.env["LOCKCTL_URL"] = f"redis://127.0.0.1:{PORT_BASE + 99}"
+        run = subprocess.Popen([LOCKCTL, "run", "-", self.name, "--", "true"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertRegex(run.stderr.readline(), r"\Alockctl: redis is down \(.*Connection refused.*\); it goes on trying\n\Z")
+        finally:
+            run.terminate()
+            _, rest = run.communicate(timeout=60)
+        self.assertNotIn("goes on trying", rest)
+
     def test_bad_usage(self):
         bad = [[], ["nonsense"], ["run"], ["run", "-"], ["run", "-", "x"], ["run", "-", "x", "--"], ["run", "-", "x", "true"],
                ["run", "--no-such", "-", "x", "--", "true"], ["run", "--ttl", "soon", "-", "x", "--", "true"],

@@ -153,6 +153,7 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
             {"diff", "a", "b", "--limit="});
     assert_int_equal(READ("diff", "a", "b", "--limit=rate>-5%", "--markdown=x"), OPTIONS_OK);
     assert_int_equal(options->limit_list.count, 1);
+    options_free();
     assert_int_equal(READ("check", "a", "--junit=x", "--markdown=y", NULL), OPTIONS_OK);
     assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* the environment serves all commands */
     REFUSED({"check", "--rate", "6", "x"});

@@ -75,7 +75,7 @@ static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
     assert_true(is_near(capacity.reached, 0.923, 0.001));
     assert_false(capacity.is_handover_slow);
     assert_string_equal(capacity.sentence,
-                        "redis holds its key 3.0 ms per sale, so at most 333 sales/s; you offered "
+                        "redis holds its key 3.0 ms on average, so at most 333 sales/s; you offered "
                         "800/s: about 467 would queue after 1.0 s, and the last would wait 1.4 s; "
                         "measured 308/s while it sold, p99 wait 800 ms");
 }
@@ -223,7 +223,7 @@ static void test_no_ceiling_is_told_that_was_passed(void **state) {
     assert_true(capacity.ceiling >= capacity.turns);
     assert_null(strstr(capacity.sentence, "at most"));
     assert_non_null(strstr(capacity.sentence,
-                           "its key 20 ms per sale, but these holds overlapped: "
+                           "its key 20 ms on average, but these holds overlapped: "
                            "a lease expired, or each machine has its own lock;"));
     assert_non_null(strstr(capacity.sentence, "measured 100/s"));
 }
