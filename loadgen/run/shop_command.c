@@ -1,4 +1,4 @@
-/* loadgen shop: helps a person who describes a shop. */
+/* loadgen shop: helps to describe a shop. */
 #include "shop_command.h"
 
 #include "complain.h"

@@ -1,4 +1,4 @@
-/* Compiles the file to start from into the program, as a text that ends with a NUL. */
+/* The file to start from: a text in the program, which ends with a NUL. */
     .section .rodata
     .global draft_text
 draft_text:

@@ -5,150 +5,150 @@
 
 #include <string.h>
 
-struct json {
+struct body {
     struct reader *reader;
     const char *at;
     int depth;
 };
 
-static int json_value(struct json *json);
+static int body_value(struct body *body);
 
-static void json_skip(struct json *json) {
-    json->at += strspn(json->at, " \t\n");
+static void body_skip(struct body *body) {
+    body->at += strspn(body->at, " \t\n");
 }
 
-static int json_expected(struct json *json, const char *what) {
-    return reader_expected(json->reader, json->at, what);
+static int body_expected(struct body *body, const char *what) {
+    return reader_expected(body->reader, body->at, what);
 }
 
 /* The name itself is checked when the text is read. */
-static int json_name(struct json *json) {
-    const size_t length = strcspn(json->at, "}\n");
+static int body_name(struct body *body) {
+    const size_t length = strcspn(body->at, "}\n");
 
-    if (strncmp(json->at + length, "}}", 2) != 0)
-        return reader_fail(json->reader, json->at, "expected }} in the same line as {{");
-    json->at += length + 2;
+    if (strncmp(body->at + length, "}}", 2) != 0)
+        return reader_fail(body->reader, body->at, "expected }} in the same line as {{");
+    body->at += length + 2;
     return 0;
 }
 
-static int json_string(struct json *json) {
-    const char *begin = json->at++;
-
-    for (;;) {
-        if (*json->at == '\n' || *json->at == '\0')
-            return reader_fail(
-                json->reader, begin,
-                "expected a \" that ends this text, in the same line (write \\n for a "
-                "line break)");
-        if (*json->at == '\t')
-            return reader_fail(json->reader, json->at, "expected \\t for a tab in a JSON text");
-        if (strncmp(json->at, "{{", 2) == 0) {
-            if (json_name(json) != 0)
-                return -1;
-            continue;
-        }
-        if (*json->at == '"')
-            break;
-        if (*json->at == '\\') {
-            json->at++;
-            if (*json->at == '\0' || strchr("\"\\/bfnrtu", *json->at) == NULL)
-                return json_expected(json, "one of \"\\/bfnrtu after \\");
-            if (*json->at == 'u' && strspn(json->at + 1, "0123456789abcdefABCDEF") < 4)
-                return json_expected(json, "four hexadecimal digits after \\u");
-        }
-        json->at++;
-    }
-    json->at++;
+static int body_escape(struct body *body) {
+    body->at++;
+    if (*body->at == '\0' || strchr("\"\\/bfnrtu", *body->at) == NULL)
+        return body_expected(body, "one of \"\\/bfnrtu after \\");
+    if (*body->at == 'u' && strspn(body->at + 1, "0123456789abcdefABCDEF") < 4)
+        return body_expected(body, "four hexadecimal digits after \\u");
+    body->at++;
     return 0;
 }
 
-static int json_digits(struct json *json) {
-    const size_t count = strspn(json->at, "0123456789");
+static int body_string(struct body *body) {
+    const char *begin = body->at++;
+    int code = 0;
 
-    json->at += count;
-    return count > 0 ? 0 : json_expected(json, "a digit");
+    while (*body->at != '"' && code == 0)
+        if (*body->at == '\n' || *body->at == '\0')
+            code = reader_fail(body->reader, begin,
+                               "expected a \" that ends this text, in the same line (write \\n for "
+                               "a line break)");
+        else if (*body->at == '\t')
+            code = reader_fail(body->reader, body->at, "expected \\t for a tab in a JSON text");
+        else if (strncmp(body->at, "{{", 2) == 0)
+            code = body_name(body);
+        else if (*body->at == '\\')
+            code = body_escape(body);
+        else
+            body->at++;
+    body->at += code == 0;
+    return code;
 }
 
-static int json_number(struct json *json) {
-    json->at += *json->at == '-';
-    if (*json->at == '0')
-        json->at++;
-    else if (json_digits(json) != 0)
+static int body_digits(struct body *body) {
+    const size_t count = strspn(body->at, "0123456789");
+
+    body->at += count;
+    return count > 0 ? 0 : body_expected(body, "a digit");
+}
+
+static int body_number(struct body *body) {
+    body->at += *body->at == '-';
+    if (*body->at == '0')
+        body->at++;
+    else if (body_digits(body) != 0)
         return -1;
-    if (*json->at == '.') {
-        json->at++;
-        if (json_digits(json) != 0)
+    if (*body->at == '.') {
+        body->at++;
+        if (body_digits(body) != 0)
             return -1;
     }
-    if (*json->at == 'e' || *json->at == 'E') {
-        json->at++;
-        json->at += *json->at == '+' || *json->at == '-';
-        return json_digits(json);
+    if (*body->at == 'e' || *body->at == 'E') {
+        body->at++;
+        body->at += *body->at == '+' || *body->at == '-';
+        return body_digits(body);
     }
     return 0;
 }
 
-static int json_member(struct json *json) {
-    json_skip(json);
-    if (*json->at != '"')
-        return json_expected(json, "a name between \" and \"");
-    if (json_string(json) != 0)
+static int body_member(struct body *body) {
+    body_skip(body);
+    if (*body->at != '"')
+        return body_expected(body, "a name between \" and \"");
+    if (body_string(body) != 0)
         return -1;
-    json_skip(json);
-    if (*json->at != ':')
-        return json_expected(json, ": after the name");
-    json->at++;
-    return json_value(json);
+    body_skip(body);
+    if (*body->at != ':')
+        return body_expected(body, ": after the name");
+    body->at++;
+    return body_value(body);
 }
 
 /* An object or an array. */
-static int json_list(struct json *json, char end, int (*read)(struct json *)) {
-    if (++json->depth > SHOP_NESTING)
-        return reader_fail(json->reader, json->at, "expected at most %d levels of { and [",
+static int body_list(struct body *body, char end, int (*read)(struct body *)) {
+    if (++body->depth > SHOP_NESTING)
+        return reader_fail(body->reader, body->at, "expected at most %d levels of { and [",
                            SHOP_NESTING);
-    json->at++;
-    json_skip(json);
-    if (*json->at != end)
+    body->at++;
+    body_skip(body);
+    if (*body->at != end)
         for (;;) {
-            if (read(json) != 0)
+            if (read(body) != 0)
                 return -1;
-            json_skip(json);
-            if (*json->at != ',')
+            body_skip(body);
+            if (*body->at != ',')
                 break;
-            json->at++;
+            body->at++;
         }
-    if (*json->at != end)
-        return json_expected(json,
+    if (*body->at != end)
+        return body_expected(body,
                              end == '}' ? ", or } of the JSON body" : ", or ] of the JSON body");
-    json->at++;
-    json->depth--;
+    body->at++;
+    body->depth--;
     return 0;
 }
 
-static int json_value(struct json *json) {
+static int body_value(struct body *body) {
     static const char *const words[] = {"true", "false", "null"};
 
-    json_skip(json);
-    if (strncmp(json->at, "{{", 2) == 0)
-        return json_name(json);
-    if (*json->at == '{')
-        return json_list(json, '}', json_member);
-    if (*json->at == '[')
-        return json_list(json, ']', json_value);
-    if (*json->at == '"')
-        return json_string(json);
-    if (*json->at == '-' || (*json->at >= '0' && *json->at <= '9'))
-        return json_number(json);
+    body_skip(body);
+    if (strncmp(body->at, "{{", 2) == 0)
+        return body_name(body);
+    if (*body->at == '{')
+        return body_list(body, '}', body_member);
+    if (*body->at == '[')
+        return body_list(body, ']', body_value);
+    if (*body->at == '"')
+        return body_string(body);
+    if (*body->at == '-' || (*body->at >= '0' && *body->at <= '9'))
+        return body_number(body);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(json->at, words[i], strlen(words[i])) == 0) {
-            json->at += strlen(words[i]);
+        if (strncmp(body->at, words[i], strlen(words[i])) == 0) {
+            body->at += strlen(words[i]);
             return 0;
         }
-    return json_expected(json, "a JSON value");
+    return body_expected(body, "a JSON value");
 }
 
 const char *json_body_end(struct reader *reader) {
-    struct json json = {.reader = reader, .at = reader->at};
+    struct body body = {.reader = reader, .at = reader->at};
 
-    return json_value(&json) == 0 ? json.at : NULL;
+    return body_value(&body) == 0 ? body.at : NULL;
 }

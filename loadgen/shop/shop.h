@@ -187,7 +187,6 @@ enum shop_outcome_word {
     SHOP_OUTCOMES(X)
 #undef X
 };
-const char *shop_outcome_name(enum shop_outcome_word word);
 
 /* Asked after each step of `order`, in turn; the first rule that holds ends the order. */
 struct shop_outcome {

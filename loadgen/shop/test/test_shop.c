@@ -2,6 +2,8 @@
 #include "shop.h"
 #include "test.h"
 
+#include <stdbool.h>
+
 static struct shop shop;
 static struct why why;
 
@@ -55,7 +57,7 @@ static void test_the_smallest_file_is_read(void **state) {
     assert_true(order->items[0].is_commit_mark);
     assert_int_equal(order->items[0].line, 4);
     assert_int_equal(shop.outcome_count, 1);
-    assert_string_equal(shop_outcome_name(shop.outcomes[0].word), "sold");
+    assert_int_equal(shop.outcomes[0].word, SHOP_SOLD);
     assert_int_equal(shop.outcomes[0].query.kind, SHOP_QUERY_STATUS);
     assert_int_equal(shop.outcomes[0].predicate.kind, SHOP_EQUAL);
     assert_text(&shop.outcomes[0].predicate.text, "200");
@@ -277,6 +279,9 @@ static void test_the_mark_stands_on_the_first_step_of_commit(void **state) {
 }
 
 static void test_each_section_sees_the_captures_that_it_may_use(void **state) {
+    static const enum shop_outcome_word words[] = {SHOP_SOLD_OUT, SHOP_BUSY, SHOP_REFUSED,
+                                                   SHOP_SOLD};
+
     parse(HEAD "== setup ==\nGET /\nHTTP 200\n[Captures]\nproduct: body\n\n"
                "GET /{{product}}/{{stock}}/{{run}}\nHTTP 200\n[Captures]\nproduct: body\n"
                "== prepare ==\nGET /{{product}}/{{n}}/{{key}}\nHTTP 200\n[Captures]\ncart: body\n"
@@ -292,10 +297,7 @@ static void test_each_section_sees_the_captures_that_it_may_use(void **state) {
                          section == SHOP_SETUP || section == SHOP_ORDER ? 2 : 1);
     assert_int_equal(shop.outcome_count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_string_equal(shop_outcome_name(shop.outcomes[i].word), i == 0   ? "soldout"
-                                                                      : i == 1 ? "busy"
-                                                                      : i == 2 ? "refused"
-                                                                               : "sold");
+        assert_int_equal(shop.outcomes[i].word, words[i]);
     assert_int_equal(shop.outcomes[0].line, 30);
 }
 
@@ -312,7 +314,7 @@ static void test_line_ends_of_windows_and_no_line_end_are_as_good(void **state) 
     assert_text(&shop.ledger.stock, "c");
 }
 
-/* ---- the files in shops/ */
+/* ---- the files in shops/, and docs/shop-file.md */
 
 static void test_the_files_of_known_shops_are_read(void **state) {
     static const struct {
@@ -338,6 +340,27 @@ static void test_the_files_of_known_shops_are_read(void **state) {
     assert_true(shop.sections[SHOP_ORDER].items[1].is_commit_mark); /* the payment */
 }
 
+static void test_the_examples_of_the_document_are_one_file(void **state) {
+    static char all[64 * 1024];
+    FILE *from = fopen("docs/shop-file.md", "r");
+    char line[1024];
+    bool is_example = false;
+
+    assert_non_null(from);
+    while (fgets(line, sizeof line, from) != NULL)
+        if (strncmp(line, "````", 4) == 0 && line[4] != ' ')
+            is_example = strcmp(line, "````shop\n") == 0;
+        else if (is_example)
+            strcat(all, line);
+    assert_int_equal(fclose(from), 0);
+    parse(all);
+    assert_int_equal(shop.sections[SHOP_SETUP].count, 1);
+    assert_int_equal(shop.sections[SHOP_PREPARE].count, 3);
+    assert_int_equal(shop.sections[SHOP_ORDER].count, 2);
+    assert_int_equal(shop.sections[SHOP_TEARDOWN].count, 1);
+    assert_true(shop.ledger.writes.count > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_smallest_file_is_read),
@@ -351,6 +374,7 @@ int main(void) {
         cmocka_unit_test(test_each_section_sees_the_captures_that_it_may_use),
         cmocka_unit_test(test_line_ends_of_windows_and_no_line_end_are_as_good),
         cmocka_unit_test(test_the_files_of_known_shops_are_read),
+        cmocka_unit_test(test_the_examples_of_the_document_are_one_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, free_shop);

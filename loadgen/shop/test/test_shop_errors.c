@@ -65,6 +65,13 @@ static void test_a_mistake_in_the_head_is_named(void **state) {
          "2:1: expected a line `shop NAME` before the sections, found: == order =="},
         {"shop A\n== order ==\n",
          "2:1: expected a line `base URL` before the sections, found: == order =="},
+    };
+
+    assert_all(mistakes);
+}
+
+static void test_a_mistake_in_a_value_is_named(void **state) {
+    static const struct mistake mistakes[] = {
         {"shop A\nbase http://{{port}}\n",
          "2:15: expected a name that has a value here (none has one), found: port"},
         {"shop A\nbase http://{{stock}}\n",
@@ -500,6 +507,7 @@ static void test_without_memory_nothing_is_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_mistake_in_the_head_is_named),
+        cmocka_unit_test(test_a_mistake_in_a_value_is_named),
         cmocka_unit_test(test_a_mistake_in_the_order_of_sections_is_named),
         cmocka_unit_test(test_a_mistake_in_a_request_is_named),
         cmocka_unit_test(test_a_mistake_in_a_body_is_named),
