@@ -1,8 +1,5 @@
-/* Tells each contradiction in prose.
- *
- * In this order: words for the operations A, B and C (request, read, write, answer); how two orders
- * came to hold one raw lock; failures that hit orders, instances and servers; a sentence or two for
- * each anomaly; and the choice of counterexamples. */
+/* Tells each contradiction in prose: the operations A, B and C; how two orders came to hold one raw
+ * lock; failures that hit them; a sentence or two for each anomaly; the choice of examples. */
 #include "judge.h"
 
 #include <assert.h>
@@ -105,7 +102,7 @@ static void example_tell_sale(struct counterexample *example, const struct judge
                               const struct ledger_sale *sale) {
     const struct buyer *buyer = judge_buyer(judge, sale);
     const char name = (char)('A' + example->ops);
-    char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT];
+    char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT], unit[JUDGE_UNIT];
     struct counterexample_op *op =
         example_add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
 
@@ -115,13 +112,14 @@ static void example_tell_sale(struct counterexample *example, const struct judge
     write_answered(answered, buyer, sale);
     if (judge->row_count > 1)
         snprintf(row, sizeof row, " in shard %" PRId64, sale->shard);
-    if (judge_sale_kind(judge, sale) == SALE_COUNTED)
+    if (!judge->ledger->is_unnumbered && judge_sale_kind(judge, sale) == SALE_COUNTED)
         snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64, sale->remaining + 1, row,
                  sale->remaining);
     else
-        snprintf(did, sizeof did, "took unit %" PRId64 "%s", sale->unit, row);
-    example_say(example, "%c = order %s via %s: %s, %s at %.15s%s", name, sale->order_id,
-                sale->instance, sent, did, ledger_clock(sale->at), answered);
+        snprintf(did, sizeof did, "took %s%s", judge_unit(judge, sale->unit, unit), row);
+    example_say(example, "%c = order %s%s%s: %s, %s%s%.15s%s", name, sale->order_id,
+                sale->instance[0] != '\0' ? " via " : "", sale->instance, sent, did,
+                sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at), answered);
 }
 
 static void example_tell_request(struct counterexample *example, const struct record *record,
@@ -351,7 +349,10 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
     /* Not the tightest pair: that is told as a TWIN. */
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
 
-    if (sale != NULL) {
+    if (judge->ledger->is_unnumbered) {
+        example_say(example, "%zu units were sold of a stock of %" PRId64 ": a contradiction.",
+                    judge->ledger->sale_count, initial);
+    } else if (sale != NULL) {
         example->shard = sale->shard;
         example_tell_sale(example, judge, sale);
         example_say(example,
@@ -386,12 +387,13 @@ static void tell_undersell(struct counterexample *example, const struct judge *j
 
 static void tell_early(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale = judge->early.sales[0];
+    char got[JUDGE_UNIT];
 
     assert(sale != NULL && judge->early.refusal != NULL);
     example->shard = sale->shard;
     example_tell_pair(example, judge, &judge->early);
-    example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
-                sale->unit);
+    example_say(example, "B was sent after A had been answered, and got %s.",
+                judge_unit(judge, sale->unit, got));
     if (judge_sale_kind(judge, sale) == SALE_EITHER)
         example_say(example, "B is right only if its unit had been taken before and had come back; "
                              "too few requests can have given a unit back: a contradiction.");
@@ -435,7 +437,8 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
         example_say(example,
                     "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
                     "lock, the last holder that the ledger knows is %s.",
-                    stuck->since, stuck->last->instance);
+                    stuck->since,
+                    stuck->last->instance[0] != '\0' ? stuck->last->instance : "not named");
     else
         example_say(example, "%" PRId64 " customers asked, and nothing was ever sold.",
                     stuck->since);
@@ -446,10 +449,11 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
                 judge->left);
 }
 
-static void tell_yes(struct counterexample *example, const struct record *yes) {
-    char promise[PART_TEXT];
+static void tell_yes(struct counterexample *example, const struct judge *judge,
+                     const struct record *yes) {
+    char promise[PART_TEXT], unit[JUDGE_UNIT];
 
-    snprintf(promise, sizeof promise, "told: yours, unit %" PRId64 ",", yes->unit);
+    snprintf(promise, sizeof promise, "told: yours, %s,", judge_unit(judge, yes->unit, unit));
     example_tell_request(example, yes, yes->order_id[0] ? yes->order_id : yes->key, promise);
 }
 
@@ -477,7 +481,7 @@ static void tell_ghost(struct counterexample *example, const struct judge *judge
         return;
     example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
     if (purchase->yes != NULL)
-        tell_yes(example, told);
+        tell_yes(example, judge, told);
     else
         example_tell_outcome(example, told, purchase->id);
     if (purchase->sale == NULL)
@@ -545,8 +549,8 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
         return;
     }
     assert(judge->other_yes != NULL);
-    tell_yes(example, purchase->yes);
-    tell_yes(example, judge->other_yes);
+    tell_yes(example, judge, purchase->yes);
+    tell_yes(example, judge, judge->other_yes);
     example_say(example,
                 "Both replies are to the key %s, but one key buys one unit: a contradiction.", key);
 }
@@ -670,10 +674,6 @@ static void tell_leak(struct counterexample *example, const struct judge *judge)
 
 /* ---- choosing */
 
-static struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly) {
-    return (struct counterexample){.anomaly = anomaly, .item = judge->item};
-}
-
 void counterexamples_add(struct counterexamples *all, const struct judge *judge) {
     static void (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
         [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = tell_tightest_twins,
@@ -685,7 +685,7 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (all->has[i] || !judge->has_found[i])
             continue;
-        all->first[i] = example_begin(judge, (enum anomaly)i);
+        all->first[i] = (struct counterexample){.anomaly = (enum anomaly)i, .item = judge->item};
         tell[i](&all->first[i], judge);
         example_weave(&all->first[i], judge);
         all->has[i] = all->first[i].lines > 0;
@@ -693,7 +693,7 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
     for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++) {
         struct counterexample *twin = &all->twin[all->twins++];
 
-        *twin = example_begin(judge, ANOMALY_TWIN);
+        *twin = (struct counterexample){.anomaly = ANOMALY_TWIN, .item = judge->item};
         tell_twins(twin, judge, &judge->twins[i]);
         example_weave(twin, judge);
     }

@@ -3,6 +3,7 @@
 #include "judge.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,20 +104,20 @@ static void index_purchases(struct judge *judge) {
     }
 }
 
-static bool names_another(const struct record *record) {
-    return record->outcome == RECORD_SOLD && record->order_id[0] != '\0' &&
-           strcmp(record->order_id, record->key) != 0;
+static bool names_another(const struct judge *judge, const struct record *record) {
+    return (record->outcome == RECORD_SOLD || judge->is_shop_named) &&
+           record->order_id[0] != '\0' && strcmp(record->order_id, record->key) != 0;
 }
 
-/* An order's id must be its key, so without a fault there are none. */
+/* If an order's id must be its key, there are none without a fault. */
 static int index_named(struct judge *judge) {
     size_t count = 0;
 
     for (size_t i = 0; i < judge->request_count; i++)
-        count += names_another(judge->requests[i]);
+        count += names_another(judge, judge->requests[i]);
     judge->named = calloc(count + 1, sizeof(const struct record *));
     for (size_t i = 0; i < judge->request_count && judge->named != NULL; i++)
-        if (names_another(judge->requests[i]))
+        if (names_another(judge, judge->requests[i]))
             judge->named[judge->named_count++] = judge->requests[i];
     if (judge->named_count > 1)
         qsort(judge->named, judge->named_count, sizeof(const struct record *), judge_by_order);
@@ -147,7 +148,8 @@ static struct buyer told_of(const struct judge *judge, const char *id) {
 
         if (is_first || purchase->sent_ns < buyer.sent_ns)
             buyer.sent_ns = purchase->sent_ns;
-        if (is_first || judge->named[i]->received_ns > buyer.answered_ns)
+        if (judge->named[i]->outcome == RECORD_SOLD &&
+            (buyer.answered_ns == LINEAR_NEVER || judge->named[i]->received_ns > buyer.answered_ns))
             buyer.answered_ns = judge->named[i]->received_ns;
         buyer.purchase = is_first ? purchase : buyer.purchase;
     }
@@ -253,6 +255,8 @@ enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sa
     const struct ledger_row *row = judge_row(judge, sale->shard);
     const int64_t rank = row != NULL ? sale->unit - row->first_unit : 0;
 
+    if (judge->ledger->is_unnumbered)
+        return judge->ledger->returned > 0 ? SALE_EITHER : SALE_COUNTED;
     if (row == NULL)
         return SALE_WRONG;
     if (!judge->may_have_returned || rank < 0 || rank >= row->initial ||
@@ -288,6 +292,11 @@ void judge_close(struct judge *judge) {
     free(judge->named);
     free(judge->by_unit);
     free(judge->buyers);
+}
+
+const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_UNIT]) {
+    snprintf(text, JUDGE_UNIT, judge->ledger->is_unnumbered ? "a unit" : "unit %" PRId64, unit);
+    return text;
 }
 
 void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,

@@ -91,6 +91,7 @@ struct judge {
     const struct ledger *ledger;     /* sorted */
     uint32_t item;
     bool is_keyless;       /* so requests may have given units back */
+    bool is_shop_named;    /* as in struct verdict_case */
     bool is_stopped;       /* before its end, by Ctrl-C or --abort-on-fail */
     int64_t stuck_ns;      /* as in struct verdict_case, like ledger_start_us */
     int64_t down_until_ns; /* a server was down, or a request did not reach the target */
@@ -147,6 +148,10 @@ enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sa
 /* Whether a request may have taken a unit and given it back. order-svc does not answer yes then,
  * and it never gives back an order with a key: a repeat may be recording it. */
 bool judge_may_undo(const struct judge *judge, const struct record *record);
+
+#define JUDGE_UNIT 32
+/* "unit 57"; "a unit" if the sales have no unit numbers. Returns `text`. */
+const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_UNIT]);
 
 /* Count an anomaly `count` times, and keep the text as an example while there is room. With 0 the
  * text is another example of an anomaly that was counted already. */

@@ -26,6 +26,20 @@ static const char *tell_excess(const struct judge *judge, int64_t excess) {
                                                            : "too many";
 }
 
+/* Without unit numbers an oversell leaves nothing, or as many below zero. */
+static int64_t find_miscount(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+    const int64_t sold = ledger->counted, left = ledger->available + ledger->returned;
+    const int64_t right = ledger->initial > sold ? ledger->initial - sold : 0;
+    const int64_t excess = sold + left == ledger->initial ? 0 : left - right;
+
+    snprintf(judge->leak.sums, VERDICT_TEXT,
+             "%" PRId64 " sold of a stock of %" PRId64 " leaves %" PRId64
+             ", and the ledger says that %" PRId64 " are left",
+             sold, ledger->initial, right, left);
+    return excess;
+}
+
 static int64_t write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
     const struct ledger *ledger = judge->ledger;
     const int64_t sum = ledger->available + ledger->returned + ledger->units;
@@ -261,11 +275,22 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
         judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
 }
 
+static void judge_counts(struct judge *judge) {
+    const int64_t excess = find_miscount(judge);
+
+    if (excess != 0)
+        judge_found(judge, ANOMALY_LEAK, excess > 0 ? excess : -excess, "%s", judge->leak.sums);
+}
+
 int judge_leaks(struct judge *judge) {
     const bool is_whole = judge->ledger->counted == (int64_t)judge->ledger->sale_count;
     struct leak *leak = &judge->leak;
     int64_t count, excess;
 
+    if (judge->ledger->is_unnumbered) {
+        judge_counts(judge);
+        return 0;
+    }
     /* A ledger that changed while it was read may lack a sale. */
     if (!is_whole)
         *leak = (struct leak){.missing = 0};

@@ -42,6 +42,10 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 static void sales_find_twins(struct judge *judge) {
     const struct ledger_sale *a = NULL, *b;
 
+    if (judge->ledger->is_unnumbered) {
+        judge->distinct = (int64_t)judge->ledger->sale_count;
+        return;
+    }
     for (size_t i = 0; i < judge->ledger->sale_count; i++, a = b) {
         b = judge->by_unit[i];
         if (a == NULL || a->unit != b->unit) {
@@ -65,7 +69,8 @@ static void find_oversell(struct judge *judge) {
     const struct ledger_sale *first = NULL;
 
     for (size_t i = 0; i < ledger->sale_count; i++) {
-        if (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial)
+        if (ledger->is_unnumbered ||
+            (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial))
             continue;
         outside++;
         first = first != NULL ? first : &ledger->sales[i];
@@ -86,7 +91,12 @@ static void find_double_rows(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
     for (size_t i = 1; i < ledger->sale_count; i++) {
-        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
+        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) != 0)
+            continue;
+        if (ledger->is_unnumbered)
+            judge_found(judge, ANOMALY_DUPLICATE, 1, "order %s has two ledger rows",
+                        ledger->sales[i].order_id);
+        else
             judge_found(judge, ANOMALY_DUPLICATE, 1,
                         "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
                         ledger->sales[i].order_id, ledger->sales[i - 1].unit,
@@ -297,7 +307,11 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
     const char *key = purchase->requests[0]->key;
     const struct record *other = purchase_other_yes(purchase);
 
-    if (other != NULL)
+    if (other != NULL && judge->ledger->is_unnumbered)
+        judge_found(judge, ANOMALY_DUPLICATE, 1,
+                    "key %s was answered with order %s, and with order %s", key, purchase->id,
+                    other->order_id);
+    else if (other != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1,
                     "key %s was answered with order %s, unit %" PRId64 ", and with order %s, unit "
                     "%" PRId64,
@@ -323,19 +337,20 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
     const char *key = purchase->requests[0]->key;
     const int64_t unit = purchase->yes->unit;
     const char *id = purchase->id;
+    char promise[JUDGE_UNIT];
 
+    (void)judge_unit(judge, unit, promise);
     if (sale == NULL)
         judge_found(judge, ANOMALY_GHOST, 1,
-                    "order %s was promised unit %" PRId64 ", and the ledger has no such sale", id,
-                    unit);
+                    "order %s was promised %s, and the ledger has no such sale", id, promise);
     else if (sale->unit != unit)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s was promised unit %" PRId64 ", and the ledger says %" PRId64, id,
                     unit, sale->unit);
     else if (purchase->order == NULL)
-        judge_found(judge, ANOMALY_GHOST, 1,
-                    "order %s was promised unit %" PRId64 ", and no order was recorded", id, unit);
-    else if (!is_duplicate && strcmp(id, key) != 0)
+        judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised %s, and no order was recorded",
+                    id, promise);
+    else if (!is_duplicate && !judge->is_shop_named && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "key %s was promised unit %" PRId64
                     " as order %s, but an order's id is its key",
@@ -356,12 +371,12 @@ static void found_orphan(struct judge *judge, const struct purchase *purchase,
 static void check_no(struct judge *judge, const struct purchase *purchase) {
     const struct ledger_sale *sale = purchase->sale;
     const struct ledger_order *order = purchase->order;
+    char took[JUDGE_UNIT];
 
     if (sale == NULL && order == NULL)
         return;
-    judge_found(judge, ANOMALY_ORPHAN, 1,
-                "order %s took unit %" PRId64 " (%s), and its customer was %s", purchase->id,
-                sale != NULL ? sale->unit : order->unit,
+    judge_found(judge, ANOMALY_ORPHAN, 1, "order %s took %s (%s), and its customer was %s",
+                purchase->id, judge_unit(judge, sale != NULL ? sale->unit : order->unit, took),
                 sale != NULL ? sale->instance : "an order without a sale",
                 record_outcome_text(purchase->requests[0]->outcome));
     found_orphan(judge, purchase, sale);
@@ -370,6 +385,8 @@ static void check_no(struct judge *judge, const struct purchase *purchase) {
 /* A customer that was told yes and repeats the key must be told yes again. A 503 or 500 is no
  * contradiction: it says only that the order could not be looked up. */
 static void check_repeats(struct judge *judge, const struct purchase *purchase) {
+    char has[JUDGE_UNIT];
+
     for (size_t i = 0; i < purchase->count; i++) {
         const struct record *record = purchase->requests[i];
 
@@ -377,11 +394,11 @@ static void check_repeats(struct judge *judge, const struct purchase *purchase) 
             (record->outcome != RECORD_SOLD_OUT && record->outcome != RECORD_REFUSED))
             continue;
         judge_found(judge, ANOMALY_ORPHAN, 1,
-                    "order %s has unit %" PRId64
-                    ", its customer was told so at %.3f s, asked again "
-                    "at %.3f s and was %s",
-                    purchase->id, purchase->sale->unit, (double)purchase->yes->received_ns / 1e9,
-                    (double)record->sent_ns / 1e9, record_outcome_text(record->outcome));
+                    "order %s has %s, its customer was told so at %.3f s, asked again at %.3f s "
+                    "and was %s",
+                    purchase->id, judge_unit(judge, purchase->sale->unit, has),
+                    (double)purchase->yes->received_ns / 1e9, (double)record->sent_ns / 1e9,
+                    record_outcome_text(record->outcome));
         if (judge->orphan == NULL && judge->orphan_row == NULL)
             judge->denial = record;
         found_orphan(judge, purchase, purchase->sale);
@@ -418,12 +435,12 @@ static void check_purchase(struct judge *judge, const struct purchase *purchase)
 
 static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
     const struct purchase *buyer = judge_buyer(judge, sale)->purchase;
+    char took[JUDGE_UNIT];
 
     if (buyer == NULL) {
         judge_found(judge, ANOMALY_ORPHAN, 1,
-                    "order %s took unit %" PRId64 " (%s), and no "
-                    "request for this product asked for it",
-                    sale->order_id, sale->unit, sale->instance);
+                    "order %s took %s (%s), and no request for this product asked for it",
+                    sale->order_id, judge_unit(judge, sale->unit, took), sale->instance);
         found_orphan(judge, NULL, sale);
     } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
         judge->unsettled++;
@@ -435,14 +452,15 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
 static void check_order(struct judge *judge, const struct ledger_order *order) {
     const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
     const struct purchase *purchase;
+    char of[JUDGE_UNIT];
 
     if (sale != NULL && sale->unit == order->unit)
         return;
     purchase = judge_find(judge, order->order_id);
     if (sale == NULL && (purchase == NULL || (purchase->yes == NULL && purchase->is_unknown)))
         judge_found(judge, ANOMALY_GHOST, 1,
-                    "order %s is recorded for unit %" PRId64 ", and the ledger has no such sale",
-                    order->order_id, order->unit);
+                    "order %s is recorded for %s, and the ledger has no such sale", order->order_id,
+                    judge_unit(judge, order->unit, of));
     else if (sale != NULL &&
              (purchase == NULL || purchase->yes == NULL || purchase->yes->unit == sale->unit))
         judge_found(judge, ANOMALY_GHOST, 1,

@@ -620,6 +620,8 @@ int judge_stock(struct judge *judge) {
     int rc;
 
     check_refusals(judge);
+    if (judge->ledger->is_unnumbered)
+        return 0;
     rc = allocate(&rows) == 0 ? rows_check(&rows) : -1;
 
     free(rows.first);

@@ -76,16 +76,27 @@ static const struct record *first_seller(const struct purchase *purchase) {
     return purchase->requests[0];
 }
 
-static void purchase_sum_up(struct purchase *purchase) {
+/* The order that a reply names, whatever else it says; or NULL. */
+static const char *named_order(const struct purchase *purchase) {
+    for (size_t i = 0; i < purchase->count; i++)
+        if (purchase->requests[i]->order_id[0] != '\0')
+            return purchase->requests[i]->order_id;
+    return NULL;
+}
+
+static void purchase_sum_up(struct purchase *purchase, bool is_shop_named) {
     const struct record *first = first_seller(purchase), *yes = purchase->yes;
 
     purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
     purchase->answered_ns = yes != NULL ? yes->received_ns : LINEAR_NEVER;
     purchase->id =
         yes != NULL && yes->order_id[0] != '\0' ? yes->order_id : purchase->requests[0]->key;
+    if (is_shop_named && yes == NULL && named_order(purchase) != NULL)
+        purchase->id = named_order(purchase);
 }
 
-static int purchases_make(struct purchases *purchases, const struct recorder *recorder) {
+static int purchases_make(struct purchases *purchases, const struct verdict_case *judged) {
+    const struct recorder *recorder = judged->recorder;
     size_t count = recorder->ended;
 
     *purchases = (struct purchases){.requests = calloc(count + 1, sizeof(const struct record *)),
@@ -104,7 +115,7 @@ static int purchases_make(struct purchases *purchases, const struct recorder *re
         take_request(&purchases->all[purchases->count - 1], record);
     }
     for (size_t i = 0; i < purchases->count; i++)
-        purchase_sum_up(&purchases->all[i]);
+        purchase_sum_up(&purchases->all[i], judged->is_shop_named);
     return 0;
 }
 
@@ -224,6 +235,7 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
     verdict->has_ended = verdict->has_ended || judge->has_ended;
+    verdict->is_unnumbered = verdict->is_unnumbered || judge->ledger->is_unnumbered;
 }
 
 /* ---- until when a server was down that every sale needs */
@@ -300,6 +312,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
                               .ledger = &judged->ledgers[item],
                               .item = item,
                               .is_keyless = judged->is_keyless,
+                              .is_shop_named = judged->is_shop_named,
                               .is_stopped = judged->is_interrupted || judged->is_aborted,
                               .stuck_ns =
                                   judged->stuck_ns > 0 ? judged->stuck_ns : VERDICT_STUCK_NS,
@@ -338,7 +351,7 @@ static void choose_counterexamples(const struct counterexamples *all, struct ver
 static int judge_ledgers(const struct verdict_case *judged, struct verdict *verdict) {
     struct counterexamples *examples = calloc(1, sizeof *examples);
     struct purchases purchases;
-    int rc = purchases_make(&purchases, judged->recorder);
+    int rc = purchases_make(&purchases, judged);
 
     if (examples == NULL)
         rc = -1;

@@ -45,7 +45,8 @@ struct verdict {
     int64_t pairs;         /* of attempts that overlapped in time; one of the two got a unit */
     int64_t overlapping;   /* attempts in such a pair */
     struct firings firings;
-    bool has_ended; /* a product has no unit left, or a customer was told sold out */
+    bool is_unnumbered; /* TWIN and STALE were not asked: sales do not tell what they left */
+    bool has_ended;     /* a product has no unit left, or a customer was told sold out */
 };
 
 /* A round to judge. `ledgers` has one per product. NULL: `problem` says why they could not be read;
@@ -61,6 +62,7 @@ struct verdict_case {
     const char *fault_problem; /* why a --fault could not be carried out, or NULL */
     bool is_interrupted;
     bool is_keyless;      /* no key was sent: order-svc gave back units that it could not record */
+    bool is_shop_named;   /* an order's id is not its key: the replies name the orders */
     bool is_down;         /* servers were down from an earlier round on: nothing could be sold */
     bool is_restless;     /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted; /* with fewer overlapping pairs it is INCONCLUSIVE */
@@ -91,6 +93,10 @@ __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case 
 
 /* The words beside VALID when no stock ran out. */
 #define VERDICT_NO_END "the stock never ran out: its last units were not tested"
+
+/* The words of a verdict on sales without numbers. */
+#define VERDICT_UNNUMBERED                                                                         \
+    "not asked: TWIN and STALE, because the sales do not tell how many units they left"
 
 /* With 95 % confidence the rate of anomalies is below this bound if n attempts show none: 3 / n
  * (rule of three: Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").

@@ -51,6 +51,8 @@ struct ledger {
     int64_t returned;  /* units of cancelled reservations, for sale again */
     int64_t counted;   /* sales in the same snapshot as the three above */
     int64_t units;     /* different units among those */
+    /* The sales tell neither unit nor remaining (both -1): only counts and ids can be judged. */
+    bool is_unnumbered;
     size_t sale_count, order_count, row_count, returned_count;
     struct ledger_sale *sales;   /* in order of order_id */
     struct ledger_order *orders; /* in order of order_id */

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "json_text.h"
+#include "number.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -320,6 +321,34 @@ int option_read_history(const json_t *json, struct options *options, struct why 
         return why_set(why, "its \"%s\" %s", key,
                        value == NULL ? "is missing" : "is of another type or out of range");
     }
+    return 0;
+}
+
+static int read_default(const struct option *option, struct options *options) {
+    void *at = (char *)options + option->place;
+    const char *text = option->flag.default_text != NULL ? option->flag.default_text : "";
+
+    switch (option->flag.type) {
+    case SETTING_INT:
+        return number_read_int(text[0] != '\0' ? text : "0", at);
+    case SETTING_DURATION:
+        return number_read_duration(text, at);
+    case SETTING_FLAG:
+        *(bool *)at = false;
+        return 0;
+    case SETTING_TEXT:
+    case SETTING_LIST:
+    case SETTING_SECRET:
+        break;
+    }
+    *(char **)at = strdup(text);
+    return *(char **)at != NULL ? 0 : -1;
+}
+
+int option_read_defaults(struct options *options) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].reach >= HISTORY && read_default(&table[i], options) != 0)
+            return -1;
     return 0;
 }
 

@@ -44,7 +44,7 @@ static const char about_fire[] =
     "\n"
     "  loadgen                  run the strategies and judge them\n"
     "  loadgen create           make one product and print its id\n"
-    "  loadgen check DIR        judge the history of an earlier run again\n"
+    "  loadgen check RUN        judge the history of a run, or of any load, again\n"
     "  loadgen diff A B         compare two runs\n"
     "  loadgen report DIR...    write the page of one run or of several runs\n"
     "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
@@ -72,12 +72,13 @@ static const struct command_words commands[] = {
          "69 target or database not reached, 70 internal error.",
          "strategy stock items work wait ttl name target output inventory-db"},
     [COMMAND_CHECK] =
-        {"check", 1, 1, "check DIR",
+        {"check", 1, 1, "check DIR|FILE",
          "loadgen check: judge the history of an earlier run again, without any server,\n"
          "and print each difference from its summary.json. DIR is a results folder, such\n"
-         "as results/latest.\n"
+         "as results/latest. FILE is one history: that of a run, or of a load that another\n"
+         "program sent to any shop (docs/history.md has the lines to write).\n"
          "Exit codes: those of a run, and 2 if rounds are missing; 64 bad usage, 66 DIR\n"
-         "does not exist or cannot be read, 70 internal error.",
+         "or FILE does not exist or cannot be read, 70 internal error.",
          "output-format output junit markdown"},
     [COMMAND_DIFF] =
         {"diff", 2, 2, "diff A B",

@@ -92,6 +92,7 @@ struct options {
     char *inventory_db, *orders_db;
 
     /* Made from the above. */
+    bool is_load; /* of a history whose load another program sent: most settings say nothing */
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;
@@ -128,6 +129,9 @@ __attribute__((warn_unused_result)) json_t *option_history(const struct options 
 __attribute__((warn_unused_result)) int option_read_history(const json_t *json,
                                                             struct options *options,
                                                             struct why *why);
+/* Sets zeroed `options` to the settings of a call without flags. Returns 0, or -1 without memory. Call
+ * option_free() either way. */
+__attribute__((warn_unused_result)) int option_read_defaults(struct options *options);
 void option_free(struct options *options);
 
 /* The settings for summary.json: the same, but durations as "timeout_ms", and some replaced by a

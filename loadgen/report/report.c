@@ -52,7 +52,10 @@ static void say_faults(const char *faults, FILE *text) {
 }
 
 static void say_load(const struct options *options, FILE *text) {
-    fprintf(text, "%" PRId64 " requests", options->requests);
+    fprintf(text, "%" PRId64 " requests%s", options->requests,
+            options->is_load ? " of another program" : "");
+    if (options->is_load) /* its file tells neither rate nor plan */
+        return;
     if (options->stages[0] != '\0')
         fprintf(text, " in stages %.200s", options->stages);
     else
@@ -485,7 +488,7 @@ static void report_print_anomalies(const struct result *result, const struct opt
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (result->verdict.found[i].count > 0)
             print_anomaly(&result->verdict, (enum anomaly)i, to);
-    if (result->verdict.kind == VERDICT_VIOLATED && product != NULL)
+    if (result->verdict.kind == VERDICT_VIOLATED && product != NULL && !options->is_load)
         print_audit(options->program, product, to);
 }
 
@@ -583,6 +586,8 @@ static void print_result(const struct result *result, const struct options *opti
 
     capacity_make(result, options, &capacity);
     report_print_title(result, to);
+    if (verdict->is_unnumbered)
+        table_say(to, 2, VERDICT_UNNUMBERED);
     report_print_firings(&verdict->firings, to);
     report_print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)

@@ -12,7 +12,10 @@
  *     end       the last line of a round: its verdict, and further input of the verdict
  *
  * Times are nanoseconds from the round's start; ledger times are the database's wall clock. Names
- * with _us at the end are microseconds; started_us and ended_us count from 1970. */
+ * with _us at the end are microseconds; started_us and ended_us count from 1970.
+ *
+ * The history of a load that another program sent begins with the line `load` instead of `run`. It has
+ * one round, without the lines `round` and `end`. docs/history.md has its lines and members. */
 #ifndef LOADGEN_HISTORY_H
 #define LOADGEN_HISTORY_H
 
@@ -36,12 +39,14 @@ struct history {
     int64_t started_us;
     size_t count;
     struct round *rounds;
-    bool is_cut; /* the last round is not whole: the run ended while it was written */
+    bool is_cut;  /* the last round is not whole: the run ended while it was written */
+    bool is_file; /* its path was that of a file, not of a results folder */
+    bool is_load; /* another program sent the load and wrote the lines (docs/history.md) */
 };
 
-/* Reads FOLDER/history.ndjson. Returns 0; or -1, with the file, the line and the error in `why`. Call
- * history_free() either way. */
-__attribute__((warn_unused_result)) int history_load(struct history *history, const char *folder,
+/* Reads PATH/history.ndjson, or PATH if that is no folder. Returns 0; or -1, with the file, the line,
+ * the member and what it must be in `why`. Call history_free() either way. */
+__attribute__((warn_unused_result)) int history_load(struct history *history, const char *path,
                                                      struct why *why);
 void history_free(struct history *history);
 

@@ -172,3 +172,57 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
     ROWS("sale", sale, struct ledger_sale, sales, sale_count),
     ROWS("order", order, struct ledger_order, orders, order_count),
 };
+
+/* ---- the lines of a load that another program sent */
+
+#define GIVEN(of, kind, key, member) FIELD(struct of, kind, key, member, 0, 0, false, 0, NULL)
+#define MAYBE(of, kind, key, member) FIELD(struct of, kind, key, member, 0, 0, true, 0, NULL)
+
+static const struct history_field load_head[] = {
+    NUMBER(struct load_head, "version", version, 1, INT32_MAX),
+    MAYBE(load_head, STRING, "name", name),
+    USUALLY(struct load_head, 0, "started_us", started_us, 0, LEDGER_TIME_END_US),
+    END,
+};
+
+static const struct history_field load_product[] = {
+    USUALLY(struct load_product, LOAD_UNTOLD, "item", item, 0, UINT32_MAX),
+    NUMBER(struct load_product, "initial", initial, 0, AMOUNT_MAX),
+    AMOUNT(struct load_product, "available", available),
+    USUALLY(struct load_product, 0, "returned", returned, 0, AMOUNT_MAX),
+    END,
+};
+
+static const struct history_field load_request[] = {
+    USUALLY(struct load_request, 0, "item", item, 0, UINT32_MAX),
+    USUALLY(struct load_request, LOAD_UNTOLD, "planned", planned_ns, 0, TIME_MAX_NS),
+    USUALLY(struct load_request, 0, "sent", sent_ns, 0, TIME_MAX_NS),
+    USUALLY(struct load_request, 0, "received", received_ns, 0, TIME_MAX_NS),
+    USUALLY(struct load_request, LOAD_UNTOLD, "status", status, 0, 999),
+    MAYBE(load_request, ID, "key", key),
+    MAYBE(load_request, ID, "order_id", order_id),
+    MAYBE(load_request, FLAG, "is_repeat", is_repeat),
+    WORD(struct load_request, "outcome", outcome, outcomes, RECORD_OUTCOME_COUNT),
+    END,
+};
+
+static const struct history_field load_sale[] = {
+    GIVEN(load_sale, ID, "order_id", order_id),
+    USUALLY(struct load_sale, LOAD_UNTOLD, "remaining", remaining, -AMOUNT_MAX, AMOUNT_MAX),
+    MAYBE(load_sale, STRING, "instance", instance),
+    MAYBE(load_sale, MOMENT, "at", at),
+    END,
+};
+
+static const struct history_field load_order[] = {
+    GIVEN(load_order, ID, "order_id", order_id),
+    MAYBE(load_order, STRING, "instance", instance),
+    MAYBE(load_order, MOMENT, "at", at),
+    END,
+};
+
+const struct load_line load_lines[LOAD_LINES] = {
+    [LOAD_HEAD] = {"load", load_head},          [LOAD_PRODUCT] = {"product", load_product},
+    [LOAD_REQUEST] = {"request", load_request}, [LOAD_SALE] = {"sale", load_sale},
+    [LOAD_ORDER] = {"order", load_order},
+};

@@ -16,6 +16,7 @@
 enum history_type {
     HISTORY_STRING, /* char[size]: one printable line, cut if it is too long */
     HISTORY_MOMENT, /* char[size]: a time by the ledger's clock, or "" */
+    HISTORY_ID,     /* char[UUID_TEXT]: 1 to 36 characters from ! to ~, neither " nor \ */
     HISTORY_UUID,   /* char[UUID_TEXT] */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
     HISTORY_WORD,   /* a number, written as the word at this place of `words` */
@@ -48,6 +49,40 @@ struct history_product {
     int64_t item;
     struct ledger ledger; /* only its numbers */
 };
+
+/* ---- the history of a load that another program sent (docs/history.md) */
+
+#define LOAD_VERSION 1
+#define LOAD_NAME    64
+/* A number that an optional member leaves open. */
+#define LOAD_UNTOLD INT64_MIN
+
+struct load_head {
+    int64_t version, started_us;
+    char name[LOAD_NAME];
+};
+struct load_product {
+    int64_t item, initial, available, returned;
+};
+struct load_request {
+    int64_t item, planned_ns, sent_ns, received_ns, status, outcome;
+    char key[UUID_TEXT], order_id[UUID_TEXT];
+    bool is_repeat;
+};
+struct load_sale {
+    int64_t remaining;
+    char order_id[UUID_TEXT], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
+};
+struct load_order {
+    char order_id[UUID_TEXT], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
+};
+
+struct load_line {
+    const char *type;
+    const struct history_field *fields;
+};
+enum load_lines { LOAD_HEAD, LOAD_PRODUCT, LOAD_REQUEST, LOAD_SALE, LOAD_ORDER, LOAD_LINES };
+extern const struct load_line load_lines[LOAD_LINES];
 
 static inline bool history_field_is_text(const struct history_field *field) {
     return field->type <= HISTORY_UUID;

@@ -1,10 +1,10 @@
-/* Reads a history line by line. A history of a million orders has three million lines, so a line is
- * cut into its members without a tree of JSON. jansson reads only nested values, texts with escapes
- * or beyond ASCII, and broken JSON, for its error message. */
+/* Reads a history line by line. */
 #include "history.h"
 
+#include "folder.h"
 #include "history_fields.h"
-#include "json_read.h"
+#include "history_line.h"
+#include "history_load.h"
 #include "ledger.h"
 #include "number.h"
 #include "utf8.h"
@@ -12,293 +12,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define ITEMS_MAX       1000
-#define RATE_MAX        1000000
-#define SPAN_MAX_NS     (INT64_C(100) * 24 * 3600 * 1000000000)
-
-#define HISTORY_MEMBERS 24
-
-/* The members of a line, inside its text: keys without their quotes, values with them. */
-struct history_member {
-    const char *key, *value;
-    size_t key_length, length;
-};
-struct history_line {
-    size_t count;
-    const struct history_member *type; /* one of `members` */
-    struct history_member members[HISTORY_MEMBERS];
-};
-
-/* Stores a number, a word or a flag. */
-static void history_line_set_number(const struct history_field *field, int64_t value, void *at) {
-    if (field->size == sizeof(bool))
-        *(bool *)at = value != 0;
-    else if (field->size == sizeof(int16_t))
-        *(int16_t *)at = (int16_t)value;
-    else if (field->size == sizeof(uint32_t))
-        *(uint32_t *)at = (uint32_t)value;
-    else
-        *(int64_t *)at = value;
-}
-
-/* ---- cutting a line into members */
-
-static const char *skip_space(const char *at) {
-    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
-        at++;
-    return at;
-}
-
-/* Returns the place after the string at `at`, or NULL. An even number of backslashes precedes its
- * last quote. */
-static const char *string_end(const char *at) {
-    bool is_escaped;
-
-    do {
-        at = strchr(at + 1, '"');
-        is_escaped = false;
-        for (const char *before = at; before != NULL && before[-1] == '\\'; before--)
-            is_escaped = !is_escaped;
-    } while (is_escaped);
-    return at != NULL ? at + 1 : NULL;
-}
-
-/* Returns the place after the value at `at`, or NULL. The reader of its field checks the value. */
-static const char *value_end(const char *at) {
-    int depth = 0;
-
-    while (depth > 0 ? *at != '\0' : *at > ' ' && *at != ',' && *at != '}') {
-        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        at = *at == '"' ? string_end(at) : at + 1;
-        if (at == NULL)
-            return NULL;
-    }
-    return at;
-}
-
-/* Returns the place after the member at `at`, or NULL. */
-static const char *cut_member(struct history_member *member, const char *at) {
-    const char *end = *at == '"' ? string_end(at) : NULL;
-
-    if (end == NULL)
-        return NULL;
-    member->key = at + 1;
-    member->key_length = (size_t)(end - at) - 2;
-    at = skip_space(end);
-    if (*at != ':')
-        return NULL;
-    member->value = skip_space(at + 1);
-    end = value_end(member->value);
-    member->length = end != NULL ? (size_t)(end - member->value) : 0;
-    return end;
-}
-
-/* Returns the place after the object. NULL: it is no object, or has more members than any line. */
-static const char *cut_object(struct history_line *line, const char *at) {
-    line->count = 0;
-    at = skip_space(at);
-    if (*at != '{')
-        return NULL;
-    do {
-        if (line->count == HISTORY_MEMBERS)
-            return NULL;
-        at = cut_member(&line->members[line->count++], skip_space(at + 1));
-        if (at == NULL)
-            return NULL;
-        at = skip_space(at);
-    } while (*at == ',');
-    return *at == '}' ? skip_space(at + 1) : NULL;
-}
-
-static bool is_text_of(const struct history_member *member, const char *text) {
-    const size_t length = strlen(text);
-
-    return member->length == length + 2 && member->value[0] == '"' &&
-           member->value[length + 1] == '"' && memcmp(member->value + 1, text, length) == 0;
-}
-
-static bool is_key_of(const struct history_member *member, const char *key) {
-    return *member->key == *key && strncmp(member->key, key, member->key_length) == 0 &&
-           key[member->key_length] == '\0';
-}
-
-/* Cuts the line into members, which stay in `text`. text[length] must be a NUL. */
-static int history_line_cut(struct history_line *line, const char *text, size_t length,
-                            struct why *why) {
-    const bool is_whole = cut_object(line, text) == text + length;
-    json_error_t error;
-    json_t *json;
-
-    assert(text[length] == '\0');
-    for (size_t i = 0; is_whole && i < line->count; i++)
-        if (is_key_of(&line->members[i], "type")) {
-            line->type = &line->members[i];
-            return 0;
-        }
-    json = json_read_as_is(text, length, &error);
-    if (json == NULL)
-        return why_set(why, "it is no JSON: %.100s", error.text);
-    json_decref(json);
-    return why_set(why,
-                   line->count == HISTORY_MEMBERS ? "it has too many members" : "it has no type");
-}
-
-static bool history_line_is(const struct history_line *line, const char *type) {
-    return is_text_of(line->type, type);
-}
-
-/* ---- reading members */
-
-/* Copies plain text; jansson reads text with escapes or beyond ASCII. */
-static bool history_line_read_string(const struct history_member *member, char *to, size_t size) {
-    const char *text = member->value + 1;
-    size_t plain = 0;
-    json_t *json;
-
-    if (*member->value != '"')
-        return false;
-    while (text[plain] >= ' ' && text[plain] <= '~' && text[plain] != '"' && text[plain] != '\\')
-        plain++;
-    if (plain + 2 == member->length && plain < size) {
-        *(char *)mempcpy(to, text, plain) = '\0';
-        return true;
-    }
-    json = json_read_string(member->value, member->length);
-    if (json == NULL)
-        return false;
-    (void)snprintf(to, size, "%s", json_string_value(json));
-    utf8_make_printable(to);
-    json_decref(json);
-    return true;
-}
-
-/* Copies a text of exactly this length; its own reader checks the content. */
-static bool read_exact(const struct history_member *member, char *to, size_t length) {
-    if (member->length != length + 2 || *member->value != '"')
-        return false;
-    *(char *)mempcpy(to, member->value + 1, length) = '\0';
-    return true;
-}
-
-static bool read_moment(const struct history_member *member, char to[LEDGER_TIME]) {
-    if (read_exact(member, to, 0))
-        return true;
-    return read_exact(member, to, LEDGER_TIME - 1) && ledger_is_time(to);
-}
-
-/* Sums up below zero: the negative range has one more number. */
-static bool history_line_read_number(const struct history_field *field,
-                                     const struct history_member *member, void *to) {
-    const char *at = member->value, *end = at + member->length;
-    const bool is_negative = *at == '-';
-    int64_t sum = 0;
-
-    at += is_negative;
-    if (at == end || (*at == '0' && end - at > 1))
-        return false;
-    for (; at < end; at++)
-        if (*at < '0' || *at > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
-            __builtin_sub_overflow(sum, *at - '0', &sum))
-            return false;
-    if (!is_negative && __builtin_sub_overflow(0, sum, &sum))
-        return false;
-    history_line_set_number(field, sum, to);
-    return sum >= field->low && sum <= field->high;
-}
-
-static bool read_word(const struct history_field *field, const struct history_member *member,
-                      void *to) {
-    for (int64_t i = 0; i <= field->high; i++)
-        if (is_text_of(member, field->words[i])) {
-            history_line_set_number(field, i, to);
-            return true;
-        }
-    return false;
-}
-
-static bool history_line_is_word(const struct history_member *member, const char *word) {
-    return member->length == strlen(word) && memcmp(member->value, word, member->length) == 0;
-}
-
-static bool history_line_read_value(const struct history_field *field,
-                                    const struct history_member *member, void *to) {
-    switch (field->type) {
-    case HISTORY_STRING:
-        return history_line_read_string(member, to, field->size);
-    case HISTORY_MOMENT:
-        return read_moment(member, to);
-    case HISTORY_UUID:
-        return read_exact(member, to, UUID_TEXT - 1) && uuid_parse(to, to) == 0;
-    case HISTORY_NUMBER:
-        return history_line_read_number(field, member, to);
-    case HISTORY_WORD:
-        return read_word(field, member, to);
-    case HISTORY_FLAG:
-        *(bool *)to = history_line_is_word(member, "true");
-        return *(bool *)to || history_line_is_word(member, "false");
-    case HISTORY_JSON:
-        *(json_t **)to = json_read_as_is(member->value, member->length, NULL);
-        return *(json_t **)to != NULL;
-    }
-    return false;
-}
-
-/* Most lines follow the order of the table, so the search begins at `next`. */
-static const struct history_field *find_field(const struct history_field *fields,
-                                              const struct history_field *next,
-                                              const struct history_member *member) {
-    for (const struct history_field *field = next; field->key != NULL; field++)
-        if (is_key_of(member, field->key))
-            return field;
-    for (const struct history_field *field = fields; field < next; field++)
-        if (is_key_of(member, field->key))
-            return field;
-    return NULL;
-}
-
-static int blame(struct why *why, const char *key, size_t length, const char *what) {
-    (void)why_set(why, "its \"%.*s\" %s", (int)(length < 64 ? length : 64), key, what);
-    utf8_make_printable(why->text);
-    return -1;
-}
-
-/* Refuses a member that is missing, given twice, unknown, of another type or out of range. */
-static int history_line_read(const struct history_line *line, const struct history_field *fields,
-                             void *to, struct why *why) {
-    const struct history_field *next = fields;
-    uint32_t given = 0; /* a bit for each field */
-
-    for (size_t i = 0; i < line->count; i++) {
-        const struct history_member *member = &line->members[i];
-        const struct history_field *field = find_field(fields, next, member);
-        const uint32_t bit = field != NULL ? UINT32_C(1) << (field - fields) : 0;
-
-        if (member == line->type)
-            continue;
-        if (field == NULL || (given & bit) != 0)
-            return blame(why, member->key, member->key_length,
-                         field == NULL ? "is unknown" : "is given twice");
-        given |= bit;
-        next = field + 1;
-        if (!history_line_read_value(field, member, (char *)to + field->offset))
-            return blame(why, member->key, member->key_length,
-                         "is of another type or out of range");
-    }
-    for (const struct history_field *field = fields; field->key != NULL; field++) {
-        if ((given & UINT32_C(1) << (field - fields)) != 0)
-            continue;
-        if (!field->is_optional)
-            return blame(why, field->key, strlen(field->key), "is missing");
-        if (history_field_is_text(field))
-            ((char *)to)[field->offset] = '\0';
-        else
-            history_line_set_number(field, field->usual, (char *)to + field->offset);
-    }
-    return 0;
-}
+#define ITEMS_MAX   1000
+#define RATE_MAX    1000000
+#define SPAN_MAX_NS (INT64_C(100) * 24 * 3600 * 1000000000)
 
 /* ---- the history so far: each reader of a line adds to it; 0, or -1 and reader->why */
 
@@ -637,46 +358,67 @@ static int read_line(struct reader *reader, const char *text, size_t length) {
 }
 
 /* If the last line has no newline, the file was cut while it was written. */
-static int read_lines(struct reader *reader, FILE *from, const char *path, struct why *why) {
-    char *line = NULL;
-    size_t size = 0, number = 0;
-    ssize_t length;
-    int code = 0;
+static int read_run(struct reader *reader, struct history_lines *lines, const char *text,
+                    size_t length) {
+    char *next;
+    int code;
 
-    while (code == 0 && (length = getline(&line, &size, from)) > 0) {
-        number++;
-        reader->history->is_cut = line[length - 1] != '\n';
-        if (!reader->history->is_cut)
-            code = read_line(reader, line, (size_t)length);
-    }
-    free(line);
-    if (code != 0)
-        return why_set(why, "%s line %zu: %s", path, number, reader->why.text);
-    if (ferror(from))
-        return why_set(why, "%s: %s", path, strerror(errno));
-    if (!reader->has_run)
-        return why_set(why, "%s: its first line must have the type run", path);
-    return 0;
+    do {
+        reader->history->is_cut = lines->is_cut;
+        if (!lines->is_cut && read_line(reader, text, length) != 0)
+            return -1;
+        code = history_lines_next(lines, &next, &length, &reader->why);
+        text = next;
+    } while (code > 0);
+    return code;
 }
 
-int history_load(struct history *history, const char *folder, struct why *why) {
-    struct reader reader = {.history = history, .folder = folder};
-    char path[1100];
-    FILE *from;
-    int rc;
+/* The first line says which kind of history it is. */
+static int read_lines(struct reader *reader, struct history_lines *lines) {
+    struct history_line line;
+    size_t length;
+    char *text;
+    int code = history_lines_next(lines, &text, &length, &reader->why);
+
+    if (code > 0 && history_line_cut(&line, text, length, &reader->why) == 0 &&
+        history_line_is(&line, "load"))
+        return load_read(reader->history, lines, &line, reader->folder, &reader->why);
+    return code > 0 ? read_run(reader, lines, text, length) : code;
+}
+
+static int read_file(struct reader *reader, const char *path, struct why *why) {
+    struct history_lines lines = {.from = fopen(path, "re")};
+    int code;
+
+    if (lines.from == NULL)
+        return why_set(why, "%s: %s", path, strerror(errno));
+    code = read_lines(reader, &lines);
+    if (code != 0)
+        (void)why_set(why, "%s line %zu: %s", path, lines.number, reader->why.text);
+    else if (!reader->has_run && !reader->history->is_load)
+        code = why_set(why, "%s: its first line must have the type run or load", path);
+    history_lines_free(&lines);
+    (void)fclose(lines.from);
+    return code;
+}
+
+int history_load(struct history *history, const char *path, struct why *why) {
+    struct reader reader = {.history = history};
+    char file[FOLDER_PATH + 20], folder[FOLDER_PATH];
+    struct stat status;
+    int code;
 
     memset(history, 0, sizeof *history);
-    snprintf(path, sizeof path, "%s/history.ndjson", folder);
-    from = fopen(path, "re");
-    if (from == NULL)
-        return why_set(why, "%s: %s", path, strerror(errno));
-    rc = read_lines(&reader, from, path, why);
-    (void)fclose(from);
+    history->is_file = stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(file, sizeof file, history->is_file ? "%s" : "%s/history.ndjson", path);
+    reader.folder = history->is_file ? dirname(folder) : folder;
+    code = read_file(&reader, file, why);
     if (reader.is_in_round) { /* its last lines are missing */
         history->is_cut = true;
         round_free(&history->rounds[history->count]);
     }
-    return rc;
+    return code;
 }
 
 void history_free(struct history *history) {

@@ -48,6 +48,7 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
     switch (field->type) {
     case HISTORY_STRING:
     case HISTORY_MOMENT:
+    case HISTORY_ID:
     case HISTORY_UUID:
         history_line_put_text(to, at);
         return true;

@@ -116,6 +116,7 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->overlapping += round->overlapping;
     firings_add(&total->firings, &round->firings);
     total->has_ended = total->has_ended || round->has_ended;
+    total->is_unnumbered = total->is_unnumbered || round->is_unnumbered;
 }
 
 /* Takes first one of each anomaly, in the order of the rounds, and then others as room allows. */

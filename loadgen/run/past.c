@@ -139,26 +139,29 @@ static int report_history(struct history *history, const char *folder, FILE *to,
     }
     summary.started_us = history->started_us;
     summary.ended_us = history->rounds[history->count - 1].ended_us;
-    summary.folder = folder;
+    summary.folder = history->is_file ? NULL : folder;
     if (is_short(history) && summary.exit_code == EXIT_AS_EXPECTED)
         summary.exit_code = EXIT_INCONCLUSIVE;
     exit_code = summary.exit_code;
     if (report_print(&summary, to) != 0)
         exit_code = run_fail(EXIT_INTERNAL, "the report could not be written");
     exit_code = check_ci_files(&summary, folder, exit_code, ci_files);
-    past_compare(&summary, folder);
+    if (!history->is_file)
+        past_compare(&summary, folder);
     summary_free(&summary);
     return exit_code;
 }
 
 static int check_history(struct history *history, const char *folder, FILE *to,
                          struct ci_files *ci_files) {
+    const char *file = history->is_file ? "" : "/history.ndjson";
+
     if (history->is_cut)
-        complain("loadgen", "%s/history.ndjson is cut: its last round is not judged", folder);
+        complain("loadgen", "%s%s is cut: its last round is not judged", folder, file);
     if (history->count == 0)
         return run_fail(EXIT_NO_INPUT, "the history has no finished round");
     if (is_short(history))
-        complain("loadgen", "%s/history.ndjson has %zu of %zu rounds", folder, history->count,
+        complain("loadgen", "%s%s has %zu of %zu rounds", folder, file, history->count,
                  history->options.list.count * (size_t)history->options.repeat);
     return report_history(history, folder, to, ci_files);
 }

@@ -564,24 +564,25 @@ static int load_with(const char *text, const char *at, const char *number) {
 static void test_lines_that_contradict_each_other_are_refused(void **state) {
     static const struct {
         const char *written, *instead, *reason;
-    } cases[] = {
-        {"\"planned\":5", "\"planned\":3", "strategy or requests are out of range"},
-        {"\"requests\":4,\"planned\"", "\"requests\":5,\"planned\"", "fewer requests"},
-        {"\"requests\":4,\"planned\"", "\"requests\":3,\"planned\"", "more requests"},
-        {"\"number\":0", "\"number\":0,\"item\":1", "item or instance is out of range"},
-        {"\"instance\":0", "\"instance\":1", "item or instance is out of range"},
-        {"\"products\":[", "\"products\":[\"\",", "ledger of a product is missing"},
-        {"\"item\":0", "\"item\":1", "not the next product"},
-        {"\"verdict\":\"", "\"verdict\":\"UN", "\"verdict\" is of another type or out of range"},
-        {"\"outcome\":\"", "\"outcome\":\"re", "\"outcome\" is of another type or out of range"},
-        {"\"key\":\"", "\"key\":\"x", "\"key\" is of another type or out of range"},
-        {"\"remaining\":", "\"left\":", "its \"left\" is unknown"},
-        {"\"remaining\":9,", "", "its \"remaining\" is missing"},
-        {"\"remaining\":", "\"remaining\":1,\"remaining\":", "is given twice"},
-        {"T10:01:02.", "T10.01:02.", "\"at\" is of another type or out of range"},
-        {"\"at\":\"2026", "\"at\":\"9999", "\"at\" is of another type or out of range"},
-        {",800.0,", ",-800.0,", "stages are out of range"},
-        {"\"lock\":\"", "\"lock\":\"x", "\"lock\" is of another type or out of range"}};
+    } cases[] = {{"\"planned\":5", "\"planned\":3", "strategy or requests are out of range"},
+                 {"\"requests\":4,\"planned\"", "\"requests\":5,\"planned\"", "fewer requests"},
+                 {"\"requests\":4,\"planned\"", "\"requests\":3,\"planned\"", "more requests"},
+                 {"\"number\":0", "\"number\":0,\"item\":1", "item or instance is out of range"},
+                 {"\"instance\":0", "\"instance\":1", "item or instance is out of range"},
+                 {"\"products\":[", "\"products\":[\"\",", "ledger of a product is missing"},
+                 {"\"item\":0", "\"item\":1", "not the next product"},
+                 {"\"verdict\":\"", "\"verdict\":\"UN",
+                  "\"verdict\" must be one of \"VALID\", \"VIOLATED\", "},
+                 {"\"outcome\":\"", "\"outcome\":\"re",
+                  "\"outcome\" must be one of \"sold\", \"sold_out\", "},
+                 {"\"key\":\"", "\"key\":\"x", "\"key\" must be a UUID"},
+                 {"\"remaining\":", "\"left\":", "its \"left\" is unknown"},
+                 {"\"remaining\":9,", "", "its \"remaining\" is missing"},
+                 {"\"remaining\":", "\"remaining\":1,\"remaining\":", "is given twice"},
+                 {"T10:01:02.", "T10.01:02.", "\"at\" must be a time such as "},
+                 {"\"at\":\"2026", "\"at\":\"9999", "\"at\" must be a time such as "},
+                 {",800.0,", ",-800.0,", "stages are out of range"},
+                 {"\"lock\":\"", "\"lock\":\"x", "\"lock\" must be one of "}};
     const char *text = written_text(1);
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -619,7 +620,7 @@ static void test_a_history_that_is_none_or_of_another_version_is_named(void **st
     assert_non_null(strstr(written.why.text, "No such file"));
     assert_int_equal(fclose(fopen(written.path, "w")), 0);
     assert_int_equal(load(), -1);
-    assert_non_null(strstr(written.why.text, "its first line must have the type run"));
+    assert_non_null(strstr(written.why.text, "its first line must have the type run or load"));
     assert_refused(line, line, 0, "", "line 1: its version is 99");
 }
 
