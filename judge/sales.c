@@ -350,6 +350,10 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
     else if (purchase->order == NULL)
         judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised %s, and no order was recorded",
                     id, promise);
+    else if (!is_duplicate && judge->is_shop_named &&
+             judge_buyer(judge, sale)->purchase != purchase)
+        judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised to the customers %s and %s", id,
+                    judge_buyer(judge, sale)->purchase->requests[0]->key, key);
     else if (!is_duplicate && !judge->is_shop_named && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "key %s was promised unit %" PRId64

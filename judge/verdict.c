@@ -76,7 +76,7 @@ static const struct record *first_seller(const struct purchase *purchase) {
     return purchase->requests[0];
 }
 
-/* The order that a reply names, whatever else it says; or NULL. */
+/* The order that a reply names, also a reply of no; or NULL. */
 static const char *named_order(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
         if (purchase->requests[i]->order_id[0] != '\0')

@@ -92,7 +92,7 @@ struct options {
     char *inventory_db, *orders_db;
 
     /* Made from the above. */
-    bool is_load; /* of a history whose load another program sent: most settings say nothing */
+    bool is_load; /* another program sent the load: most settings say nothing */
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;

@@ -72,6 +72,16 @@ static json_t *anomalies(const struct verdict *verdict) {
     return json;
 }
 
+static json_t *not_asked(const struct verdict *verdict) {
+    json_t *json = json_array();
+
+    if (verdict->is_unnumbered) {
+        json_text_append(&json, json_string(anomaly_name(ANOMALY_TWIN)));
+        json_text_append(&json, json_string(anomaly_name(ANOMALY_STALE)));
+    }
+    return json;
+}
+
 static json_t *as_expected(const struct result *result) {
     enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
@@ -320,7 +330,7 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
         {"stock_ran_out",
          verdict->kind == VERDICT_UNJUDGED ? json_null() : json_boolean(verdict->has_ended)},
-        {"anomalies", anomalies(verdict)},
+        {"anomalies", anomalies(verdict)}, {"not_asked", not_asked(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
         {"rounds", rounds_json(summary, result)},

@@ -324,7 +324,19 @@ static void promise_units(struct round *round) {
     }
 }
 
-/* Products with orders alone have no numbers, so no product has. */
+/* The file has no plan: its load counts as one stage of constant rate. */
+static void shape_stage(struct load *load) {
+    struct options *options = &load->history->options;
+    int64_t span_ns = load->round->recorder->last_ns + 1;
+
+    options->duration_ns = span_ns;
+    options->shape.stage_count = 1;
+    options->shape.stages[0].span_ns = span_ns;
+    options->shape.stages[0].from = options->shape.stages[0].to =
+        (double)load->requests * 1e9 / (double)span_ns;
+    options->rate = (int64_t)options->shape.stages[0].to;
+}
+
 static int finish_load(struct load *load) {
     struct round *round = load->round;
     bool is_unnumbered = load->numbered == 0;
@@ -339,6 +351,7 @@ static int finish_load(struct load *load) {
         if (finish_ledger(&round->ledgers[i], is_unnumbered) != 0)
             return why_set(load->why, "out of memory");
     promise_units(round);
+    shape_stage(load);
     round->ended_us = round->started_us + round->recorder->last_ns / 1000;
     return 0;
 }
@@ -358,8 +371,8 @@ static int begin_load(struct load *load, const struct load_head *head, const cha
     load->history->started_us = head->started_us;
     options->is_load = true;
     options->requests = (int64_t)load->requests;
-    options->items = (int64_t)load->items;
-    options->repeat = 1;
+    options->items = options->repeat = 1; /* reports count all products as one stock */
+    options->stock = 0;
     options->list.count = 1;
     (void)snprintf(item->given, sizeof item->given, "%s", name);
     (void)snprintf(item->name, sizeof item->name, "%s", name);
@@ -391,6 +404,7 @@ int load_read(struct history *history, struct history_lines *lines,
     if (count_lines(&load) != 0 || begin_load(&load, &head, folder) != 0 ||
         read_load_lines(&load) != 0)
         return -1;
-    history->options.stock = history->rounds[0].ledgers[0].initial;
+    for (size_t i = 0; i < load.items; i++)
+        history->options.stock += history->rounds[0].ledgers[i].initial;
     return finish_load(&load);
 }

@@ -120,7 +120,7 @@ class Loadgen(SystemTest):
             self.says(69, [f"{variable} is not set"], env={variable: None})
 
     def test_a_command_tells_what_is_its_own(self):
-        cases = {"create": (["--stock"], "69"), "check DIR": (["--output-format"], "66"), "diff A B": (["--output"], "66"),
+        cases = {"create": (["--stock"], "69"), "check DIR|FILE": (["--output-format"], "66"), "diff A B": (["--output"], "66"),
                  "report DIR...": (["--output"], "66"), "serve [DIR]": (["--listen", "--port"], "66")}
         for usage, (own, code) in cases.items():
             done = self.says(0, [], usage.split()[0], "--help")

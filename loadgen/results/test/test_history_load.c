@@ -163,6 +163,8 @@ static void test_one_key_buys_one_order(void **state) {
     FINDS(HEAD YES("k", "a") YES("k", "b") PRODUCT ORDER("a") ORDER("b"), [ANOMALY_DUPLICATE] = 1);
     FINDS(HEAD YES("k", "a") YES("k", "a") YES("j", "b") PRODUCT ORDER("a") ORDER("b"), 0);
     FINDS(HEAD YES("a", "a") PRODUCT ORDER("a") ORDER("a"), [ANOMALY_DUPLICATE] = 1);
+    FINDS(HEAD YES("k", "a") YES("j", "a") YES("l", "b") PRODUCT ORDER("a") ORDER("b"),
+          [ANOMALY_GHOST] = 1);
 }
 
 static void test_with_remaining_twins_and_stale_counts_are_found(void **state) {
