@@ -12,7 +12,7 @@ RUN make REVISION="$REVISION" B=out all && strip out/bin/*
 FROM debian:bookworm-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        libuv1 libhiredis0.14 libpq5 libjansson4 libzookeeper-st2 zlib1g libseccomp2 curl libcap2-bin \
+        libuv1 libhiredis0.14 libpq5 libjansson4 libzookeeper-st2 zlib1g libseccomp2 libcurl4 libjq1 ca-certificates curl libcap2-bin \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sale \
     && install -d -o sale -g sale /results

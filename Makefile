@@ -23,14 +23,15 @@ OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIC -fno-semantic-interposition
 # rediss:// needs hiredis 1.0 or later, built with TLS.
 TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
-PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
+PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib libcurl
 FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) $(PACKAGE_CFLAGS)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
 LAB_LIBS := -lseccomp
+JQ_LIBS := -ljq # Debian 12 has no jq.pc
 PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
-LIBS = $(PACKAGE_LIBS) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
+LIBS = $(PACKAGE_LIBS) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) $(JQ_LIBS) -lm
 
 # llhttp: the system's library if there is one (Debian 13, always strict), else Debian 12's sources, compiled in their place.
 LLHTTP_LIBS := $(shell pkg-config --libs libllhttp 2>/dev/null)
@@ -39,7 +40,7 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/web uvkit/http_client uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
 SEES_uvkit/process := uvkit
 SEES_uvkit/net := uvkit
@@ -47,6 +48,7 @@ SEES_uvkit/text := uvkit
 SEES_uvkit/settings := uvkit
 SEES_uvkit/http_server := uvkit/text uvkit
 SEES_uvkit/http_client := uvkit/net uvkit/text uvkit
+SEES_uvkit/web := uvkit/net uvkit
 SEES_uvkit/batch := uvkit
 SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit/net uvkit

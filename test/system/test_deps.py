@@ -12,7 +12,8 @@ from harness import ROOT
 SYSTEMS = {"Ubuntu 24.04 LTS": "ID=ubuntu\nVERSION_ID=\"24.04\"\nID_LIKE=debian\n", "Fedora Linux 41": "ID=fedora\nVERSION_ID=41\n",
            "Alpine Linux v3.20": "ID=alpine\nVERSION_ID=3.20.0\n", "Debian GNU/Linux trixie/sid": "ID=debian\n"}
 TOOLS = ["bash", "cat", "dirname", "env", "realpath", "sed", "sort", "tr", "test"]  # what the script itself needs
-COMPILE = {"gcc", "make", "pkg-config", "libuv", "hiredis", "libpq", "jansson", "zlib", "libseccomp", "zookeeper_st"}
+COMPILE = {"gcc", "make", "pkg-config", "libuv", "hiredis", "libpq", "jansson", "zlib", "libseccomp", "zookeeper_st", "libcurl",
+           "jq.h"}
 LLHTTP = Path("/usr/include/llhttp.h").exists() or Path("/usr/share/llhttp/llhttp.c").exists()
 BUILD = COMPILE | {"redis-server", "redis-cli", "curl"}
 

@@ -52,6 +52,23 @@ bool address_is_literal(const char *host) {
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
+static bool is_private_v4(uint32_t host) {
+    return host >> 24 == 127 || host >> 24 == 10 || host >> 20 == 0xac1 || host >> 16 == 0xc0a8;
+}
+
+bool address_is_private(const struct sockaddr *address) {
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    uint32_t mapped;
+
+    if (address->sa_family == AF_INET)
+        return is_private_v4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
+    if (address->sa_family != AF_INET6)
+        return false;
+    memcpy(&mapped, v6->s6_addr + 12, sizeof mapped);
+    return IN6_IS_ADDR_LOOPBACK(v6) || (v6->s6_addr[0] & 0xfe) == 0xfc ||
+           (IN6_IS_ADDR_V4MAPPED(v6) && is_private_v4(ntohl(mapped)));
+}
+
 void address_host(char text[ADDRESS_TEXT], const struct sockaddr *address) {
     if (getnameinfo(address,
                     address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
