@@ -1,0 +1,220 @@
+/* See values.h. The lists are short, so each look-up goes through them. */
+#include "values.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_memory[] = "out of memory";
+
+static struct value *find(const struct values *values, const char *name) {
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->items[i].name, name) == 0)
+            return &values->items[i];
+    return NULL;
+}
+
+int values_set(struct values *values, const char *name, const char *text, size_t length,
+               bool is_secret) {
+    struct value *value = find(values, name), *more;
+    char *copy = strndup(text, length);
+
+    if (copy == NULL)
+        return -1;
+    if (value == NULL) {
+        more = realloc(values->items, (values->count + 1) * sizeof *more);
+        if (more == NULL) {
+            free(copy);
+            return -1;
+        }
+        values->items = more;
+        value = &more[values->count++];
+        *value = (struct value){.name = name};
+    }
+    free(value->text);
+    value->text = copy;
+    value->is_secret = is_secret;
+    return 0;
+}
+
+const char *values_get(const struct values *values, const char *name) {
+    for (; values != NULL; values = values->above) {
+        const struct value *value = find(values, name);
+
+        if (value != NULL)
+            return value->text;
+    }
+    return NULL;
+}
+
+void values_free(struct values *values) {
+    for (size_t i = 0; i < values->count; i++)
+        free(values->items[i].text);
+    free(values->items);
+    *values = (struct values){.above = values->above};
+}
+
+/* ---- filling */
+
+static bool append_escaped(struct buffer *to, unsigned char byte) {
+    char escaped[4];
+
+    (void)snprintf(escaped, sizeof escaped, "%%%02X", byte);
+    return buffer_append(to, escaped, 3);
+}
+
+static bool append_url(struct buffer *to, const char *text, size_t length) {
+    bool is_ok = true;
+
+    for (size_t i = 0; i < length && is_ok; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+
+        is_ok = byte <= 0x20 || byte >= 0x7f || strchr("\"<>\\^`{|}", byte) != NULL
+                    ? append_escaped(to, byte)
+                    : buffer_append(to, text + i, 1);
+    }
+    return is_ok;
+}
+
+static bool append_field(struct buffer *to, const char *text, size_t length) {
+    static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*";
+    bool is_ok = true;
+
+    for (size_t i = 0; i < length && is_ok; i++)
+        is_ok = text[i] == ' ' ? buffer_append(to, "+", 1)
+                : text[i] != '\0' && strchr(kept, text[i]) != NULL
+                    ? buffer_append(to, text + i, 1)
+                    : append_escaped(to, (unsigned char)text[i]);
+    return is_ok;
+}
+
+/* For the inside of a JSON string. */
+static bool append_json(struct buffer *to, const char *text, size_t length) {
+    bool is_ok = true;
+
+    for (size_t i = 0; i < length && is_ok; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        char escaped[8];
+
+        if (byte == '"' || byte == '\\')
+            (void)snprintf(escaped, sizeof escaped, "\\%c", byte);
+        else if (byte < 0x20)
+            (void)snprintf(escaped, sizeof escaped, "\\u%04x", byte);
+        else
+            (void)snprintf(escaped, sizeof escaped, "%c", byte);
+        is_ok = buffer_append_text(to, escaped);
+    }
+    return is_ok;
+}
+
+static bool has_control(const char *text) {
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static bool append_part(struct buffer *to, enum shop_part_kind kind, enum fill fill,
+                        const char *text, size_t length) {
+    if (kind == SHOP_NAME_IN_JSON)
+        return append_json(to, text, length);
+    switch (fill) {
+    case FILL_AS_IS:
+    case FILL_HEADER:
+        break;
+    case FILL_URL:
+        return append_url(to, text, length);
+    case FILL_FIELD:
+        return append_field(to, text, length);
+    }
+    return buffer_append(to, text, length);
+}
+
+static int fill_part(const struct values *values, const struct shop_part *part, enum fill fill,
+                     struct buffer *to, struct why *why) {
+    const char *text = part->text;
+    size_t length = part->length;
+
+    if (part->kind != SHOP_LITERAL) {
+        text = values_get(values, part->text);
+        if (text == NULL)
+            return why_set(why, "{{%s}} has no value here", part->text);
+        if (fill == FILL_HEADER && has_control(text))
+            return why_set(why,
+                           "the value of {{%s}} has a control character, which no header may have",
+                           part->text);
+        length = strlen(text);
+    }
+    return append_part(to, part->kind, fill, text, length) ? 0 : why_set(why, no_memory);
+}
+
+int values_fill(const struct values *values, const struct shop_text *text, enum fill fill,
+                struct buffer *to, struct why *why) {
+    for (size_t i = 0; i < text->count; i++)
+        if (fill_part(values, &text->parts[i], fill, to, why) != 0)
+            return -1;
+    return buffer_append(to, "", 1) && to->length-- > 0 ? 0 : why_set(why, no_memory); /* a NUL */
+}
+
+/* ---- masking */
+
+static bool form_of(const char *secret, enum shop_part_kind kind, enum fill fill,
+                    struct buffer *form) {
+    form->length = 0;
+    return append_part(form, kind, fill, secret, strlen(secret));
+}
+
+/* The length of the longest form of the secret that stands at `at`; 0: none does. -1 without
+ * memory. */
+static long form_at(const char *secret, const char *at, size_t left, struct buffer *form) {
+    static const struct {
+        enum shop_part_kind kind;
+        enum fill fill;
+    } forms[] = {{SHOP_NAME, FILL_AS_IS},
+                 {SHOP_NAME, FILL_URL},
+                 {SHOP_NAME, FILL_FIELD},
+                 {SHOP_NAME_IN_JSON, FILL_AS_IS}};
+    size_t longest = 0;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (!form_of(secret, forms[i].kind, forms[i].fill, form))
+            return -1;
+        if (form->length > longest && form->length <= left &&
+            memcmp(at, form->bytes, form->length) == 0)
+            longest = form->length;
+    }
+    return (long)longest;
+}
+
+static long secret_at(const struct values *values, const char *at, size_t left,
+                      struct buffer *form) {
+    long longest = 0;
+
+    for (; values != NULL; values = values->above)
+        for (size_t i = 0; i < values->count; i++) {
+            long length = values->items[i].is_secret && values->items[i].text[0] != '\0'
+                              ? form_at(values->items[i].text, at, left, form)
+                              : 0;
+
+            if (length < 0)
+                return -1;
+            longest = length > longest ? length : longest;
+        }
+    return longest;
+}
+
+bool values_mask(const struct values *values, const char *bytes, size_t length, struct buffer *to) {
+    struct buffer form = {0};
+    bool is_ok = true;
+
+    for (size_t at = 0; at < length && is_ok;) {
+        const long secret = secret_at(values, bytes + at, length - at, &form);
+
+        is_ok = secret >= 0 &&
+                (secret > 0 ? buffer_append_text(to, "***") : buffer_append(to, bytes + at, 1));
+        at += secret > 0 ? (size_t)secret : 1;
+    }
+    buffer_free(&form);
+    return is_ok;
+}
