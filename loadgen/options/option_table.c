@@ -105,6 +105,8 @@ static const struct option table[] = {
     ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
         "id of a product to attack, instead of new ones; it must be unsold so far"),
     ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED, "units for sale of each product"),
+    ROW("this-shop-is-mine", 0, FLAG, this_shop_is_mine, NULL, NULL, NOWHERE,
+        "also order from a shop with a public address"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
     ROW("skew", 0, TEXT, skew, "uniform", NULL, COMPARED,
         "how requests spread over the products: uniform, zipf:1.1"),

@@ -50,6 +50,7 @@ static const char about_fire[] =
     "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
     "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
     "  loadgen shop new NAME    write a file that describes a shop, to start from\n"
+    "  loadgen shop order FILE  buy one unit as a shop file says, and show each step\n"
     "  loadgen COMMAND --help   print the settings and exit codes of a command\n"
     "\n"
     "A run proves nothing, is INCONCLUSIVE, and ends with 2 if\n"
@@ -63,7 +64,7 @@ static const char about_fire[] =
 
 static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
-                      "limit listen port class port-base run-dir keep"},
+                      "limit listen port class port-base run-dir keep this-shop-is-mine"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id. Attack it\n"
@@ -122,11 +123,20 @@ static const struct command_words commands[] = {
          "usage, 69 the stack does not start, 70 internal error, 130 interrupted.",
          "results output-format output port-base run-dir stack keep"},
     [COMMAND_SHOP] =
-        {"shop", 2, 2, "shop new NAME",
+        {"shop", 2, 2, "shop new NAME|order FILE",
          "loadgen shop new NAME: write the file NAME.shop to start from. A shop file says\n"
          "how to buy in a shop that somebody else wrote. A file that exists stays as it is.\n"
-         "Exit codes: 0 written, 64 bad usage, or the file exists or cannot be written.",
-         ""},
+         "Exit codes: 0 written, 64 bad usage, or the file exists or cannot be written.\n"
+         "\n"
+         "loadgen shop order FILE: take one customer through the setup, prepare and order\n"
+         "of a shop file. Show each request (>), each reply (<), the captures (=), and the\n"
+         "rule that ended the order. Values of env, and captures with redact, are shown\n"
+         "as ***. It buys things, so it connects to loopback and private addresses only.\n"
+         "Exit codes: 0 sold, 1 soldout, busy or refused, or a step of another section\n"
+         "failed, 2 unknown: no rule holds for the reply, or it did not come; 64 bad usage\n"
+         "or an error in FILE, 66 FILE cannot be read, 69 the shop is not reached, 70\n"
+         "internal error, 130 interrupted.",
+         "stock timeout output this-shop-is-mine"},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -79,6 +79,8 @@ struct options {
     bool class;   /* its page for the class */
     int64_t port;
 
+    bool this_shop_is_mine; /* of `shop`: also connect to public addresses */
+
     char *fault; /* one a line, or with commas between them */
     char *stack; /* path of scripts/stack, or "" */
 

@@ -323,7 +323,7 @@ static int obey(uv_loop_t *loop, struct options *options, FILE *to, struct ci_fi
     case COMMAND_CLAIMS:
         return claims_show(loop, options, to);
     case COMMAND_SHOP:
-        return shop_command(options, to);
+        return shop_command(loop, options, to);
     case COMMAND_FIRE:
     case COMMAND_CREATE:
         break;

@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "draft.h"
 #include "exit_code.h"
+#include "shop_order.h"
 
 #include <string.h>
 
@@ -18,11 +19,13 @@ static int shop_new(const char *name, FILE *to) {
     return EXIT_AS_EXPECTED;
 }
 
-int shop_command(const struct options *options, FILE *to) {
+int shop_command(uv_loop_t *loop, const struct options *options, FILE *to) {
     const char *word = options->arguments[0];
 
     if (strcmp(word, "new") == 0)
         return shop_new(options->arguments[1], to);
+    if (strcmp(word, "order") == 0)
+        return shop_order(loop, options, to);
     complain("loadgen", "there is no command \"shop %.40s\"; see loadgen shop --help", word);
     return EXIT_USAGE;
 }
