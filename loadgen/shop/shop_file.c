@@ -35,6 +35,16 @@ static int read_title(struct reader *reader, struct shop *shop) {
     return shop->name != NULL ? 0 : reader_no_memory(reader);
 }
 
+/* Whether the text begins with a scheme and a character of a host, or with a value. */
+static bool is_url(const char *text) {
+    const char *host = strncmp(text, "https://", 8) == 0  ? text + 8
+                       : strncmp(text, "http://", 7) == 0 ? text + 7
+                       : strncmp(text, "{{", 2) == 0      ? text
+                                                          : "";
+
+    return *host != '\0' && strchr("/ \t\n#", *host) == NULL;
+}
+
 static int read_base(struct reader *reader, struct shop *shop) {
     const char *begin = reader->at, *end = reader_value_end(reader);
     struct shop_text *items =
@@ -44,8 +54,7 @@ static int read_base(struct reader *reader, struct shop *shop) {
     if (items == NULL)
         return -1;
     shop->bases = items;
-    if (strncmp(begin, "http://", 7) != 0 && strncmp(begin, "https://", 8) != 0 &&
-        strncmp(begin, "{{", 2) != 0)
+    if (!is_url(begin))
         return reader_expected(reader, begin, "a URL with http:// or https://");
     if (reader_word(reader) < (size_t)(end - begin))
         return reader_fail(reader, begin + reader_word(reader), "expected one URL in a line");
@@ -85,24 +94,35 @@ static struct shop_value *add_value(struct reader *reader, struct shop *shop,
     return value;
 }
 
+static int read_value_text(struct reader *reader, struct shop_value *value) {
+    const char *begin = reader->at;
+
+    switch (value->kind) {
+    case SHOP_SET:
+        if (text_read_value(reader, TEXT_VALUE, &value->text) != 0)
+            return -1;
+        return value->text.count > 0 ? 0 : reader_expected(reader, reader->at, "a value");
+    case SHOP_RUN:
+        if (begin == reader->line_end)
+            return reader_expected(reader, begin, "a shell command");
+        reader->at = reader->line_end; /* a # belongs to the shell */
+        return text_read(reader, begin, reader->line_end, TEXT_VERBATIM, &value->text);
+    case SHOP_ENV:
+        break;
+    }
+    return 0;
+}
+
 /* The value may not use its own name, so that becomes known behind it. */
 static int read_value(struct reader *reader, struct shop *shop, enum shop_value_kind kind) {
     const char *begin = reader->at;
     struct shop_value *value = add_value(reader, shop, kind);
-    int code = 0;
+    int code;
 
     if (value == NULL)
         return -1;
-    if (kind != SHOP_ENV && reader->at == reader->line_end)
-        return reader_expected(reader, reader->at,
-                               kind == SHOP_SET ? "a value" : "a shell command");
     reader->scope = kind == SHOP_RUN ? NAME_OF_ROUND : NAME_OF_FILE;
-    if (kind == SHOP_SET) {
-        code = text_read_value(reader, TEXT_VALUE, &value->text);
-    } else if (kind == SHOP_RUN) { /* a # belongs to the shell */
-        code = text_read(reader, reader->at, reader->line_end, TEXT_VERBATIM, &value->text);
-        reader->at = reader->line_end;
-    }
+    code = read_value_text(reader, value);
     if (code == 0)
         code = step_add_name(reader, begin, value->name, false);
     reader->scope = NAME_OF_FILE;
@@ -226,14 +246,7 @@ static int read_query_text(struct reader *reader, struct shop_ledger *ledger,
     if (end == begin)
         return reader_expected(reader, begin, "the text of the query");
     begin += strspn(begin, " \t\n");
-    {
-        const char *next = reader->at;
-
-        if (text_read(reader, begin, end, TEXT_VERBATIM, text) != 0)
-            return -1;
-        reader->at = next;
-    }
-    return 0;
+    return text_read(reader, begin, end, TEXT_VERBATIM, text);
 }
 
 static int read_ledger(struct reader *reader, struct shop *shop) {

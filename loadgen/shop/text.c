@@ -98,12 +98,13 @@ int text_read_name(struct reader *reader, const char **name) {
 
 static int maker_name(struct maker *maker, const char **at, enum shop_part_kind kind) {
     struct reader *reader = maker->reader;
-    const char *name = NULL;
+    const char *place = reader->at, *name = NULL;
 
     reader->at = *at;
     if (text_read_name(reader, &name) != 0 || maker_flush(maker) != 0)
         return -1;
     *at = reader->at;
+    reader->at = place;
     return maker_part(maker, (struct shop_part){kind, name, strlen(name)});
 }
 

@@ -13,7 +13,7 @@ enum text_form {
     TEXT_JSON,     /* no escapes; a name inside a string becomes SHOP_NAME_IN_JSON */
 };
 
-/* Reads from `from` to before `to` into `text`. 0; or -1 with the reason. */
+/* Reads from `from` to before `to` into `text`; the reader stays. 0; or -1 with the reason. */
 int text_read(struct reader *reader, const char *from, const char *to, enum text_form form,
               struct shop_text *text);
 /* A text that is only these bytes. */
