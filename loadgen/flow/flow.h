@@ -4,6 +4,8 @@
  * A step: fill -> send -> captures -> rules of the outcome (only in `order`) -> status and asserts.
  * A capture that finds nothing keeps the value from before. The first rule that holds ends the order.
  *
+ * docs/shop-file.md tells this to the authors of shop files.
+ *
  * A text in a URL keeps the characters that have a meaning there, such as / and ?, so a capture may
  * be a path or a whole URL; other bytes become %XX. In [Query] and [Form] all of them do.
  *
