@@ -292,7 +292,8 @@ struct flow_customer *flow_customer_open(struct flow *flow, int64_t number,
         return NULL;
     customer->flow = flow;
     customer->watch = watch;
-    customer->base = &flow->shop->bases[(size_t)number % flow->shop->base_count];
+    customer->base =
+        &flow->shop->bases[number > 0 ? (size_t)(number - 1) % flow->shop->base_count : 0];
     customer->values.above = &flow->round;
     if (customer_set_values(customer, number) != 0 ||
         (customer->visitor = web_visitor_open(flow->client)) == NULL) {

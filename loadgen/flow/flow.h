@@ -83,8 +83,8 @@ struct flow_result {
 
 struct flow_customer;
 
-/* Customer `number` (1, 2, ...) uses base number modulo the bases. NULL without memory. `watch` may be
- * NULL, and must live as long as the customer. */
+/* Customers 1, 2, ... go to the bases in turn; 0, for `setup` and `teardown`, goes to the first. NULL
+ * without memory. `watch` may be NULL, and must live as long as the customer. */
 __attribute__((warn_unused_result)) struct flow_customer *flow_customer_open(
     struct flow *flow, int64_t number, const struct flow_watch *watch);
 void flow_customer_close(struct flow_customer *customer);

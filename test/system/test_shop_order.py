@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -32,8 +33,10 @@ def write(text):
 
 
 class OwnShop(SystemTest):
-    def order(self, stock):
-        text = (ROOT / "shops/order-svc/order-svc.shop").read_text().replace(":8000", f":{self.stack.port('order-svc')}")
+    def order(self, stock, file="order-svc/order-svc"):
+        text = (ROOT / f"shops/{file}.shop").read_text()
+        for port, name in (8000, "order-svc"), (8001, "inventory-1"), (8002, "inventory-2"):
+            text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{self.stack.port(name)}")
         path = write(text.replace("set strategy none", "set strategy atomic"))
         self.addCleanup(os.unlink, path)
         return self.stack.loadgen("shop", "order", path, "--stock", str(stock))
@@ -50,10 +53,13 @@ class OwnShop(SystemTest):
         ledger.check(self)
         self.assertEqual((ledger.sold, ledger.available), (1, 2))
 
-    def test_a_shop_without_stock_is_soldout(self):
-        done = self.order(0)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"\* order: soldout, by the rule in line \d+\n")
+    def test_each_file_of_the_own_services_sells_until_there_is_no_stock(self):
+        for file in "order-svc/order-svc", "article/place-an-order", "article/minus-inventory":
+            for stock, code, word in (1, 0, "sold"), (0, 1, "soldout"):
+                with self.subTest(file, stock=stock):
+                    done = self.order(stock, file)
+                    self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                    self.assertRegex(done.stdout, rf"\* order: {word}, by the rule in line \d+\n")
 
 
 class Shop(BaseHTTPRequestHandler):
@@ -187,6 +193,16 @@ class StrangeShops(unittest.TestCase):
         self.assertIn("192.0.2.1 is neither loopback nor private: it would buy things there; --this-shop-is-mine allows it",
                       self.order(text, code=69))
         self.assertNotIn("neither", self.order(text, "--this-shop-is-mine", "--timeout", "1ms", code=69))
+
+    def test_a_certificate_that_nobody_signed_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout",
+                            folder + "/key", "-out", folder + "/certificate"], check=True, capture_output=True)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(folder + "/certificate", folder + "/key")
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        text = HEAD.replace("http:", "https:") + "== order ==\nPOST /x\n{}\nHTTP *\n" + OUTCOME
+        self.assertIn("no reply: SSL certificate problem: self", self.order(text, code=69))
 
     def test_mistakes_are_refused_before_any_request(self):
         order = "== order ==\nPOST /x\n{}\nHTTP *\n"
