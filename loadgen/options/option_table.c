@@ -144,6 +144,9 @@ static const struct option table[] = {
     ROW("no-results", 0, FLAG, no_results, NULL, NULL, NOWHERE, "write no results folder"),
     ROW("output-format", 0, TEXT, output_format, "text", NULL, NOWHERE, "text or json"),
     ROW("output", 'o', TEXT, output, NULL, NULL, NOWHERE, "file for the report, instead of stdout"),
+    ROW("jepsen", 0, FLAG, jepsen, NULL, NULL, NOWHERE, "export in the form of Jepsen's histories"),
+    ROW("round", 0, INT, round, "0", "0..1280", NOWHERE,
+        "which round to export, from 1; 0: the only one"),
     ROW("limit", 0, LIST, limit, NULL, NULL, NOWHERE,
         "a limit that run B must keep: 'p(99)<+20%' against A, 'oversell==0' alone; may be given "
         "again"),

@@ -47,6 +47,7 @@ static const char about_fire[] =
     "  loadgen check RUN        judge the history of a run, or of any load, again\n"
     "  loadgen diff A B         compare two runs\n"
     "  loadgen report DIR...    write the page of one run or of several runs\n"
+    "  loadgen export RUN       write a history for a checker of other people\n"
     "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
     "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
     "  loadgen shop new NAME    write a file that describes a shop, to start from\n"
@@ -64,7 +65,8 @@ static const char about_fire[] =
 
 static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
-                      "limit listen port class port-base run-dir keep this-shop-is-mine"},
+                      "jepsen round limit listen port class port-base run-dir keep "
+                      "this-shop-is-mine"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id. Attack it\n"
@@ -105,6 +107,15 @@ static const struct command_words commands[] = {
          "Exit codes: 0 written, 64 bad usage, 66 a folder does not exist or cannot be\n"
          "read, 70 internal error.",
          "output"},
+    [COMMAND_EXPORT] =
+        {"export", 1, 1, "export --jepsen DIR|FILE",
+         "loadgen export: write a round as a history of Jepsen, for a checker of other\n"
+         "people, such as elle-cli or one on Porcupine. docs/history.md says what such a\n"
+         "checker can find. DIR|FILE is as in loadgen check. --output-format is edn, the\n"
+         "default, or json.\n"
+         "Exit codes: 0 written, 64 bad usage, 66 DIR or FILE does not exist, cannot be\n"
+         "read or lacks the round, 70 internal error.",
+         "jepsen round output-format output"},
     [COMMAND_SERVE] =
         {"serve", 0, 1, "serve [DIR]",
          "loadgen serve: show the results folders of DIR, or of --results, in a browser,\n"
@@ -218,9 +229,17 @@ static bool is_attack(void) {
     return set.command == COMMAND_FIRE && set.product[0] != '\0';
 }
 
+/* "text" is the default of the flag; loadgen export has no such form. */
+static const char *formats_of(enum command command) {
+    if (command == COMMAND_CLAIMS)
+        return "text, json or markdown";
+    return command == COMMAND_EXPORT ? "edn or json" : "text or json";
+}
+
 static bool is_format(const char *name) {
     return strcmp(name, "text") == 0 || strcmp(name, "json") == 0 ||
-           (set.command == COMMAND_CLAIMS && strcmp(name, "markdown") == 0);
+           (set.command == COMMAND_CLAIMS && strcmp(name, "markdown") == 0) ||
+           (set.command == COMMAND_EXPORT && strcmp(name, "edn") == 0);
 }
 
 static int check_words(void) {
@@ -236,8 +255,9 @@ static int check_words(void) {
         strcpy(set.dup_rate, "0");
     }
     if (!is_format(set.output_format))
-        return why_set(&refusal, "--output-format must be text%s",
-                       set.command == COMMAND_CLAIMS ? ", json or markdown" : " or json");
+        return why_set(&refusal, "--output-format must be %s", formats_of(set.command));
+    if (set.command == COMMAND_EXPORT && !set.jepsen)
+        return why_set(&refusal, "export needs --jepsen, the only form that it writes");
     if (set.no_judge && set.expect[0] != '\0')
         return why_set(&refusal, "--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {

@@ -24,6 +24,7 @@ enum command {
     COMMAND_CHECK,
     COMMAND_DIFF,
     COMMAND_REPORT,
+    COMMAND_EXPORT,
     COMMAND_SERVE,
     COMMAND_CLAIMS,
     COMMAND_SHOP,
@@ -75,8 +76,10 @@ struct options {
     bool no_tui;
     bool no_progress;
     bool json_progress;
-    char *listen; /* of `serve` */
-    bool class;   /* its page for the class */
+    bool jepsen;   /* of `export` */
+    int64_t round; /* of `export`, from 1; 0: the only one */
+    char *listen;  /* of `serve` */
+    bool class;    /* its page for the class */
     int64_t port;
 
     bool this_shop_is_mine; /* of `shop`: also connect to public addresses */

@@ -317,6 +317,7 @@ static int obey(uv_loop_t *loop, struct options *options, FILE *to, struct ci_fi
     case COMMAND_CHECK:
     case COMMAND_DIFF:
     case COMMAND_REPORT:
+    case COMMAND_EXPORT:
         return past(options, to, ci_files);
     case COMMAND_SERVE:
         return options->class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);

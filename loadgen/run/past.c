@@ -1,8 +1,9 @@
-/* The commands on results of earlier runs: check, diff and report. */
+/* The commands on results of earlier runs: check, diff, report and export. */
 #include "chart.h"
 #include "diff.h"
 #include "file_error.h"
 #include "history.h"
+#include "jepsen.h"
 #include "json_text.h"
 #include "page.h"
 #include "report.h"
@@ -385,9 +386,47 @@ static int past_report(const struct options *options, FILE *to) {
     return exit_code;
 }
 
+/* ---- loadgen export: writes a round for a checker of other people */
+
+/* The round of --round, or NULL with the reason in `why`. */
+static const struct round *find_round(const struct history *history, int64_t number,
+                                      struct why *why) {
+    if (history->count == 0)
+        (void)why_set(why, "the history has no finished round");
+    else if (number == 0 && history->count > 1)
+        (void)why_set(why, "the history has %zu rounds: name one with --round", history->count);
+    else if (number > (int64_t)history->count)
+        (void)why_set(why, "the history has %zu round%s", history->count,
+                      history->count == 1 ? "" : "s");
+    else
+        return &history->rounds[number > 0 ? number - 1 : 0];
+    return NULL;
+}
+
+static int past_export(const struct options *options, FILE *to) {
+    const bool is_json = strcmp(options->output_format, "json") == 0;
+    const struct round *round = NULL;
+    struct history history;
+    int exit_code = EXIT_NO_INPUT;
+    struct why why;
+
+    if (history_load(&history, options->arguments[0], &why) == 0)
+        round = find_round(&history, options->round, &why);
+    if (round == NULL)
+        (void)run_fail(EXIT_NO_INPUT, why.text);
+    else if (jepsen_write(round, is_json ? JEPSEN_JSON : JEPSEN_EDN, to) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, "the output could not be written");
+    else
+        exit_code = EXIT_AS_EXPECTED;
+    history_free(&history);
+    return exit_code;
+}
+
 int past(const struct options *options, FILE *to, struct ci_files *ci_files) {
     if (options->command == COMMAND_CHECK)
         return past_check(options, to, ci_files);
+    if (options->command == COMMAND_EXPORT)
+        return past_export(options, to);
     return options->command == COMMAND_DIFF ? past_diff(options, to, ci_files)
                                             : past_report(options, to);
 }

@@ -80,7 +80,8 @@ void fire_stop(struct run *run);
  * Exit codes are those of a run, and 2 if rounds are missing.
  * diff: compares the strategies of two folders. 0; 1 if a verdict became worse or an anomaly
  * appeared; EXIT_THRESHOLD if only a --limit was passed.
- * report: writes the page of one or several folders to --output, or to DIR/report.html. */
+ * report: writes the page of one or several folders to --output, or to DIR/report.html.
+ * export: writes a round for a checker of other people. */
 __attribute__((warn_unused_result)) int past(const struct options *options, FILE *to,
                                              struct ci_files *ci_files);
 

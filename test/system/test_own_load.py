@@ -9,10 +9,12 @@ import sys
 import tempfile
 import types
 import unittest
+from collections import Counter
 from pathlib import Path
 
 import jsonschema
 
+import edn
 from harness import BUILD, ROOT, SystemTest
 
 SCHEMA = json.loads((ROOT / "loadgen/results/history.schema.json").read_text())
@@ -112,7 +114,8 @@ class Schema(Folder):
         for change in [{}, {"sent": 0}, {"order_id": "x" * 36}, {"outcome": "unknown", "item": 3}]:
             LOAD.validate({**good, **change})
         for change in [{"type": "dance"}, {"type": 5}, {"sent": -1}, {"sent": 1.5}, {"sent": "1"}, {"sent": 10**18 + 1},
-                       {"order_id": "a b"}, {"order_id": ""}, {"order_id": "x" * 37}, {"order_id": 'a"'}, {"outcome": "yes"}, {"colour": 1}, {"is_repeat": 1}]:
+                       {"order_id": "a b"}, {"order_id": ""}, {"order_id": "x" * 37}, {"order_id": 'a"'}, {"outcome": "yes"},
+                       {"colour": 1}, {"is_repeat": 1}]:
             self.assertFalse(LOAD.is_valid({**good, **change}), change)
             self.assertFalse(ANY.is_valid({**good, **change}), change)
         for line in [{"type": "load"}, {"type": "product", "initial": 1}, {"type": "sale"}, [], 5,
@@ -141,6 +144,59 @@ class Schema(Folder):
         self.assertGreater(tried, 100)
 
 
+def export(path, *args):
+    """The operations of a round, read from both forms; and what the program said."""
+    forms = []
+    for form in ("edn", "json"):
+        done = subprocess.run([str(ROOT / BUILD / "bin/loadgen"), "export", "--jepsen", str(path), "--output-format", form, *args],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            return None, done
+        forms.append(edn.read_all(done.stdout) if form == "edn" else json.loads(done.stdout))
+    assert forms[0] == forms[1]
+    return forms[0], done
+
+
+def check_set(operations):
+    """A checker for a set: elements that were added and are not there, and elements that nobody added."""
+    read = operations[-1]["value"]
+    added = {op["value"] for op in operations if op["f"] == "add" and op["type"] == "ok"}
+    tried = {op["value"] for op in operations if op["f"] == "add" and op["type"] == "invoke"}
+    return added - set(read), set(read) - tried
+
+
+class Export(Folder):
+    def test_operations_are_in_order_and_each_ends_once(self):
+        self.file.write_text(blocks("json")[0])
+        operations, _ = export(self.file)
+        self.assertEqual([op["index"] for op in operations], list(range(10)))
+        self.assertEqual([op["type"] for op in operations], ["invoke"] * 4 + ["ok", "ok", "fail", "ok"] + ["invoke", "ok"])
+        self.assertEqual([op["time"] for op in operations], sorted(op["time"] for op in operations))
+        self.assertEqual(operations[6]["error"], "sold_out")
+        self.assertEqual(operations[-1]["products"], [{"stock": 2, "left": 1}])
+        self.assertEqual(check_set(operations), (set(), set()))
+
+    def test_a_checker_for_sets_sees_ghosts_and_orders_that_nobody_asked_for(self):
+        self.file.write_text(blocks("json")[0].replace('"order","order_id":"A-1003"', '"order","order_id":"A-1004"'))
+        self.assertEqual(check_set(export(self.file)[0]), ({"A-1003"}, {"A-1004"}))
+
+    def test_what_each_sale_left_stands_beside_the_ledger(self):
+        self.file.write_text('{"type":"load","version":1}\n{"type":"product","initial":2,"available":1}\n'
+                             '{"type":"sale","order_id":"b","remaining":1}\n{"type":"sale","order_id":"a","remaining":1}\n'
+                             '{"type":"request","outcome":"unsent"}\n{"type":"request","sent":5,"outcome":"unknown"}')
+        operations, _ = export(self.file)
+        self.assertEqual(operations[-1]["products"], [{"stock": 2, "left": 1, "remaining": [["a", 1], ["b", 1]]}])
+        self.assertEqual([op["type"] for op in operations], ["invoke", "info", "invoke", "ok"])
+
+    def test_what_cannot_be_exported_is_named(self):
+        self.file.write_text(blocks("json")[0])
+        for path, args, code, said in [(self.folder / "none", [], 66, "No such file"), (self.file, ["--round", "2"], 66, "has 1 round"),
+                                       (self.file, ["--output-format", "xml"], 64, "must be edn or json")]:
+            done = export(path, *args)[1]
+            self.assertEqual(done.returncode, code)
+            self.assertIn(said, done.stderr)
+
+
 class RealRuns(SystemTest):
     flags = {"INVENTORY_SVC_FLAGS": "--lab"}
 
@@ -160,7 +216,32 @@ class RealRuns(SystemTest):
                 value = json.loads(line)
                 self.assertEqual([e.message for e in RUN.iter_errors(value)], [], line)
                 seen.add(value["type"])
+            self.assert_exported(root / "latest")
         self.assertLessEqual({"run", "round", "request", "event", "product", "row", "sale", "order", "end"}, seen)
+
+    def assert_exported(self, folder):
+        """The operations of each round have the requests, the outcomes and the sales of its history."""
+        rounds = []
+        for line in map(json.loads, (folder / "history.ndjson").read_text().splitlines()):
+            if line["type"] == "round":
+                rounds.append([])
+            elif rounds:
+                rounds[-1].append(line)
+        kinds = {"sold": "ok", "unknown": "info"}
+        for number, lines in enumerate(rounds, 1):
+            operations, _ = export(folder, "--round", str(number))
+            requests = [line for line in lines if line["type"] == "request"]
+            wanted = Counter((kinds.get(r["outcome"], "fail"), r.get("order_id", r["key"])) for r in requests
+                             if r["outcome"] not in ("unsent", "unreached"))
+            adds = [op for op in operations if op["f"] == "add"]
+            self.assertEqual(Counter((op["type"], op["value"]) for op in adds if op["type"] != "invoke"), wanted)
+            self.assertEqual(sum(op["type"] == "invoke" for op in adds), wanted.total())
+            if operations[-1]["f"] == "read":
+                sales = [line for line in lines if line["type"] == "sale"]
+                self.assertEqual(Counter(operations[-1]["value"]), Counter(sale["order_id"] for sale in sales))
+                self.assertEqual(sum(len(product["remaining"]) for product in operations[-1]["products"]), len(sales))
+        if len(rounds) > 1:
+            self.assertIn("name one with --round", export(folder)[1].stderr)
 
 
 if __name__ == "__main__":

@@ -157,6 +157,9 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
     assert_int_equal(READ("check", "a", "--junit=x", "--markdown=y", NULL), OPTIONS_OK);
     assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* the environment serves all commands */
     REFUSED({"check", "--rate", "6", "x"});
+    REFUSED({"export", "x"}, {"export", "--jepsen"}, {"export", "--jepsen", "x", "--rate=5"},
+            {"export", "--jepsen", "x", "--output-format=xml"}, {"--jepsen"});
+    assert_int_equal(READ("export", "--jepsen", "x", "--output-format=edn", NULL), OPTIONS_OK);
     assert_int_equal(READ("--output-format=json", "check", "x", NULL), OPTIONS_OK);
     assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
 }
