@@ -52,10 +52,7 @@ static void say_faults(const char *faults, FILE *text) {
 }
 
 static void say_load(const struct options *options, FILE *text) {
-    fprintf(text, "%" PRId64 " requests%s", options->requests,
-            options->is_load ? " of another program" : "");
-    if (options->is_load) /* its file tells neither rate nor plan */
-        return;
+    fprintf(text, "%" PRId64 " requests", options->requests);
     if (options->stages[0] != '\0')
         fprintf(text, " in stages %.200s", options->stages);
     else
@@ -81,7 +78,10 @@ char *report_what(const struct options *options) {
     if (line == NULL)
         return NULL;
     say_what(options, line);
-    say_load(options, line);
+    if (options->is_load) /* its file tells neither rate nor plan */
+        fprintf(line, "%" PRId64 " requests of another program", options->requests);
+    else
+        say_load(options, line);
     if (fclose(line) == 0)
         return text;
     free(text);
@@ -532,14 +532,12 @@ static void report_print_others(const struct result *result, const struct option
                                 FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
                                                  RECORD_UNSENT};
-    const size_t *by_status = result->total->by_status;
+    const size_t *by_status = result->total->by_status, *by_outcome = result->total->by_outcome;
 
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        size_t count = result->total->by_outcome[others[i]];
-
-        if (count > 0)
-            table_say(to, 2, "%zu requests were %s", count, record_outcome_text(others[i]));
-    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (by_outcome[others[i]] > 0)
+            table_say(to, 2, "%zu requests were %s", by_outcome[others[i]],
+                      record_outcome_text(others[i]));
     /* An unusual status shows the mistake, such as a wrong --path. */
     for (int status = 300; status < RECORD_STATUSES; status++)
         if (by_status[status] > 0 && status != 409 && status != 503 && status != 504)
@@ -561,7 +559,6 @@ static void report_print_others(const struct result *result, const struct option
 static void report_print_title(const struct result *result, FILE *to) {
     const struct verdict *verdict = &result->verdict;
     enum expect_result expected = expect_hold(result->expectation, verdict);
-    bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = 0;
     char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "";
 
@@ -569,7 +566,7 @@ static void report_print_title(const struct result *result, FILE *to) {
         same += result->rounds[i]->verdict.kind == verdict->kind;
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
-    if (is_judged && expected == EXPECT_FAILED)
+    if (verdict->kind != VERDICT_UNJUDGED && expected == EXPECT_FAILED)
         snprintf(expectation, sizeof expectation, ", and %s",
                  expect_tell(result->expectation, verdict, miss));
     else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)

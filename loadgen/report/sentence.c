@@ -41,7 +41,7 @@ static int64_t count_units(const struct result *result, const struct options *op
 }
 
 static void add_sold(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
-    bool is_valid = verdict->kind == VERDICT_VALID;
+    bool is_valid = verdict->kind == VERDICT_VALID && !verdict->is_unnumbered;
 
     if (is_valid && verdict->sold == units)
         sentence_add(clauses,

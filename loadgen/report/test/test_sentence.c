@@ -14,6 +14,7 @@ struct scene {
     int64_t found[ANOMALY_COUNT];
     size_t outcomes[RECORD_OUTCOME_COUNT];
     size_t requests, repeats, rounds;
+    bool is_unnumbered;
     const char *sentence;
 };
 
@@ -78,7 +79,9 @@ static const struct scene scenes[] = {
     {"test_what_is_not_judged_was_answered", 500, 0, 0, 0, VERDICT_UNJUDGED,
      .outcomes = {[RECORD_SOLD_OUT] = 300}, .sentence = "none: answered 800 of 800 requests"},
     {"test_rounds_are_counted_with_their_stock", 500, 1000, 1000, 0, VERDICT_VALID, .rounds = 2,
-     .sentence = "none: in 2 rounds sold all 1000 units once each"}};
+     .sentence = "none: in 2 rounds sold all 1000 units once each"},
+    {"test_sales_without_numbers_are_not_told_apart", 500, 500, 500, 0, VERDICT_VALID,
+     .is_unnumbered = true, .sentence = "none: sold 500 of 500 units"}};
 
 #define SCENES (sizeof scenes / sizeof scenes[0])
 
@@ -88,8 +91,11 @@ static void test_sentence(void **state) {
     char text[SENTENCE_TEXT];
 
     options.stock = scene->stock;
-    result->verdict = (struct verdict){
-        .kind = scene->kind, .sold = scene->sold, .distinct = scene->distinct, .left = scene->left};
+    result->verdict = (struct verdict){.kind = scene->kind,
+                                       .sold = scene->sold,
+                                       .distinct = scene->distinct,
+                                       .left = scene->left,
+                                       .is_unnumbered = scene->is_unnumbered};
     rounds[0].verdict = result->verdict;
     for (int i = 0; i < ANOMALY_COUNT; i++)
         result->verdict.found[i].count = scene->found[i];
