@@ -1,0 +1,109 @@
+"""The files in shops/: each buys in its shop, says soldout where it must, and its ledger queries find the order."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+from harness import ROOT, SystemTest, wait_for
+
+VENDURE = ROOT / "shops/vendure"
+
+
+class ShopFile:
+    """A shop file, at ports and with a strategy of this test."""
+
+    def __init__(self, case, path, *replaced):
+        self.case, self.text = case, (ROOT / "shops" / path).read_text()
+        moved = self.text
+        for old, new in replaced:
+            case.assertIn(old, moved)
+            moved = moved.replace(old, new)
+        with tempfile.NamedTemporaryFile("w", suffix=".shop", delete=False) as file:
+            file.write(moved)
+        self.path = file.name
+        case.addCleanup(os.unlink, self.path)
+
+    def order(self, stock, env=None):
+        return self.case.stack.loadgen("shop", "order", self.path, "--stock", str(stock), env=env)
+
+    def rows(self, database, query, product):
+        """The rows of a query of the ledger, by column."""
+        text = re.search(rf"^\[{query}\]\n(.*?)\n(?:\[|==|\Z)", self.text, re.M | re.S).group(1)
+        rows = self.case.stack.sql(database, "SELECT row_to_json(q) FROM ({}) q".format(text.replace("{{product}}", f"'{product}'")))
+        return [json.loads(row[0]) for row in rows]
+
+
+class OwnShops(SystemTest):
+    def file(self, path):
+        base = self.stack.port("order-svc")
+        text = (ROOT / "shops" / path).read_text()
+        ports = [(f":{8000 + i}\n", f":{base + i}\n") for i in range(3)]
+        return ShopFile(self, path, ("set strategy none", "set strategy atomic"), *(pair for pair in ports if pair[0] in text))
+
+    def test_each_file_sells_a_unit_and_finds_it(self):
+        for path in ["order-svc/order-svc.shop", "article/place-an-order.shop", "article/minus-inventory.shop"]:
+            with self.subTest(path):
+                file = self.file(path)
+                done = file.order(3)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                product = self.stack.sql("inventory", "SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1")[0][0]
+                orders, stock = file.rows("inventory", "Orders", product), file.rows("inventory", "Stock", product)
+                self.assertEqual([order["quantity"] for order in orders], [1])
+                self.assertEqual([(row["initial"], row["left"]) for row in stock], [(3, 2)])
+                captured = re.search(r"^= order: (\S+)$", done.stdout, re.M)
+                self.assertEqual(captured is None, "minus" in path)
+                if captured:
+                    self.assertEqual(orders[0]["order_id"], captured.group(1))
+
+    def test_each_file_knows_the_word_for_no(self):
+        for path in ["order-svc/order-svc.shop", "article/place-an-order.shop", "article/minus-inventory.shop"]:
+            with self.subTest(path):
+                done = self.file(path).order(0)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, r"\* order: soldout, by the rule in line \d+\n")
+
+
+@unittest.skipUnless((VENDURE / "node_modules").is_dir(), "npm install was not run in shops/vendure")
+class Vendure(SystemTest):
+    def start(self):
+        """An empty Vendure in the stack's Postgres."""
+        port = self.stack.port("order-svc") + 50
+        password = self.stack.settings["POSTGRES_PASSWORD"]
+        database = f"postgresql://postgres:{password}@127.0.0.1:{self.stack.port('postgres')}/vendure"
+        env = dict(os.environ, VENDURE_DB=database, PORT=str(port))
+        self.stack.sql("postgres", "CREATE DATABASE vendure")
+        done = subprocess.run(["node", "server.js", "populate"], cwd=VENDURE, env=env, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        server = subprocess.Popen(["node", "server.js"], cwd=VENDURE, env=env, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+
+        def answers():
+            try:
+                return urllib.request.urlopen(f"http://127.0.0.1:{port}/health").status == 200
+            except urllib.error.URLError:
+                return server.poll() is not None
+
+        wait_for("Vendure", answers, seconds=120)
+        return port, {"VENDURE_DB": database}
+
+    def test_a_guest_pays_for_a_unit_and_the_ledger_has_it(self):
+        port, env = self.start()
+        file = ShopFile(self, "vendure/vendure.shop", (":9701\n", f":{port}\n"))
+        done = file.order(3, env=env)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        product = re.findall(r"^= product: (\d+)$", done.stdout, re.M)[-1]
+        orders, stock = file.rows("vendure", "Orders", product), file.rows("vendure", "Stock", product)
+        self.assertEqual([(order["quantity"], order["reserved"]) for order in orders], [(1, 1)])
+        self.assertEqual(orders[0]["order_id"], re.search(r"^= order: (\S+)$", done.stdout, re.M).group(1))
+        self.assertEqual([(row["on_hand"], row["left"]) for row in stock], [(3, 2)])
+
+
+if __name__ == "__main__":
+    unittest.main()
