@@ -80,11 +80,21 @@ static void on_step(void *data, const struct shop_step *step, const struct web_r
     order->has_left = false;
 }
 
+/* libcurl's notes about its own lists tell an author nothing. */
+static bool is_noise(const char *note, size_t length) {
+    static const char *const noise[] = {"Found bundle", "Can not multiplex", "Closing connection"};
+
+    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
+        if (length >= strlen(noise[i]) && memcmp(note, noise[i], strlen(noise[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Later notes may quote a secret of the reply. */
 static void on_talk(void *data, enum web_talk part, const char *bytes, size_t length) {
     struct shop_order *order = data;
 
-    if (part == WEB_TALK_NOTE && !order->has_left)
+    if (part == WEB_TALK_NOTE && !order->has_left && !is_noise(bytes, length))
         show_lines(order, "*", bytes, length);
     if (part != WEB_TALK_HEAD_OUT)
         return;
