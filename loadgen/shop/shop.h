@@ -33,8 +33,8 @@ struct shop_part {
 };
 
 /* To fill it, append its parts in turn. Zero parts are the empty text. Each name is one that has a
- * value at this place (see struct shop_value). A value comes from the shop: whoever fills a header or
- * a URL must refuse a value with a line break. */
+ * value at this place (see struct shop_value). A value comes from the shop, so it may have any bytes:
+ * refuse a line break in a header or a URL. */
 struct shop_text {
     struct shop_part *parts;
     size_t count;

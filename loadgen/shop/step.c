@@ -204,7 +204,8 @@ static int read_language(struct reader *reader) {
     for (size_t i = 0; i < FENCES; i++)
         if (reader_at_word(reader, fences[i].language))
             return (int)i;
-    if (begins(reader, "base64") || begins(reader, "hex") || strchr(reader->at, ',') != NULL)
+    if (begins(reader, "base64") || begins(reader, "hex") ||
+        memchr(reader->at, ',', reader_word(reader)) != NULL)
         return reader_expected(reader, reader->at,
                                "json, graphql, xml or nothing after ``` (Hurl's base64, hex and "
                                "escape are not known here)");
@@ -236,7 +237,9 @@ static int read_fence(struct reader *reader, struct shop_step *step) {
     if (language < 0 ||
         begin_body(reader, step, SHOP_BODY_TEXT, fences[language].content_type) != 0)
         return -1;
-    reader_leave_line(reader);
+    reader->at += strlen(fences[language].language);
+    if (reader_finish_line(reader) != 0)
+        return -1;
     from = reader->at;
     to = fence_end(from, reader->end);
     if (to == NULL)
