@@ -256,7 +256,7 @@ enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sa
     const int64_t rank = row != NULL ? sale->unit - row->first_unit : 0;
 
     if (judge->ledger->is_unnumbered)
-        return judge->ledger->returned > 0 ? SALE_EITHER : SALE_COUNTED;
+        return judge->ledger->can_return ? SALE_EITHER : SALE_COUNTED;
     if (row == NULL)
         return SALE_WRONG;
     if (!judge->may_have_returned || rank < 0 || rank >= row->initial ||

@@ -54,7 +54,7 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
             left += judge->rows[i].available;
     judge->has_ended = left == 0 || refusals > 0;
     judge->left = left;
-    if (refusals > 0 && left > 0)
+    if (refusals > 0 && left > 0 && !judge->ledger->can_return)
         judge_found(judge, ANOMALY_UNDERSELL, refusals < left ? refusals : left,
                     "%" PRId64 " requests were told sold out, and %" PRId64 " units are left",
                     refusals, left);

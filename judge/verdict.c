@@ -28,6 +28,15 @@ const char *verdict_kind_name(enum verdict_kind kind) {
     return names[kind];
 }
 
+#define NO_NUMBERS "TWIN and STALE, because the sales do not tell how many units they left"
+#define RETURNS    "UNDERSELL and EARLY-SOLD-OUT, because units can come back"
+
+const char *verdict_not_asked(const struct verdict *verdict) {
+    if (verdict->is_unnumbered)
+        return verdict->can_return ? NO_NUMBERS "; " RETURNS : NO_NUMBERS;
+    return verdict->can_return ? RETURNS : NULL;
+}
+
 double verdict_rate_bound(const struct verdict *verdict) {
     /* With 3 or fewer, 3 / n is 100 % or more. */
     return verdict->overlapping > 3 ? 3.0 / (double)verdict->overlapping : -1;
@@ -236,6 +245,7 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
     verdict->overlapping += judge->overlapping;
     verdict->has_ended = verdict->has_ended || judge->has_ended;
     verdict->is_unnumbered = verdict->is_unnumbered || judge->ledger->is_unnumbered;
+    verdict->can_return = verdict->can_return || judge->ledger->can_return;
 }
 
 /* ---- until when a server was down that every sale needs */

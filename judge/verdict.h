@@ -46,6 +46,7 @@ struct verdict {
     int64_t overlapping;   /* attempts in such a pair */
     struct firings firings;
     bool is_unnumbered; /* TWIN and STALE were not asked: sales do not tell what they left */
+    bool can_return;    /* UNDERSELL and EARLY-SOLD-OUT were not asked: units can come back */
     bool has_ended;     /* a product has no unit left, or a customer was told sold out */
 };
 
@@ -94,9 +95,8 @@ __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case 
 /* The words beside VALID when no stock ran out. */
 #define VERDICT_NO_END "the stock never ran out: its last units were not tested"
 
-/* The words of a verdict on sales without numbers. */
-#define VERDICT_UNNUMBERED                                                                         \
-    "not asked: TWIN and STALE, because the sales do not tell how many units they left"
+/* The anomalies that were not asked, with the reason; NULL: all were asked. */
+const char *verdict_not_asked(const struct verdict *verdict);
 
 /* With 95 % confidence the rate of anomalies is below this bound if n attempts show none: 3 / n
  * (rule of three: Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").

@@ -53,6 +53,7 @@ struct ledger {
     int64_t units;     /* different units among those */
     /* The sales tell neither unit nor remaining (both -1): only counts and ids can be judged. */
     bool is_unnumbered;
+    bool can_return; /* a unit may come back at any time; only if `is_unnumbered` */
     size_t sale_count, order_count, row_count, returned_count;
     struct ledger_sale *sales;   /* in order of order_id */
     struct ledger_order *orders; /* in order of order_id */

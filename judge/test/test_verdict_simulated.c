@@ -32,6 +32,72 @@ static void test_no_correct_sale_is_violated(void **state) {
     assert_in_range(kinds[VERDICT_INCONCLUSIVE], RUNS / 20, RUNS); /* interrupted */
 }
 
+/* ---- the same runs, with counts and ids alone */
+
+/* What the history of another shop tells: orders and how many units are left. */
+static void forget_numbers(void) {
+    for (int item = 0; item < sim.items; item++) {
+        struct ledger *ledger = &sim.ledgers[item];
+
+        ledger->is_unnumbered = true;
+        ledger->can_return = sim.is_keyless;
+        ledger->row_count = ledger->returned_count = 0;
+        ledger->units = ledger->counted;
+        for (size_t i = 0; i < ledger->sale_count; i++)
+            ledger->sales[i].unit = ledger->sales[i].remaining = -1;
+        for (size_t i = 0; i < ledger->order_count; i++)
+            ledger->orders[i].unit = -1;
+    }
+    for (size_t i = 0; i < sim.recorder->ended; i++)
+        sim.recorder->records[i].unit = -1;
+}
+
+static void test_counts_accuse_no_correct_sale(void **state) {
+    for (uint64_t seed = 1; seed <= 3 * RUNS; seed++) {
+        const struct simulated_shop shop = simulated_shop(seed);
+
+        simulate(seed, &shop);
+        forget_numbers();
+        assert_no_anomaly(seed);
+        assert_true(simulated_verdict.is_unnumbered);
+        assert_int_equal(simulated_verdict.can_return, sim.is_keyless);
+    }
+}
+
+/* A sale beyond the stock, a unit too many that is left, and a yes without a sale. */
+static void test_counts_find_an_oversell_a_leak_and_a_ghost(void **state) {
+    size_t tried = 0;
+
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        const struct simulated_shop shop = simulated_shop(seed);
+        struct ledger_sale *sale;
+        struct ledger *ledger;
+        struct record *told;
+
+        simulate(seed, &shop);
+        forget_numbers();
+        sale = any_told(&told);
+        if (sim.cut != CUT_NONE || sale == NULL)
+            continue;
+        tried++;
+        ledger = &sim.ledgers[item_of(sale)];
+        ledger->initial = ledger->counted - 1;
+        ledger->available = ledger->returned = 0;
+        simulated_judge();
+        assert_int_equal(simulated_verdict.found[ANOMALY_OVERSELL].count, 1);
+        ledger->initial = ledger->counted + 2;
+        ledger->available = 3;
+        simulated_judge();
+        assert_int_equal(simulated_verdict.found[ANOMALY_LEAK].count, 1);
+        drop_order(told->item, sale->order_id);
+        drop_sale(sale);
+        ledger_sort(ledger);
+        simulated_judge();
+        assert_in_range(simulated_verdict.found[ANOMALY_GHOST].count, 1, 2);
+    }
+    assert_in_range(tried, RUNS / 2, RUNS);
+}
+
 /* ---- untrue refusals */
 
 /* The first request of a key that may have sold, or NULL. */
@@ -258,6 +324,8 @@ static void test_the_verdict_agrees_with_a_search_through_all_orders(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_correct_sale_is_violated),
+        cmocka_unit_test(test_counts_accuse_no_correct_sale),
+        cmocka_unit_test(test_counts_find_an_oversell_a_leak_and_a_ghost),
         cmocka_unit_test(test_each_untrue_refusal_is_found),
         cmocka_unit_test(test_the_verdict_agrees_with_a_search_through_all_orders),
     };

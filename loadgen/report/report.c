@@ -583,8 +583,8 @@ static void print_result(const struct result *result, const struct options *opti
 
     capacity_make(result, options, &capacity);
     report_print_title(result, to);
-    if (verdict->is_unnumbered)
-        table_say(to, 2, VERDICT_UNNUMBERED);
+    if (verdict_not_asked(verdict) != NULL)
+        table_say(to, 2, "not asked: %s", verdict_not_asked(verdict));
     report_print_firings(&verdict->firings, to);
     report_print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)

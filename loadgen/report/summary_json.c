@@ -79,6 +79,10 @@ static json_t *not_asked(const struct verdict *verdict) {
         json_text_append(&json, json_string(anomaly_name(ANOMALY_TWIN)));
         json_text_append(&json, json_string(anomaly_name(ANOMALY_STALE)));
     }
+    if (verdict->can_return) {
+        json_text_append(&json, json_string(anomaly_name(ANOMALY_UNDERSELL)));
+        json_text_append(&json, json_string(anomaly_name(ANOMALY_EARLY_SOLD_OUT)));
+    }
     return json;
 }
 

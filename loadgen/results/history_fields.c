@@ -190,6 +190,7 @@ static const struct history_field load_product[] = {
     NUMBER(struct load_product, "initial", initial, 0, AMOUNT_MAX),
     AMOUNT(struct load_product, "available", available),
     USUALLY(struct load_product, 0, "returned", returned, 0, AMOUNT_MAX),
+    MAYBE(load_product, FLAG, "can_return", can_return),
     END,
 };
 

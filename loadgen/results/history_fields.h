@@ -63,6 +63,7 @@ struct load_head {
 };
 struct load_product {
     int64_t item, initial, available, returned;
+    bool can_return;
 };
 struct load_request {
     int64_t item, planned_ns, sent_ns, received_ns, status, outcome;

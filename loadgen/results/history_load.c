@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define LOAD_ITEMS_MAX 1000
-#define LOAD_ROWS_MAX  20000000 /* requests; sales or orders of a product */
+#define LOAD_ROWS_MAX  20000000 /* requests; and as many sales and orders together */
 
 struct load {
     struct history *history;
@@ -21,7 +21,7 @@ struct load {
     size_t requests, items;
     size_t products;       /* product lines so far */
     struct ledger *ledger; /* of the last one, or NULL */
-    size_t sales, numbered;
+    size_t rows, sales, numbered;
     struct why *why;
 };
 
@@ -63,8 +63,8 @@ static int count_lines(struct load *load) {
 /* The place after the `count` rows of the array, which may move; zeroed. NULL with the reason in
  * load->why. */
 static void *grow_rows(struct load *load, void **rows, size_t count, size_t size) {
-    if (count == LOAD_ROWS_MAX) {
-        (void)why_set(load->why, "its product has more than %d rows", LOAD_ROWS_MAX);
+    if (load->rows++ == LOAD_ROWS_MAX) {
+        (void)why_set(load->why, "the file has more than %d sales and orders", LOAD_ROWS_MAX);
         return NULL;
     }
     if ((count & (count - 1)) == 0) {
@@ -93,6 +93,7 @@ static int read_load_product(struct load *load, const struct history_line *line)
     load->ledger->initial = product.initial;
     load->ledger->available = product.available;
     load->ledger->returned = product.returned;
+    load->ledger->can_return = product.can_return || product.returned > 0;
     return 0;
 }
 
@@ -172,6 +173,10 @@ static int read_load_sale(struct load *load, const struct history_line *line) {
         return why_set(load->why, "a line of the type product must come before it");
     if (history_line_read(line, load_lines[LOAD_SALE].fields, &told, load->why) != 0)
         return -1;
+    if (told.remaining != LOAD_UNTOLD && load->ledger->can_return)
+        return why_set(load->why,
+                       "its \"remaining\" must be left out, because units of its product "
+                       "can come back");
     rows = load->ledger->sales;
     sale = grow_rows(load, &rows, load->ledger->sale_count, sizeof *sale);
     load->ledger->sales = rows;

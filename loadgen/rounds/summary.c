@@ -117,6 +117,7 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     firings_add(&total->firings, &round->firings);
     total->has_ended = total->has_ended || round->has_ended;
     total->is_unnumbered = total->is_unnumbered || round->is_unnumbered;
+    total->can_return = total->can_return || round->can_return;
 }
 
 /* Takes first one of each anomaly, in the order of the rounds, and then others as room allows. */

@@ -100,6 +100,28 @@ class Document(Folder):
         verdict, code = ("GHOST", 1) if "A-1002" in requests else ("INCONCLUSIVE", 2)
         self.assertIn(verdict, self.check(text, code=code).stdout)
 
+    def test_a_file_of_10_gb_is_read_in_bounded_memory(self):
+        """A line of 10 GB; and 256 MiB of lines before a bad one."""
+        begin = blocks("json")[0]
+        for size, lines, said in [(10 * 2**30, 0, "line 10: it is longer than 1048576 bytes"),
+                                  (0, 256, 'its "type" must be one of "product", ')]:
+            with self.file.open("w") as file:
+                file.write(begin)
+                for _ in range(lines):  # a child's peak of memory is at least that of its parent
+                    file.write("\n" * 2**20)
+                file.write('{"type":"dance"}\n' if lines else "")
+            if size > 0:
+                os.truncate(self.file, size)
+            child = subprocess.Popen([str(ROOT / BUILD / "bin/loadgen"), "check", str(self.file)], stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            errors = child.stderr.read()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            child.stderr.close()
+            self.assertEqual(child.returncode, 66, errors)
+            self.assertIn(said, errors)
+            self.assertLess(usage.ru_maxrss, 200 * 1024)  # KiB
+
     def test_a_bad_line_is_named(self):
         lines = blocks("json")[0].splitlines(keepends=True)
         lines[4] = lines[4].replace('"sold"', '"yes"')

@@ -131,6 +131,15 @@ static void test_units_that_came_back_excuse_a_refusal(void **state) {
               40) "{\"type\":\"product\",\"initial\":3,\"available\":0,\"returned\":1}\n" ORDER("a")
               ORDER("b"),
           0);
+    assert_string_equal(verdict_not_asked(&own.history.rounds[0].verdict),
+                        "TWIN and STALE, because the sales do not tell how many units they left; "
+                        "UNDERSELL and EARLY-SOLD-OUT, because units can come back");
+    FINDS(
+        HEAD SOLD("a", 1, 9) TOLD("sold_out", "") SOLD(
+            "b", 30,
+            40) "{\"type\":\"product\",\"initial\":3,\"available\":1,\"can_return\":true}\n" ORDER("a")
+            ORDER("b"),
+        0);
 }
 
 static void test_a_count_below_zero_that_adds_up_is_no_leak(void **state) {
@@ -208,6 +217,9 @@ static void test_a_bad_line_is_named(void **state) {
         {HEAD PRODUCT SALE("a", ",\"at\":\"today\""), 3, "its \"at\" must be a time such as "},
         {HEAD PRODUCT SALE("a", "") SALE("b", ",\"remaining\":1"), 4,
          "its \"remaining\" must be in all sale lines, or in none"},
+        {HEAD "{\"type\":\"product\",\"initial\":2,\"available\":1,\"can_return\":true}\n" SALE(
+             "a", ",\"remaining\":1"),
+         3, "its \"remaining\" must be left out, because units of its product can come back"},
         {HEAD "{\"type\":\"product\",\"item\":1,\"initial\":2,\"available\":1}\n", 2,
          "its \"item\" must be 0"},
         {HEAD "{\"type\":\"product\",\"initial\":-1,\"available\":1}\n", 2,
