@@ -34,7 +34,8 @@ class ShopFile:
     def rows(self, database, query, product):
         """The rows of a query of the ledger, by column."""
         text = re.search(rf"^\[{query}\]\n(.*?)\n(?:\[|==|\Z)", self.text, re.M | re.S).group(1)
-        rows = self.case.stack.sql(database, "SELECT row_to_json(q) FROM ({}) q".format(text.replace("{{product}}", f"'{product}'")))
+        filled = text.replace("{{product}}", f"'{product}'")
+        rows = self.case.stack.sql(database, f"SELECT row_to_json(q) FROM ({filled}) q")
         return [json.loads(row[0]) for row in rows]
 
 
