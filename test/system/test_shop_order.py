@@ -213,7 +213,9 @@ class StrangeShops(unittest.TestCase):
                                          ("", "[Captures]\na: regex /(/\n", 64, ".shop:8: Regex failure: end pattern with unmatched parenthesis")]:
             with self.subTest(reason):
                 text = head + HEAD if head.startswith("shap") else HEAD + head
-                self.assertIn(reason, self.order(text + order + tail + OUTCOME, code=code))
+                # libjq 1.6 loses the memory of a message about an expression.
+                env = {"ASAN_OPTIONS": "detect_leaks=0"} if "regex" in tail else None
+                self.assertIn(reason, self.order(text + order + tail + OUTCOME, code=code, env=env))
         done = subprocess.run([PROGRAM, "shop", "order", "/nowhere.shop"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (66, "loadgen: /nowhere.shop: No such file or directory\n"))
 
