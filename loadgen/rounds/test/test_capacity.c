@@ -74,10 +74,11 @@ static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
     assert_true(is_near(capacity.sold, 307.7, 0.1));
     assert_true(is_near(capacity.reached, 0.923, 0.001));
     assert_false(capacity.is_handover_slow);
-    assert_string_equal(capacity.sentence,
-                        "redis holds its key 3.0 ms on average, so at most 333 sales/s; you offered "
-                        "800/s: about 467 would queue after 1.0 s, and the last would wait 1.4 s; "
-                        "measured 308/s while it sold, p99 wait 800 ms");
+    assert_string_equal(
+        capacity.sentence,
+        "redis holds its key 3.0 ms on average, so at most 333 sales/s; you offered "
+        "800/s: about 467 would queue after 1.0 s, and the last would wait 1.4 s; "
+        "measured 308/s while it sold, p99 wait 800 ms");
 }
 
 static void test_a_slow_handover_is_told(void **state) {
