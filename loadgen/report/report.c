@@ -672,7 +672,8 @@ int report_print(const struct summary *summary, FILE *to) {
         return summary_json_write(summary, to);
     if (print_what(summary->options, to) != 0)
         return -1;
-    print_schedule(summary, to);
+    if (!summary->options->is_load || summary->rounds[0].recorder->lateness.max > 0)
+        print_schedule(summary, to);
     print_stopped(summary, to);
     fputc('\n', to);
     for (size_t i = 0; i < summary->count; i++) {

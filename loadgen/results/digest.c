@@ -256,6 +256,16 @@ static void put_conditions(const struct summary *summary, const json_t *environm
 
 /* ---- all of it */
 
+static void put_not_asked(const struct result *result, FILE *to) {
+    const char *not_asked = verdict_not_asked(&result->verdict);
+
+    if (not_asked == NULL)
+        return;
+    fputs("Not asked of ", to);
+    markdown_code(result->item->given, to);
+    fprintf(to, ": %s.\n\n", not_asked);
+}
+
 static const char *mark_of(int exit_code) {
     if (exit_code == EXIT_AS_EXPECTED)
         return GOOD;
@@ -284,6 +294,8 @@ int digest_write(const struct summary *summary, const json_t *environment, FILE 
     fputs(summary->count > 0 ? "\n" : "", to);
     for (size_t i = 0; i < summary->count; i++)
         put_reasons(&summary->results[i], to);
+    for (size_t i = 0; i < summary->count; i++)
+        put_not_asked(&summary->results[i], to);
     put_thresholds(summary, to);
     put_proof(summary, to);
     put_conditions(summary, environment, to);

@@ -50,6 +50,8 @@ class Document(Folder):
     def test_the_example_has_the_verdict_that_the_document_prints(self):
         done = self.check(blocks("json")[0], code=1)
         self.assertIn(blocks("text")[0], done.stdout)
+        self.assertNotIn("schedule:", done.stdout)
+        self.assertIn("schedule:", self.check(blocks("json")[0].replace('"sent"', '"planned":1,"sent"'), code=1).stdout)
         self.assertEqual(done.stderr, "")
         summary = json.loads(self.check(blocks("json")[0], "--output-format", "json", code=1).stdout)
         jsonschema.Draft202012Validator(SUMMARY).validate(summary)

@@ -72,6 +72,14 @@ static void test_thresholds_have_a_table(void **state) {
     assert_line("| `twin==0` | `redis,ttl=2s,fail=after-read:pause=4s@100` | ⚠️ open | 0 |\n");
 }
 
+static void test_anomalies_that_were_not_asked_are_named(void **state) {
+    assert_no_line("Not asked");
+    results[2].verdict.is_unnumbered = true;
+    assert_line(
+        "Not asked of `atomic`: TWIN and STALE, because the sales do not tell how many units "
+        "they left.\n\n");
+}
+
 static void test_rounds_that_differ_are_counted(void **state) {
     results[0].count = 2;
     results[0].rounds[1] = &rounds[2];
@@ -136,6 +144,7 @@ int main(void) {
         REPORTED(test_each_strategy_has_a_row_and_a_sentence),
         REPORTED(test_the_first_violation_that_was_not_expected_is_folded),
         REPORTED(test_thresholds_have_a_table),
+        REPORTED(test_anomalies_that_were_not_asked_are_named),
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_text_of_others_is_code),
         REPORTED(test_a_run_without_a_round_says_so),
