@@ -101,6 +101,14 @@ static void test_a_last_line_without_newline_and_empty_lines_are_read(void **sta
     assert_int_equal(own.history.rounds[0].ledgers[0].order_count, 1);
 }
 
+/* As Postgres writes it, with spaces, and in any order. */
+static void test_members_may_have_any_order_and_spaces(void **state) {
+    (void)judged(HEAD "{\"available\" : 1, \"initial\" : 2, \"type\" : \"product\"}\n"
+                      " { \"order_id\" : \"a\" , \"type\" : \"order\" } \n");
+    assert_int_equal(own.history.rounds[0].ledgers[0].initial, 2);
+    assert_string_equal(own.history.rounds[0].ledgers[0].orders[0].order_id, "a");
+}
+
 static void test_a_uuid_has_one_spelling(void **state) {
     (void)judged(HEAD SOLD("01900000-0000-7000-8000-00000000000A", 1, 2)
                      PRODUCT ORDER("01900000-0000-7000-8000-00000000000a"));
@@ -306,6 +314,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         OWN(test_members_are_read_and_others_get_their_usual_values),
         OWN(test_a_last_line_without_newline_and_empty_lines_are_read),
+        OWN(test_members_may_have_any_order_and_spaces),
         OWN(test_a_uuid_has_one_spelling),
         OWN(test_counts_show_what_counts_can_show),
         OWN(test_units_that_came_back_excuse_a_refusal),
