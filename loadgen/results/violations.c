@@ -216,7 +216,9 @@ void violations_print_counterexample(const struct round *round, size_t number, F
     assert(example->item < round->items && example->ops <= COUNTEREXAMPLE_OPS);
     fprintf(to, "\n  counterexample %zu of %zu: %s", number + 1, round->verdict.counterexamples,
             anomaly_name(example->anomaly));
-    if (round->items > 1)
+    if (round->items > 1 && round->products == NULL) /* a load of another program */
+        fprintf(to, ", product %u", (unsigned)example->item);
+    else if (round->items > 1)
         fprintf(to, ", product %s", round->products[example->item].id);
     fputc('\n', to);
     for (size_t i = 0; i < example->lines; i++) {

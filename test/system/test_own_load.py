@@ -58,6 +58,19 @@ class Document(Folder):
         self.assertEqual(summary["strategies"][0]["not_asked"], ["TWIN", "STALE"])
         self.assertEqual({a["name"]: a["count"] for a in summary["strategies"][0]["anomalies"]}["OVERSELL"], 1)
 
+    def test_several_products_are_told_apart_by_their_number(self):
+        digest, tests = self.folder / "digest.md", self.folder / "tests.xml"
+        text = ('{"type":"load","version":1}\n{"type":"product","initial":3,"available":3}\n'
+                '{"type":"product","initial":1,"available":0}\n{"type":"order","order_id":"a"}\n{"type":"order","order_id":"b"}\n'
+                '{"type":"request","item":1,"sent":1,"received":2,"outcome":"sold","order_id":"a"}\n')
+        done = self.check(text, "--markdown", str(digest), "--junit", str(tests), "--output-format", "json", code=1)
+        summary = json.loads(done.stdout)
+        jsonschema.Draft202012Validator(SUMMARY).validate(summary)
+        self.assertEqual((summary["strategies"][0]["stock"], summary["strategies"][0]["sold"]), (4, 2))
+        self.assertIn("OVERSELL, product 1", digest.read_text())
+        self.assertIn("Not asked of `load`: TWIN and STALE", digest.read_text())
+        self.assertIn("VIOLATED", tests.read_text())
+
     def test_lines_of_jmeter(self):
         done = subprocess.run([sys.executable, "-c", next(b for b in blocks("python") if "csv" in b)], input=blocks("csv")[0],
                               capture_output=True, text=True, timeout=20, check=True)
