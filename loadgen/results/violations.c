@@ -33,10 +33,11 @@ static struct lane make_lane(const char *name) {
 }
 
 static size_t violations_column_of(const struct scale *scale, int64_t ns) {
-    int64_t span = scale->to_ns - scale->from_ns;
+    const int64_t span = scale->to_ns - scale->from_ns;
+    const int64_t unit = span > INT64_MAX / TRACK ? TRACK : 1; /* the clocks may be years apart */
 
     assert(ns >= scale->from_ns && ns <= scale->to_ns);
-    return span > 0 ? (size_t)((ns - scale->from_ns) * (TRACK - 1) / span) : 0;
+    return span > 0 ? (size_t)((ns - scale->from_ns) / unit * (TRACK - 1) / (span / unit)) : 0;
 }
 
 /* The time of the row on the round's clock; its error is that of the skew of the two wall clocks. 0 if
