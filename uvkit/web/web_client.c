@@ -359,8 +359,8 @@ static bool is_line(const char *line) {
     if (strchr(line, ':') == NULL || line[0] == ':')
         return false;
     for (; *line != '\0'; line++)
-        if ((unsigned char)*line < 0x20 || *line == 0x7f)
-            return *line == '\t';
+        if (((unsigned char)*line < 0x20 && *line != '\t') || *line == 0x7f)
+            return false;
     return true;
 }
 
@@ -496,6 +496,11 @@ void web_request_start(struct web_visitor *visitor, struct web_request *request,
     assert(visitor->request == NULL && !client->is_closing && request->timeout_ms > 0);
     request_begin(visitor, request);
     request->internal.cb = cb;
+    if (request->body != NULL && strcmp(request->method, "HEAD") == 0) {
+        text_copy(request->error, sizeof request->error, "a request HEAD has no body");
+        request_end_later(request, WEB_NOT_SENT);
+        return;
+    }
     code = set_all(visitor->easy, request);
     if (code == CURLE_OK && curl_multi_add_handle(client->multi, visitor->easy) != CURLM_OK)
         code = CURLE_OUT_OF_MEMORY;

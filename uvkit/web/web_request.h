@@ -34,7 +34,7 @@ struct web_request {
     const char *url;    /* http or https, printable ASCII */
     const char *const
         *headers;     /* lines "Name: value" without control characters, then NULL; or NULL */
-    const char *body; /* or NULL: the request has none */
+    const char *body; /* or NULL: the request has none; HEAD must have none */
     size_t body_length;
     int64_t timeout_ms;  /* for everything; > 0 */
     bool follows;        /* redirects, at most 10, to http or https only */
