@@ -24,6 +24,13 @@ static int fill_fields(const struct shop_fields *fields, const struct values *va
     return append(to, "", 1, why) == 0 && to->length-- > 0 ? 0 : -1;
 }
 
+/* libcurl would guess a scheme, and take the beginning of a text for a host. */
+static int check_url(const char *url, struct why *why) {
+    return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0
+               ? 0
+               : why_set(why, "the URL is neither a path nor begins with http:// or https://");
+}
+
 static int fill_url(struct errand *errand, const struct shop_step *step,
                     const struct values *values, const struct shop_text *base, struct why *why) {
     struct buffer path = {0};
@@ -37,6 +44,8 @@ static int fill_url(struct errand *errand, const struct shop_step *step,
     if (code == 0)
         url->length--;
     buffer_free(&path);
+    if (code == 0)
+        code = check_url(url->bytes, why);
     if (code != 0 || step->query.count == 0)
         return code;
     return append(url, strchr(url->bytes, '?') != NULL ? "&" : "?", 1, why) != 0

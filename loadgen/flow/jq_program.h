@@ -16,8 +16,8 @@ struct jq_program;
 /* NULL with the reason: it is not valid, or there is no memory. */
 __attribute__((warn_unused_result)) struct jq_program *jq_program_open(const char *source,
                                                                        struct why *why);
-/* Its result for a text: the first group of the first match, or the whole match if it has no
- * group. */
+/* Its result for a text: the first group of the first match, NULL if that group has no part of the
+ * match, or the whole match if it has no group. */
 __attribute__((warn_unused_result)) struct jq_program *jq_program_open_regex(const char *regex,
                                                                              struct why *why);
 void jq_program_close(struct jq_program *program);

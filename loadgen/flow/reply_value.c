@@ -122,6 +122,8 @@ static bool find(const struct reply_view *reply, const struct shop_query *query,
         return true;
     case SHOP_QUERY_REGEX:
         value->kind = jq_program_run_text(program, bytes, body->length, &value->text);
+        if (value->kind == JQ_NULL) /* it matches, without the group */
+            value->kind = JQ_NOTHING;
         return true;
     }
     return true;
@@ -165,9 +167,12 @@ static int compare_numbers(const char *left, const char *right) {
 
 static bool equals(const struct reply_value *value, enum shop_operand_kind operand,
                    const char *text) {
+    const bool is_same = strcmp(value->text.bytes, text) == 0 &&
+                         strlen(text) == value->text.length; /* no NUL hides the rest */
+
     switch (operand) {
     case SHOP_TEXT:
-        return value->kind == JQ_TEXT && strcmp(value->text.bytes, text) == 0;
+        return value->kind == JQ_TEXT && is_same;
     case SHOP_NUMBER:
         return value->kind == JQ_NUMBER && compare_numbers(value->text.bytes, text) == 0;
     case SHOP_TRUE:
@@ -177,8 +182,7 @@ static bool equals(const struct reply_value *value, enum shop_operand_kind opera
     case SHOP_NULL:
         return value->kind == JQ_NULL;
     case SHOP_VALUE:
-        return strcmp(value->text.bytes, text) == 0 ||
-               compare_numbers(value->text.bytes, text) == 0;
+        return is_same || compare_numbers(value->text.bytes, text) == 0;
     case SHOP_NO_OPERAND:
         break;
     }

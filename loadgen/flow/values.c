@@ -2,6 +2,7 @@
 #include "values.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,62 +160,109 @@ int values_fill(const struct values *values, const struct shop_text *text, enum 
 
 /* ---- masking */
 
-static bool form_of(const char *secret, enum shop_part_kind kind, enum fill fill,
-                    struct buffer *form) {
-    form->length = 0;
-    return append_part(form, kind, fill, secret, strlen(secret));
+/* The forms of a secret: as it is, and escaped for a URL, for a form or a query, and for JSON. */
+enum form { FORM_PLAIN, FORM_URL, FORM_FIELD, FORM_JSON, FORMS };
+
+/* The places in a secret and in a text; the part before them is the same. */
+struct places {
+    const char *secret, *at, *end;
+};
+
+static bool pass(struct places *places, size_t secret_bytes, size_t bytes) {
+    places->secret += secret_bytes;
+    places->at += bytes;
+    return true;
 }
 
-/* The length of the longest form of the secret that stands at `at`; 0: none does. -1 without
- * memory. */
-static long form_at(const char *secret, const char *at, size_t left, struct buffer *form) {
-    static const struct {
-        enum shop_part_kind kind;
-        enum fill fill;
-    } forms[] = {{SHOP_NAME, FILL_AS_IS},
-                 {SHOP_NAME, FILL_URL},
-                 {SHOP_NAME, FILL_FIELD},
-                 {SHOP_NAME_IN_JSON, FILL_AS_IS}};
+/* -1: these are no hexadecimal digits. */
+static int hex_value(const char *at, size_t digits) {
+    int value = 0;
+
+    for (size_t i = 0; i < digits; i++) {
+        if (!isxdigit((unsigned char)at[i]))
+            return -1;
+        value =
+            value * 16 + (isdigit((unsigned char)at[i]) ? at[i] - '0' : (at[i] | 0x20) - 'a' + 10);
+    }
+    return value;
+}
+
+/* An escape of JSON, as any program may write it: \/ or \u002f for /, for example. */
+static bool pass_escape(struct places *places) {
+    static const char letters[] = "bfnrt\"\\/", meant[] = "\b\f\n\r\t\"\\/";
+    const size_t left = (size_t)(places->end - places->at);
+    const char *letter = left >= 2 && places->at[1] != '\0' ? strchr(letters, places->at[1]) : NULL;
+    const int code = left >= 6 && places->at[1] == 'u' ? hex_value(places->at + 2, 4) : -1;
+    char utf8[4] = "";
+
+    if (letter != NULL)
+        return meant[letter - letters] == *places->secret && pass(places, 1, 2);
+    if (code <= 0)
+        return false;
+    if (code < 0x80)
+        utf8[0] = (char)code;
+    else if (code < 0x800)
+        utf8[0] = (char)(0xc0 | code >> 6), utf8[1] = (char)(0x80 | (code & 0x3f));
+    else
+        utf8[0] = (char)(0xe0 | code >> 12), utf8[1] = (char)(0x80 | (code >> 6 & 0x3f)),
+        utf8[2] = (char)(0x80 | (code & 0x3f));
+    return strncmp(places->secret, utf8, strlen(utf8)) == 0 && pass(places, strlen(utf8), 6);
+}
+
+static bool pass_byte(enum form form, struct places *places) {
+    const char wanted = *places->secret, byte = *places->at;
+    const bool is_percent = byte == '%' && places->end - places->at >= 3 &&
+                            (form == FORM_URL || form == FORM_FIELD) &&
+                            hex_value(places->at + 1, 2) == (unsigned char)wanted;
+
+    if (form == FORM_JSON && byte == '\\')
+        return pass_escape(places);
+    if (is_percent && (form == FORM_FIELD || wanted != '%'))
+        return pass(places, 1, 3);
+    if (form == FORM_FIELD && ((byte == '+' && wanted == ' ') || byte == '%'))
+        return byte == '+' && pass(places, 1, 1);
+    return byte == wanted && pass(places, 1, 1);
+}
+
+/* The length of the longest form of the secret that stands at `at`; 0: none does. */
+static size_t form_at(const char *secret, const char *at, size_t left) {
     size_t longest = 0;
 
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (!form_of(secret, forms[i].kind, forms[i].fill, form))
-            return -1;
-        if (form->length > longest && form->length <= left &&
-            memcmp(at, form->bytes, form->length) == 0)
-            longest = form->length;
+    for (enum form form = FORM_PLAIN; form < FORMS; form++) {
+        struct places places = {secret, at, at + left};
+
+        while (*places.secret != '\0' && places.at < places.end && pass_byte(form, &places))
+            ;
+        if (*places.secret == '\0' && (size_t)(places.at - at) > longest)
+            longest = (size_t)(places.at - at);
     }
-    return (long)longest;
+    return longest;
 }
 
-static long secret_at(const struct values *values, const char *at, size_t left,
-                      struct buffer *form) {
-    long longest = 0;
+static size_t secret_at(const struct values *values, const char *at, size_t left) {
+    size_t longest = 0;
 
     for (; values != NULL; values = values->above)
         for (size_t i = 0; i < values->count; i++) {
-            long length = values->items[i].is_secret && values->items[i].text[0] != '\0'
-                              ? form_at(values->items[i].text, at, left, form)
-                              : 0;
+            const size_t length =
+                values->items[i].is_secret ? form_at(values->items[i].text, at, left) : 0;
 
-            if (length < 0)
-                return -1;
             longest = length > longest ? length : longest;
         }
     return longest;
 }
 
-bool values_mask(const struct values *values, const char *bytes, size_t length, struct buffer *to) {
-    struct buffer form = {0};
+bool values_mask(const struct values *values, const char *bytes, size_t *length, size_t most,
+                 struct buffer *to) {
     bool is_ok = true;
+    size_t at = 0;
 
-    for (size_t at = 0; at < length && is_ok;) {
-        const long secret = secret_at(values, bytes + at, length - at, &form);
+    while (at < *length && to->length < most && is_ok) {
+        const size_t secret = secret_at(values, bytes + at, *length - at);
 
-        is_ok = secret >= 0 &&
-                (secret > 0 ? buffer_append_text(to, "***") : buffer_append(to, bytes + at, 1));
-        at += secret > 0 ? (size_t)secret : 1;
+        is_ok = secret > 0 ? buffer_append_text(to, "***") : buffer_append(to, bytes + at, 1);
+        at += secret > 0 ? secret : 1;
     }
-    buffer_free(&form);
+    *length = at;
     return is_ok;
 }

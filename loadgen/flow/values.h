@@ -43,8 +43,10 @@ __attribute__((warn_unused_result)) int values_fill(const struct values *values,
                                                     struct buffer *to, struct why *why);
 
 /* Appends `bytes` with *** in place of each secret, also where the secret is escaped for JSON or for
- * a URL. False without memory. */
+ * a URL. Stops when `to` has `most` bytes; `length` gets how many it has read. No part of a secret is
+ * left. False without memory. */
 __attribute__((warn_unused_result)) bool values_mask(const struct values *values, const char *bytes,
-                                                     size_t length, struct buffer *to);
+                                                     size_t *length, size_t most,
+                                                     struct buffer *to);
 
 #endif

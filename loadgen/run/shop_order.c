@@ -40,12 +40,13 @@ static void show_line(const struct shop_order *order, const char *mark, char *li
 }
 
 /* Masks the secrets; each line gets the mark. */
-static void show_lines(const struct shop_order *order, const char *mark, const char *bytes,
-                       size_t length) {
+static void show_most(const struct shop_order *order, const char *mark, const char *bytes,
+                      size_t length, size_t most) {
     struct buffer masked = {0};
+    size_t shown = length;
     char *next;
 
-    if (!values_mask(flow_customer_values(order->customer), bytes, length, &masked) ||
+    if (!values_mask(flow_customer_values(order->customer), bytes, &shown, most, &masked) ||
         !buffer_append(&masked, "", 1)) {
         fprintf(order->to, "%s (out of memory)\n", mark);
         buffer_free(&masked);
@@ -60,14 +61,19 @@ static void show_lines(const struct shop_order *order, const char *mark, const c
     }
     if (next == NULL || *next != '\0')
         show_line(order, mark, next != NULL ? next : masked.bytes);
+    if (shown < length)
+        fprintf(order->to, "* %zu more bytes\n", length - shown);
     buffer_free(&masked);
+}
+
+static void show_lines(const struct shop_order *order, const char *mark, const char *bytes,
+                       size_t length) {
+    show_most(order, mark, bytes, length, SIZE_MAX);
 }
 
 static void show_body(const struct shop_order *order, const char *mark, const char *bytes,
                       size_t length) {
-    show_lines(order, mark, bytes, length < SHOWN_BYTES ? length : SHOWN_BYTES);
-    if (length > SHOWN_BYTES)
-        fprintf(order->to, "* %zu more bytes\n", length - SHOWN_BYTES);
+    show_most(order, mark, bytes, length, SHOWN_BYTES);
 }
 
 static void on_step(void *data, const struct shop_step *step, const struct web_request *request) {

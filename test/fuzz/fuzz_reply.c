@@ -26,8 +26,9 @@ static void look(const struct reply_view *reply, struct shop_query query,
 
 static void mask(const struct values *values, const char *text) {
     struct buffer masked = {0};
+    size_t length = strlen(text);
 
-    if (!values_mask(values, text, strlen(text), &masked))
+    if (!values_mask(values, text, &length, SIZE_MAX, &masked))
         abort();
     buffer_free(&masked);
 }

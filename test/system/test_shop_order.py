@@ -78,6 +78,8 @@ class Shop(BaseHTTPRequestHandler):
     def do_GET(self):  # noqa: N802
         if self.path == "/set":
             self.reply(200, '<input name="csrf" value="t0ken">', Set_Cookie="cart=c1; Path=/")
+        elif self.path == "/long":
+            self.reply(200, "x" * (16 * 1024 - 3) + "s3cret/" + "y" * 10)
         elif self.path == "/html":
             self.reply(200, "<html>paid</html>")
         elif self.path == "/hostile":
@@ -135,6 +137,10 @@ class StrangeShops(unittest.TestCase):
         self.assertIn("> X-Key: ***\n", said)
         self.assertIn("= sent: ***\n", said)
         self.assertIn('< {"state": "***"', said)
+
+    def test_no_part_of_a_secret_is_left_where_a_body_is_cut(self):
+        said = self.order(HEAD + "env SHOP_KEY\n== order ==\nGET /long\nHTTP 200\n" + OUTCOME, env={"SHOP_KEY": "s3cret/"}, code=2)
+        self.assertIn("x***\n* 10 more bytes\n", said)
 
     def test_a_redirect_is_shown_and_not_followed(self):
         said = self.order(HEAD + '== order ==\nPOST /away\n{"a": 1}\nHTTP 303\n[Captures]\nto: header "Location"\nPOST {{to}}\n'

@@ -191,6 +191,9 @@ static void test_no_reply_is_refused_before_the_mark_and_unknown_from_it_on(void
 
 static void test_a_request_that_was_not_sent_sold_nothing(void **state) {
     expect_order("POST http://127.0.0.1:1/\n{}\nHTTP *\n", FLOW_REFUSED, "line 4: no reply: ");
+    expect_order("GET /said?reply=cart/1\nHTTP *\n[Captures]\na: body\nPOST {{a}}\nHTTP *\n",
+                 FLOW_UNKNOWN, "the URL is neither a path");
+    expect_order("HEAD /order\n{}\nHTTP *\n", FLOW_REFUSED, "HEAD has no body");
     expect_order("POST http://192.0.2.1/\n{}\nHTTP *\n", FLOW_REFUSED, "--this-shop-is-mine");
     expect_order(POST("/echo/1") "POST http://127.0.0.1:1/\n{}\nHTTP *\n", FLOW_UNKNOWN,
                  "no reply");
@@ -292,6 +295,7 @@ static void test_each_query_finds_its_part(void **state) {
                 {"g", "jq \"{a: .state}\"", "{\"a\":\"paid\"}"},
                 {"h", "regex /\"state\": \"(\\w+)\"/", "paid"},
                 {"i", "regex /\\d{3}/", "123"},
+                {"k", "regex /\"state\": \"(x*)/", ""},
                 {"j", "header \"content-TYPE\"", "application/json"}};
     char sections[4096];
     size_t used = (size_t)snprintf(sections, sizeof sections,
@@ -317,6 +321,8 @@ static void test_each_predicate_holds_where_it_must(void **state) {
         bool holds;
     } rows[] = {{"status == 200", true},
                 {"status == \"200\"", false},
+                {"body matches /(x)?paid/", true},
+                {"regex /(x)?paid/ not exists", true},
                 {"status != 201", true},
                 {"status < 201", true},
                 {"status >= 200", true},
@@ -362,6 +368,42 @@ static void test_each_predicate_holds_where_it_must(void **state) {
         flow_customer_close(customer);
         close_flow();
     }
+}
+
+static void test_each_form_of_a_secret_is_masked(void **state) {
+    static const char secret[] = "a+/ %4\"\xc3\xa4";
+    static const char *const forms[] = {secret,
+                                        "a+/%20%4%22%C3%a4",
+                                        "a%2b%2F+%254%22%c3%A4",
+                                        "a+/ %4\\\"\xc3\xa4",
+                                        "a+\\/ %4\\\"\\u00e4",
+                                        "\\u0061\\u002B\\u002f\\u0020%4\\u0022\\u00E4"};
+    struct values values = {0};
+    struct buffer masked = {0};
+
+    assert_int_equal(values_set(&values, "s", secret, strlen(secret), true), 0);
+    assert_int_equal(values_set(&values, "empty", "", 0, true), 0);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char line[128];
+        size_t length = (size_t)snprintf(line, sizeof line, "<%s>%.6s", forms[i], forms[i]);
+
+        masked.length = 0;
+        assert_true(values_mask(&values, line, &length, SIZE_MAX, &masked));
+        assert_true(buffer_append(&masked, "", 1));
+        (void)snprintf(line, sizeof line, "<***>%.6s", forms[i]);
+        assert_string_equal(masked.bytes, line);
+    }
+    {
+        const char line[] = "<a+/ %4\"\xc3\xa4>";
+        size_t length = sizeof line - 1;
+
+        masked.length = 0;
+        assert_true(values_mask(&values, line, &length, 2, &masked));
+        assert_int_equal(length, sizeof line - 2);
+        assert_int_equal(masked.length, 4);
+    }
+    buffer_free(&masked);
+    values_free(&values);
 }
 
 static void test_customers_share_out_the_bases(void **state) {
@@ -470,6 +512,7 @@ int main(void) {
         TEST(test_captures_of_setup_reach_all_customers),
         TEST(test_each_query_finds_its_part),
         TEST(test_each_predicate_holds_where_it_must),
+        TEST(test_each_form_of_a_secret_is_masked),
         TEST(test_customers_share_out_the_bases),
         TEST(test_a_thousand_customers_at_once),
         TEST(test_short_memory_sells_nothing_else),
