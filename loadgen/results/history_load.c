@@ -5,7 +5,6 @@
 #include "ledger.h"
 #include "number.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +12,9 @@
 
 #define LOAD_ITEMS_MAX 1000
 #define LOAD_ROWS_MAX  20000000 /* requests; and as many sales and orders together */
+
+static const char unfinished[] =
+    "the file was still written while it was read; try again at its end";
 
 struct load {
     struct history *history;
@@ -88,7 +90,8 @@ static int read_load_product(struct load *load, const struct history_line *line)
         return why_set(load->why,
                        "its \"item\" must be %zu: products have the numbers 0, 1, 2, ...",
                        load->products);
-    assert(load->products < load->items);
+    if (load->products == load->items)
+        return why_set(load->why, unfinished);
     load->ledger = &load->round->ledgers[load->products++];
     load->ledger->initial = product.initial;
     load->ledger->available = product.available;
@@ -158,7 +161,8 @@ static int read_load_request(struct load *load, const struct history_line *line)
     if (history_line_read(line, load_lines[LOAD_REQUEST].fields, &request, load->why) != 0 ||
         check_request(&request, load->items, load->why) != 0)
         return -1;
-    assert(recorder->ended < recorder->size);
+    if (recorder->ended == load->requests)
+        return why_set(load->why, unfinished);
     record = make_record(&request, recorder->ended);
     recorder_add(recorder, &record);
     return 0;

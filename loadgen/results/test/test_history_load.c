@@ -3,6 +3,7 @@
 
 #include "fault.h"
 #include "history_fields.h"
+#include "history_load.h"
 #include "own_folder.h"
 #include "test.h"
 
@@ -309,9 +310,60 @@ static void test_memory_may_fail_at_any_line(void **state) {
     fault_each_allocation(load_again, NULL);
 }
 
+/* A file whose second reading is longer than its first. */
+struct growing {
+    const char *texts[2];
+    size_t at;
+    int time;
+};
+
+static ssize_t growing_read(void *cookie, char *to, size_t size) {
+    struct growing *growing = cookie;
+    const char *from = growing->texts[growing->time] + growing->at;
+    size_t length = strlen(from) < size ? strlen(from) : size;
+
+    memcpy(to, from, length);
+    growing->at += length;
+    return (ssize_t)length;
+}
+
+static int growing_seek(void *cookie, off64_t *offset, int whence) {
+    struct growing *growing = cookie;
+
+    growing->time = 1;
+    growing->at = 0;
+    return 0;
+}
+
+static void test_a_file_that_grows_is_refused(void **state) {
+    static const char *const more[] = {PRODUCT, TOLD("unknown", "")};
+
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char text[1024];
+        struct growing growing = {.texts = {HEAD PRODUCT, text}};
+        const cookie_io_functions_t functions = {.read = growing_read, .seek = growing_seek};
+        struct history_lines lines = {.from = fopencookie(&growing, "r", functions)};
+        struct history_line first;
+        size_t length;
+        char *line;
+
+        (void)snprintf(text, sizeof text, "%s%s", growing.texts[0], more[i]);
+        assert_non_null(lines.from);
+        (void)setvbuf(lines.from, NULL, _IONBF, 0);
+        assert_int_equal(history_lines_next(&lines, &line, &length, &own.why), 1);
+        assert_int_equal(history_line_cut(&first, line, length, &own.why), 0);
+        assert_int_equal(load_read(&own.history, &lines, &first, own.folder, &own.why), -1);
+        assert_non_null(strstr(own.why.text, "still written"));
+        history_free(&own.history);
+        history_lines_free(&lines);
+        assert_int_equal(fclose(lines.from), 0);
+    }
+}
+
 int main(void) {
 #define OWN(test) cmocka_unit_test_setup_teardown(test, load_set_up, load_tear_down)
     const struct CMUnitTest tests[] = {
+        OWN(test_a_file_that_grows_is_refused),
         OWN(test_members_are_read_and_others_get_their_usual_values),
         OWN(test_a_last_line_without_newline_and_empty_lines_are_read),
         OWN(test_members_may_have_any_order_and_spaces),
