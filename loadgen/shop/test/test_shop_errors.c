@@ -249,6 +249,13 @@ static void test_a_mistake_in_a_body_is_named(void **state) {
         {SETUP "POST /\n[{{stok}}]\n",
          "5:4: expected a name that has a value here (stock, run), found: stok"},
         {SETUP "POST /\n{} x\n", "5:4: expected the end of the line, found: x"},
+    };
+
+    assert_all(mistakes);
+}
+
+static void test_a_mistake_in_a_block_is_named(void **state) {
+    static const struct mistake mistakes[] = {
         {SETUP "POST /\n```\na\n", "5:1: expected a line ``` that ends this body"},
         {SETUP "POST /\n```yaml\n",
          "5:4: expected json, graphql, xml or the line's end after ```, found: yaml"},
@@ -520,6 +527,7 @@ int main(void) {
         cmocka_unit_test(test_a_mistake_in_the_order_of_sections_is_named),
         cmocka_unit_test(test_a_mistake_in_a_request_is_named),
         cmocka_unit_test(test_a_mistake_in_a_body_is_named),
+        cmocka_unit_test(test_a_mistake_in_a_block_is_named),
         cmocka_unit_test(test_a_mistake_in_a_reply_is_named),
         cmocka_unit_test(test_a_mistake_in_an_assert_is_named),
         cmocka_unit_test(test_a_mistake_in_an_outcome_is_named),
