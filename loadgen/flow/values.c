@@ -116,10 +116,22 @@ static bool has_control(const char *text) {
     return false;
 }
 
+/* A string of GraphQL has the escapes of JSON, too. */
+static bool append_graphql(struct buffer *to, const char *text, size_t length) {
+    struct buffer escaped = {0};
+    const bool is_ok = append_json(&escaped, text, length) &&
+                       (escaped.length == 0 || append_json(to, escaped.bytes, escaped.length));
+
+    buffer_free(&escaped);
+    return is_ok;
+}
+
 static bool append_part(struct buffer *to, enum shop_part_kind kind, enum fill fill,
                         const char *text, size_t length) {
     if (kind == SHOP_NAME_IN_JSON)
         return append_json(to, text, length);
+    if (kind == SHOP_NAME_IN_GRAPHQL)
+        return append_graphql(to, text, length);
     switch (fill) {
     case FILL_AS_IS:
     case FILL_HEADER:
@@ -160,8 +172,9 @@ int values_fill(const struct values *values, const struct shop_text *text, enum 
 
 /* ---- masking */
 
-/* The forms of a secret: as it is, and escaped for a URL, for a form or a query, and for JSON. */
-enum form { FORM_PLAIN, FORM_URL, FORM_FIELD, FORM_JSON, FORMS };
+/* The forms of a secret: as it is, and escaped for a URL, for a form or a query, for JSON, and for a
+ * string of GraphQL inside JSON. */
+enum form { FORM_PLAIN, FORM_URL, FORM_FIELD, FORM_JSON, FORM_GRAPHQL, FORMS };
 
 /* The places in a secret and in a text; the part before them is the same. */
 struct places {
@@ -209,6 +222,16 @@ static bool pass_escape(struct places *places) {
     return strncmp(places->secret, utf8, strlen(utf8)) == 0 && pass(places, strlen(utf8), 6);
 }
 
+/* As append_graphql() writes it. */
+static bool pass_two_escapes(struct places *places) {
+    const size_t left = (size_t)(places->end - places->at);
+
+    if (left >= 4 && memcmp(places->at, "\\\\\\", 3) == 0)
+        return places->at[3] == *places->secret && pass(places, 1, 4);
+    return left >= 7 && memcmp(places->at, "\\\\u", 3) == 0 &&
+           hex_value(places->at + 3, 4) == (unsigned char)*places->secret && pass(places, 1, 7);
+}
+
 static bool pass_byte(enum form form, struct places *places) {
     const char wanted = *places->secret, byte = *places->at;
     const bool is_percent = byte == '%' && places->end - places->at >= 3 &&
@@ -217,6 +240,8 @@ static bool pass_byte(enum form form, struct places *places) {
 
     if (form == FORM_JSON && byte == '\\')
         return pass_escape(places);
+    if (form == FORM_GRAPHQL && byte == '\\')
+        return pass_two_escapes(places);
     if (is_percent && (form == FORM_FIELD || wanted != '%'))
         return pass(places, 1, 3);
     if (form == FORM_FIELD && ((byte == '+' && wanted == ' ') || byte == '%'))

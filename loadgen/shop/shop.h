@@ -24,6 +24,7 @@ enum shop_part_kind {
     SHOP_LITERAL,      /* `text`, as it is */
     SHOP_NAME,         /* the value of the name `text`, as it is */
     SHOP_NAME_IN_JSON, /* the value of the name `text`, escaped for the inside of a JSON string */
+    SHOP_NAME_IN_GRAPHQL, /* for a string of GraphQL, which stands inside a JSON string */
 };
 
 struct shop_part {

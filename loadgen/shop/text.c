@@ -238,21 +238,48 @@ int text_read_value(struct reader *reader, enum text_form form, struct shop_text
 
 /* ---- GraphQL */
 
+enum graphql_place { GRAPHQL_CODE, GRAPHQL_STRING, GRAPHQL_BLOCK, GRAPHQL_COMMENT };
+
+/* The length of the token at `at`; the place becomes that behind it. */
+static size_t graphql_step(enum graphql_place *place, const char *at, const char *to) {
+    const size_t left = (size_t)(to - at);
+
+    if ((*place == GRAPHQL_CODE || *place == GRAPHQL_BLOCK) && left >= 3 &&
+        memcmp(at, "\"\"\"", 3) == 0) {
+        *place = *place == GRAPHQL_CODE ? GRAPHQL_BLOCK : GRAPHQL_CODE;
+        return 3;
+    }
+    if (*place == GRAPHQL_BLOCK)
+        return left >= 4 && memcmp(at, "\\\"\"\"", 4) == 0 ? 4 : 1;
+    if (*place == GRAPHQL_STRING && left >= 2 && at[0] == '\\' && strchr("\"\\", at[1]) != NULL)
+        return 2;
+    if (*at == '\n' || (*place == GRAPHQL_STRING && *at == '"'))
+        *place = GRAPHQL_CODE;
+    else if (*place == GRAPHQL_CODE && (*at == '"' || *at == '#'))
+        *place = *at == '"' ? GRAPHQL_STRING : GRAPHQL_COMMENT;
+    return 1;
+}
+
+static int maker_json_byte(struct maker *maker, const char *at) {
+    if (*at == '\n' || *at == '\t')
+        return maker_add(maker, *at == '\n' ? "\\n" : "\\t", 2);
+    if (*at == '"' || *at == '\\')
+        return maker_add(maker, *at == '"' ? "\\\"" : "\\\\", 2);
+    return maker_add(maker, at, 1);
+}
+
 static int maker_in_json(struct maker *maker, const char *at, const char *to) {
+    enum graphql_place place = GRAPHQL_CODE;
     int code = 0;
 
     while (at < to && code == 0) {
-        if (at[0] == '{' && at + 1 < to && at[1] == '{') {
-            code = maker_name(maker, &at, SHOP_NAME_IN_JSON);
-            continue;
-        }
-        if (*at == '\n' || *at == '\t')
-            code = maker_add(maker, *at == '\n' ? "\\n" : "\\t", 2);
-        else if (*at == '"' || *at == '\\')
-            code = maker_add(maker, *at == '"' ? "\\\"" : "\\\\", 2);
+        const bool is_in_string = place == GRAPHQL_STRING || place == GRAPHQL_BLOCK;
+
+        if (at[0] == '{' && at + 1 < to && at[1] == '{')
+            code = maker_name(maker, &at, is_in_string ? SHOP_NAME_IN_GRAPHQL : SHOP_NAME_IN_JSON);
         else
-            code = maker_add(maker, at, 1);
-        at++;
+            for (size_t left = graphql_step(&place, at, to); left > 0 && code == 0; left--)
+                code = maker_json_byte(maker, at++);
     }
     return code;
 }

@@ -261,6 +261,20 @@ static void test_values_go_where_they_belong(void **state) {
     close_flow();
 }
 
+static void test_a_value_ends_no_string_of_graphql(void **state) {
+    struct flow_customer *customer;
+
+    open_flow("set x a\"\\u{5c}){b}\n",
+              "== prepare ==\nPOST /echo/1\n```graphql\n{a(b: \"{{x}}\")}\n```\nHTTP 200\n"
+              "[Captures]\nsent: regex /1\\|(.*)/\n== order ==\n" POST("/order") OUTCOME);
+    customer = flow_customer_open(flow, 1, NULL);
+    expect(pass(customer, SHOP_PREPARE), FLOW_DONE, "");
+    assert_string_equal(value_of(customer, "sent"),
+                        "{\"query\":\"{a(b: \\\"a\\\\\\\"\\\\\\\\){b}\\\")}\\n\"}");
+    flow_customer_close(customer);
+    close_flow();
+}
+
 static void test_captures_of_setup_reach_all_customers(void **state) {
     struct flow_customer *owner, *first, *second;
 
@@ -376,6 +390,7 @@ static void test_each_form_of_a_secret_is_masked(void **state) {
                                         "a+/%20%4%22%C3%a4",
                                         "a%2b%2F+%254%22%c3%A4",
                                         "a+/ %4\\\"\xc3\xa4",
+                                        "a+/ %4\\\\\\\"\xc3\xa4",
                                         "a+\\/ %4\\\"\\u00e4",
                                         "\\u0061\\u002B\\u002f\\u0020%4\\u0022\\u00E4"};
     struct values values = {0};
@@ -509,6 +524,7 @@ int main(void) {
         TEST(test_a_request_that_was_not_sent_sold_nothing),
         TEST(test_silence_is_unknown),
         TEST(test_values_go_where_they_belong),
+        TEST(test_a_value_ends_no_string_of_graphql),
         TEST(test_captures_of_setup_reach_all_customers),
         TEST(test_each_query_finds_its_part),
         TEST(test_each_predicate_holds_where_it_must),

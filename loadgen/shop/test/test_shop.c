@@ -27,8 +27,10 @@ static void parse(const char *text) {
 static void assert_text(const struct shop_text *text, const char *expected) {
     static const struct {
         const char *before, *after;
-    } marks[] = {
-        [SHOP_LITERAL] = {"", ""}, [SHOP_NAME] = {"<", ">"}, [SHOP_NAME_IN_JSON] = {"<\"", "\">"}};
+    } marks[] = {[SHOP_LITERAL] = {"", ""},
+                 [SHOP_NAME] = {"<", ">"},
+                 [SHOP_NAME_IN_JSON] = {"<\"", "\">"},
+                 [SHOP_NAME_IN_GRAPHQL] = {"<\"\"", "\"\">"}};
     char whole[4096] = "";
 
     for (size_t i = 0; i < text->count; i++) {
@@ -168,7 +170,10 @@ static void test_each_kind_of_body_is_read(void **state) {
         {"```xml\n<a/>\n```", "<a/>\n", "application/xml"},
         {"```json\n{\n\"{{n}}\":{{n}}}\n\n```", "{\n\"<\"n\">\":<n>}", "application/json"},
         {"```graphql\nmutation{a(b:\"{{n}}\")\t{id}}\n```",
-         "{\"query\":\"mutation{a(b:\\\"<\"n\">\\\")\\t{id}}\\n\"}", "application/json"},
+         "{\"query\":\"mutation{a(b:\\\"<\"\"n\"\">\\\")\\t{id}}\\n\"}", "application/json"},
+        {"```graphql\n{a(b:\"\\\"{{n}}\",c:{{n}}) # \"\nb(c:\"\"\"\n\"{{n}}\"\"\",d:\"\",e:{{n}})}\n```",
+         "{\"query\":\"{a(b:\\\"\\\\\\\"<\"\"n\"\">\\\",c:<\"n\">) # \\\"\\nb(c:\\\"\\\"\\\"\\n\\\"<\"\"n\"\">\\\"\\\"\\\",d:\\\"\\\",e:<\"n\">)}\\n\"}",
+         "application/json"},
         {"```graphql\nquery($a:Int){b(a:$a)}\nvariables {\n  \"a\": {{n}}, \"b\": \"{{n}}\"\n}\n```",
          "{\"query\":\"query($a:Int){b(a:$a)}\\n\",\"variables\":{\n  \"a\": <n>, \"b\": \"<\"n\">\"\n}}",
          "application/json"},
