@@ -1,0 +1,26 @@
+/* A query of the ledger with its values. A value comes from the shop, so it never becomes a part of
+ * the query's own text. */
+#ifndef LOADGEN_QUERY_TEXT_H
+#define LOADGEN_QUERY_TEXT_H
+
+#include "buffer.h"
+#include "shop.h"
+#include "values.h"
+#include "why.h"
+
+#define QUERY_NAMES_MAX 16
+
+/* For SQL with parameters: $1, $2, ... stand in place of the names; a NUL follows the text. `names`
+ * gets the name of each parameter. Returns their number; or -1 with the reason. */
+__attribute__((warn_unused_result)) int query_text_number(const struct shop_text *query,
+                                                          struct buffer *sql,
+                                                          const char *names[QUERY_NAMES_MAX],
+                                                          struct why *why);
+
+/* For the input of a command. A value of the shop must consist of letters, digits and _ . : @ + = / -
+ * and so have no effect on SQL or a shell. 0; or -1 with the reason. */
+__attribute__((warn_unused_result)) int query_text_fill(const struct shop_text *query,
+                                                        const struct values *values,
+                                                        struct buffer *to, struct why *why);
+
+#endif
