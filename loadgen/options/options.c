@@ -52,6 +52,7 @@ static const char about_fire[] =
     "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
     "  loadgen shop new NAME    write a file that describes a shop, to start from\n"
     "  loadgen shop order FILE  buy one unit as a shop file says, and show each step\n"
+    "  loadgen shop check FILE  test a shop file before a run, one order after the other\n"
     "  loadgen COMMAND --help   print the settings and exit codes of a command\n"
     "\n"
     "A run proves nothing, is INCONCLUSIVE, and ends with 2 if\n"
@@ -134,7 +135,7 @@ static const struct command_words commands[] = {
          "usage, 69 the stack does not start, 70 internal error, 130 interrupted.",
          "results output-format output port-base run-dir stack keep"},
     [COMMAND_SHOP] =
-        {"shop", 2, 2, "shop new NAME|order FILE",
+        {"shop", 2, 2, "shop new NAME|order FILE|check FILE",
          "loadgen shop new NAME: write the file NAME.shop to start from. A shop file says\n"
          "how to buy in a shop that somebody else wrote. A file that exists stays as it is.\n"
          "Exit codes: 0 written, 64 bad usage, or the file exists or cannot be written.\n"
@@ -146,8 +147,17 @@ static const struct command_words commands[] = {
          "Exit codes: 0 sold, 1 soldout, busy or refused, or a step of another section\n"
          "failed, 2 unknown: no rule holds for the reply, or it did not come; 64 bad usage\n"
          "or an error in FILE, 66 FILE cannot be read, 69 the shop is not reached, 70\n"
-         "internal error, 130 interrupted.",
-         "stock timeout output this-shop-is-mine"},
+         "internal error, 130 interrupted.\n"
+         "\n"
+         "loadgen shop check FILE: test a shop file before any load, because a wrong query\n"
+         "accuses an innocent shop. Customers order one after the other: two for a stock of\n"
+         "1, five for 3, and one with its key twice. Their replies, [Orders] and [Stock]\n"
+         "must fit; a ledger that lags has --drain to settle. Then it says what a run can\n"
+         "judge, what not and why, and how long an order takes.\n"
+         "Exit codes: 0 each step is ok, 1 one is not, 64 bad usage or an error in FILE, 66\n"
+         "FILE cannot be read, 69 the shop or its database is not reached, 70 internal\n"
+         "error, 130 interrupted.",
+         "stock timeout drain output-format output this-shop-is-mine"},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "draft.h"
 #include "exit_code.h"
+#include "shop_check.h"
 #include "shop_order.h"
 
 #include <string.h>
@@ -26,6 +27,8 @@ int shop_command(uv_loop_t *loop, const struct options *options, FILE *to) {
         return shop_new(options->arguments[1], to);
     if (strcmp(word, "order") == 0)
         return shop_order(loop, options, to);
+    if (strcmp(word, "check") == 0)
+        return shop_check(loop, options, to);
     complain("loadgen", "there is no command \"shop %.40s\"; see loadgen shop --help", word);
     return EXIT_USAGE;
 }
