@@ -200,7 +200,7 @@ static int hex_value(const char *at, size_t digits) {
     return value;
 }
 
-/* An escape of JSON, as any program may write it: \/ or \u002f for /, for example. */
+/* An escape of JSON in any program's spelling: \/ or \u002f for /, for example. */
 static bool pass_escape(struct places *places) {
     static const char letters[] = "bfnrt\"\\/", meant[] = "\b\f\n\r\t\"\\/";
     const size_t left = (size_t)(places->end - places->at);

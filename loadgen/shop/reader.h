@@ -1,4 +1,4 @@
-/* A place in the text of a shop file, and what is known there. */
+/* A place in the text of a shop file, and the names with a value there. */
 #ifndef LOADGEN_SHOP_READER_H
 #define LOADGEN_SHOP_READER_H
 
@@ -23,7 +23,7 @@ struct reader {
 /* Writes `path:line:column: ` and the text into `why`; the place is that of `at`. Returns -1. */
 int reader_fail(struct reader *reader, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, and appends what stands at `at`: `expected a number, found "ten"`. */
+/* The same, and appends the text at `at`: `expected a number, found "ten"`. */
 int reader_expected(struct reader *reader, const char *at, const char *what);
 int reader_no_memory(struct reader *reader);
 

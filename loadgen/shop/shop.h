@@ -19,10 +19,10 @@
 
 /* ---- texts with {{name}} in them */
 
-/* What stands at a place of a text. */
+/* The kinds of text parts. */
 enum shop_part_kind {
-    SHOP_LITERAL,      /* `text`, as it is */
-    SHOP_NAME,         /* the value of the name `text`, as it is */
+    SHOP_LITERAL,      /* `text` itself */
+    SHOP_NAME,         /* the value of the name `text` itself */
     SHOP_NAME_IN_JSON, /* the value of the name `text`, escaped for the inside of a JSON string */
     SHOP_NAME_IN_GRAPHQL, /* for a string of GraphQL, which stands inside a JSON string */
 };
@@ -60,7 +60,7 @@ struct shop_value {
     int line;
 };
 
-/* ---- what is asked of a reply */
+/* ---- questions to a reply */
 
 #define SHOP_QUERIES(X)                                                                            \
     X(STATUS, "status")     /* a number */                                                         \
@@ -106,7 +106,7 @@ enum shop_predicate_kind {
 enum shop_operand_kind {
     SHOP_NO_OPERAND, /* of EXISTS and IS_EMPTY */
     SHOP_TEXT,       /* a text. With MATCHES: a regular expression, a literal */
-    SHOP_NUMBER,     /* `text` has its digits, such as 10 or -0.5, as a literal */
+    SHOP_NUMBER,     /* `text` has its digits in the file's spelling: 10 or -0.5 */
     SHOP_TRUE,
     SHOP_FALSE,
     SHOP_NULL,
@@ -148,7 +148,7 @@ enum shop_body_kind { SHOP_NO_BODY, SHOP_BODY_TEXT, SHOP_BODY_FORM };
 
 #define SHOP_ANY_STATUS 0
 
-/* A request, and what its reply must be. */
+/* A request, and the conditions of its reply. */
 struct shop_step {
     const char *method;
     struct shop_text

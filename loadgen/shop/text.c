@@ -12,7 +12,7 @@
 struct maker {
     struct reader *reader;
     struct shop_text *text;
-    struct buffer literal; /* what comes before the next name */
+    struct buffer literal; /* the text before the next name */
 };
 
 static int maker_part(struct maker *maker, struct shop_part part) {

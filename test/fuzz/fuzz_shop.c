@@ -1,4 +1,4 @@
-/* Shop files. What is read of one is whole, and keeps the promises of shop.h. */
+/* Shop files. Each struct shop is whole, and keeps the promises of shop.h. */
 #include "fuzz.h"
 #include "shop.h"
 

@@ -1,9 +1,9 @@
 /* A client for any site over http and https: libcurl's multi interface on a libuv loop.
  *
  * Requests are made by visitors. A visitor has cookies of its own, and one request at a time.
- * Connections are shared by all visitors. A request is sent at most once: libcurl repeats a request
- * whose kept connection ended before the reply, and this client stops that repetition, because the
- * first request may have had its effect.
+ * Connections are shared by all visitors. A request is sent at most once: if a
+ * kept connection ends before the reply, libcurl repeats the request, and this client stops that
+ * repetition, because the first request may have had its effect.
  *
  * Proxies, netrc files and credentials of the environment are never used. Unless `any_address` is
  * set, the client connects to loopback and private addresses only. It checks each address at the

@@ -45,7 +45,7 @@ struct web_request {
     /* Filled in before the callback. */
     enum web_outcome outcome;
     int status;         /* of the last reply; 0: there was none */
-    struct buffer head; /* the head of the last reply, as it came */
+    struct buffer head; /* the head of the last reply, unchanged */
     struct buffer
         reply; /* its body, without content encodings; a NUL follows it unless it is empty */
     int64_t started_ns; /* the call of web_request_start(), monotonic */

@@ -135,7 +135,7 @@ static void expect(struct flow_result result, enum flow_end end, const char *why
                  flow_end_name(end), why, text);
 }
 
-/* An order whose only section has these steps. */
+/* A shop file with these steps in `order`, and no other section. */
 static void expect_order(const char *steps, enum flow_end end, const char *why) {
     char sections[8 * 1024];
     struct flow_customer *customer;

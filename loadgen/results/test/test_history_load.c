@@ -310,7 +310,7 @@ static void test_memory_may_fail_at_any_line(void **state) {
     fault_each_allocation(load_again, NULL);
 }
 
-/* A file whose second reading is longer than its first. */
+/* The second reading of this file is longer than its first. */
 struct growing {
     const char *texts[2];
     size_t at;

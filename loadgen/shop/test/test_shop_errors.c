@@ -1,4 +1,4 @@
-/* Shop files with a mistake: each error names file, line and column, and what was expected there. */
+/* Shop files with a mistake: each error names file, line, column and the expected text. */
 #include "fault.h"
 #include "shop.h"
 #include "test.h"

@@ -378,7 +378,7 @@ static void test_a_refused_connection_was_not_sent(void **state) {
     visit_to_error(url_of("/x"), WEB_NOT_SENT, "connect");
 }
 
-/* ---- what is not sent */
+/* ---- requests that are refused */
 
 static void test_public_addresses_are_refused(void **state) {
     visit_to_error("http://192.0.2.1/", WEB_NOT_SENT, "192.0.2.1 is neither loopback nor private");
@@ -389,7 +389,7 @@ static void test_public_addresses_are_refused(void **state) {
 static void test_only_http_and_only_whole_headers(void **state) {
     static const char *const bad[][2] = {
         {"X-A: b\r\nX-C: d", "control character"},
-        {"X-A: b\tc\r\nX-C: d", "control character"}, /* a tab is allowed, not what follows */
+        {"X-A: b\tc\r\nX-C: d", "control character"}, /* a tab is allowed, CR and LF are not */
         {"x", "`Name: value`"}};
     struct visit visit;
 
