@@ -306,8 +306,8 @@ static bool is_to_be_known(const struct search *search, const struct model_move 
                          search->world.state.orders[moves[0].who].state == ORDER_TO_COME);
 }
 
-/* Go on to the end, or to a known state. 1: `found` has the results from there. 0: the schedule does
- * not end. -1: no memory. */
+/* Go on to the end, or to a known state. 1: `found` has the results from there. 0: the schedule
+ * does not end. -1: no memory. */
 static int search_go_on(struct search *search, struct known *found) {
     struct model_move moves[MODEL_MOVES];
 

@@ -1,5 +1,5 @@
-/* The folder with the headers, the chapters and the scripts: a checkout, or the private folder of an
- * installed copy. It is a folder above the running program, so a moved tree works. */
+/* The folder with the headers, the chapters and the scripts: a checkout, or the private folder of
+ * an installed copy. It is a folder above the running program, so a moved tree works. */
 #ifndef LAB_HOME_H
 #define LAB_HOME_H
 

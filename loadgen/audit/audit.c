@@ -1,5 +1,5 @@
-/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product with
- * them. */
+/* Cuts sql/audit.sql into statements that libpq can prepare, and reads the ledgers of a product
+ * with them. */
 #include "audit.h"
 
 #include "clock.h"
@@ -496,7 +496,8 @@ int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
         enum pg_status status = pg_query_await(auditor->inventory, &query);
 
         took_ns = clock_now_ns() - asked_ns;
-        /* The database read its clock during the trip: we take the middle, so the error is at most half. */
+        /* The database read its clock during the trip: we take the middle, so the error is at most
+         * half. */
         if (status == PG_OK && took_ns < fastest_ns) {
             fastest_ns = took_ns;
             *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);

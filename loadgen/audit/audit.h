@@ -60,9 +60,9 @@ __attribute__((warn_unused_result)) int auditor_find(struct auditor *auditor,
                                                      struct audit_found *found, struct why *why);
 
 /* Returns true once each sale has its order and nothing was sold for `still_ms`. Returns false at
- * the deadline or when *is_interrupted is set. After an unknown outcome a sale may still come: it may
- * wait for the lock of a dead holder, but no longer than its wait=. So if nothing is sold for longer
- * than that, all sales have ended. */
+ * the deadline or when *is_interrupted is set. After an unknown outcome a sale may still come: it
+ * may wait for the lock of a dead holder, but no longer than its wait=. So if nothing is sold for
+ * longer than that, all sales have ended. */
 __attribute__((warn_unused_result)) bool auditor_wait_quiet(struct auditor *auditor,
                                                             const struct product *product,
                                                             int64_t still_ms, int64_t deadline_ms,
@@ -73,18 +73,18 @@ __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
                                                      const struct product *product,
                                                      struct ledger *ledger, struct why *why);
 
-/* Waits until the table lab_event gets no new rows of the product, and adds them to `events`. `item`
- * is the product's number in the round. A time of the database plus `offset_us` is microseconds from
- * the round's start. Returns 0; or -1 with the reason in `why`. */
+/* Waits until the table lab_event gets no new rows of the product, and adds them to `events`.
+ * `item` is the product's number in the round. A time of the database plus `offset_us` is
+ * microseconds from the round's start. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int auditor_read_events(struct auditor *auditor,
                                                             const struct product *product,
                                                             uint32_t item, int64_t offset_us,
                                                             struct event_list *events,
                                                             struct why *why);
 
-/* Measures the skew: a time of the database inventory plus `skew_us` is a time of our wall clock. It
- * takes the fastest of a few round trips; the error is at most half of that trip, about 50 µs on one
- * machine. Returns 0, or -1 if the database does not answer. */
+/* Measures the skew: a time of the database inventory plus `skew_us` is a time of our wall clock.
+ * It takes the fastest of a few round trips; the error is at most half of that trip, about 50 µs on
+ * one machine. Returns 0, or -1 if the database does not answer. */
 __attribute__((warn_unused_result)) int auditor_skew(struct auditor *auditor, int64_t *skew_us);
 
 #endif

@@ -1,5 +1,5 @@
-/* A shop's books: its orders of one product, and the units that are left. They come from the queries
- * of its file. Each row is checked: a mistake in a query must not accuse a shop. */
+/* A shop's books: its orders of one product, and the units that are left. They come from the
+ * queries of its file. Each row is checked: a mistake in a query must not accuse a shop. */
 #ifndef LOADGEN_BOOKS_H
 #define LOADGEN_BOOKS_H
 
@@ -27,8 +27,8 @@ struct books {
     int64_t left, initial;  /* `initial` only if its column is there */
 };
 
-/* Take the rows of [Orders], and of [Stock]. 0; or -1 with a reason that names query, row and column.
- * The caller frees the books in both cases. */
+/* Take the rows of [Orders], and of [Stock]. 0; or -1 with a reason that names query, row and
+ * column. The caller frees the books in both cases. */
 __attribute__((warn_unused_result)) int books_take_orders(struct books *books,
                                                           const struct rows *rows, struct why *why);
 __attribute__((warn_unused_result)) int books_take_stock(struct books *books,

@@ -13,8 +13,9 @@
 
 struct books_reader;
 
-/* Takes the ledger's address from `values`, and connects in the background. `shop` must live as long
- * as the reader. 0; or -1 with the reason, a mistake in the file, and then there is nothing to undo. */
+/* Takes the ledger's address from `values`, and connects in the background. `shop` must live as
+ * long as the reader. 0; or -1 with the reason, a mistake in the file, and then there is nothing to
+ * undo. */
 __attribute__((warn_unused_result)) int books_reader_open(struct books_reader **reader,
                                                           uv_loop_t *loop, const struct shop *shop,
                                                           const struct values *values,

@@ -17,8 +17,8 @@ __attribute__((warn_unused_result)) int query_text_number(const struct shop_text
                                                           const char *names[QUERY_NAMES_MAX],
                                                           struct why *why);
 
-/* For the input of a command. A value of the shop must consist of letters, digits and _ . : @ + = / -
- * and so have no effect on SQL or a shell. 0; or -1 with the reason. */
+/* For the input of a command. A value of the shop must consist of letters, digits and _ . : @ + = /
+ * - and so have no effect on SQL or a shell. 0; or -1 with the reason. */
 __attribute__((warn_unused_result)) int query_text_fill(const struct shop_text *query,
                                                         const struct values *values,
                                                         struct buffer *to, struct why *why);

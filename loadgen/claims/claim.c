@@ -1,9 +1,9 @@
 /* The table of claims, and its print as text, JSON and Markdown.
  *
- * Detection is not left to luck. A failpoint holds one sale of a named instance at the harmful place,
- * for several times as long as the other sales need to do the harm. A failpoint waits for a count or
- * a condition, never for a moment. If any process stands still for some 100 ms, no failure vanishes
- * and no cure fails. Claims that need the same stack stand together. */
+ * Detection is not left to luck. A failpoint holds one sale of a named instance at the harmful
+ * place, for several times as long as the other sales need to do the harm. A failpoint waits for a
+ * count or a condition, never for a moment. If any process stands still for some 100 ms, no failure
+ * vanishes and no cure fails. Claims that need the same stack stand together. */
 #include "claim.h"
 
 #include "json_text.h"
@@ -44,7 +44,8 @@ static const struct claim_stack five = {{LAB}, "--with redlock"};
 #define SHORT " --stock 60 --requests 150 -R 150 --work 2ms --wait 4s --timeout 20s" CALM
 /* Demand for 2 s with short waits: if a lock is held for ever, the others get busy. */
 #define DEMAND " --stock 400 -R 200 -d 2s --work 2ms --wait 300ms" CALM
-/* A sale holds the lock for half of its TTL. Nothing is sold out. The demand outlasts the faults. */
+/* A sale holds the lock for half of its TTL. Nothing is sold out. The demand outlasts the
+ * faults. */
 #define SLOW  " --ttl 2s --work 1s --stock 60 -R 12 -d 2500ms --wait 3s --timeout 20s" CALM
 
 #define CROWD " --stock 200 --requests 400 -R 800 --work 5ms --wait 8s --timeout 20s" CALM

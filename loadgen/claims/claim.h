@@ -1,5 +1,5 @@
-/* The articles' claims about locks. Each claim is a few runs of loadgen that show the failure and its
- * cure. */
+/* The articles' claims about locks. Each claim is a few runs of loadgen that show the failure and
+ * its cure. */
 #ifndef LOADGEN_CLAIM_H
 #define LOADGEN_CLAIM_H
 

@@ -23,9 +23,9 @@ struct guard_refusal {
 
 /* Makes the token. Returns 0, or -1 if the system gives no random bytes. `listen` must live on. */
 __attribute__((warn_unused_result)) int guard_init(struct guard *guard, const char *listen);
-/* Returns NULL if the request is allowed: its Host is localhost, a loopback address, or the server's
- * own address, with any port. A request that changes anything also needs that Host as its Origin,
- * and the guard's token. */
+/* Returns NULL if the request is allowed: its Host is localhost, a loopback address, or the
+ * server's own address, with any port. A request that changes anything also needs that Host as its
+ * Origin, and the guard's token. */
 const struct guard_refusal *guard_look(const struct guard *guard, const struct guard_headers *asked,
                                        bool is_change);
 

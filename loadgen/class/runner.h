@@ -6,8 +6,8 @@
  *
  * {"doing":"run"|"explore"|null,"title","is_stopping","live":{...}|null,"rounds":[{...}],
  *  "ended":null|{"kind","title","exit_code","signal","was_stopped","folder":"..."|null,"said"}}
- * `live` and `rounds` are lines of --json-progress: the last line of the running round, and the last
- * line of each ended round. Without memory the reader misses some of it. */
+ * `live` and `rounds` are lines of --json-progress: the last line of the running round, and the
+ * last line of each ended round. Without memory the reader misses some of it. */
 #ifndef LOADGEN_RUNNER_H
 #define LOADGEN_RUNNER_H
 
@@ -48,8 +48,8 @@ struct runner {
 };
 
 void runner_init(struct runner *runner, uv_loop_t *loop, void (*on_end)(void));
-/* Starts `path` with the lesson's words. Only while no program runs. On 0 on_end() runs exactly once,
- * later, on the loop. On a negative libuv code nothing started, and it never runs. */
+/* Starts `path` with the lesson's words. Only while no program runs. On 0 on_end() runs exactly
+ * once, later, on the loop. On a negative libuv code nothing started, and it never runs. */
 __attribute__((warn_unused_result)) int runner_start(struct runner *runner, const char *path,
                                                      struct lesson *lesson);
 /* Sends SIGINT to the program's group, and kills the group after `grace_ms`; 0 kills it now. It may

@@ -1,8 +1,9 @@
-/* Customers on their way through the steps of a shop file: fills the requests, sends them, reads the
- * replies, and says how each order ended.
+/* Customers on their way through the steps of a shop file: fills the requests, sends them, reads
+ * the replies, and says how each order ended.
  *
  * A step: fill -> send -> captures -> rules of the outcome (only in `order`) -> status and asserts.
- * A capture that finds nothing keeps the value from before. The first rule that holds ends the order.
+ * A capture that finds nothing keeps the value from before. The first rule that holds ends the
+ * order.
  *
  * docs/shop-file.md tells this to the authors of shop files.
  *
@@ -45,9 +46,9 @@ struct flow_options {
     int64_t timeout_ms; /* of each request [30,000] */
 };
 
-/* Takes the values of the file's `set`, `env` and `run` (runs its commands, and waits for them), and
- * compiles its programs of jq and its expressions. `shop` must live as long as the flow. 0; or -1
- * with the reason, and then there is nothing to undo. */
+/* Takes the values of the file's `set`, `env` and `run` (runs its commands, and waits for them),
+ * and compiles its programs of jq and its expressions. `shop` must live as long as the flow. 0; or
+ * -1 with the reason, and then there is nothing to undo. */
 __attribute__((warn_unused_result)) int flow_open(struct flow **flow, uv_loop_t *loop,
                                                   const struct shop *shop,
                                                   const struct flow_options *options, int64_t stock,
@@ -83,14 +84,15 @@ struct flow_result {
 
 struct flow_customer;
 
-/* Customers 1, 2, ... go to the bases in turn; 0, for `setup` and `teardown`, goes to the first. NULL
- * without memory. `watch` may be NULL, and must live as long as the customer. */
+/* Customers 1, 2, ... go to the bases in turn; 0, for `setup` and `teardown`, goes to the first.
+ * NULL without memory. `watch` may be NULL, and must live as long as the customer. */
 __attribute__((warn_unused_result)) struct flow_customer *flow_customer_open(
     struct flow *flow, int64_t number, const struct flow_watch *watch);
 void flow_customer_close(struct flow_customer *customer);
 const struct values *flow_customer_values(const struct flow_customer *customer);
 
-/* Take the customer through a section, in a fiber. Captures of `setup` become values of the round. */
+/* Take the customer through a section, in a fiber. Captures of `setup` become values of the
+ * round. */
 void flow_run(struct flow_customer *customer, enum shop_section section,
               struct flow_result *result);
 /* Break off its request, if one runs. flow_run() then goes on as after any other missing reply. */

@@ -7,7 +7,8 @@
 
 #define LENGTH_MAX (64 * 1024 * 1024) /* libjq counts in int */
 
-/* jq 1.6 gives an empty group the string null, and one without a part of the match the offset -1. */
+/* jq 1.6 gives an empty group the string null, and one without a part of the match the offset
+ * -1. */
 static const char find_match[] =
     "match($re) | if .captures == [] then .string else .captures[0] |"
     " if .string == null and .offset >= 0 then \"\" else .string end end";

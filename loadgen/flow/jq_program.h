@@ -24,9 +24,9 @@ void jq_program_close(struct jq_program *program);
 
 enum jq_result { JQ_NOTHING, JQ_TEXT, JQ_NUMBER, JQ_TRUE, JQ_FALSE, JQ_NULL, JQ_LIST, JQ_OBJECT };
 
-/* Runs it on JSON up to its first result, and appends that to `to`: a text without quotes, any other
- * value as JSON. The caller has bounded the nesting of the JSON. An error of the program is NOTHING,
- * and so is a result that is too long. Nothing bounds the time that a program takes. */
+/* Runs it on JSON up to its first result, and appends that to `to`: a text without quotes, any
+ * other value as JSON. The caller has bounded the nesting of the JSON. An error of the program is
+ * NOTHING, and so is a result that is too long. Nothing bounds the time that a program takes. */
 enum jq_result jq_program_run(struct jq_program *program, const char *json, size_t length,
                               struct buffer *to);
 /* Runs it on a text. Bytes that are no UTF-8 become U+FFFD. */

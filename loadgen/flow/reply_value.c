@@ -1,5 +1,5 @@
-/* See reply_value.h. jansson keeps whole numbers of 64 bits as they are, jq makes doubles of them, so
- * a jsonpath is not a program of jq. */
+/* See reply_value.h. jansson keeps whole numbers of 64 bits as they are, jq makes doubles of them,
+ * so a jsonpath is not a program of jq. */
 #include "reply_value.h"
 
 #include <errno.h>

@@ -31,9 +31,9 @@ __attribute__((warn_unused_result)) bool reply_value_find(const struct reply_vie
                                                           struct jq_program *program,
                                                           struct reply_value *value);
 
-/* Whether the predicate holds; `program` is that of MATCHES, else NULL. For NOTHING only `not exists`
- * holds. Predicates such as < need two numbers, those such as `contains` a text. Without memory, or if
- * its text has a name without a value, it does not hold. */
+/* Whether the predicate holds; `program` is that of MATCHES, else NULL. For NOTHING only `not
+ * exists` holds. Predicates such as < need two numbers, those such as `contains` a text. Without
+ * memory, or if its text has a name without a value, it does not hold. */
 bool reply_value_meets(const struct reply_value *value, const struct shop_predicate *predicate,
                        struct jq_program *program, const struct values *values);
 

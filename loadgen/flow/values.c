@@ -172,8 +172,8 @@ int values_fill(const struct values *values, const struct shop_text *text, enum 
 
 /* ---- masking */
 
-/* The forms of a secret: as it is, and escaped for a URL, for a form or a query, for JSON, and for a
- * string of GraphQL inside JSON. */
+/* The forms of a secret: as it is, and escaped for a URL, for a form or a query, for JSON, and for
+ * a string of GraphQL inside JSON. */
 enum form { FORM_PLAIN, FORM_URL, FORM_FIELD, FORM_JSON, FORM_GRAPHQL, FORMS };
 
 /* The places in a secret and in a text; the part before them is the same. */

@@ -1,5 +1,5 @@
-/* Names and their values, and the texts that they fill. A customer's values stand before those of the
- * round. */
+/* Names and their values, and the texts that they fill. A customer's values stand before those of
+ * the round. */
 #ifndef LOADGEN_VALUES_H
 #define LOADGEN_VALUES_H
 
@@ -42,9 +42,9 @@ __attribute__((warn_unused_result)) int values_fill(const struct values *values,
                                                     const struct shop_text *text, enum fill fill,
                                                     struct buffer *to, struct why *why);
 
-/* Appends `bytes` with *** in place of each secret, also where the secret is escaped for JSON or for
- * a URL. Stops when `to` has `most` bytes; `length` gets how many it has read. No part of a secret is
- * left. False without memory. */
+/* Appends `bytes` with *** in place of each secret, also where the secret is escaped for JSON or
+ * for a URL. Stops when `to` has `most` bytes; `length` gets how many it has read. No part of a
+ * secret is left. False without memory. */
 __attribute__((warn_unused_result)) bool values_mask(const struct values *values, const char *bytes,
                                                      size_t *length, size_t most,
                                                      struct buffer *to);

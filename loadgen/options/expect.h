@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `is_any`: VIOLATED by any anomaly. Else all of `must` must be found, all of `may` may be found, and
- * no other; if both sets are empty, the expected verdict is VALID. Sets are bits, 1 << anomaly. */
+/* `is_any`: VIOLATED by any anomaly. Else all of `must` must be found, all of `may` may be found,
+ * and no other; if both sets are empty, the expected verdict is VALID. Sets are bits, 1 <<
+ * anomaly. */
 struct expectation {
     bool is_any;
     uint32_t must, may;

@@ -1,8 +1,8 @@
 /* The command and the settings of this call.
  *
  * Each setting of loadgen is a row of a table (option_table.c). From the table come the flags and
- * --help (settings.h), and the settings in a history and in a summary. A new setting is a row there,
- * and a member of struct options. */
+ * --help (settings.h), and the settings in a history and in a summary. A new setting is a row
+ * there, and a member of struct options. */
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
@@ -112,8 +112,8 @@ struct options {
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
-/* Fills `options` from the arguments and the environment. On HELP the help or the version is printed
- * on stdout, on BAD the error on stderr. The strings live until options_free(). */
+/* Fills `options` from the arguments and the environment. On HELP the help or the version is
+ * printed on stdout, on BAD the error on stderr. The strings live until options_free(). */
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
                                                                      int argc, char **argv);
 void options_free(void);
@@ -134,8 +134,8 @@ __attribute__((warn_unused_result)) json_t *option_history(const struct options 
 __attribute__((warn_unused_result)) int option_read_history(const json_t *json,
                                                             struct options *options,
                                                             struct why *why);
-/* Sets zeroed `options` to the settings of a call without flags. Returns 0, or -1 without memory. Call
- * option_free() either way. */
+/* Sets zeroed `options` to the settings of a call without flags. Returns 0, or -1 without memory.
+ * Call option_free() either way. */
 __attribute__((warn_unused_result)) int option_read_defaults(struct options *options);
 void option_free(struct options *options);
 

@@ -72,8 +72,8 @@ struct threshold_list {
     struct threshold items[THRESHOLDS_MAX];
 };
 
-/* Reads one threshold per line; "" is none. Returns 0; or -1 with the reason and the possible values
- * in `why`. */
+/* Reads one threshold per line; "" is none. Returns 0; or -1 with the reason and the possible
+ * values in `why`. */
 __attribute__((warn_unused_result)) int threshold_parse(const char *text,
                                                         struct threshold_list *list,
                                                         struct why *why);
@@ -86,14 +86,15 @@ __attribute__((warn_unused_result)) int threshold_parse_limits(const char *text,
 struct recorder;
 struct verdict;
 
-/* Sets `measured`, and returns whether it keeps the limit. A time is NAN without any answer, and NAN
- * does not keep a limit. While a round is being sent, `verdict` is NULL: then a limit is kept as long
- * as the round can still keep it, see above. */
+/* Sets `measured`, and returns whether it keeps the limit. A time is NAN without any answer, and
+ * NAN does not keep a limit. While a round is being sent, `verdict` is NULL: then a limit is kept
+ * as long as the round can still keep it, see above. */
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
                      const struct verdict *verdict, double *measured);
 /* Whether the metric needs the ledger, which --no-judge does not read. */
 bool threshold_needs_verdict(const struct threshold *threshold);
-/* Whether this value keeps the limit; NAN does not. For a limit against A the value is the change. */
+/* Whether this value keeps the limit; NAN does not. For a limit against A the value is the
+ * change. */
 bool threshold_keeps(const struct threshold *threshold, double value);
 /* Writes a `value` of the threshold's metric for people: "212 ms", "0", "1.2 %". Returns `text`. */
 const char *threshold_value(const struct threshold *threshold, double value,

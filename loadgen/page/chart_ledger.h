@@ -1,4 +1,5 @@
-/* The parts of a chart that need the ledgers: the stock, and the requests around counterexamples. */
+/* The parts of a chart that need the ledgers: the stock, and the requests around
+ * counterexamples. */
 #ifndef LOADGEN_CHART_LEDGER_H
 #define LOADGEN_CHART_LEDGER_H
 

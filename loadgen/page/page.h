@@ -1,4 +1,5 @@
-/* report.html: the page of one run, or of several side by side. It is one file and loads nothing. */
+/* report.html: the page of one run, or of several side by side. It is one file and loads
+ * nothing. */
 #ifndef LOADGEN_PAGE_H
 #define LOADGEN_PAGE_H
 

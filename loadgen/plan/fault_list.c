@@ -53,9 +53,9 @@ static void fault_list_take_apart(const char *text, struct parts *parts) {
     parts->value = action;
 }
 
-/* A failpoint has a point as its name, and @N instead of a moment. A SPEC of neither form is treated
- * as a fault of a server, so that its error explains that form: the inventory service explains
- * failpoints. */
+/* A failpoint has a point as its name, and @N instead of a moment. A SPEC of neither form is
+ * treated as a fault of a server, so that its error explains that form: the inventory service
+ * explains failpoints. */
 static bool is_of_server(const struct parts *parts) {
     int64_t number;
 

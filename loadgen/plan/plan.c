@@ -1,5 +1,5 @@
-/* Makes the arrival schedule: positions on the integrated rate, then the moments of these positions.
- * The end reads the words that describe a load: --arrival, --stages and --skew. */
+/* Makes the arrival schedule: positions on the integrated rate, then the moments of these
+ * positions. The end reads the words that describe a load: --arrival, --stages and --skew. */
 #include "plan.h"
 
 #include "number.h"
@@ -222,8 +222,8 @@ static int fill_items(struct arrival *arrivals, const struct plan_shape *shape) 
 
 /* ---- the same key again */
 
-/* Chooses repeats in the order of their originals; `repeats` of each is a number in `firsts`. Returns
- * their count. If the array is NULL, it only counts. */
+/* Chooses repeats in the order of their originals; `repeats` of each is a number in `firsts`.
+ * Returns their count. If the array is NULL, it only counts. */
 static size_t choose_repeats(const struct plan_shape *shape, const struct arrival *firsts,
                              struct arrival *repeats) {
     struct generator generator;

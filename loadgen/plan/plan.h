@@ -61,8 +61,8 @@ struct plan {
 /* Reads "poisson" or "constant". Returns 0, or -1 for another word. */
 __attribute__((warn_unused_result)) int plan_parse_arrival(const char *text,
                                                            enum plan_arrival *arrival);
-/* Reads "5s:0..800,20s:800", DURATION:RATE or DURATION:FROM..TO, into the stages of `shape`. Returns
- * 0; or -1 with the reason in `why`. */
+/* Reads "5s:0..800,20s:800", DURATION:RATE or DURATION:FROM..TO, into the stages of `shape`.
+ * Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int plan_parse_stages(const char *text,
                                                           struct plan_shape *shape,
                                                           struct why *why);
@@ -80,8 +80,8 @@ __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
                                                   const struct plan_shape *shape);
 void plan_free(struct plan *plan);
 
-/* Whether `worker`, one of `workers`, sends the arrival `number`. One worker sends an arrival and all
- * its repeats. With 0 or 1 workers it sends all. */
+/* Whether `worker`, one of `workers`, sends the arrival `number`. One worker sends an arrival and
+ * all its repeats. With 0 or 1 workers it sends all. */
 bool plan_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker);
 
 #endif

@@ -1,7 +1,7 @@
 /* The strategies of one run: `redis,ttl=2s,none` is redis with a TTL of 2 s, and none.
  *
- * An element with a `=` is an option of the strategy before it. Only the server knows strategies and
- * their options: here a strategy is a text, the spec, and a name. */
+ * An element with a `=` is an option of the strategy before it. Only the server knows strategies
+ * and their options: here a strategy is a text, the spec, and a name. */
 #ifndef LOADGEN_STRATEGY_LIST_H
 #define LOADGEN_STRATEGY_LIST_H
 

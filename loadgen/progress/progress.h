@@ -1,6 +1,6 @@
-/* Shows the progress of a round on stderr: a view on a terminal, redrawn four times a second; a plain
- * line a second; or a line of JSON four times a second, for programs. Each round leaves a line with
- * its verdict.
+/* Shows the progress of a round on stderr: a view on a terminal, redrawn four times a second; a
+ * plain line a second; or a line of JSON four times a second, for programs. Each round leaves a
+ * line with its verdict.
  *
  * It delays no request: it never waits for the terminal, and asks the target at most four times a
  * second. */
@@ -47,10 +47,10 @@ struct progress {
 /* Without a terminal a wanted view becomes plain lines. `progress` must live until the loop has run
  * the close callbacks. */
 void progress_init(struct progress *progress, uv_loop_t *loop, enum progress_mode wanted);
-/* `round` has the constants of a snapshot: names, numbers and lengths. The rest comes from `recorder`
- * and, by `client`, from the target's product (product_id NULL: do not ask). `recorder` and the name
- * must live until progress_stop(). `client` must close before `progress` is freed. The rest is
- * copied. */
+/* `round` has the constants of a snapshot: names, numbers and lengths. The rest comes from
+ * `recorder` and, by `client`, from the target's product (product_id NULL: do not ask). `recorder`
+ * and the name must live until progress_stop(). `client` must close before `progress` is freed. The
+ * rest is copied. */
 void progress_start(struct progress *progress, const struct progress_snapshot *round,
                     const struct recorder *recorder, struct http_client *client,
                     const char *product_id);

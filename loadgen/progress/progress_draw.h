@@ -1,5 +1,5 @@
-/* The view of a round as text: a few lines for a terminal, one line for a file, or a line of JSON for
- * programs.
+/* The view of a round as text: a few lines for a terminal, one line for a file, or a line of JSON
+ * for programs.
  *
  * Pure: it knows only the size of a terminal, and moves no cursor. */
 #ifndef LOADGEN_PROGRESS_DRAW_H

@@ -13,8 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* O_NONBLOCK belongs to the open file, and stderr shares its open file with stdout and the shell. So
- * we open the terminal once more. */
+/* O_NONBLOCK belongs to the open file, and stderr shares its open file with stdout and the shell.
+ * So we open the terminal once more. */
 void screen_open(struct screen *screen) {
     char path[128];
 

@@ -1,5 +1,5 @@
-/* Redraws the last lines of a terminal in place, and never waits for the terminal: a slow one, or one
- * that was stopped with Ctrl-S, misses frames.
+/* Redraws the last lines of a terminal in place, and never waits for the terminal: a slow one, or
+ * one that was stopped with Ctrl-S, misses frames.
  *
  * The cursor stands at the end of the lines. It is hidden only within a frame, so a killed program
  * leaves it visible. */
@@ -25,8 +25,8 @@ struct screen {
 void screen_open(struct screen *screen);
 /* Sets the size of the terminal; 0: unknown. */
 void screen_size(const struct screen *screen, unsigned *columns, unsigned *rows);
-/* Returns false if a frame would be lost: the terminal has not taken the last one, or another job has
- * the terminal. */
+/* Returns false if a frame would be lost: the terminal has not taken the last one, or another job
+ * has the terminal. */
 bool screen_is_ready(struct screen *screen);
 
 /* Replaces the lines by `frame`. Only if screen_is_ready(). */

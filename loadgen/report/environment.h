@@ -1,6 +1,6 @@
-/* env.json: the conditions of a run, which a comparison of two runs needs: the machine, the versions,
- * the revision of this program, the seed and the full command. It has no host name and no connection
- * string. */
+/* env.json: the conditions of a run, which a comparison of two runs needs: the machine, the
+ * versions, the revision of this program, the seed and the full command. It has no host name and no
+ * connection string. */
 #ifndef LOADGEN_ENVIRONMENT_H
 #define LOADGEN_ENVIRONMENT_H
 

@@ -29,16 +29,16 @@ struct limit_outcomes {
     struct limit_outcome *items;
 };
 
-/* Checks all limits; the limits and the summaries must outlive `outcomes`. Returns 0; or -1, with the
- * run and its missing metric in `why`. Call limit_outcomes_free() either way. */
+/* Checks all limits; the limits and the summaries must outlive `outcomes`. Returns 0; or -1, with
+ * the run and its missing metric in `why`. Call limit_outcomes_free() either way. */
 __attribute__((warn_unused_result)) int limit_outcomes_make(struct limit_outcomes *outcomes,
                                                             const struct threshold_list *limits,
                                                             const json_t *a, const json_t *b,
                                                             struct why *why);
 void limit_outcomes_free(struct limit_outcomes *outcomes);
 
-/* [{"text", "strategy", "a", "b", "allowed", "holds"}], with values in the form of the thresholds in
- * summary.json. A new reference, or NULL without memory. */
+/* [{"text", "strategy", "a", "b", "allowed", "holds"}], with values in the form of the thresholds
+ * in summary.json. A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *limit_outcomes_json(
     const struct limit_outcomes *outcomes);
 /* Prints a line for each: kept or missed, the values, and the distance of a miss. */

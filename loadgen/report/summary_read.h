@@ -30,8 +30,8 @@ const json_t *summary_find(const json_t *from, const char *path);
 /* The `i`th strategy, and its name as the user gave it; NULL and "" beyond the last. */
 const json_t *summary_strategy(const json_t *summary, size_t i);
 const char *summary_given(const json_t *summary, size_t i);
-/* The entry of the other summary for the `i`th strategy, or NULL. If a strategy is listed twice, the
- * second of one summary belongs to the second of the other. */
+/* The entry of the other summary for the `i`th strategy, or NULL. If a strategy is listed twice,
+ * the second of one summary belongs to the second of the other. */
 const json_t *summary_partner(const json_t *of, size_t i, const json_t *among);
 /* The count of the anomaly of this name under the strategy, which may be NULL. */
 json_int_t summary_anomaly_count(const json_t *strategy, const char *name);

@@ -26,7 +26,8 @@ static bool is_regular(FILE *file, const char *path, struct stat *found) {
            S_ISREG(found->st_mode);
 }
 
-/* Names may differ: a link, or ./ before the name. The other file is at `path` if `other` is NULL. */
+/* Names may differ: a link, or ./ before the name. The other file is at `path` if `other` is
+ * NULL. */
 static bool is_same(FILE *file, FILE *other, const char *path) {
     struct stat a, b;
 

@@ -8,7 +8,8 @@
  *     env.json          machine, versions, revision, seed, the full command
  *     report.html       the page: one file, no network, for light, dark, phone and paper
  *
- * Each file but the history is written under a temporary name and then renamed, so it is never half written. */
+ * Each file but the history is written under a temporary name and then renamed, so it is never half
+ * written. */
 #ifndef LOADGEN_FOLDER_H
 #define LOADGEN_FOLDER_H
 
@@ -29,8 +30,8 @@ struct folder {
     bool is_written; /* folder_write() was called */
 };
 
-/* Makes the folder and starts the history, so that a bad place is found before the run. Does nothing
- * with --no-results. Returns 0; or -1, with the reason and the remedy in `why`. */
+/* Makes the folder and starts the history, so that a bad place is found before the run. Does
+ * nothing with --no-results. Returns 0; or -1, with the reason and the remedy in `why`. */
 __attribute__((warn_unused_result)) int folder_open(struct folder *folder,
                                                     const struct options *options,
                                                     int64_t started_us, struct why *why);
@@ -38,8 +39,8 @@ __attribute__((warn_unused_result)) int folder_open(struct folder *folder,
  * or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int folder_add(struct folder *folder, const struct round *round,
                                                    struct why *why);
-/* Writes the other files, and points `latest` here. Tries all of them. Returns 0; or -1 with the first
- * error in `why`. */
+/* Writes the other files, and points `latest` here. Tries all of them. Returns 0; or -1 with the
+ * first error in `why`. */
 __attribute__((warn_unused_result)) int folder_write(struct folder *folder,
                                                      const struct summary *summary,
                                                      struct why *why);

@@ -32,9 +32,9 @@
 
 /* Each returns 0; or -1 with errno if it could not be written. */
 
-/* For each round of each strategy: its anomalies with counts and examples, and each counterexample in
- * sentences with a timeline; without anomalies, the bound of their rate. Needs the verdicts, but no
- * records. */
+/* For each round of each strategy: its anomalies with counts and examples, and each counterexample
+ * in sentences with a timeline; without anomalies, the bound of their rate. Needs the verdicts, but
+ * no records. */
 __attribute__((warn_unused_result)) int violations_write(const struct summary *summary, FILE *to);
 /* The same for one round, and for one counterexample by its place in the verdict. */
 void violations_print_round(const struct round *round, FILE *to);

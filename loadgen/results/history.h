@@ -1,5 +1,5 @@
-/* history.ndjson: all data for a judgement, a JSON object per line, each with its `type`. Members may
- * have any order. history_fields.c has all members; the reader refuses others.
+/* history.ndjson: all data for a judgement, a JSON object per line, each with its `type`. Members
+ * may have any order. history_fields.c has all members; the reader refuses others.
  *
  *     run       the first line: the settings, the strategies and the expected verdicts
  *     round     begins a round; the lines up to the next round belong to it
@@ -14,8 +14,8 @@
  * Times are nanoseconds from the round's start; ledger times are the database's wall clock. Names
  * with _us at the end are microseconds; started_us and ended_us count from 1970.
  *
- * The history of a load that another program sent begins with the line `load` instead of `run`. It has
- * one round, without the lines `round` and `end`. docs/history.md has its lines and members. */
+ * The history of a load that another program sent begins with the line `load` instead of `run`. It
+ * has one round, without the lines `round` and `end`. docs/history.md has its lines and members. */
 #ifndef LOADGEN_HISTORY_H
 #define LOADGEN_HISTORY_H
 
@@ -44,8 +44,8 @@ struct history {
     bool is_load; /* another program sent the load and wrote the lines (docs/history.md) */
 };
 
-/* Reads PATH/history.ndjson, or PATH if that is no folder. Returns 0; or -1, with the file, the line,
- * the member and what it must be in `why`. Call history_free() either way. */
+/* Reads PATH/history.ndjson, or PATH if that is no folder. Returns 0; or -1, with the file, the
+ * line, the member and what it must be in `why`. Call history_free() either way. */
 __attribute__((warn_unused_result)) int history_load(struct history *history, const char *path,
                                                      struct why *why);
 void history_free(struct history *history);

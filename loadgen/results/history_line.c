@@ -14,8 +14,8 @@
 
 /* ---- the lines of a file */
 
-/* Reads on until the bytes have a newline, the file ends or a line is too long. Returns the place of
- * the newline, or NULL. */
+/* Reads on until the bytes have a newline, the file ends or a line is too long. Returns the place
+ * of the newline, or NULL. */
 static char *find_newline(struct history_lines *lines) {
     char *newline = memchr(lines->bytes + lines->begin, '\n', lines->end - lines->begin);
 

@@ -24,8 +24,8 @@ struct history_lines {
     bool is_cut;       /* the last line has no newline: it ends the file */
 };
 
-/* Sets `line` to the next line without its newline; text[length] is a NUL. It is valid until the next
- * call. Returns 1; 0 at the end of the file; or -1 with the reason in `why`. */
+/* Sets `line` to the next line without its newline; text[length] is a NUL. It is valid until the
+ * next call. Returns 1; 0 at the end of the file; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int history_lines_next(struct history_lines *lines, char **line,
                                                            size_t *length, struct why *why);
 /* Begins again with the first line. Returns 0, or -1 with errno: the file cannot be read twice. */
@@ -47,15 +47,15 @@ struct history_line {
     struct history_member members[HISTORY_MEMBERS];
 };
 
-/* Cuts the line into members, which stay in `text`. text[length] must be a NUL. Returns 0; or -1 with
- * the reason in `why`, like history_line_read(). */
+/* Cuts the line into members, which stay in `text`. text[length] must be a NUL. Returns 0; or -1
+ * with the reason in `why`, like history_line_read(). */
 __attribute__((warn_unused_result)) int history_line_cut(struct history_line *line,
                                                          const char *text, size_t length,
                                                          struct why *why);
 /* Whether the line has this type. */
 bool history_line_is(const struct history_line *line, const char *type);
-/* Reads the members into the structure `to`. Refuses a member that is missing, given twice, unknown,
- * of another type or out of range; `why` names it and what it must be. */
+/* Reads the members into the structure `to`. Refuses a member that is missing, given twice,
+ * unknown, of another type or out of range; `why` names it and what it must be. */
 __attribute__((warn_unused_result)) int history_line_read(const struct history_line *line,
                                                           const struct history_field *fields,
                                                           void *to, struct why *why);

@@ -131,8 +131,8 @@ static struct round *round_of(const struct reader *reader) {
 }
 
 /* Returns the array, which may move, with a zeroed element after its `count` elements. Its capacity
- * follows from `count`: 16, doubled whenever it is full. Returns NULL without memory; then the array
- * is unchanged. */
+ * follows from `count`: 16, doubled whenever it is full. Returns NULL without memory; then the
+ * array is unchanged. */
 static void *history_read_grow(void *array, size_t count, size_t size) {
     bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
 

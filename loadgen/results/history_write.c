@@ -1,6 +1,6 @@
-/* Writes a history line by line: a round may have millions of requests, so only one line is in memory
- * at a time. A value that is built as JSON is NULL without memory (json_text.h); then its line
- * fails. */
+/* Writes a history line by line: a round may have millions of requests, so only one line is in
+ * memory at a time. A value that is built as JSON is NULL without memory (json_text.h); then its
+ * line fails. */
 #include "history.h"
 
 #include "decimal.h"

@@ -1,4 +1,5 @@
-/* Writes the operations of a round. All texts are ids and words of ours, so none needs an escape. */
+/* Writes the operations of a round. All texts are ids and words of ours, so none needs an
+ * escape. */
 #include "jepsen.h"
 
 #include <inttypes.h>

@@ -40,8 +40,8 @@ static size_t violations_column_of(const struct scale *scale, int64_t ns) {
     return span > 0 ? (size_t)((ns - scale->from_ns) / unit * (TRACK - 1) / (span / unit)) : 0;
 }
 
-/* The time of the row on the round's clock; its error is that of the skew of the two wall clocks. 0 if
- * there is no row, or the round's own time is unknown. */
+/* The time of the row on the round's clock; its error is that of the skew of the two wall clocks. 0
+ * if there is no row, or the round's own time is unknown. */
 static int64_t row_ns(const struct round *round, const struct counterexample_op *op) {
     if (op->ledger_us <= 0 || round->started_us <= 0)
         return 0;
@@ -88,8 +88,8 @@ static void draw_span(struct lane *lane, const struct scale *scale,
     lane->track[end] = op->answered_ns > 0 ? ']' : '>';
 }
 
-/* Draws a mark in its column, or in the next free one. Marks usually come in order of time, so at the
- * right end earlier marks move left. */
+/* Draws a mark in its column, or in the next free one. Marks usually come in order of time, so at
+ * the right end earlier marks move left. */
 static void draw_mark(struct lane *lane, size_t column, char name) {
     size_t place = column;
 

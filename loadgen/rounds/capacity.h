@@ -1,8 +1,8 @@
 /* The rate that a lock allows, beside the offered rate and the measured rate.
  *
  * A lock that is held for `hold` serves at most 1 / hold orders a second, on any machine. Further
- * orders wait in a queue that grows as long as the offer lasts. All of this follows from the measured
- * hold time, so it tells a slow strategy from a slow machine. */
+ * orders wait in a queue that grows as long as the offer lasts. All of this follows from the
+ * measured hold time, so it tells a slow strategy from a slow machine. */
 #ifndef LOADGEN_CAPACITY_H
 #define LOADGEN_CAPACITY_H
 

@@ -10,7 +10,8 @@
 
 /* ---- servers that failed and may still be down */
 
-/* Longest time from the logged moment of a failpoint to its action: the log entry is written first. */
+/* Longest time from the logged moment of a failpoint to its action: the log entry is written
+ * first. */
 #define ACTS_NS INT64_C(2000000000)
 
 static void down_set(struct down *down, const char *name, bool is_down) {

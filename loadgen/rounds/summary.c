@@ -11,8 +11,8 @@
 
 /* ---- counts and histograms */
 
-/* The times of the last reply and the last sale also add up, so the rates of the total are means over
- * the time of all rounds. */
+/* The times of the last reply and the last sale also add up, so the rates of the total are means
+ * over the time of all rounds. */
 static void add_recorder(struct recorder *total, const struct recorder *round) {
     assert(total != round && total->records == NULL);
     total->count += round->count;
@@ -259,8 +259,8 @@ static int exit_of_verdicts(const struct summary *summary) {
     return exit_code;
 }
 
-/* The worst code wins. An interrupted run proves nothing; so does a run without all of its rounds. A
- * threshold counts only if every verdict is as expected. */
+/* The worst code wins. An interrupted run proves nothing; so does a run without all of its rounds.
+ * A threshold counts only if every verdict is as expected. */
 static int exit_of(const struct summary *summary) {
     int exit_code = summary->is_interrupted ? EXIT_INTERRUPTED : exit_of_verdicts(summary);
 

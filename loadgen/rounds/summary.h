@@ -55,8 +55,8 @@ struct summary {
 };
 
 /* Sums up judged rounds, which must outlive the summary: results, outcomes, is_interrupted,
- * is_left_down and the exit code. The caller adds times and folder. Returns 0, or -1 without memory;
- * call summary_free() either way. */
+ * is_left_down and the exit code. The caller adds times and folder. Returns 0, or -1 without
+ * memory; call summary_free() either way. */
 __attribute__((warn_unused_result)) int summary_make(struct summary *summary,
                                                      const struct options *options,
                                                      const struct round *rounds, size_t count);

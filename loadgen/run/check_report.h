@@ -1,5 +1,5 @@
-/* The report of `loadgen shop check`: a line for each step, and then the anomalies that a run can judge;
- * or the same as JSON. Secrets are masked, and all texts become printable. */
+/* The report of `loadgen shop check`: a line for each step, and then the anomalies that a run can
+ * judge; or the same as JSON. Secrets are masked, and all texts become printable. */
 #ifndef LOADGEN_CHECK_REPORT_H
 #define LOADGEN_CHECK_REPORT_H
 

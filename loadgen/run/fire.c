@@ -117,8 +117,8 @@ static int add_event(struct round *round, const struct injector_act *act) {
     return 0;
 }
 
-/* Starts the servers that are down, and notes the results of the faults in the round. Returns 0, or -1
- * without memory. */
+/* Starts the servers that are down, and notes the results of the faults in the round. Returns 0, or
+ * -1 without memory. */
 static int faults_close(struct run *run, struct round *round) {
     struct injector *injector = &run->injector;
     int rc = 0;

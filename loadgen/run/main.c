@@ -1,8 +1,8 @@
 /* loadgen: runs a flash sale against the order service, and judges the ledger.
  *
- * A run is one fiber: it opens the target and the databases, does the command, and closes everything.
- * All products are made and shown to the target before the first round, so a spec that the target
- * does not accept stops the run before it costs anything. */
+ * A run is one fiber: it opens the target and the databases, does the command, and closes
+ * everything. All products are made and shown to the target before the first round, so a spec that
+ * the target does not accept stops the run before it costs anything. */
 #include "claims.h"
 #include "class.h"
 #include "core_file.h"

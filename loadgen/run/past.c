@@ -297,8 +297,8 @@ static int past_diff(const struct options *options, FILE *to, struct ci_files *c
 
 #define PATH_SIZE 1100
 
-/* Makes a chart for each strategy of summary.json. The results have the same order, but the history may
- * have lost some; null stands for those. */
+/* Makes a chart for each strategy of summary.json. The results have the same order, but the history
+ * may have lost some; null stands for those. */
 static json_t *draw_results(const struct summary *judged, const json_t *told) {
     json_t *charts = json_array();
     size_t next = 0;

@@ -1,5 +1,5 @@
-/* Shared by the parts of loadgen: main.c opens and closes, fire.c makes the products, sends the rounds
- * and judges them, and past.c works on the results folders of earlier runs. */
+/* Shared by the parts of loadgen: main.c opens and closes, fire.c makes the products, sends the
+ * rounds and judges them, and past.c works on the results folders of earlier runs. */
 #ifndef LOADGEN_RUN_H
 #define LOADGEN_RUN_H
 
@@ -64,8 +64,8 @@ static inline int run_settle(enum target_result result, const char *why) {
 
 /* Each function except fire_stop() returns an exit code. */
 
-/* Makes the plan, and starts the workers of --workers. Call it first: a worker has a copy of all that
- * exists then. */
+/* Makes the plan, and starts the workers of --workers. Call it first: a worker has a copy of all
+ * that exists then. */
 __attribute__((warn_unused_result)) int fire_open(struct run *run);
 /* Makes the products of a round (or takes the attacked one), and shows them to the target. */
 __attribute__((warn_unused_result)) int fire_products(struct run *run, struct round *round);

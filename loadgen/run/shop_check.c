@@ -1,11 +1,11 @@
-/* loadgen shop check: tests a shop file before any load, because a wrong query or rule would accuse an
- * innocent shop.
+/* loadgen shop check: tests a shop file before any load, because a wrong query or rule would accuse
+ * an innocent shop.
  *
- * There are three rounds, each with a new product: stock 1 for two customers; stock 3 for five; and, if
- * orders have a {{key}}, stock 2 for one customer. This customer sends an order twice. All customers
- * are prepared first, as in a run. Then they order one after the other, so no race can happen: each
- * unexpected result is a mistake in the file, or the shop needs no race to be wrong. The first one
- * ends the check. */
+ * There are three rounds, each with a new product: stock 1 for two customers; stock 3 for five;
+ * and, if orders have a {{key}}, stock 2 for one customer. This customer sends an order twice. All
+ * customers are prepared first, as in a run. Then they order one after the other, so no race can
+ * happen: each unexpected result is a mistake in the file, or the shop needs no race to be wrong.
+ * The first one ends the check. */
 #include "shop_check.h"
 
 #include "books_reader.h"
@@ -427,8 +427,8 @@ static void order(struct check *check, int customer) {
     expect_books(check, step);
 }
 
-/* Each reply is right, if no second order comes of it. Where the key does not come back in the ledger,
- * {{key}} may be any text to the shop, and a second order is its right. */
+/* Each reply is right, if no second order comes of it. Where the key does not come back in the
+ * ledger, {{key}} may be any text to the shop, and a second order is its right. */
 static void order_again(struct check *check) {
     static const char step[] = "stock 2, customer 1 repeats the order with its key";
     struct flow_result result;

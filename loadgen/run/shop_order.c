@@ -1,4 +1,5 @@
-/* loadgen shop order: takes one customer through a shop file, and shows each request and each reply.
+/* loadgen shop order: takes one customer through a shop file, and shows each request and each
+ * reply.
  *
  * A request is shown when it leaves. A reply is shown after its captures: from then on the captured
  * secrets are known, and masked. Everything from the shop becomes printable lines. */

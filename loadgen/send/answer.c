@@ -11,8 +11,8 @@
 
 #define ANSWER_TEXT 64
 
-/* The reply to an order: {"order_id": ..., "unit": ..., "instance": ...}. "" or -1 stands for a member
- * that is missing or has another type. */
+/* The reply to an order: {"order_id": ..., "unit": ..., "instance": ...}. "" or -1 stands for a
+ * member that is missing or has another type. */
 struct answer_reply {
     int64_t unit;
     char order_id[ANSWER_TEXT];
@@ -23,8 +23,8 @@ static void answer_copy(char text[ANSWER_TEXT], const char *string) {
     text_copy(text, ANSWER_TEXT, string != NULL ? string : "");
 }
 
-/* The fast way: at 100,000 replies a second a request has 10 us in all, and jansson takes a fourth of
- * that. */
+/* The fast way: at 100,000 replies a second a request has 10 us in all, and jansson takes a fourth
+ * of that. */
 static bool read_flat(const char *text, size_t length, struct answer_reply *reply) {
     struct json_flat flat;
 
@@ -69,8 +69,8 @@ static enum record_outcome answer_outcome_of(const struct http_call *call) {
     }
 }
 
-/* Reads the order id, and for a sale also its unit. A yes that cannot be read leaves the unit at -1:
- * then the ledger contradicts it. */
+/* Reads the order id, and for a sale also its unit. A yes that cannot be read leaves the unit at
+ * -1: then the ledger contradicts it. */
 static void answer_read_reply(struct recorder *recorder, struct record *record,
                               const struct http_call *call) {
     struct answer_reply reply;

@@ -1,9 +1,9 @@
 /* Breaks servers at planned moments of a round with scripts/stack, and starts them again.
  *
- * Each command starts before the first request, and waits for its moment on a pipe. So no process is
- * made while requests must leave on time, and no fault is late by the start of a script. One more
- * command waits for the end of its pipe, and then starts all servers that are down. If loadgen is
- * killed, that command still does its work; the others do nothing. */
+ * Each command starts before the first request, and waits for its moment on a pipe. So no process
+ * is made while requests must leave on time, and no fault is late by the start of a script. One
+ * more command waits for the end of its pipe, and then starts all servers that are down. If loadgen
+ * is killed, that command still does its work; the others do nothing. */
 #ifndef LOADGEN_INJECTOR_H
 #define LOADGEN_INJECTOR_H
 

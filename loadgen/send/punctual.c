@@ -64,7 +64,8 @@ static void pause_for(int64_t ns) {
 }
 
 /* In a container the right may come with the program's file (Dockerfile). There it is permitted but
- * not effective: an effective one would keep the program from starting in a container without it. */
+ * not effective: an effective one would keep the program from starting in a container without
+ * it. */
 static void use_right(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];

@@ -1,8 +1,8 @@
 /* The open loop on a timerfd.
  *
  * libuv's own timers count milliseconds. The timerfd is set to the absolute nanosecond of the next
- * planned request, and wakes the loop's epoll at once. If the moment is nearer than a sleep takes, the
- * loop turns without waiting. */
+ * planned request, and wakes the loop's epoll at once. If the moment is nearer than a sleep takes,
+ * the loop turns without waiting. */
 #include "sender.h"
 
 #include "answer.h"
@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 /* Requests in one turn of the loop, if no answer came since the last turn. A sender that is behind
- * sends only one request per answer and one per turn. More connections in use would be colder in the
- * caches of both sides, and it would never catch up. */
+ * sends only one request per answer and one per turn. More connections in use would be colder in
+ * the caches of both sides, and it would never catch up. */
 #define BURST   16
 #define NEAR_NS 30000 /* setting the timer, sleeping and waking up takes about this long */
 
-/* Most connections that are opening at a time while it sends: opening takes longer than sending, and
- * new connections would slow down a server that is behind. */
+/* Most connections that are opening at a time while it sends: opening takes longer than sending,
+ * and new connections would slow down a server that is behind. */
 #define OPENING        16
 
 #define WARM_NS        50000000
@@ -272,8 +272,8 @@ static size_t most_at_once(const struct plan *plan) {
     return most;
 }
 
-/* Opening a connection costs more than sending a request, on both sides. If the first requests opened
- * all connections at once, they would be late, and would need even more connections. */
+/* Opening a connection costs more than sending a request, on both sides. If the first requests
+ * opened all connections at once, they would be late, and would need even more connections. */
 static void warm_up(struct sender *sender) {
     const int64_t deadline_ms = clock_now_ms() + WARM_WITHIN_MS;
     struct http_client_stats stats;

@@ -3,8 +3,8 @@
  * Before the first planned moment it opens as many connections as arrivals can come within 50 ms. A
  * request without a free connection opens one, up to a limit. Above the limit the request waits in
  * the client's queue, and is late; above twice the limit it is UNSENT. At `max_in_flight` requests
- * wait, in any number, and are sent in order as answers come; these count as late launches. A repeat
- * sends the key of the arrival that it repeats. */
+ * wait, in any number, and are sent in order as answers come; these count as late launches. A
+ * repeat sends the key of the arrival that it repeats. */
 #ifndef LOADGEN_SENDER_H
 #define LOADGEN_SENDER_H
 
@@ -63,13 +63,13 @@ struct sender {
 
 #define SENDER_LEAD_NS 20000000 /* between the decision to start and the first planned request */
 
-/* In a fiber: sends its part of the plan, and returns after the last answer. Returns 0; or a negative
- * libuv code if it could not start, and then nothing was sent. */
+/* In a fiber: sends its part of the plan, and returns after the last answer. Returns 0; or a
+ * negative libuv code if it could not start, and then nothing was sent. */
 __attribute__((warn_unused_result)) int sender_run(struct sender *sender);
 
-/* Sends a last burst of due requests; the other due requests become UNSENT. Gives up requests without
- * an answer after `grace_ms`. May be called at any time while sender_run() runs, and more than
- * once. */
+/* Sends a last burst of due requests; the other due requests become UNSENT. Gives up requests
+ * without an answer after `grace_ms`. May be called at any time while sender_run() runs, and more
+ * than once. */
 void sender_stop(struct sender *sender, uint64_t grace_ms);
 
 #endif

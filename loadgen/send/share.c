@@ -1,5 +1,5 @@
-/* Shares records between processes. A record has one writer at a time: first its worker; once it is in
- * the list of ended records, the process that counts. */
+/* Shares records between processes. A record has one writer at a time: first its worker; once it is
+ * in the list of ended records, the process that counts. */
 #include "share.h"
 
 #include "spool.h"

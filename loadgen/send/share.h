@@ -1,5 +1,5 @@
-/* The records of a round that several processes, the workers, send. Each worker writes the records of
- * its own requests into shared memory. The process that judges the round counts all records.
+/* The records of a round that several processes, the workers, send. Each worker writes the records
+ * of its own requests into shared memory. The process that judges the round counts all records.
  *
  * All counts and histograms come from the records, so they equal those of a single process. No
  * histogram is ever merged. */
@@ -38,20 +38,21 @@ struct share {
 
 /* Makes a recorder for `count` requests for `items` products by `workers`. NULL with errno. */
 struct recorder *share_make(size_t count, size_t items, size_t workers, const char *directory);
-/* Makes the recorder of worker 0 .. `workers` - 1 over the memory of `fd`, and owns `fd`. Returns NULL
- * without memory; then `fd` is closed. The recorder only counts begun and ended requests. */
+/* Makes the recorder of worker 0 .. `workers` - 1 over the memory of `fd`, and owns `fd`. Returns
+ * NULL without memory; then `fd` is closed. The recorder only counts begun and ended requests. */
 struct recorder *share_join(int fd, size_t count, size_t items, size_t workers, size_t worker);
 
-/* Begins the record of arrival `number`, which is due; call it before the request is sent. The record
- * gets a new key, or the key of the repeated arrival. The recorder may be of a single process. */
+/* Begins the record of arrival `number`, which is due; call it before the request is sent. The
+ * record gets a new key, or the key of the repeated arrival. The recorder may be of a single
+ * process. */
 struct record *share_begin(struct recorder *recorder, const struct plan *plan, size_t number,
                            bool is_keyless);
 
 /* Counts the requests that workers have ended since the last call. */
 void share_collect(struct recorder *recorder);
-/* Call it when all workers have ended or died. Counts the other requests, up to the last one that any
- * worker began: a request that was begun but not ended becomes UNKNOWN, given up at `now_ns` since
- * the start; one that was not begun becomes UNSENT. Returns 0, or -1 without memory. */
+/* Call it when all workers have ended or died. Counts the other requests, up to the last one that
+ * any worker began: a request that was begun but not ended becomes UNKNOWN, given up at `now_ns`
+ * since the start; one that was not begun becomes UNSENT. Returns 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int share_settle(struct recorder *recorder,
                                                      const struct plan *plan, bool is_keyless,
                                                      int64_t now_ns);

@@ -22,8 +22,8 @@ enum target_result {
     TARGET_UNREACHABLE, /* no answer, or an error */
 };
 
-/* Opens http://host:port; target->host becomes the address. Returns 0; or -1 with the reason in `why`,
- * and nothing to undo. */
+/* Opens http://host:port; target->host becomes the address. Returns 0; or -1 with the reason in
+ * `why`, and nothing to undo. */
 __attribute__((warn_unused_result)) int target_open(struct target *target, uv_loop_t *loop,
                                                     const char *url, struct why *why);
 void target_close(struct target *target);

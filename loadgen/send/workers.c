@@ -166,8 +166,8 @@ static int do_task(struct worker *worker) {
     return rc != 0 ? rc : worker->done.rc;
 }
 
-/* Does the tasks that come over `socket`, for ever. `like` has the constants of all rounds: the plan,
- * the path, the limits of this worker, its number and the number of workers. */
+/* Does the tasks that come over `socket`, for ever. `like` has the constants of all rounds: the
+ * plan, the path, the limits of this worker, its number and the number of workers. */
 static noreturn void worker_run(int socket, const struct sender *like, bool is_realtime_wanted) {
     struct worker worker = {.socket = socket, .is_realtime_wanted = is_realtime_wanted};
 

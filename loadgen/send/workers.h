@@ -40,17 +40,17 @@ struct workers {
     struct fiber_event ready, done, closed;
 };
 
-/* Starts them, before this process has threads or a fiber. `like` has the constants of all rounds: the
- * plan, which must live on, the path, and the limits of all workers together. Returns 0, or -1 with
- * errno. */
+/* Starts them, before this process has threads or a fiber. `like` has the constants of all rounds:
+ * the plan, which must live on, the path, and the limits of all workers together. Returns 0, or -1
+ * with errno. */
 __attribute__((warn_unused_result)) int workers_open(struct workers *workers, size_t count,
                                                      const struct sender *like,
                                                      bool is_realtime_wanted);
 /* Ends them at once. */
 void workers_close(struct workers *workers);
 
-/* Does sender_run() in all workers; the recorder of `sender` is from share_make(). If a worker dies, the
- * round ends early, workers->why has the reason, and no further round may be sent. */
+/* Does sender_run() in all workers; the recorder of `sender` is from share_make(). If a worker
+ * dies, the round ends early, workers->why has the reason, and no further round may be sent. */
 __attribute__((warn_unused_result)) int workers_send(struct workers *workers,
                                                      const struct sender *sender);
 /* Does sender_stop() in all workers. */

@@ -108,8 +108,9 @@ bool serve_has(const char *root, const char *folder, const char *file) {
     return fd >= 0 && close(fd) == 0;
 }
 
-/* Reads the whole file, with a NUL at its end. The caller frees `bytes`. If the file grows meanwhile,
- * the new part is left out. Returns 0 or a negative errno: -EFBIG for more than `most` bytes. */
+/* Reads the whole file, with a NUL at its end. The caller frees `bytes`. If the file grows
+ * meanwhile, the new part is left out. Returns 0 or a negative errno: -EFBIG for more than `most`
+ * bytes. */
 static int serve_read(const char *root, const char *folder, const char *file, size_t most,
                       char **bytes, size_t *length) {
     size_t size;
@@ -395,8 +396,8 @@ static void serve_print_others(size_t from, size_t count, FILE *to) {
     fputs("</p>\n", to);
 }
 
-/* Writes the list of runs, from number `from` on; the newest has number 0. A run that cannot be read
- * is listed with the reason. Returns 0, or -1 if it could not be written. */
+/* Writes the list of runs, from number `from` on; the newest has number 0. A run that cannot be
+ * read is listed with the reason. Returns 0, or -1 if it could not be written. */
 static int print_list(const char *root, size_t from, FILE *to) {
     struct dirent **folders;
     size_t count;

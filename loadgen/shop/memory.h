@@ -14,8 +14,8 @@ void memory_free(struct shop_memory *memory);
 void *memory_take(struct shop_memory *memory, size_t bytes);
 /* A copy of a text, with a NUL; NULL without memory. */
 char *memory_copy(struct shop_memory *memory, const char *text, size_t length);
-/* An array that has the `count` items of `items`, and room for one more, zeroed. It is `items` itself
- * if that has room. NULL without memory. Start with NULL and 0. */
+/* An array that has the `count` items of `items`, and room for one more, zeroed. It is `items`
+ * itself if that has room. NULL without memory. Start with NULL and 0. */
 void *memory_grow(struct shop_memory *memory, void *items, size_t count, size_t item_bytes);
 
 #endif

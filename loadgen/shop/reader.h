@@ -43,8 +43,8 @@ void reader_leave_line(struct reader *reader);
 bool reader_at_word(const struct reader *reader, const char *word);
 /* The length of the word here: up to a blank or the line's end. */
 size_t reader_word(const struct reader *reader);
-/* Where the unquoted value that begins here ends: before a comment, without blanks at its end. Returns
- * NULL with the reason if it has a # that may be a part of the value. */
+/* Where the unquoted value that begins here ends: before a comment, without blanks at its end.
+ * Returns NULL with the reason if it has a # that may be a part of the value. */
 const char *reader_value_end(struct reader *reader);
 
 /* memory_grow() for a list of at most SHOP_ITEMS; NULL with the reason. */

@@ -1,9 +1,9 @@
 /* A shop file: how to buy in a shop that somebody else wrote, how to read its replies, and where it
- * keeps its orders. docs/shop-file.md is the format. This room turns the text into `struct shop`; it
- * opens no connection and runs no command.
+ * keeps its orders. docs/shop-file.md is the format. This room turns the text into `struct shop`;
+ * it opens no connection and runs no command.
  *
- * Everything that a struct shop points to lives until shop_free(). Nothing changes after shop_read().
- * Texts are UTF-8 without control characters other than tab and line feed. */
+ * Everything that a struct shop points to lives until shop_free(). Nothing changes after
+ * shop_read(). Texts are UTF-8 without control characters other than tab and line feed. */
 #ifndef LOADGEN_SHOP_H
 #define LOADGEN_SHOP_H
 
@@ -34,8 +34,8 @@ struct shop_part {
 };
 
 /* To fill it, append its parts in turn. Zero parts are the empty text. Each name is one that has a
- * value at this place (see struct shop_value). A value comes from the shop, so it may have any bytes:
- * refuse a line break in a header or a URL. */
+ * value at this place (see struct shop_value). A value comes from the shop, so it may have any
+ * bytes: refuse a line break in a header or a URL. */
 struct shop_text {
     struct shop_part *parts;
     size_t count;

@@ -1,5 +1,5 @@
-/* Reads the text of a shop file: its head, its sections in their order, and in them the outcomes and
- * the ledger. step.c reads the steps. */
+/* Reads the text of a shop file: its head, its sections in their order, and in them the outcomes
+ * and the ledger. step.c reads the steps. */
 #include "shop.h"
 
 #include "query.h"

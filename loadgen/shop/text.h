@@ -20,7 +20,8 @@ int text_read(struct reader *reader, const char *from, const char *to, enum text
 int text_literal(struct reader *reader, const char *bytes, size_t length, struct shop_text *text);
 bool text_is_literal(const struct shop_text *text);
 
-/* Reads the text between two `quote`, at the first of which the reader stands, and goes behind it. */
+/* Reads the text between two `quote`, at the first of which the reader stands, and goes behind
+ * it. */
 int text_read_quoted(struct reader *reader, char quote, struct shop_text *text);
 /* Reads the unquoted value at the reader, and goes behind it. */
 int text_read_value(struct reader *reader, enum text_form form, struct shop_text *text);

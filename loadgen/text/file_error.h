@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* strerror(), with a remedy for EFBIG. A process must ignore SIGXFSZ to get that error: else the limit
- * on the size of files kills it. */
+/* strerror(), with a remedy for EFBIG. A process must ignore SIGXFSZ to get that error: else the
+ * limit on the size of files kills it. */
 static inline const char *file_error(int error) {
     return error == EFBIG ? "File too large for this process: raise the limit, ulimit -f"
                           : strerror(error);

@@ -33,7 +33,8 @@ static void mask(const struct values *values, const char *text) {
     buffer_free(&masked);
 }
 
-/* libjq keeps pointers to the ends of its memory, which the leak checker does not take for pointers. */
+/* libjq keeps pointers to the ends of its memory, which the leak checker does not take for
+ * pointers. */
 static void close_programs(void) {
     jq_program_close(first);
     jq_program_close(word);

@@ -32,7 +32,8 @@ bool addresses_next(struct addresses *addresses, bool is_silent, int64_t now_ms)
 
 /* Is the host an address, so that nothing must be looked up? */
 bool address_is_literal(const char *host);
-/* Is it a loopback address or one of a private network (RFC 1918, RFC 4193), also as IPv4 in IPv6? */
+/* Is it a loopback address or one of a private network (RFC 1918, RFC 4193), also as IPv4 in
+ * IPv6? */
 bool address_is_private(const struct sockaddr *address);
 /* "127.0.0.1:80" or "[::1]:80". */
 void address_text(char text[ADDRESS_TEXT], const struct sockaddr *address);

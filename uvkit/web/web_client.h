@@ -28,8 +28,9 @@ struct web_client_options {
 __attribute__((warn_unused_result)) int web_client_open(struct web_client **client, uv_loop_t *loop,
                                                         const struct web_client_options *options);
 
-/* Close. Running requests end as if cancelled. Then `cb` runs exactly once, later, on the loop, with
- * the client freed; not before the last visitor is closed. No request may start after this call. */
+/* Close. Running requests end as if cancelled. Then `cb` runs exactly once, later, on the loop,
+ * with the client freed; not before the last visitor is closed. No request may start after this
+ * call. */
 typedef void (*web_client_cb)(void *data);
 void web_client_close(struct web_client *client, web_client_cb cb, void *data);
 

@@ -27,8 +27,9 @@ typedef void (*web_request_cb)(struct web_request *request);
 typedef void (*web_talk_cb)(struct web_request *request, enum web_talk part, const char *bytes,
                             size_t length);
 
-/* The caller owns it, zeroes it and fills in the first part. web_request_start() copies the strings.
- * After the callback the caller calls web_request_free(), and may then use the memory again. */
+/* The caller owns it, zeroes it and fills in the first part. web_request_start() copies the
+ * strings. After the callback the caller calls web_request_free(), and may then use the memory
+ * again. */
 struct web_request {
     const char *method; /* "POST" */
     const char *url;    /* http or https, printable ASCII */

@@ -1,5 +1,5 @@
-/* Tests random strategies in random worlds: the search with the table and the search without it must
- * find the same.
+/* Tests random strategies in random worlds: the search with the table and the search without it
+ * must find the same.
  *
  * LAB_RANDOM_SEED is the first seed, and LAB_RANDOM_COUNT the number of worlds. */
 #include "explore.h"

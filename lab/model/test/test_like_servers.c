@@ -267,7 +267,8 @@ static struct seam_answer await_release(struct pair *pair, const struct seam_op 
     return live;
 }
 
-/* A sale may take any of the units that came back. Let the model take the one that Postgres took. */
+/* A sale may take any of the units that came back. Let the model take the one that Postgres
+ * took. */
 static void prefer_returned(struct model_state *state, int64_t unit) {
     for (size_t i = 0; i < state->returned_count; i++)
         if (state->returned[i].unit == unit) {

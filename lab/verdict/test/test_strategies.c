@@ -46,7 +46,8 @@ static void assert_row(const char *spec, int instances, unsigned faults, bool is
 }
 
 /* These take 10 to 25 s each, longer than all others together; `lab explore` can do them. Under all
- * faults that it survives, `prewarm` runs with one preemption, because more do not fit the table. */
+ * faults that it survives, `prewarm` runs with one preemption, because more do not fit the
+ * table. */
 static bool is_left_out(const struct strategy *strategy, unsigned faults) {
     return strcmp(strategy->name, "prewarm") == 0 &&
            (faults & ~(SURVIVES(PAUSE) | SURVIVES(EXPIRY))) != 0;

@@ -1,5 +1,5 @@
-/* The program that the page starts: its output, its end (no process stays), and its shown state: always
- * one event. */
+/* The program that the page starts: its output, its end (no process stays), and its shown state:
+ * always one event. */
 #include "runner.h"
 #include "test.h"
 

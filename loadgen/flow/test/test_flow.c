@@ -202,8 +202,8 @@ static void test_a_request_that_was_not_sent_sold_nothing(void **state) {
         FLOW_UNKNOWN, "control character");
 }
 
-/* Where the machine stalls, nothing leaves in time, and nothing was sold. Then the next customer has
- * twice the time. */
+/* Where the machine stalls, nothing leaves in time, and nothing was sold. Then the next customer
+ * has twice the time. */
 static void test_silence_is_unknown(void **state) {
     struct flow_options options = {.timeout_ms = 25};
     struct flow_result result;

@@ -82,7 +82,8 @@ static void assert_unrelated(const bool *is_marked) {
     assert_true(fabs(sum / (double)count - mean) < 4 * mean / sqrt((double)count));
 }
 
-/* Items and repeats have streams of their own: per arrival two numbers for repeats, one for items. */
+/* Items and repeats have streams of their own: per arrival two numbers for repeats, one for
+ * items. */
 static void test_items_and_repeats_are_unrelated_to_the_gaps(void **state) {
     static bool is_first_item[20000], is_repeated[40000], has_its_number[20000];
     struct plan_shape shape = shape_of("20s:1k");

@@ -50,7 +50,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* The output since the last call: up to `end` if it is given, else until no more comes for a while. */
+/* The output since the last call: up to `end` if it is given, else until no more comes for a
+ * while. */
 static const char *read_until(int fd, const char *end) {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     size_t length = 0;

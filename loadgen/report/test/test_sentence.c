@@ -6,7 +6,8 @@
 #include <jansson.h>
 
 /* A result of `none`: the units for sale, sold and left, the anomalies, and the answers. A 0 in
- * outcomes, requests or rounds keeps the value of the fixture: one round of 800 requests, all sold. */
+ * outcomes, requests or rounds keeps the value of the fixture: one round of 800 requests, all
+ * sold. */
 struct scene {
     const char *name;
     int64_t stock, sold, distinct, left;

@@ -1,5 +1,5 @@
-/* Histories: a written history is read back, and jansson would write and read the same; a broken one
- * is reported, and does no harm. */
+/* Histories: a written history is read back, and jansson would write and read the same; a broken
+ * one is reported, and does no harm. */
 #include "history.h"
 
 #include "fault.h"
@@ -383,7 +383,8 @@ static void write_with(const char *text, const char *at, size_t length, const ch
     assert_int_equal(fclose(to), 0);
 }
 
-/* The history that was read from the text, written again; NULL if it is refused. The caller frees it. */
+/* The history that was read from the text, written again; NULL if it is refused. The caller frees
+ * it. */
 static char *reading_of(const char *text) {
     char *read = NULL;
     size_t size;
@@ -402,8 +403,8 @@ static char *reading_of(const char *text) {
     return NULL;
 }
 
-/* Returns whether the text is accepted; then jansson must read the same. A text that jansson accepts
- * may be refused only because of an escape, which most members do not allow. */
+/* Returns whether the text is accepted; then jansson must read the same. A text that jansson
+ * accepts may be refused only because of an escape, which most members do not allow. */
 static bool is_read_alike(const char *text, bool has_escape) {
     char *told = retold(text), *read = reading_of(text);
     char *read_told = told != NULL ? reading_of(told) : NULL;

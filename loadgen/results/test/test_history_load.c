@@ -1,4 +1,5 @@
-/* The history of a load that another program sent: its lines are read, judged, or refused by name. */
+/* The history of a load that another program sent: its lines are read, judged, or refused by
+ * name. */
 #include "history.h"
 
 #include "fault.h"

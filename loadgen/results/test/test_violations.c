@@ -130,7 +130,8 @@ static void test_what_has_no_times_has_no_timeline(void **state) {
     assert_lacks("sent, ]");
 }
 
-/* One within the timeline, one after the last answer, and one of a server outside of the timeline. */
+/* One within the timeline, one after the last answer, and one of a server outside of the
+ * timeline. */
 static void test_events_have_a_lane_and_a_line_each(void **state) {
     twin->events = 3;
     twin->event[0] = (struct counterexample_event){

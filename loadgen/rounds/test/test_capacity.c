@@ -302,8 +302,8 @@ static void test_no_sentence_contradicts_what_was_measured(void **state) {
     }
 }
 
-/* Simulates a lock with a queue, first come, first served: the longest wait of any customer. Customers
- * come at even times. The first `buyers` of them buy. */
+/* Simulates a lock with a queue, first come, first served: the longest wait of any customer.
+ * Customers come at even times. The first `buyers` of them buy. */
 static double longest_wait_s(double rate, size_t count, size_t buyers, double hold_s,
                              double unsold_s) {
     double free_s = 0, longest = 0;

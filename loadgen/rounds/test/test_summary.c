@@ -1,5 +1,5 @@
-/* The sum of rounds: counts, histograms, the worst verdict, all evidence, the spread, thresholds, and
- * the exit code. */
+/* The sum of rounds: counts, histograms, the worst verdict, all evidence, the spread, thresholds,
+ * and the exit code. */
 #include "options_fixture.h"
 #include "test.h"
 

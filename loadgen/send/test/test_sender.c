@@ -1,6 +1,6 @@
-/* The open loop against a server in this process. Each request is sent once and on time, however the
- * answers come. Sending may end by a stop at any moment, without room, without a target, or before
- * it starts. */
+/* The open loop against a server in this process. Each request is sent once and on time, however
+ * the answers come. Sending may end by a stop at any moment, without room, without a target, or
+ * before it starts. */
 #include "sender_fixture.h"
 #include "test.h"
 
@@ -236,8 +236,8 @@ static int64_t start_when_all_are_accepted(void *data) {
     return clock_now_ns() + SENDER_LEAD_NS;
 }
 
-/* All are due at once, and the server answers in the next turn of the loop. With 16 more requests in
- * each turn about 100 would be in flight in the end, with one more about 30. */
+/* All are due at once, and the server answers in the next turn of the loop. With 16 more requests
+ * in each turn about 100 would be in flight in the end, with one more about 30. */
 static void test_who_is_behind_has_few_in_flight(void **state) {
     sending_plan_requests(300, 100000000);
     sending.sender.connections = 300;

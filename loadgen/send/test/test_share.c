@@ -141,8 +141,8 @@ static void test_what_has_not_ended_is_in_flight(void **state) {
     assert_int_equal(all->ended, 2);
 }
 
-/* The begun requests of a dead worker are unknown. The others stop at about the same moment; requests
- * that were due until then are unsent. */
+/* The begun requests of a dead worker are unknown. The others stop at about the same moment;
+ * requests that were due until then are unsent. */
 static void test_what_is_missing_is_unknown_or_unsent(void **state) {
     (void)begin(owner_of(0), 0);
     end(owner_of(4), begin(owner_of(4), 4));

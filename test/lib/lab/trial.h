@@ -24,8 +24,8 @@ struct trial {
     bool (*is_right)(const struct model_world *world);
 };
 
-/* Explore all schedules within 3 preemptions. Returns the flaws as bits. Asserts that the search was
- * complete. */
+/* Explore all schedules within 3 preemptions. Returns the flaws as bits. Asserts that the search
+ * was complete. */
 unsigned explore_trial(const struct trial *trial);
 /* The result of the last explore_trial(), and its orders' answers as bits of 1 << enum outcome. */
 extern struct exploration trial_result;
