@@ -82,16 +82,36 @@ static bool call_runs_again(struct pg_call *call, const PGresult *result, bool i
     return true;
 }
 
+static void worker_close(struct pg_worker *worker) {
+    pg_link_close(worker->link);
+    worker->link = NULL;
+    worker->is_stale = false;
+}
+
+/* The schema or a session's settings have changed: the other connections are no better. A busy one
+ * is closed after its result. */
+static void workers_renew(struct pg_backend *backend) {
+    for (unsigned i = 0; i < backend->mode->connections; i++) {
+        struct pg_worker *worker = &backend->workers[i];
+
+        if (worker->link == NULL || worker->link->state != PG_LINK_OPEN)
+            continue;
+        worker->is_stale = true;
+        if (worker->link->running == 0)
+            worker_close(worker);
+    }
+}
+
 static void on_worker_result(void *data, PGresult *result) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
     bool is_stale = pg_stale(result) != PG_STALE_NOT;
 
     worker->call = NULL;
-    if (is_stale) {
-        pg_link_close(worker->link);
-        worker->link = NULL;
-    }
+    if (is_stale || worker->is_stale)
+        worker_close(worker);
+    if (is_stale)
+        workers_renew(worker->backend);
     if (call != NULL)
         call->worker = NULL;
     if (call != NULL && call_runs_again(call, result, is_stale)) {
@@ -124,6 +144,7 @@ static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
     bool was_open = worker->link->state == PG_LINK_OPEN;
 
     worker->link = NULL;
+    worker->is_stale = false;
     worker->call = NULL;
     pg_tell_down(worker->backend, why);
     if (call != NULL) {
@@ -156,10 +177,8 @@ static void calls_dispatch(struct pg_backend *backend) {
     for (unsigned i = 0; i < backend->mode->connections; i++) {
         struct pg_worker *worker = &backend->workers[i];
 
-        if (worker_is_stuck(worker)) {
-            pg_link_close(worker->link);
-            worker->link = NULL;
-        }
+        if (worker_is_stuck(worker))
+            worker_close(worker);
         opening += worker->link != NULL && !worker_is_open(worker);
         if (!worker_is_open(worker) || worker->link->running > 0 ||
             PQstatus(worker->link->pg) != CONNECTION_OK) /* its end is about to be told */

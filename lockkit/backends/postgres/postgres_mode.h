@@ -77,6 +77,7 @@ struct pg_backend {
         struct pg_link *link; /* NULL: no connection */
         struct pg_call *call; /* NULL while the link runs a forgotten call, */
         int64_t stuck_at_ms;  /* since this moment */
+        bool is_stale;        /* to be closed after its result */
     } workers[PG_WORKERS];
     struct {
         struct pg_link *link; /* NULL: nobody has waited yet, or it must be opened again */

@@ -92,6 +92,31 @@ static void test_table_that_was_dropped_is_made_again(void **state) {
     }
 }
 
+/* The statement runs again on a new connection, not on another one from before. */
+static void test_no_idle_connection_is_asked_after_the_table_was_dropped(void **state) {
+    struct fixture *fixture = &((struct env *)*state)->fixture;
+    lk_client *client = open_client(fixture, postgres_url("mode=table"));
+    lk_lock *lock = open_lock(fixture, client, 5000);
+    struct caller callers[2];
+    lk_lock *other;
+
+    assert_int_equal(lk_lock_open(&other, client, "other", NULL), LK_OK);
+    (void)use_once(fixture, lock, 5000);
+    (void)postgres_ask("BEGIN; LOCK TABLE lockkit_lock"); /* so each attempt has a connection */
+    start(&callers[0], lock, 60000);
+    start(&callers[1], other, 60000);
+    WAIT_FOR(&fixture->loop, strcmp(postgres_ask("SELECT count(*) FROM pg_locks WHERE NOT granted"
+                                                 " AND relation = 'lockkit_lock'::regclass"),
+                                    "2") == 0);
+    (void)postgres_ask("COMMIT");
+    for (int i = 0; i < 2; i++)
+        await_and_give(fixture, &callers[i]);
+    (void)postgres_ask("DROP TABLE lockkit_lock");
+    (void)use_once(fixture, lock, LK_TRY);
+    lk_lock_close(other);
+    close_client(fixture, client);
+}
+
 /* This behaves like a pooler with serializable sessions, or one that lost its prepared statements.
  * A sequence does not go back with the transaction. */
 static void run_again(struct env *env, const char *sqlstate) {
@@ -132,6 +157,7 @@ int main(void) {
         POSTGRES_TEST(test_no_variable_says_where_to_connect),
         POSTGRES_TEST(test_no_setting_of_a_role_changes_a_lock),
         POSTGRES_TEST(test_table_that_was_dropped_is_made_again),
+        POSTGRES_TEST(test_no_idle_connection_is_asked_after_the_table_was_dropped),
         POSTGRES_TEST(test_statement_that_met_another_is_run_again),
         POSTGRES_TEST(test_statement_that_its_session_refuses_is_run_again),
     };
