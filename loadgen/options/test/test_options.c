@@ -25,11 +25,12 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Takes up to five arguments. */
+/* Takes up to five arguments. Frees the options before. */
 static enum options_result read_flags(const char *const arguments[5]) {
     char copies[6][64] = {"loadgen"}, *argv[7] = {copies[0]};
     int argc = 1;
 
+    options_free();
     for (; argc <= 5 && arguments[argc - 1] != NULL; argc++) {
         strcpy(copies[argc], arguments[argc - 1]);
         argv[argc] = copies[argc];
@@ -40,12 +41,9 @@ static enum options_result read_flags(const char *const arguments[5]) {
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
 
 static void assert_refused(const char *const cases[][5], size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        options_free();
+    for (size_t i = 0; i < count; i++)
         if (read_flags(cases[i]) != OPTIONS_BAD)
             fail_msg("taken: %s, case %zu of %zu", cases[i][0], i + 1, count);
-        options_free();
-    }
 }
 
 /* Each case, {"--flag", "value"}, must be refused. */
@@ -153,7 +151,6 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
             {"diff", "a", "b", "--limit="});
     assert_int_equal(READ("diff", "a", "b", "--limit=rate>-5%", "--markdown=x"), OPTIONS_OK);
     assert_int_equal(options->limit_list.count, 1);
-    options_free();
     assert_int_equal(READ("check", "a", "--junit=x", "--markdown=y", NULL), OPTIONS_OK);
     assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* the environment serves all commands */
     REFUSED({"check", "--rate", "6", "x"});
