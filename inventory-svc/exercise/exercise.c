@@ -15,7 +15,7 @@
 #define X(name, with) +1
 #define SERVERS       (0 STRATEGY_SERVERS(X))
 
-/* What is wrong with it? NULL: nothing. */
+/* The fault of the exercise, or NULL. */
 static const char *fault_of(const struct strategy *it) {
     if (it->name == NULL || strcmp(it->name, NAME) != 0)
         return "its .name is not \"" NAME "\"";

@@ -34,7 +34,7 @@ static void test_no_correct_sale_is_violated(void **state) {
 
 /* ---- the same runs, with counts and ids alone */
 
-/* What the history of another shop tells: orders and how many units are left. */
+/* A history of another shop: orders, and the number of units left. */
 static void forget_numbers(void) {
     for (int item = 0; item < sim.items; item++) {
         struct ledger *ledger = &sim.ledgers[item];

@@ -21,11 +21,9 @@
 #include "utf8.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CUSTOMERS 5
 #define POLL_MS   20 /* between two looks at a ledger that lags */
@@ -36,7 +34,7 @@
 struct check {
     const struct options *options;
     uv_loop_t *loop;
-    struct shop shop;
+    const struct shop *shop;
     struct check_report report;
     struct interrupts interrupts;
     bool is_interrupted;
@@ -92,7 +90,7 @@ static bool fields_have(const struct shop_fields *fields, const char *name) {
 
 /* Whether a request of `order` sends {{key}}. */
 static bool sends_key(const struct check *check) {
-    const struct shop_steps *steps = &check->shop.sections[SHOP_ORDER];
+    const struct shop_steps *steps = &check->shop->sections[SHOP_ORDER];
 
     for (size_t i = 0; i < steps->count; i++) {
         const struct shop_step *step = &steps->items[i];
@@ -108,7 +106,7 @@ static bool sends_key(const struct check *check) {
 /* Whether a step captures the order's id; `early`: before the order may be sold. */
 static bool captures_order(const struct check *check, bool early) {
     for (int section = SHOP_PREPARE; section <= SHOP_ORDER; section++) {
-        const struct shop_steps *steps = &check->shop.sections[section];
+        const struct shop_steps *steps = &check->shop->sections[section];
 
         for (size_t i = 0; i < steps->count; i++) {
             if (early && steps->items[i].is_commit_mark)
@@ -352,7 +350,7 @@ static void expect_done(struct check *check, int customer, enum shop_section sec
                         const char *step) {
     struct flow_result result;
 
-    if (check->shop.sections[section].count == 0)
+    if (check->shop->sections[section].count == 0)
         return;
     check_run(check, customer, section, &result);
     if (result.end == FLOW_DONE)
@@ -504,7 +502,7 @@ static void walk_round(void *arg) {
     }
     (void)snprintf(step, sizeof step, "stock %" PRId64 ", setup", check->stock);
     expect_done(check, 0, SHOP_SETUP, step);
-    if (goes_on(check) && books_reader_open(&check->reader, check->loop, &check->shop,
+    if (goes_on(check) && books_reader_open(&check->reader, check->loop, check->shop,
                                             flow_customer_values(check->customers[0]), &why) != 0)
         check->exit_code = check_refuse(EXIT_USAGE, why.text);
     if (goes_on(check))
@@ -531,7 +529,7 @@ static void run_round(struct check *check, int64_t stock, int customers, bool is
     check->is_repeat = is_repeat;
     check->sold = 0;
     check->reader = NULL;
-    if (flow_open(&check->flow, check->loop, &check->shop, &options, stock, &why) != 0) {
+    if (flow_open(&check->flow, check->loop, check->shop, &options, stock, &why) != 0) {
         check->exit_code = check_refuse(EXIT_USAGE, why.text);
         return;
     }
@@ -587,7 +585,7 @@ static int tell_abilities(struct check *check) {
         {NULL, NULL}};
     const struct order_times times = {check->times, check->time_count};
 
-    return check_report_end(&check->report, &check->shop, abilities, &times);
+    return check_report_end(&check->report, check->shop, abilities, &times);
 }
 
 static int check_all(struct check *check) {
@@ -607,20 +605,9 @@ static int check_all(struct check *check) {
     return check->exit_code;
 }
 
-int shop_check(uv_loop_t *loop, const struct options *options, FILE *to) {
-    const char *path = options->arguments[1];
-    struct check check = {.options = options, .loop = loop};
-    struct why why;
-    int exit_code;
+int shop_check(uv_loop_t *loop, const struct options *options, const struct shop *shop, FILE *to) {
+    struct check check = {.options = options, .loop = loop, .shop = shop};
 
-    if (access(path, R_OK) != 0) {
-        complain("loadgen", "%s: %s", path, strerror(errno));
-        return EXIT_NO_INPUT;
-    }
-    if (shop_read(&check.shop, path, &why) != 0)
-        return check_refuse(EXIT_USAGE, why.text);
     check_report_begin(&check.report, to, strcmp(options->output_format, "json") == 0);
-    exit_code = check_all(&check);
-    shop_free(&check.shop);
-    return exit_code;
+    return check_all(&check);
 }

@@ -6,8 +6,11 @@
 #include "exit_code.h"
 #include "shop_check.h"
 #include "shop_order.h"
+#include "utf8.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static int shop_new(const char *name, FILE *to) {
     struct why why;
@@ -20,15 +23,37 @@ static int shop_new(const char *name, FILE *to) {
     return EXIT_AS_EXPECTED;
 }
 
+static int with_shop(int (*act)(uv_loop_t *loop, const struct options *options,
+                                const struct shop *shop, FILE *to),
+                     uv_loop_t *loop, const struct options *options, FILE *to) {
+    const char *path = options->arguments[1];
+    struct shop shop;
+    struct why why;
+    int exit_code;
+
+    if (access(path, R_OK) != 0) {
+        complain("loadgen", "%s: %s", path, strerror(errno));
+        return EXIT_NO_INPUT;
+    }
+    if (shop_read(&shop, path, &why) != 0) {
+        utf8_make_printable(why.text);
+        complain("loadgen", "%s", why.text);
+        return EXIT_USAGE;
+    }
+    exit_code = act(loop, options, &shop, to);
+    shop_free(&shop);
+    return exit_code;
+}
+
 int shop_command(uv_loop_t *loop, const struct options *options, FILE *to) {
     const char *word = options->arguments[0];
 
     if (strcmp(word, "new") == 0)
         return shop_new(options->arguments[1], to);
     if (strcmp(word, "order") == 0)
-        return shop_order(loop, options, to);
+        return with_shop(shop_order, loop, options, to);
     if (strcmp(word, "check") == 0)
-        return shop_check(loop, options, to);
+        return with_shop(shop_check, loop, options, to);
     complain("loadgen", "there is no command \"shop %.40s\"; see loadgen shop --help", word);
     return EXIT_USAGE;
 }

@@ -13,17 +13,15 @@
 #include "shop.h"
 #include "utf8.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SHOWN_BYTES (16 * 1024) /* of a body */
 
 struct shop_order {
     const struct options *options;
     FILE *to;
-    struct shop shop;
+    const struct shop *shop;
     struct flow *flow;
     struct flow_customer *customer; /* the one that is on the way */
     struct flow_watch watch;
@@ -164,7 +162,7 @@ static void pass(struct shop_order *order, struct flow_customer *customer,
     static const char *const names[SHOP_SECTIONS] = {"setup", "prepare", "order", "teardown"};
     struct flow_result result;
 
-    if (order->shop.sections[section].count == 0 ||
+    if (order->shop->sections[section].count == 0 ||
         (order->is_interrupted && section != SHOP_TEARDOWN))
         return;
     order->customer = customer;
@@ -231,7 +229,7 @@ static int order_run(struct shop_order *order, uv_loop_t *loop) {
                                          .timeout_ms = order->options->timeout_ns / 1000000};
     struct why why;
 
-    if (flow_open(&order->flow, loop, &order->shop, &options, order->options->stock, &why) != 0)
+    if (flow_open(&order->flow, loop, order->shop, &options, order->options->stock, &why) != 0)
         return refuse(EXIT_USAGE, why.text);
     order->watch = (struct flow_watch){.on_step = on_step,
                                        .on_talk = on_talk,
@@ -252,19 +250,8 @@ static int order_run(struct shop_order *order, uv_loop_t *loop) {
     return EXIT_INTERNAL;
 }
 
-int shop_order(uv_loop_t *loop, const struct options *options, FILE *to) {
-    const char *path = options->arguments[1];
-    struct shop_order order = {.options = options, .to = to};
-    struct why why;
-    int exit_code;
+int shop_order(uv_loop_t *loop, const struct options *options, const struct shop *shop, FILE *to) {
+    struct shop_order order = {.options = options, .shop = shop, .to = to};
 
-    if (access(path, R_OK) != 0) {
-        complain("loadgen", "%s: %s", path, strerror(errno));
-        return EXIT_NO_INPUT;
-    }
-    if (shop_read(&order.shop, path, &why) != 0)
-        return refuse(EXIT_USAGE, why.text);
-    exit_code = order_run(&order, loop);
-    shop_free(&order.shop);
-    return exit_code;
+    return order_run(&order, loop);
 }

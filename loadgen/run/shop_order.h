@@ -3,13 +3,13 @@
 #define LOADGEN_SHOP_ORDER_H
 
 #include "options.h"
+#include "shop.h"
 
 #include <stdio.h>
 #include <uv.h>
 
-/* Orders one unit as the file in `options->arguments[1]` says, and shows the way. Returns the exit
- * code. */
+/* Orders one unit by the shop file, and shows the way. Returns the exit code. */
 __attribute__((warn_unused_result)) int shop_order(uv_loop_t *loop, const struct options *options,
-                                                   FILE *to);
+                                                   const struct shop *shop, FILE *to);
 
 #endif
