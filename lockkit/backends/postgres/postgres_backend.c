@@ -227,8 +227,7 @@ static bool calls_forget(struct pg_backend *backend, struct pg_call *call) {
 /* Does this session belong to the client, or does a pooler lend it? A server tells its pid when it
  * lets a client in. A pooler has no server at that moment, and tells another pid. Then the session
  * is not touched. Else its settings are made independent of server, database and role; but the URL
- * may name the table's search_path. A statement_timeout of the role would hit this statement, too.
- */
+ * may name the table's search_path. */
 static const char settle_sql[] =
     "SET LOCAL statement_timeout = 0;"
     "SELECT pid = asked, pg_is_in_recovery(),"
@@ -274,9 +273,10 @@ static bool take_what_it_is(struct pg_link *link, const PGresult *result) {
 }
 
 /* Asks for the settings, then makes the table if it is missing. If two clients make it at once, the
- * server tells one of them that it is a duplicate. */
+ * server tells one of them that it is a duplicate. The role's statement_timeout may cancel the
+ * question before it is switched off: it is asked again, until the link's limit for opening. */
 static void set_up_link(struct pg_link *link, const PGresult *result) {
-    if (result == NULL) {
+    if (result == NULL || pg_has_state(result, "57014")) {
         ask_what_it_is(link);
     } else if (pg_is_error(result) && !pg_has_state(result, "23505")) {
         pg_link_refuse(link, PQresultErrorMessage(result));

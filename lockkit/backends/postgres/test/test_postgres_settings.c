@@ -78,6 +78,35 @@ static void test_no_setting_of_a_role_changes_a_lock(void **state) {
     }
 }
 
+/* When the question began to wait for the test's lock; "" before. */
+static const char *waits_since(void) {
+    return postgres_ask("SELECT coalesce(max(waitstart)::text, '') FROM pg_locks WHERE NOT granted"
+                        " AND relation = 'pg_settings'::regclass");
+}
+
+/* A role's statement_timeout may cancel the first question of a session. Here it waits for a lock
+ * while the test cancels it. */
+static void test_a_cancelled_first_question_is_asked_again(void **state) {
+    struct fixture *fixture = &((struct env *)*state)->fixture;
+
+    for (int i = 0; i < 2; i++) {
+        lk_client *client = open_client(fixture, postgres_url(modes[i]));
+        lk_lock *lock = open_lock(fixture, client, 5000);
+        struct caller caller;
+        char since[64];
+
+        (void)postgres_ask("BEGIN; LOCK TABLE pg_settings");
+        start(&caller, lock, LK_TRY);
+        WAIT_FOR(&fixture->loop, waits_since()[0] != '\0');
+        (void)snprintf(since, sizeof since, "%s", waits_since());
+        (void)postgres_ask("SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted");
+        WAIT_FOR(&fixture->loop, waits_since()[0] != '\0' && strcmp(waits_since(), since) != 0);
+        (void)postgres_ask("COMMIT");
+        await_and_give(fixture, &caller);
+        close_client(fixture, client);
+    }
+}
+
 static void test_table_that_was_dropped_is_made_again(void **state) {
     struct env *env = *state;
 
@@ -156,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         POSTGRES_TEST(test_no_variable_says_where_to_connect),
         POSTGRES_TEST(test_no_setting_of_a_role_changes_a_lock),
+        POSTGRES_TEST(test_a_cancelled_first_question_is_asked_again),
         POSTGRES_TEST(test_table_that_was_dropped_is_made_again),
         POSTGRES_TEST(test_no_idle_connection_is_asked_after_the_table_was_dropped),
         POSTGRES_TEST(test_statement_that_met_another_is_run_again),
