@@ -358,6 +358,7 @@ int option_read_defaults(struct options *options) {
 }
 
 void option_free(struct options *options) {
+    shop_about_free(&options->about);
     for (size_t i = 0; i < ROWS; i++) {
         char **text = (char **)(void *)((char *)options + table[i].place);
         enum setting_type type = table[i].flag.type;

@@ -557,5 +557,6 @@ void options_free(void) {
     free(set.program);
     free(set.command_line);
     set.program = set.command_line = NULL;
+    shop_about_free(&set.about);
     settings_free(flags_of(set.command));
 }

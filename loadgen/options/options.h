@@ -10,6 +10,7 @@
 #include "fault_list.h"
 #include "plan.h"
 #include "settings.h"
+#include "shop_about.h"
 #include "strategy_list.h"
 #include "threshold.h"
 
@@ -97,7 +98,8 @@ struct options {
     char *inventory_db, *orders_db;
 
     /* Made from the above. */
-    bool is_load; /* another program sent the load: most settings say nothing */
+    bool is_load;            /* another program sent the load: most settings say nothing */
+    struct shop_about about; /* of --shop; no name: an own service */
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;

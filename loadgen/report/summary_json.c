@@ -102,6 +102,13 @@ static json_t *rate_bound(const struct verdict *verdict) {
 
 /* ---- more than one round */
 
+/* `steps` is absent without a shop. */
+static json_t *with_steps(json_t *json, json_t *steps) {
+    if (steps != NULL)
+        json_text_set(&json, "steps", json_incref(steps));
+    return json;
+}
+
 static json_t *anomaly_counts(const struct verdict *verdict) {
     json_t *json = json_array();
 
@@ -124,9 +131,10 @@ static json_t *product_ids(const struct round *round) {
 static json_t *round_json(const struct summary *summary, const struct round *round) {
     const struct recorder *recorder = round->recorder;
     const struct verdict *verdict = &round->verdict;
+    json_t *json;
 
     assert(round >= summary->rounds && round < summary->rounds + summary->round_count);
-    return JSON_TEXT_OBJECT(
+    json = JSON_TEXT_OBJECT(
         {"repeat", count_json(round->repeat + 1)},
         {"position", json_integer(round - summary->rounds + 1)},
         {"started_at", json_text_time(round->started_us)}, {"product_ids", product_ids(round)},
@@ -141,6 +149,7 @@ static json_t *round_json(const struct summary *summary, const struct round *rou
         {"p50_ms", percentile_ms(&recorder->latency, 50)},
         {"p99_ms", percentile_ms(&recorder->latency, 99)},
         {"max_ms", json_ms((double)recorder->latency.max)});
+    return with_steps(json, round->steps);
 }
 
 static json_t *rounds_json(const struct summary *summary, const struct result *result) {
@@ -308,9 +317,10 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
     char sentence[SENTENCE_TEXT], expected[EXPECT_TEXT];
+    json_t *json;
 
     assert(result->count > 0 && first != NULL && total != NULL);
-    return JSON_TEXT_OBJECT(
+    json = JSON_TEXT_OBJECT(
         {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
         {"sentence", json_text(sentence_make(result, summary->options, sentence))},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
@@ -344,6 +354,7 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"work", work_json(total)}, {"capacity", capacity_json(summary, result)},
         {"firings", firings_json(&verdict->firings)}, {"counterexamples", counterexamples(verdict)},
         {"percentiles", percentiles(total)});
+    return with_steps(json, result->steps);
 }
 
 /* ---- the whole run */
@@ -390,10 +401,20 @@ static json_t *strategies(const struct summary *summary) {
     return json;
 }
 
+/* A customer is a request of the plan. */
+static json_t *shop_json(const struct options *options) {
+    json_t *json = shop_about_json(&options->about);
+
+    json_text_set(&json, "processes", count_json(options->about.base_count));
+    json_text_set(&json, "customers", json_integer(options->requests));
+    return json;
+}
+
 json_t *summary_json(const struct summary *summary) {
     const struct options *options = summary->options;
+    json_t *json;
 
-    return JSON_TEXT_OBJECT(
+    json = JSON_TEXT_OBJECT(
         {"schema_version", json_integer(SUMMARY_SCHEMA)}, {"name", json_text(options->name)},
         {"command", text_or_null(options->command_line)},
         {"started_at", json_text_time(summary->started_us)},
@@ -404,6 +425,9 @@ json_t *summary_json(const struct summary *summary) {
         {"exit_meaning", json_string(summary_meaning(summary))},
         {"settings", option_summary(options)}, {"thresholds", thresholds(summary)},
         {"strategies", strategies(summary)}, {"recommendation", recommendation(summary)});
+    if (options->about.name != NULL)
+        json_text_set(&json, "shop", shop_json(options));
+    return json;
 }
 
 int summary_json_write(const struct summary *summary, FILE *to) {

@@ -1,7 +1,7 @@
 /* history.ndjson: all data for a judgement, a JSON object per line, each with its `type`. Members
  * may have any order. history_fields.c has all members; the reader refuses others.
  *
- *     run       the first line: the settings, the strategies and the expected verdicts
+ *     run       the first line: the settings, the strategies and the expected verdicts; the shop
  *     round     begins a round; the lines up to the next round belong to it
  *     request   one record (record.h). Usual values are left out: item 0, unit -1, no instance, no
  *               order_id, is_repeat false, a cost that the reply lacks. `instance` is a place in
@@ -9,7 +9,8 @@
  *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
  *               (event.h)
  *     product   the final stock of one product (ledger.h); row, returned, sale, order: its rows
- *     end       the last line of a round: its verdict, and further input of the verdict
+ *     end       the last line of a round: its verdict, further input of the verdict, and the times
+ *               of a shop's steps
  *
  * Times are nanoseconds from the round's start; ledger times are the database's wall clock. Names
  * with _us at the end are microseconds; started_us and ended_us count from 1970.

@@ -42,6 +42,7 @@ const struct history_field history_run[] = {
     PLAIN(struct history_run, JSON, "settings", settings),
     PLAIN(struct history_run, JSON, "strategies", strategies),
     PLAIN(struct history_run, JSON, "stages", stages),
+    OPTIONAL(struct history_run, JSON, "shop", shop),
     END,
 };
 
@@ -70,6 +71,7 @@ const struct history_field history_end[] = {
     OPTIONAL(struct round, FLAG, "is_mended", is_mended),
     OPTIONAL(struct round, STRING, "fault_problem", fault_problem.text),
     OPTIONAL(struct round, FLAG, "is_left_down", is_left_down),
+    OPTIONAL(struct round, JSON, "steps", steps),
     END,
 };
 

@@ -21,7 +21,7 @@ enum history_type {
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
     HISTORY_WORD,   /* a number, written as the word at this place of `words` */
     HISTORY_FLAG,   /* bool */
-    HISTORY_JSON    /* json_t *, a new reference: an array or an object */
+    HISTORY_JSON    /* json_t *, a new reference: an array or an object; NULL: left out */
 };
 
 /* A member of a structure. */
@@ -39,6 +39,7 @@ struct history_field {
 struct history_run {
     int64_t version, started_us;
     json_t *settings, *strategies, *stages;
+    json_t *shop; /* NULL: none */
 };
 struct history_round {
     struct round round; /* only members that are known at its start */

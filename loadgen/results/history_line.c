@@ -380,6 +380,8 @@ int history_line_read(const struct history_line *line, const struct history_fiel
             return blame(why, field->key, strlen(field->key), "is missing");
         if (history_field_is_text(field))
             ((char *)to)[field->offset] = '\0';
+        else if (field->type == HISTORY_JSON)
+            *(json_t **)(void *)((char *)to + field->offset) = NULL;
         else
             history_line_set_number(field, field->usual, (char *)to + field->offset);
     }

@@ -7,6 +7,7 @@
 #include "history_load.h"
 #include "ledger.h"
 #include "number.h"
+#include "steps.h"
 #include "utf8.h"
 #include "uuid.h"
 
@@ -104,7 +105,8 @@ static int take_run(const struct history_run *run, struct history *history, stru
     if (option_read_history(run->settings, options, why) != 0 ||
         history_read_strategies(run->strategies, options, why) != 0 ||
         read_shape(run->stages, options, why) != 0 ||
-        threshold_parse(options->threshold, &options->threshold_list, why) != 0)
+        threshold_parse(options->threshold, &options->threshold_list, why) != 0 ||
+        (run->shop != NULL && shop_about_read(run->shop, &options->about, why) != 0))
         return -1;
     return fault_list_parse(options->fault, INT64_MAX, &options->fault_list, why);
 }
@@ -119,6 +121,7 @@ static int history_read_run(struct reader *reader, const struct history_line *li
     code = history_line_read(line, history_run, &run, &reader->why);
     if (code == 0)
         code = take_run(&run, reader->history, &reader->why);
+    json_decref(run.shop);
     json_decref(run.settings);
     json_decref(run.strategies);
     json_decref(run.stages);
@@ -231,6 +234,8 @@ static int read_end(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
 
     if (history_line_read(line, history_end, round, &reader->why) != 0)
+        return -1;
+    if (round->steps != NULL && steps_check(round->steps, &reader->why) != 0)
         return -1;
     if (round->recorder->ended != round->recorder->size)
         return why_set(&reader->why, "the round has fewer requests than its first line says");

@@ -71,6 +71,8 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
 static bool is_left_out(const struct history_field *field, const void *at) {
     if (!field->is_optional)
         return false;
+    if (field->type == HISTORY_JSON)
+        return *(json_t *const *)at == NULL;
     return history_field_is_text(field) ? *(const char *)at == '\0'
                                         : history_line_number_of(field, at) == field->usual;
 }
@@ -125,13 +127,16 @@ static json_t *stages_json(const struct plan_shape *shape) {
 }
 
 int history_write_run(FILE *to, const struct options *options, int64_t started_us) {
+    const bool has_shop = options->about.name != NULL;
     const struct history_run run = {.version = HISTORY_VERSION,
                                     .started_us = started_us,
                                     .settings = option_history(options),
                                     .strategies = strategies_json(options),
-                                    .stages = stages_json(&options->shape)};
-    int code = history_line_write(to, "run", history_run, &run);
+                                    .stages = stages_json(&options->shape),
+                                    .shop = has_shop ? shop_about_json(&options->about) : NULL};
+    int code = has_shop && run.shop == NULL ? -1 : history_line_write(to, "run", history_run, &run);
 
+    json_decref(run.shop);
     json_decref(run.settings);
     json_decref(run.strategies);
     json_decref(run.stages);

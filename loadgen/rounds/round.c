@@ -128,6 +128,7 @@ void round_free(struct round *round) {
     round_forget(round);
     recorder_free(round->recorder);
     free(round->products);
+    json_decref(round->steps);
     json_decref(round->chart);
     *round = (struct round){.item = NULL};
 }

@@ -29,6 +29,7 @@ struct round {
     int64_t ledger_skew_us;    /* a ledger's time plus this is a time of our wall clock */
     struct event_list events;  /* in order of time, until round_forget() */
     struct verdict verdict;
+    json_t *steps;      /* the steps of a shop's order and their times, or NULL (steps.h) */
     json_t *chart;      /* its drawing on the page, or NULL (chart.h) */
     int64_t started_us; /* wall clock at the recorder's start_ns; 0: not started */
     int64_t ended_us;   /* wall clock of the judgement */

@@ -3,6 +3,7 @@
 #include "summary.h"
 
 #include "exit_code.h"
+#include "steps.h"
 
 #include <assert.h>
 #include <math.h>
@@ -199,6 +200,7 @@ static int result_make(struct result *result, const struct round *rounds, size_t
     }
     add_counterexamples(result);
     spread_rounds(result);
+    result->steps = steps_sum(result->rounds, result->count);
     return 0;
 }
 
@@ -357,8 +359,10 @@ const char *summary_meaning(const struct summary *summary) {
 }
 
 void summary_free(struct summary *summary) {
-    for (size_t i = 0; i < summary->count; i++)
+    for (size_t i = 0; i < summary->count; i++) {
         recorder_free(summary->results[i].total);
+        json_decref(summary->results[i].steps);
+    }
     free(summary->results);
     free(summary->outcomes);
     *summary = (struct summary){.count = 0};

@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "options_fixture.h"
 #include "own_folder.h"
+#include "steps.h"
 #include "verdict_fixture.h"
 
 #include <unistd.h>
@@ -119,6 +120,8 @@ static int history_set_up(void **state) {
 
 static int history_tear_down(void **state) {
     history_free(&written.history);
+    shop_about_free(&written.options.about);
+    json_decref(written.one.steps);
     free(written.text);
     written.text = NULL;
     own_folder_remove(written.folder);
@@ -270,6 +273,40 @@ static void test_the_settings_are_read_back(void **state) {
     assert_int_equal(read->threshold_list.count, 2);
     assert_int_equal(read->shape.stage_count, 1);
     assert_true(read->shape.stages[0].to > 400.4 && read->shape.stages[0].to < 400.6);
+}
+
+/* A shop of two processes, and an order of one step. */
+static void add_shop(void) {
+    struct shop_about *about = &written.options.about;
+    struct histogram *times = calloc(1, sizeof *times);
+
+    assert_non_null(times);
+    assert_int_equal(shop_about_make(about, "Vend\033ure", "3.7.3", "", "shops/a.shop"), 0);
+    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:1"), 0);
+    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:2"), 0);
+    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:1"), 0);
+    histogram_record(times, 1500);
+    steps_add(&written.one.steps, "POST /pay\n", 61, 2, 1, times);
+    free(times);
+}
+
+static void test_the_shop_and_its_steps_are_read_back(void **state) {
+    const struct shop_about *about = &written.history.options.about;
+    struct step_times step;
+
+    add_shop();
+    assert_true(steps_get(written_again(1)->steps, 0, &step));
+    assert_string_equal(about->name, "Vend?ure");
+    assert_string_equal(about->version, "3.7.3");
+    assert_string_equal(about->config, "");
+    assert_string_equal(about->file, "shops/a.shop");
+    assert_int_equal(about->base_count, 2);
+    assert_string_equal(about->bases[1], "http://127.0.0.1:2");
+    assert_string_equal(step.name, "POST /pay ");
+    assert_int_equal(step.line, 61);
+    assert_int_equal(step.sent, 2);
+    assert_int_equal(step.no_reply, 1);
+    assert_float_equal(step.max_ms, 0.002, 1e-9);
 }
 
 static void test_the_verdict_is_the_same_again(void **state) {
@@ -642,6 +679,7 @@ int main(void) {
         WRITTEN(test_a_round_is_read_back_as_it_was),
         WRITTEN(test_events_are_read_back),
         WRITTEN(test_units_below_zero_are_read_back),
+        WRITTEN(test_the_shop_and_its_steps_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_a_round_is_judged_by_what_was_asked_for_then),
