@@ -222,6 +222,8 @@ struct shop {
     const char *name;
     struct shop_text *bases; /* URLs without a slash at the end; uses only SHOP_SET and SHOP_ENV */
     size_t base_count;       /* at least 1 */
+    struct shop_text version, config; /* one line each, for reports; no parts: the file has none.
+                                         They may use each of `values`, and `stock` and `run` */
     struct shop_value *values;
     size_t value_count;
     struct shop_steps sections[SHOP_SECTIONS]; /* ORDER has at least one step */

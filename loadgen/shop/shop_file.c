@@ -19,7 +19,7 @@ static const char *const outcome_names[] = {SHOP_OUTCOMES(X)};
 #undef X
 #define OUTCOMES (sizeof outcome_names / sizeof *outcome_names)
 
-/* ---- the head: shop, base, set, env, run */
+/* ---- the head: shop, version, config, base, set, env, run */
 
 static int read_title(struct reader *reader, struct shop *shop) {
     const char *end = reader_value_end(reader);
@@ -33,6 +33,28 @@ static int read_title(struct reader *reader, struct shop *shop) {
     shop->name = memory_copy(reader->memory, reader->at, (size_t)(end - reader->at));
     reader->at = end;
     return shop->name != NULL ? 0 : reader_no_memory(reader);
+}
+
+/* A line for reports: it may use values that only a round has. */
+static int read_remark(struct reader *reader, struct shop_text *text, const char *word) {
+    int code;
+
+    if (text->count > 0)
+        return reader_fail(reader, reader->at, "expected one line `%s`, this is the second", word);
+    reader->scope = NAME_OF_ROUND;
+    code = text_read_value(reader, TEXT_VALUE, text);
+    reader->scope = NAME_OF_FILE;
+    if (code != 0)
+        return -1;
+    return text->count > 0 ? 0 : reader_expected(reader, reader->at, "a text");
+}
+
+static int read_version(struct reader *reader, struct shop *shop) {
+    return read_remark(reader, &shop->version, "version");
+}
+
+static int read_config(struct reader *reader, struct shop *shop) {
+    return read_remark(reader, &shop->config, "config");
 }
 
 /* Whether the text begins with a scheme and a character of a host, or with a value. */
@@ -145,6 +167,8 @@ static const struct {
     const char *word;
     int (*read)(struct reader *reader, struct shop *shop);
 } head_lines[] = {{"shop", read_title},
+                  {"version", read_version},
+                  {"config", read_config},
                   {"base", read_base},
                   {"set", read_set},
                   {"env", read_env},
@@ -159,7 +183,8 @@ static int read_head_line(struct reader *reader, struct shop *shop) {
             return head_lines[i].read(reader, shop) != 0 ? -1 : reader_finish_line(reader);
         }
     return reader_expected(reader, reader->at,
-                           "shop, base, set, env, run, or a section such as == order ==");
+                           "shop, version, config, base, set, env, run, or a section such as "
+                           "== order ==");
 }
 
 static int read_head(struct reader *reader, struct shop *shop) {

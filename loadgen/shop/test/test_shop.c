@@ -68,6 +68,7 @@ static void test_the_smallest_file_is_read(void **state) {
     assert_text(&shop.ledger.orders, "SELECT 1");
     assert_text(&shop.ledger.stock, "SELECT 2");
     assert_int_equal(shop.ledger.writes.count, 0);
+    assert_int_equal(shop.version.count + shop.config.count, 0);
 }
 
 static void test_the_head_has_bases_and_values(void **state) {
@@ -75,12 +76,15 @@ static void test_the_head_has_bases_and_values(void **state) {
 
     parse("# a comment\n\nshop My shop # and more\nset port 81\nbase http://a:{{port}}/ # first\n"
           "base https://b/x\nenv SECRET\nrun made echo '{{stock}}' # {{run}}\n"
+          "config port {{port}}, a \\# # no\nversion {{made}}\n"
           "== order ==\n" STEP OUTCOME "== ledger command sqlite3 '==' {{port}} ==\n"
           "[Orders]\n\n  SELECT {{made}}  \n\n  # no comment\n\n[Stock]\nx\n[Writes]\ny\n");
     assert_string_equal(shop.name, "My shop");
     assert_int_equal(shop.base_count, 2);
     assert_text(&shop.bases[0], "http://a:<port>");
     assert_text(&shop.bases[1], "https://b/x");
+    assert_text(&shop.config, "port <port>, a #");
+    assert_text(&shop.version, "<made>");
     assert_int_equal(shop.value_count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(shop.values[i].kind, kinds[i]);
