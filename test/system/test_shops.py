@@ -1,17 +1,22 @@
 """The files in shops/: each buys in its shop, says soldout where it must, and its ledger queries find the order."""
 
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 import urllib.error
 import urllib.request
 
-from harness import ROOT, SystemTest, wait_for
+from harness import BUILD, PORT_BASE, ROOT, SystemTest, wait_for
 
 VENDURE = ROOT / "shops/vendure"
+STUDENTS = {"python": (sys.executable, ["shop.py", "with_lock.py", "cured.py"], 9801, "set db .run/student-python.db"),
+            "node": ("node", ["shop.js", "with-lock.js", "cured.js"], 9811, "set data .run/student-node")}
 
 
 class ShopFile:
@@ -67,6 +72,43 @@ class OwnShops(SystemTest):
                 done = self.file(path).order(0)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertRegex(done.stdout, r"\* order: soldout, by the rule in line \d+\n")
+
+
+class StudentShops(unittest.TestCase):
+    """Each student's shop: wrong, with a lock in the process, and cured."""
+
+    @contextlib.contextmanager
+    def selling(self, language, file, processes):
+        """Runs processes of a shop on one database. Gives a shop file for them."""
+        program, _, port, place = STUDENTS[language]
+        ports = [PORT_BASE + 51 + i for i in range(processes)]
+        with contextlib.ExitStack() as stack:
+            data = stack.enter_context(tempfile.TemporaryDirectory()) + "/data"
+            for own in ports:
+                child = subprocess.Popen([program, ROOT / f"shops/student-{language}" / file, str(own), data])
+                stack.callback(child.wait)
+                stack.callback(child.kill)
+                wait_for(file, lambda own=own, child=child: self.listens(own) or child.poll() is not None)
+                self.assertIsNone(child.poll(), file)
+            yield ShopFile(self, f"student-{language}/student.shop", (place, f"{place.rpartition(' ')[0]} {data}"),
+                           *((f"{'# ' * i}base http://127.0.0.1:{port + i}", f"base http://127.0.0.1:{own}")
+                             for i, own in enumerate(ports)))
+
+    @staticmethod
+    def listens(port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    def loadgen(self, *args):
+        return subprocess.run([ROOT / BUILD / "bin/loadgen", *args], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=120)
+
+    def test_each_passes_the_check_because_nobody_races(self):
+        for language, file in [(language, file) for language in STUDENTS for file in STUDENTS[language][1]]:
+            with self.subTest(file), self.selling(language, file, processes=2) as shop:
+                done = self.loadgen("shop", "check", shop.path)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n", done.stdout)
 
 
 @unittest.skipUnless((VENDURE / "node_modules").is_dir(), "npm install was not run in shops/vendure")
