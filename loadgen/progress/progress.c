@@ -97,11 +97,15 @@ void progress_phase(struct progress *progress, enum progress_phase phase) {
         progress->round.phase = phase;
 }
 
+void progress_prepared(struct progress *progress, size_t prepared) {
+    progress->round.prepared = prepared;
+}
+
 static void progress_look(struct progress *progress, struct progress_snapshot *snapshot) {
     const struct recorder *recorder = progress->recorder;
 
     assert(progress->is_running);
-    if (recorder->count == recorder->planned)
+    if (progress->round.phase >= PROGRESS_SENDING && recorder->count == recorder->planned)
         progress_phase(progress, PROGRESS_WAITING);
     *snapshot = progress->round;
     snapshot->in_flight = recorder->count - recorder->ended;

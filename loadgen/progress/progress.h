@@ -54,8 +54,11 @@ void progress_init(struct progress *progress, uv_loop_t *loop, enum progress_mod
 void progress_start(struct progress *progress, const struct progress_snapshot *round,
                     const struct recorder *recorder, struct http_client *client,
                     const char *product_id);
-/* WAITING starts by itself at the last request of the plan. A phase never goes back. */
+/* WAITING starts by itself after SENDING, at the last request of the plan. A phase never goes
+ * back: a round with a shop starts with PREPARING, any other with SENDING. */
 void progress_phase(struct progress *progress, enum progress_phase phase);
+/* So many of round->customers are prepared. */
+void progress_prepared(struct progress *progress, size_t prepared);
 /* Wipes the view until the next start. May be called when it does not run. */
 void progress_stop(struct progress *progress);
 /* The same, and leaves a line with the verdict of the round. */

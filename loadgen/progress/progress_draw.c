@@ -5,6 +5,7 @@
 #include "duration.h"
 #include "json_text.h"
 #include "table.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -96,15 +97,31 @@ static bool begin_line(struct pen *pen, const char *label) {
     return true;
 }
 
-/* Names come from other programs: control characters become question marks. */
+/* Names come from other programs: a byte that is not part of a printable character becomes a
+ * question mark. A name of more than `most` characters ends with two dots. */
 static const char *progress_draw_clean(const char *name, unsigned most, char *text, size_t size) {
-    size_t i;
+    size_t used = 0, dots = 0; /* the dots replace the bytes from here on */
+    unsigned columns = 0;
 
-    for (i = 0; i < most && i + 1 < size && name[i] != '\0'; i++)
-        text[i] = name[i] >= ' ' && name[i] < 0x7f ? name[i] : '?';
-    if (name[i] != '\0' && i > 2)
-        memset(text + i - 2, '.', 2);
-    text[i] = '\0';
+    for (; columns < most && *name != '\0'; columns++) {
+        const size_t length = utf8_printable(name), taken = length > 0 ? length : 1;
+
+        if (used + taken + 2 >= size)
+            break;
+        dots = columns + 2 == most ? used : dots;
+        if (length > 0)
+            memcpy(text + used, name, length);
+        else
+            text[used] = '?';
+        used += taken;
+        name += taken;
+    }
+    if (*name != '\0' && columns > 2) {
+        dots = dots > 0 ? dots : used;
+        memset(text + dots, '.', 2);
+        used = dots + 2;
+    }
+    text[used] = '\0';
     return text;
 }
 
@@ -112,7 +129,11 @@ static void tell_phase(const struct progress_snapshot *snapshot, bool is_narrow,
                        size_t size) {
     double elapsed = (double)snapshot->elapsed_ns / 1e9, span = (double)snapshot->span_ns / 1e9;
 
-    if (snapshot->phase == PROGRESS_SENDING)
+    if (snapshot->phase == PROGRESS_PREPARING)
+        (void)snprintf(text, size,
+                       is_narrow ? "  %zu/%zu prepared" : "  preparing: %zu of %zu customers",
+                       snapshot->prepared, snapshot->customers);
+    else if (snapshot->phase == PROGRESS_SENDING)
         (void)snprintf(text, size, is_narrow ? "  %.1f/%.1f s" : "  sending %.1f of %.1f s",
                        elapsed, span);
     else
@@ -307,6 +328,8 @@ void progress_draw(const struct progress_snapshot *snapshot, const struct progre
     }
     draw_title(&pen, snapshot);
     draw_stock(&pen, snapshot);
+    if (snapshot->phase == PROGRESS_PREPARING) /* nothing was asked for */
+        return;
     if (begin_line(&pen, "sold")) {
         put_sold(&pen, "", snapshot);
         put_others(&pen, snapshot);
@@ -316,19 +339,25 @@ void progress_draw(const struct progress_snapshot *snapshot, const struct progre
 }
 
 const char *progress_line(const struct progress_snapshot *snapshot, char *text, size_t size) {
-    static const char *const phases[] = {[PROGRESS_SENDING] = "",
+    static const char *const phases[] = {[PROGRESS_PREPARING] = "",
+                                         [PROGRESS_SENDING] = "",
                                          [PROGRESS_WAITING] = "  waiting for answers",
                                          [PROGRESS_JUDGING] = "  judging"};
     int64_t over = oversold(snapshot);
     char duration[DURATION_TEXT], name[96], stock[32], warning[48] = "";
 
+    (void)progress_draw_clean(snapshot->name, sizeof name - 1, name, sizeof name);
+    if (snapshot->phase == PROGRESS_PREPARING) {
+        (void)snprintf(text, size, "%s %zu/%zu  preparing: %zu of %zu customers", name,
+                       snapshot->round, snapshot->rounds, snapshot->prepared, snapshot->customers);
+        return text;
+    }
     if (over > 0)
         (void)snprintf(warning, sizeof warning, "  OVERSOLD by %lld", (long long)over);
     (void)snprintf(text, size,
                    "%s %zu/%zu  %.1f s  offered %.0f/s  achieved %.0f/s  sold %zu%s%s  "
                    "in flight %zu  p99 %s%s",
-                   progress_draw_clean(snapshot->name, sizeof name - 1, name, sizeof name),
-                   snapshot->round, snapshot->rounds, (double)snapshot->elapsed_ns / 1e9,
+                   name, snapshot->round, snapshot->rounds, (double)snapshot->elapsed_ns / 1e9,
                    snapshot->offered, snapshot->achieved, snapshot->sold,
                    stock_text(snapshot, "/", stock, sizeof stock), warning, snapshot->in_flight,
                    p99_text(snapshot, duration), phases[snapshot->phase]);
@@ -351,7 +380,8 @@ static json_t *outcomes_json(const struct progress_snapshot *snapshot) {
 }
 
 static json_t *snapshot_json(const struct progress_snapshot *snapshot) {
-    static const char *const phases[] = {[PROGRESS_SENDING] = "sending",
+    static const char *const phases[] = {[PROGRESS_PREPARING] = "preparing",
+                                         [PROGRESS_SENDING] = "sending",
                                          [PROGRESS_WAITING] = "waiting",
                                          [PROGRESS_JUDGING] = "judging"};
 
@@ -374,6 +404,10 @@ char *progress_json(const struct progress_snapshot *snapshot) {
     json_t *json = snapshot_json(snapshot);
     char *text, *line = NULL;
 
+    if (snapshot->customers > 0) {
+        json_text_set(&json, "prepared", json_integer((json_int_t)snapshot->prepared));
+        json_text_set(&json, "customers", json_integer((json_int_t)snapshot->customers));
+    }
     if (snapshot->has_holder)
         json_text_set(&json, "holder",
                       snapshot->holder != NULL ? json_text(snapshot->holder) : json_null());

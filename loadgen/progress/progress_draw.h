@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum progress_phase {
+    PROGRESS_PREPARING, /* the customers of a shop, before the first order */
     PROGRESS_SENDING,
     PROGRESS_WAITING, /* for the last answers: every request is sent */
     PROGRESS_JUDGING, /* waiting for a quiet ledger, reading and judging it */
@@ -25,6 +26,7 @@ struct progress_snapshot {
     size_t round, rounds;   /* the first is 1 */
     size_t repeat, repeats; /* the first is 1 */
     enum progress_phase phase;
+    size_t prepared, customers;  /* of a shop; 0 customers: no shop */
     int64_t elapsed_ns, span_ns; /* since the round's start; of its schedule */
     size_t in_flight;
     double offered, achieved; /* due requests and answers per second, in the last second */
@@ -66,9 +68,9 @@ void progress_draw(const struct progress_snapshot *snapshot, const struct progre
 const char *progress_line(const struct progress_snapshot *snapshot, char *text, size_t size);
 
 /* {"strategy","round","rounds","phase","elapsed_ms","span_ms","sold","stock","left","in_flight",
- * "offered","achieved","p99_ms","outcomes":{...},"holder","verdict","is_left_down"}, with null for
- * an unknown value. It has `holder` only if the target names one, and the last two only at the end
- * of the round. With a \n at its end. The caller frees it. NULL without memory. */
+ * "offered","achieved","p99_ms","outcomes":{...},"prepared","customers","holder","verdict",
+ * "is_left_down"}, with null for an unknown value. It has `prepared` and `customers` only for a
+ * shop, `holder` only if the target names one, and the last two only at the end of the round. With a \n at its end. The caller frees it. NULL without memory. */
 __attribute__((warn_unused_result)) char *progress_json(const struct progress_snapshot *snapshot);
 
 #endif

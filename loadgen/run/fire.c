@@ -216,6 +216,7 @@ static void show_round(struct run *run, const struct round *round) {
         .rounds = run->round_count,
         .repeat = round->repeat + 1,
         .repeats = (size_t)options->repeat,
+        .phase = PROGRESS_SENDING,
         .span_ns = run->plan.span_ns,
         .stock = options->no_judge ? -1 : options->stock * (int64_t)round->items};
 

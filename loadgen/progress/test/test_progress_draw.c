@@ -18,6 +18,7 @@ static int set_up(void **state) {
                                           .rounds = 10,
                                           .repeat = 1,
                                           .repeats = 5,
+                                          .phase = PROGRESS_SENDING,
                                           .elapsed_ns = 3 * SECOND,
                                           .span_ns = 20 * SECOND,
                                           .in_flight = 412,
@@ -87,6 +88,30 @@ static void test_phases_are_told_apart(void **state) {
     assert_draws("waiting for answers 3.0 s");
     snapshot.phase = PROGRESS_JUDGING;
     assert_draws("judging 3.0 s");
+}
+
+static void test_preparing_counts_the_customers_of_a_shop(void **state) {
+    char text[PROGRESS_TEXT];
+
+    snapshot.phase = PROGRESS_PREPARING;
+    snapshot.prepared = 12;
+    snapshot.customers = 200;
+    snapshot.rounds = snapshot.repeats = 1;
+    assert_draws("redis,ttl=2s  preparing: 12 of 200 customers\n");
+    assert_int_equal(frame.lines, 2); /* and the stock */
+    style.columns = 40;
+    assert_draws("redis,ttl=2s  12/200 prepared\n");
+    assert_string_equal(progress_line(&snapshot, text, sizeof text),
+                        "redis,ttl=2s 2/1  preparing: 12 of 200 customers");
+}
+
+static void test_a_name_of_any_script_is_drawn_as_it_is(void **state) {
+    snapshot.name = "Späti \xe2\x80\xae\xff";
+    assert_draws("Späti ????  round");
+    style.columns = 30;
+    snapshot.name = "ÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄ";
+    assert_draws("ÄÄ..  ");
+    assert_true(widest() < 30);
 }
 
 static void test_each_width_keeps_its_lines_within_it(void **state) {
@@ -338,6 +363,12 @@ static void test_a_lock_that_nobody_holds_is_no_lock_without_a_name(void **state
                 ",\"holder\":null,\"verdict\":\"VALID\",\"is_left_down\":true}\n");
 }
 
+static void test_a_shop_tells_how_many_customers_are_prepared(void **state) {
+    snapshot.prepared = 12;
+    snapshot.customers = 200;
+    assert_json("{\"strategy\":\"redis\"" SENT ",\"prepared\":12,\"customers\":200}\n");
+}
+
 static void test_names_stay_on_their_line(void **state) {
     snapshot.name = "a\n{\"b\":\xff}";
     snapshot.has_holder = true;
@@ -354,6 +385,8 @@ int main(void) {
         DRAWN(test_a_frame_tells_the_round),
         DRAWN(test_a_single_round_is_not_counted),
         DRAWN(test_phases_are_told_apart),
+        DRAWN(test_preparing_counts_the_customers_of_a_shop),
+        DRAWN(test_a_name_of_any_script_is_drawn_as_it_is),
         DRAWN(test_each_width_keeps_its_lines_within_it),
         DRAWN(test_forty_columns_keep_what_matters),
         DRAWN(test_a_very_narrow_terminal_has_numbers_for_labels),
@@ -374,6 +407,7 @@ int main(void) {
         DRAWN(test_a_line_that_is_too_long_is_cut),
         JSON(test_what_is_not_known_is_null),
         JSON(test_a_lock_that_nobody_holds_is_no_lock_without_a_name),
+        JSON(test_a_shop_tells_how_many_customers_are_prepared),
         JSON(test_names_stay_on_their_line),
     };
 
