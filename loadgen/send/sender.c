@@ -1,27 +1,19 @@
-/* The open loop on a timerfd.
- *
- * libuv's own timers count milliseconds. The timerfd is set to the absolute nanosecond of the next
- * planned request, and wakes the loop's epoll at once. If the moment is nearer than a sleep takes,
- * the loop turns without waiting. */
+/* The open loop: a pacer (pacer.h) says when requests are due. */
 #include "sender.h"
 
 #include "answer.h"
 #include "clock.h"
 #include "http_client.h"
-#include "punctual.h"
 #include "share.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 /* Requests in one turn of the loop, if no answer came since the last turn. A sender that is behind
  * sends only one request per answer and one per turn. More connections in use would be colder in
  * the caches of both sides, and it would never catch up. */
-#define BURST   16
-#define NEAR_NS 30000 /* setting the timer, sleeping and waking up takes about this long */
+#define BURST 16
 
 /* Most connections that are opening at a time while it sends: opening takes longer than sending,
  * and new connections would slow down a server that is behind. */
@@ -47,7 +39,7 @@ struct sender_slot {
     char body[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
 };
 
-static void sender_on_client_closed(void *data) {
+static void sender_on_part_closed(void *data) {
     struct sender *sender = data;
 
     assert(sender->open_handles > 0);
@@ -56,25 +48,23 @@ static void sender_on_client_closed(void *data) {
 }
 
 static void sender_on_handle_closed(uv_handle_t *handle) {
-    sender_on_client_closed(handle->data);
+    sender_on_part_closed(handle->data);
 }
 
 static void close_client(struct sender *sender) {
     if (sender->is_closing)
         return;
     sender->is_closing = true;
-    http_client_close(sender->client, sender_on_client_closed, sender);
+    http_client_close(sender->client, sender_on_part_closed, sender);
 }
 
 static void maybe_finished(struct sender *sender) {
     if (sender->in_flight > 0 || (sender->next < sender->plan->count && !sender->is_stopped))
         return;
-    if (uv_is_closing((uv_handle_t *)&sender->poll))
+    if (uv_is_closing((uv_handle_t *)&sender->cut_timer))
         return;
     assert(sender->recorder->ended == sender->recorder->count);
-    uv_close((uv_handle_t *)&sender->poll, sender_on_handle_closed);
-    uv_close((uv_handle_t *)&sender->prepare, sender_on_handle_closed);
-    uv_close((uv_handle_t *)&sender->near, sender_on_handle_closed);
+    pacer_close(&sender->pacer, sender_on_part_closed);
     uv_close((uv_handle_t *)&sender->cut_timer, sender_on_handle_closed);
     close_client(sender);
 }
@@ -157,45 +147,21 @@ static void send_due(struct sender *sender, int most) {
     maybe_finished(sender);
 }
 
-static void send_burst(struct sender *sender) {
+static void sender_on_due(void *data) {
+    struct sender *sender = data;
     const bool was_answered = sender->is_answered;
 
     sender->is_answered = false;
     send_due(sender, was_answered ? 1 : BURST);
 }
 
-static void sender_on_due(uv_poll_t *poll, int status, int events) {
-    struct sender *sender = poll->data;
+/* 0 if it only waits for answers. */
+static int64_t sender_next_ns(void *data) {
+    const struct sender *sender = data;
+    const bool is_waiting =
+        !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
 
-    (void)status;
-    (void)events;
-    if (!uv_is_active((uv_handle_t *)&sender->near)) /* else the timer may be set to the past */
-        send_burst(sender);
-}
-
-static void on_near(uv_idle_t *near) {
-    send_burst(near->data);
-}
-
-/* Before the loop waits: sets the timer to the next planned moment, or off if it only waits for
- * answers. Setting it again also clears an old expiry. */
-static void sender_on_prepare(uv_prepare_t *prepare) {
-    struct sender *sender = prepare->data;
-    bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
-    int64_t at = is_waiting ? due_ns(sender) : 0;
-    struct itimerspec when = {.it_value = {at / 1000000000, at % 1000000000}};
-    int64_t now = clock_now_ns();
-
-    punctual_rest(now, at > now);
-    if (is_waiting && at - now < NEAR_NS) {
-        (void)uv_idle_start(&sender->near, on_near);
-        return;
-    }
-    (void)uv_idle_stop(&sender->near);
-    if (at == sender->armed_ns)
-        return;
-    sender->armed_ns = at;
-    (void)timerfd_settime(sender->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    return is_waiting ? due_ns(sender) : 0;
 }
 
 /* Many answers may come at once; a request that becomes due does not wait for the last of them. */
@@ -241,22 +207,18 @@ static int sender_open_client(struct sender *sender) {
 }
 
 /* From here on maybe_finished() closes the handles. */
-static int start_timer(struct sender *sender) {
+static int start_pacer(struct sender *sender) {
     int rc;
 
-    rc = uv_poll_init(sender->loop, &sender->poll, sender->timer_fd);
+    sender->pacer =
+        (struct pacer){.next_ns = sender_next_ns, .on_due = sender_on_due, .data = sender};
+    rc = pacer_start(&sender->pacer, sender->loop);
     if (rc != 0)
         return rc;
-    sender->poll.data = sender;
-    sender->prepare.data = sender;
-    sender->near.data = sender;
     sender->cut_timer.data = sender;
-    (void)uv_prepare_init(sender->loop, &sender->prepare); /* this and the next two cannot fail */
-    (void)uv_idle_init(sender->loop, &sender->near);
-    (void)uv_timer_init(sender->loop, &sender->cut_timer);
-    sender->open_handles = 5; /* the client is the fifth */
-    (void)uv_prepare_start(&sender->prepare, sender_on_prepare);
-    return uv_poll_start(&sender->poll, UV_READABLE, sender_on_due);
+    (void)uv_timer_init(sender->loop, &sender->cut_timer); /* cannot fail */
+    sender->open_handles = 3;                              /* the client is the third */
+    return 0;
 }
 
 /* The most arrivals within WARM_NS: a server with that delay has so many requests at a time. */
@@ -297,29 +259,21 @@ static int sender_start(struct sender *sender) {
 
     if (rc != 0)
         return rc;
-    sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (sender->timer_fd < 0)
-        return UV_EMFILE;
     rc = sender_open_client(sender);
     if (rc != 0)
         return rc;
     warm_up(sender);
     sender->recorder->start_ns = sender->choose_start != NULL ? sender->choose_start(sender->data)
                                                               : clock_now_ns() + SENDER_LEAD_NS;
-    rc = start_timer(sender);
+    rc = start_pacer(sender);
     if (rc == 0) {
         if (sender->on_start != NULL)
             sender->on_start(sender->data);
         maybe_finished(sender); /* it may have been stopped meanwhile */
         return 0;
     }
-    if (sender->open_handles == 0) { /* no poll handle: only the client must be closed */
-        sender->open_handles = 1;
-        close_client(sender);
-    } else {
-        sender->is_stopped = true;
-        maybe_finished(sender);
-    }
+    sender->open_handles = 1;
+    close_client(sender);
     fiber_event_wait(&sender->finished);
     return rc;
 }
@@ -348,7 +302,6 @@ int sender_run(struct sender *sender) {
     int rc;
 
     assert(sender->recorder->size >= sender->plan->count);
-    sender->timer_fd = -1;
     skip_others(sender);
     if (sender->plan->count == 0)
         return 0;
@@ -356,8 +309,6 @@ int sender_run(struct sender *sender) {
     if (rc == 0)
         fiber_event_wait(&sender->finished);
     assert(sender->in_flight == 0);
-    if (sender->timer_fd >= 0)
-        (void)close(sender->timer_fd);
     free(sender->slots);
     return rc;
 }

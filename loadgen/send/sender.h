@@ -9,6 +9,7 @@
 #define LOADGEN_SENDER_H
 
 #include "fiber.h"
+#include "pacer.h"
 #include "plan.h"
 #include "record.h"
 
@@ -47,11 +48,7 @@ struct sender {
     /* Private. */
     struct http_client *client;
     struct sender_slot *slots, *free_slots;
-    int timer_fd;
-    uv_poll_t poll;
-    uv_prepare_t prepare;
-    uv_idle_t near;   /* active while the next planned moment is too near for the timer */
-    int64_t armed_ns; /* when the timer fires, 0 for never */
+    struct pacer pacer;
     uv_timer_t cut_timer;
     size_t next, in_flight;
     bool is_stopped, is_closing;
