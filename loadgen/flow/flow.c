@@ -37,6 +37,7 @@ struct flow_customer {
     struct web_visitor *visitor;
     struct web_request *request; /* the one that runs, or NULL */
     struct fiber_event answered; /* for it */
+    bool is_cancelled;
     struct values values;
 };
 
@@ -96,8 +97,9 @@ static void show_reply(const struct flow_customer *customer, const struct reply_
 
     if (watch == NULL)
         return;
-    watch->on_reply(watch->data, reply->request);
-    for (size_t i = 0; i < step->capture_count; i++) {
+    if (watch->on_reply != NULL)
+        watch->on_reply(watch->data, reply->request);
+    for (size_t i = 0; i < step->capture_count && watch->on_capture != NULL; i++) {
         const char *value = values_get(reply->values, step->captures[i].name);
 
         if (value != NULL)
@@ -153,6 +155,19 @@ static enum flow_end end_of(enum shop_outcome_word word) {
     return FLOW_UNKNOWN;
 }
 
+/* Without a rule: the end of this step. */
+static enum flow_end end_without_rule(const struct flow *flow, enum shop_section section,
+                                      bool is_met, struct flow_result *result) {
+    const struct shop_steps *steps = &flow->shop->sections[section];
+
+    if (!is_met)
+        return section == SHOP_ORDER ? FLOW_UNKNOWN : FLOW_FAILED;
+    if (section != SHOP_ORDER || result->step + 1 < steps->items + steps->count)
+        return FLOW_DONE;
+    (void)why_set(&result->why, "no rule of the outcome holds for the last reply");
+    return FLOW_UNKNOWN;
+}
+
 /* Whether the section goes on behind this reply; else `result` has its end. */
 static bool judge_reply(struct flow_customer *customer, enum shop_section section,
                         const struct web_request *request, struct flow_result *result) {
@@ -170,10 +185,10 @@ static bool judge_reply(struct flow_customer *customer, enum shop_section sectio
     result->rule = section == SHOP_ORDER ? rule_for(flow, &reply) : NULL;
     if (result->rule != NULL)
         result->end = end_of(result->rule->word);
-    else if (check_reply(flow, &reply, result->step, &result->why) != 0 || captured != 0)
-        result->end = section == SHOP_ORDER ? FLOW_UNKNOWN : FLOW_FAILED;
     else
-        result->end = FLOW_DONE;
+        result->end = end_without_rule(
+            flow, section,
+            check_reply(flow, &reply, result->step, &result->why) == 0 && captured == 0, result);
     if (result->end != FLOW_DONE && result->rule == NULL && result->why.text[0] == '\0')
         result->why = lost;
     json_decref(reply.json);
@@ -210,10 +225,10 @@ static void ask(struct flow_customer *customer, const struct shop_step *step,
         request->body = errand->body.bytes;
         request->body_length = errand->body.length;
     }
-    if (watch != NULL) {
+    if (watch != NULL && watch->on_talk != NULL)
         request->on_talk = on_talk;
+    if (watch != NULL && watch->on_step != NULL)
         watch->on_step(watch->data, step, request);
-    }
     customer->request = request;
     customer->answered.is_set = false;
     web_request_start(customer->visitor, request, on_answered);
@@ -221,6 +236,7 @@ static void ask(struct flow_customer *customer, const struct shop_step *step,
 }
 
 void flow_cancel(struct flow_customer *customer) {
+    customer->is_cancelled = true;
     if (customer->request != NULL)
         web_request_cancel(customer->request);
 }
@@ -239,7 +255,10 @@ static bool do_step(struct flow_customer *customer, enum shop_section section, b
     bool is_marked = was_marked, goes_on = false;
 
     if (errand_fill(&errand, step, &customer->values, customer->base, &result->why) == 0) {
-        ask(customer, step, &errand, &request);
+        if (customer->is_cancelled)
+            (void)snprintf(request.error, sizeof request.error, "cancelled");
+        else
+            ask(customer, step, &errand, &request);
         is_marked = was_marked || (step->is_commit_mark && request.outcome != WEB_NOT_SENT);
         if (request.outcome != WEB_ANSWERED)
             (void)why_set(&result->why, "line %d: no reply: %s%s", step->line, request.error,
@@ -250,6 +269,8 @@ static bool do_step(struct flow_customer *customer, enum shop_section section, b
         goes_on = judge_reply(customer, section, &request, result);
     else
         judge_silence(section, !is_marked, result);
+    if (customer->watch != NULL && customer->watch->on_end != NULL)
+        customer->watch->on_end(customer->watch->data, &request, result);
     web_request_free(&request);
     errand_free(&errand);
     return goes_on;
@@ -261,15 +282,12 @@ void flow_run(struct flow_customer *customer, enum shop_section section,
     bool was_marked = false, goes_on = true;
 
     *result = (struct flow_result){.end = FLOW_DONE};
+    customer->is_cancelled = false;
     for (size_t i = 0; i < steps->count && goes_on; i++) {
         result->step = &steps->items[i];
         goes_on = do_step(customer, section, was_marked, result);
         was_marked = was_marked || steps->items[i].is_commit_mark;
     }
-    if (section != SHOP_ORDER || !goes_on)
-        return;
-    result->end = FLOW_UNKNOWN;
-    (void)why_set(&result->why, "no rule of the outcome holds for the last reply");
 }
 
 /* ---- customers and the flow */

@@ -29,7 +29,9 @@
 
 struct flow;
 
-/* Gets a customer's way. Texts live until the function returns. */
+struct flow_result;
+
+/* Gets a customer's way. Each function may be NULL. Texts live until the function returns. */
 struct flow_watch {
     /* Before it is sent; the request lives until its reply, or its end without one. */
     void (*on_step)(void *data, const struct shop_step *step, const struct web_request *request);
@@ -37,6 +39,9 @@ struct flow_watch {
     /* After its captures, so that a mask knows them; not without a reply. */
     void (*on_reply)(void *data, const struct web_request *request);
     void (*on_capture)(void *data, const struct shop_capture *capture, const char *value);
+    /* After each request, also one that was not sent. `result` is the way up to here; with a reply
+     * and in `order`, DONE means that the next step follows. */
+    void (*on_end)(void *data, const struct web_request *request, const struct flow_result *result);
     void *data;
 };
 
@@ -95,7 +100,8 @@ const struct values *flow_customer_values(const struct flow_customer *customer);
  * round. */
 void flow_run(struct flow_customer *customer, enum shop_section section,
               struct flow_result *result);
-/* Break off its request, if one runs. flow_run() then goes on as after any other missing reply. */
+/* Break off its way, if flow_run() runs: its request ends as without a reply, and no other follows.
+ */
 void flow_cancel(struct flow_customer *customer);
 
 #endif

@@ -307,6 +307,8 @@ static int on_send(void *data, char *peer, char *self, int peer_port, int self_p
     if (request->internal.sent > (unsigned)redirects)
         return CURL_PREREQFUNC_ABORT;
     request->internal.sent = (unsigned)redirects + 1;
+    if (request->sent_ns == 0)
+        request->sent_ns = clock_now_ns();
     return CURL_PREREQFUNC_OK;
 }
 
@@ -480,6 +482,7 @@ static void request_begin(struct web_visitor *visitor, struct web_request *reque
     request->status = 0;
     request->head = request->reply = (struct buffer){0};
     request->started_ns = clock_now_ns();
+    request->sent_ns = 0;
     request->connected_ns = request->first_byte_ns = request->total_ns = 0;
     request->error[0] = '\0';
     request->is_forbidden = false;

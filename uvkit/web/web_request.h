@@ -50,6 +50,7 @@ struct web_request {
     struct buffer
         reply; /* its body, without content encodings; a NUL follows it unless it is empty */
     int64_t started_ns; /* the call of web_request_start(), monotonic */
+    int64_t sent_ns;    /* just before its first byte was written, monotonic; 0: not sent */
     /* Moments after started_ns, or 0 where it did not come to that. */
     int64_t connected_ns, first_byte_ns, total_ns;
     char error[WEB_ERROR_BYTES]; /* why it is not ANSWERED; else "" */
