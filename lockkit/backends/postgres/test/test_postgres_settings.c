@@ -78,10 +78,23 @@ static void test_no_setting_of_a_role_changes_a_lock(void **state) {
     }
 }
 
+/* A session that finds a table of the test in place of the system's view pg_settings. */
+static const char *own_settings_url(const char *mode) {
+    char parameters[120];
+
+    (void)postgres_ask("CREATE TABLE IF NOT EXISTS pg_settings AS TABLE pg_catalog.pg_settings");
+    (void)snprintf(parameters, sizeof parameters,
+                   "%s&options=-csearch_path%%3Dlockkit_%d,pg_catalog", mode, getpid());
+    return postgres_url(parameters);
+}
+
+#define WAITS_HERE                                                                                 \
+    " FROM pg_locks JOIN pg_class c ON c.oid = relation JOIN pg_namespace n ON n.oid ="            \
+    " relnamespace WHERE NOT granted AND relname = 'pg_settings' AND nspname = current_schema()"
+
 /* When the question began to wait for the test's lock; "" before. */
 static const char *waits_since(void) {
-    return postgres_ask("SELECT coalesce(max(waitstart)::text, '') FROM pg_locks WHERE NOT granted"
-                        " AND relation = 'pg_settings'::regclass");
+    return postgres_ask("SELECT coalesce(max(waitstart)::text, '')" WAITS_HERE);
 }
 
 /* A role's statement_timeout may cancel the first question of a session. Here it waits for a lock
@@ -90,16 +103,18 @@ static void test_a_cancelled_first_question_is_asked_again(void **state) {
     struct fixture *fixture = &((struct env *)*state)->fixture;
 
     for (int i = 0; i < 2; i++) {
-        lk_client *client = open_client(fixture, postgres_url(modes[i]));
+        lk_client *client = open_client(fixture, own_settings_url(modes[i]));
         lk_lock *lock = open_lock(fixture, client, 5000);
         struct caller caller;
-        char since[64];
+        char since[64], lock_own[64];
 
-        (void)postgres_ask("BEGIN; LOCK TABLE pg_settings");
+        (void)snprintf(lock_own, sizeof lock_own, "BEGIN; LOCK TABLE lockkit_%d.pg_settings",
+                       getpid());
+        (void)postgres_ask(lock_own);
         start(&caller, lock, LK_TRY);
         WAIT_FOR(&fixture->loop, waits_since()[0] != '\0');
         (void)snprintf(since, sizeof since, "%s", waits_since());
-        (void)postgres_ask("SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted");
+        (void)postgres_ask("SELECT pg_cancel_backend(pid)" WAITS_HERE);
         WAIT_FOR(&fixture->loop, waits_since()[0] != '\0' && strcmp(waits_since(), since) != 0);
         (void)postgres_ask("COMMIT");
         await_and_give(fixture, &caller);
