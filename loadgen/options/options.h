@@ -112,6 +112,12 @@ struct options {
     struct expectation expectations[STRATEGY_LIST_MAX];
 };
 
+/* Whether a verdict is compared with an expected one in so many words. Of a shop without --expect
+ * reports tell only the verdict. */
+static inline bool options_expects(const struct options *options) {
+    return options->about.name == NULL || (options->expect != NULL && options->expect[0] != '\0');
+}
+
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 /* Fills `options` from the arguments and the environment. On HELP the help or the version is

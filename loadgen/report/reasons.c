@@ -3,6 +3,8 @@
 #include "reasons.h"
 
 #include "capacity.h"
+#include "sentence.h"
+#include "shop_lines.h"
 #include "table.h"
 #include "user_command.h"
 
@@ -76,7 +78,8 @@ static void print_anomalies(const struct result *result, const struct options *o
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (result->verdict.found[i].count > 0)
             print_anomaly(&result->verdict, (enum anomaly)i, to);
-    if (result->verdict.kind == VERDICT_VIOLATED && product != NULL && !options->is_load)
+    if (result->verdict.kind == VERDICT_VIOLATED && product != NULL && !options->is_load &&
+        options->about.name == NULL)
         print_audit(options->program, product, to);
 }
 
@@ -121,6 +124,10 @@ static void print_others(const struct result *result, const struct options *opti
                                                  RECORD_UNSENT};
     const size_t *by_status = result->total->by_status, *by_outcome = result->total->by_outcome;
 
+    if (options->about.name != NULL) { /* rules read its statuses */
+        shop_lines_others(result, to);
+        return;
+    }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (by_outcome[others[i]] > 0)
             table_say(to, 2, "%zu requests were %s", by_outcome[others[i]],
@@ -142,26 +149,49 @@ static void print_others(const struct result *result, const struct options *opti
                   result->total->late_launches, options->max_in_flight);
 }
 
-/* "none: VIOLATED in 2 of 3 rounds, as expected"; "atomic: VALID: no anomaly in ..." */
-static void print_title(const struct result *result, FILE *to) {
+/* ": OVERSELL, LEAK" */
+static void list_found(const struct verdict *verdict, char *text, size_t size) {
+    size_t used = 0;
+
+    for (int i = 0; i < ANOMALY_COUNT && used < size; i++)
+        if (verdict->found[i].count > 0)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? ": " : ", ",
+                                     anomaly_name((enum anomaly)i));
+}
+
+/* ", and VALID was expected" */
+static void tell_expected(const struct result *result, char text[EXPECT_MISS + 8]) {
     const struct verdict *verdict = &result->verdict;
-    enum expect_result expected = expect_hold(result->expectation, verdict);
+    const enum expect_result expected = expect_hold(result->expectation, verdict);
+    char miss[EXPECT_MISS];
+
+    if (verdict->kind != VERDICT_UNJUDGED && expected == EXPECT_FAILED)
+        snprintf(text, EXPECT_MISS + 8, ", and %s",
+                 expect_tell(result->expectation, verdict, miss));
+    else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
+        snprintf(text, EXPECT_MISS + 8, ", as expected");
+}
+
+/* "none: VIOLATED in 2 of 3 rounds, as expected"; "atomic: VALID: no anomaly in ...";
+ * "Vendure 3.7.3, 1 process: VIOLATED: OVERSELL, LEAK" */
+static void print_title(const struct result *result, const struct options *options, FILE *to) {
+    const struct verdict *verdict = &result->verdict;
     size_t same = 0;
-    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "";
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", end[256] = "";
+    char subject[SENTENCE_SUBJECT];
 
     for (size_t i = 0; i < result->count; i++)
         same += result->rounds[i]->verdict.kind == verdict->kind;
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
-    if (verdict->kind != VERDICT_UNJUDGED && expected == EXPECT_FAILED)
-        snprintf(expectation, sizeof expectation, ", and %s",
-                 expect_tell(result->expectation, verdict, miss));
-    else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
-        snprintf(expectation, sizeof expectation, ", as expected");
+    if (options_expects(options))
+        tell_expected(result, expectation);
+    else if (verdict->kind == VERDICT_VIOLATED)
+        list_found(verdict, end, sizeof end);
     if (verdict->kind == VERDICT_VALID)
-        tell_bound(verdict, bound, sizeof bound);
-    table_say(to, 0, "%s: %s%s%s%s", result->item->given, verdict_kind_name(verdict->kind), rounds,
-              expectation, bound);
+        tell_bound(verdict, end, sizeof end);
+    table_say(to, 0, "%s: %s%s%s%s", sentence_subject(result, options, subject),
+              verdict_kind_name(verdict->kind), rounds, expectation, end);
 }
 
 void reasons_print(const struct result *result, const struct options *options, FILE *to) {
@@ -169,7 +199,9 @@ void reasons_print(const struct result *result, const struct options *options, F
     struct capacity capacity;
 
     capacity_make(result, options, &capacity);
-    print_title(result, to);
+    print_title(result, options, to);
+    if (shop_lines_is_one_round(result, options))
+        table_say(to, 2, SHOP_LINES_ONE_ROUND);
     if (verdict_not_asked(verdict) != NULL)
         table_say(to, 2, "not asked: %s", verdict_not_asked(verdict));
     print_firings(&verdict->firings, to);

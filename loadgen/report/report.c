@@ -9,6 +9,7 @@
 #include "recommendation.h"
 #include "sentence.h"
 #include "shell_word.h"
+#include "shop_lines.h"
 #include "summary_json.h"
 #include "table.h"
 #include "user_command.h"
@@ -53,7 +54,9 @@ static void say_faults(const char *faults, FILE *text) {
 }
 
 static void say_load(const struct options *options, FILE *text) {
-    fprintf(text, "%" PRId64 " requests", options->requests);
+    const bool is_shop = options->about.name != NULL;
+
+    fprintf(text, "%" PRId64 " %s", options->requests, is_shop ? "customers" : "requests");
     if (options->stages[0] != '\0')
         fprintf(text, " in stages %.200s", options->stages);
     else
@@ -66,7 +69,9 @@ static void say_load(const struct options *options, FILE *text) {
     fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
         fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
-    if (options->work[0] != '\0')
+    if (is_shop)
+        fprintf(text, ", by %.200s", options->about.file);
+    else if (options->work[0] != '\0')
         fprintf(text, ", work %.20s", options->work);
     say_faults(options->fault, text);
 }
@@ -92,6 +97,10 @@ char *report_what(const struct options *options) {
 static int print_what(const struct options *options, FILE *to) {
     char *text = report_what(options);
 
+    if (options->about.name != NULL && shop_lines_head(options, to) != 0) {
+        free(text);
+        return -1;
+    }
     if (text != NULL)
         table_say(to, 0, "%s", text);
     free(text);
@@ -211,6 +220,7 @@ struct part {
 };
 
 static int print_part(const struct summary *summary, const struct part *part, FILE *to) {
+    const bool is_shop = summary->options->about.name != NULL;
     struct table_row *rows = calloc(2 * summary->count + 1, sizeof *rows);
     const size_t width = table_columns(to);
     const char *note = NULL;
@@ -219,6 +229,8 @@ static int print_part(const struct summary *summary, const struct part *part, FI
     if (rows == NULL)
         return -1;
     rows[0] = part->head;
+    if (is_shop && strcmp(rows[0].cell[0], "strategy") == 0)
+        table_fill(rows[0].cell[0], "shop");
     for (size_t i = 0; i < summary->count; i++) {
         const struct result *result = &summary->results[i];
 
@@ -285,7 +297,8 @@ static void fill_verdict(const struct summary *summary, const struct result *res
 
     (void)report_verdict(verdict, row->cell[VERDICT]);
     row->colour[VERDICT] = colours[verdict->kind];
-    if (verdict->kind != VERDICT_UNJUDGED && expected != EXPECT_OPEN)
+    if (verdict->kind != VERDICT_UNJUDGED && expected != EXPECT_OPEN &&
+        options_expects(summary->options))
         table_fill(row->cell[EXPECTED], expected == EXPECT_MET ? "yes" : "no");
     row->colour[EXPECTED] = strcmp(row->cell[EXPECTED], "no") == 0 ? TABLE_RED : NULL;
     if (verdict->distinct == 0 && verdict->left == 0) /* no ledger was read */
@@ -357,7 +370,7 @@ static void remark_repeats(const struct summary *summary, FILE *to) {
 static const struct part answers = {
     .head = {.cell = {"answers", "offered", "sold out", "busy", "unknown", "p50", "p99", "rate"}},
     .meanings =
-        {[OFFERED] = "offered: requests that were due, with repeats",
+        {[OFFERED] = "offered: requests or orders that were due, with repeats",
          [SOLD_OUT] =
              "sold out, busy: sold nothing, because nothing was left or too many asked at once",
          [UNKNOWN] = "unknown: got neither a yes nor a no",
@@ -511,6 +524,9 @@ int report_print(const struct summary *summary, FILE *to) {
     if (print_part(summary, &answers, to) != 0 ||
         (costed > 0 && print_part(summary, &costs, to) != 0))
         return -1;
+    for (size_t i = 0; i < summary->count; i++)
+        if (shop_lines_steps(&summary->results[i], to) != 0)
+            return -1;
     for (size_t i = 0; i < summary->count; i++)
         reasons_print(&summary->results[i], summary->options, to);
     fputc('\n', to);

@@ -2,6 +2,8 @@
  * answers. */
 #include "sentence.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -113,8 +115,8 @@ static void add_refusals(struct clauses *clauses, const struct result *result) {
         sentence_add(clauses, "refused %zu as sold out", outcomes[RECORD_SOLD_OUT]);
 }
 
-static void add_outcomes(struct clauses *clauses, const struct result *result) {
-    static const struct {
+static void add_outcomes(struct clauses *clauses, const struct result *result, bool is_shop) {
+    struct {
         const char *before, *after;
     } told[RECORD_OUTCOME_COUNT] = {[RECORD_BUSY] = {"turned", "away as too busy"},
                                     [RECORD_UNKNOWN] = {"left", "without a yes or a no"},
@@ -124,6 +126,11 @@ static void add_outcomes(struct clauses *clauses, const struct result *result) {
                                     [RECORD_UNSENT] = {"never got", "that could not be sent"}};
     const size_t *counts = result->total->by_outcome;
 
+    if (is_shop) {
+        told[RECORD_REFUSED].before = "refused";
+        told[RECORD_REFUSED].after = "for another reason";
+        told[RECORD_UNSENT].after = "that could not be prepared";
+    }
     for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
         if (i == RECORD_SOLD_OUT && counts[i] > 0)
             add_refusals(clauses, result);
@@ -173,19 +180,34 @@ static void tell_sales(const struct result *result, const struct options *option
     if (is_violated)
         add_anomalies(&clauses, verdict, units);
     else
-        add_outcomes(&clauses, result);
+        add_outcomes(&clauses, result, options->about.name != NULL);
     sentence_join(&clauses, is_violated, text);
     if (verdict->kind == VERDICT_INCONCLUSIVE)
         sentence_append(text, "; but this run proves nothing");
 }
 
+const char *sentence_subject(const struct result *result, const struct options *options,
+                             char text[SENTENCE_SUBJECT]) {
+    const struct shop_about *about = &options->about;
+
+    if (about->name == NULL)
+        snprintf(text, SENTENCE_SUBJECT, "%s", result->item->given);
+    else
+        snprintf(text, SENTENCE_SUBJECT, "%.100s%s%.100s, %zu process%s", about->name,
+                 about->version[0] != '\0' ? " " : "", about->version, about->base_count,
+                 about->base_count == 1 ? "" : "es");
+    utf8_make_printable(text); /* the cut may have parted a character */
+    return text;
+}
+
 const char *sentence_make(const struct result *result, const struct options *options,
                           char text[SENTENCE_TEXT]) {
     const struct recorder *total = result->total;
+    char subject[SENTENCE_SUBJECT];
 
     assert(result->count > 0 && total != NULL);
     text[0] = '\0';
-    sentence_append(text, "%s: ", result->item->given);
+    sentence_append(text, "%s: ", sentence_subject(result, options, subject));
     if (result->verdict.kind == VERDICT_UNJUDGED)
         sentence_append(text, "answered %zu of %zu requests", total->answered, total->count);
     else

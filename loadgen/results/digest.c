@@ -7,6 +7,7 @@
 #include "markdown.h"
 #include "report.h"
 #include "sentence.h"
+#include "shop_lines.h"
 #include "summary_read.h"
 
 #include <inttypes.h>
@@ -76,9 +77,10 @@ static void put_figures(const struct summary *summary, const struct result *resu
 }
 
 static void put_table(const struct summary *summary, FILE *to) {
-    fputs("| strategy | verdict | as expected | sold / stock | p50 | p99 | answers/s |\n"
-          "|---|---|---|--:|--:|--:|--:|\n",
-          to);
+    fprintf(to,
+            "| %s | verdict | as expected | sold / stock | p50 | p99 | answers/s |\n"
+            "|---|---|---|--:|--:|--:|--:|\n",
+            summary->options->about.name != NULL ? "shop" : "strategy");
     for (size_t i = 0; i < summary->count; i++) {
         const struct result *result = &summary->results[i];
 
@@ -97,16 +99,16 @@ static void put_table(const struct summary *summary, FILE *to) {
 
 /* ---- a sentence for each, and why it is open */
 
-/* The sentence begins with the name, which stands in code. */
+/* The sentence begins with its subject, which stands in code. */
 static void digest_put_sentence(const struct summary *summary, const struct result *result,
                                 FILE *to) {
-    const char *given = result->item->given;
-    char sentence[SENTENCE_TEXT];
-    const char *rest = sentence_make(result, summary->options, sentence) + strlen(given);
+    char subject[SENTENCE_SUBJECT], sentence[SENTENCE_TEXT];
+    const size_t length = strlen(sentence_subject(result, summary->options, subject));
 
     fputs("- ", to);
-    markdown_code(given, to);
-    fprintf(to, "%s\n", rest);
+    markdown_code(subject, to);
+    fprintf(to, "%s%s\n", sentence_make(result, summary->options, sentence) + length,
+            shop_lines_is_one_round(result, summary->options) ? "; " SHOP_LINES_ONE_ROUND : "");
 }
 
 /* A reason may repeat a server's message. */
@@ -228,9 +230,23 @@ static void put_machine(const json_t *environment, FILE *to) {
     put_line("machine", text, to);
 }
 
+static void digest_put_shop(const struct shop_about *about, FILE *to) {
+    char text[600], *bases = shop_lines_bases(about);
+
+    snprintf(text, sizeof text, "%s%s%s", about->name, about->version[0] != '\0' ? " " : "",
+             about->version);
+    put_line("shop", text, to);
+    put_line("base URLs", bases != NULL ? bases : "out of memory", to);
+    if (about->config[0] != '\0')
+        put_line("settings of the shop", about->config, to);
+    free(bases);
+}
+
 static void put_load(const struct options *options, FILE *to) {
     char seed[32], *what = report_what(options);
 
+    if (options->about.name != NULL)
+        digest_put_shop(&options->about, to);
     put_line("load", what != NULL ? what : "out of memory", to);
     free(what);
     snprintf(seed, sizeof seed, "%" PRId64, options->seed);

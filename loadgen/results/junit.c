@@ -6,6 +6,7 @@
 #include "iso_time.h"
 #include "report.h"
 #include "sentence.h"
+#include "shop_lines.h"
 #include "summary_read.h"
 #include "utf8.h"
 
@@ -321,6 +322,19 @@ static void put_number(const char *name, int64_t value, FILE *to) {
     fprintf(to, "      <property name=\"%s\" value=\"%" PRId64 "\"/>\n", name, value);
 }
 
+static void junit_put_shop(const struct options *options, FILE *to) {
+    const struct shop_about *about = &options->about;
+    char *bases = shop_lines_bases(about);
+
+    put_property("shop", about->name, to);
+    put_property("shop_version", about->version, to);
+    put_property("shop_config", about->config, to);
+    put_property("shop_file", about->file, to);
+    put_property("shop_bases", bases != NULL ? bases : "out of memory", to);
+    put_number("customers", options->requests, to);
+    free(bases);
+}
+
 static void put_properties(const struct summary *summary, const json_t *environment, FILE *to) {
     const struct options *options = summary->options;
 
@@ -332,6 +346,8 @@ static void put_properties(const struct summary *summary, const json_t *environm
     put_number("requests", options->requests, to);
     put_property("revision", summary_text(json_object_get(environment, "revision"), "git"), to);
     put_number("exit_code", summary->exit_code, to);
+    if (options->about.name != NULL)
+        junit_put_shop(options, to);
     if (options->command_line != NULL)
         put_property("command", options->command_line, to);
     if (summary->folder != NULL)

@@ -330,7 +330,28 @@ bool threshold_outcome_is_open(const struct threshold_outcome *outcome) {
            (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_UNJUDGED);
 }
 
+/* Of a shop without --expect, for exit codes that depend on its verdict; else NULL. */
+static const char *meaning_of_shop(const struct summary *summary) {
+    if (options_expects(summary->options) || summary->options->no_judge)
+        return NULL;
+    switch (summary->exit_code) {
+    case EXIT_AS_EXPECTED:
+        return summary->outcome_count > 0 ? "no anomaly was found, and every threshold kept"
+                                          : "no anomaly was found";
+    case EXIT_UNEXPECTED:
+        return "anomalies were found";
+    case EXIT_THRESHOLD:
+        return "a threshold was missed; no anomaly was found";
+    default:
+        return NULL;
+    }
+}
+
 const char *summary_meaning(const struct summary *summary) {
+    const char *of_shop = meaning_of_shop(summary);
+
+    if (of_shop != NULL)
+        return of_shop;
     switch (summary->exit_code) {
     case EXIT_AS_EXPECTED:
         if (summary->options->no_judge)

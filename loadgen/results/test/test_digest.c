@@ -72,6 +72,17 @@ static void test_thresholds_have_a_table(void **state) {
     assert_line("| `twin==0` | `redis,ttl=2s,fail=after-read:pause=4s@100` | ⚠️ open | 0 |\n");
 }
 
+static void test_a_shop_is_named_with_its_settings(void **state) {
+    sell_by_shop();
+    assert_line("| shop | verdict |");
+    assert_line("| `none` | VIOLATED: TWIN 431");
+    assert_line("\n- `Vendure 3.7.3, 2 processes`: sold 800 of 50 units, ");
+    assert_line("; one round proves that it happens, not how often\n");
+    assert_line("- shop: `Vendure 3.7.3`\n- base URLs: `2 processes: http://127.0.0.1:9701, "
+                "http://127.0.0.1:9702`\n- settings of the shop: `row ?locks`\n- load: `200 "
+                "customers at 20/s, poisson, seed 1, stock 50, by shops/vendure.shop`\n");
+}
+
 static void test_anomalies_that_were_not_asked_are_named(void **state) {
     assert_no_line("Not asked");
     results[2].verdict.is_unnumbered = true;
@@ -144,6 +155,7 @@ int main(void) {
         REPORTED(test_each_strategy_has_a_row_and_a_sentence),
         REPORTED(test_the_first_violation_that_was_not_expected_is_folded),
         REPORTED(test_thresholds_have_a_table),
+        REPORTED(test_a_shop_is_named_with_its_settings),
         REPORTED(test_anomalies_that_were_not_asked_are_named),
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_text_of_others_is_code),

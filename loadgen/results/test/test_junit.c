@@ -42,6 +42,17 @@ static void test_verdicts_are_tests(void **state) {
     assert_xml("<property name=\"exit_code\" value=\"2\"/>");
 }
 
+static void test_the_properties_name_the_shop(void **state) {
+    assert_no_xml("name=\"shop");
+    sell_by_shop();
+    assert_xml("<property name=\"shop\" value=\"Vendure\"/>\n");
+    assert_xml("<property name=\"shop_version\" value=\"3.7.3\"/>\n");
+    assert_xml("<property name=\"shop_config\" value=\"row ?locks\"/>\n");
+    assert_xml("<property name=\"shop_bases\" value=\"2 processes: http://127.0.0.1:9701, ");
+    assert_xml("<property name=\"customers\" value=\"200\"/>\n");
+    assert_xml("Vendure 3.7.3, 2 processes: sold 800 of 50 units");
+}
+
 static void test_a_violation_that_was_not_expected_is_a_failure_with_its_proof(void **state) {
     rounds[0].verdict.found[ANOMALY_GHOST] = (struct anomaly_found){.count = 2};
     results[0].verdict.found[ANOMALY_GHOST].count = 2;
@@ -171,6 +182,7 @@ static void test_a_full_disk_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         REPORTED(test_verdicts_are_tests),
+        REPORTED(test_the_properties_name_the_shop),
         REPORTED(test_a_violation_that_was_not_expected_is_a_failure_with_its_proof),
         REPORTED(test_an_expected_anomaly_that_is_missing_is_a_failure),
         REPORTED(test_rounds_are_tests_of_their_own),

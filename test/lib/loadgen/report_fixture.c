@@ -62,7 +62,23 @@ int report_set_up(void **state) {
     return 0;
 }
 
+void sell_by_shop(void) {
+    struct shop_about *about = &options.about;
+
+    assert_int_equal(
+        shop_about_make(about, "Vendure", "3.7.3", "row \033locks", "shops/vendure.shop"), 0);
+    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:9701"), 0);
+    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:9702"), 0);
+    options.requests = 200;
+    options.rate = 20;
+    options.stock = 50;
+    options.list.count = 1;
+    summary.count = summary.round_count = 1;
+    summary.exit_code = 1;
+}
+
 int report_tear_down(void **state) {
+    shop_about_free(&options.about);
     summary_free(&made);
     for (size_t i = 0; i < 3; i++)
         recorder_free(rounds[i].recorder);

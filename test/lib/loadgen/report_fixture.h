@@ -23,6 +23,8 @@ int report_tear_down(void **state);
 #define REPORTED(test) cmocka_unit_test_setup_teardown(test, report_set_up, report_tear_down)
 
 void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count, const char *example);
+/* Makes the first result the only one, of a shop with two processes. */
+void sell_by_shop(void);
 /* As if 100 replies had reported their cost. */
 void cost(struct recorder *total);
 
