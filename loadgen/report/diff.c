@@ -7,6 +7,7 @@
 #include "options.h"
 #include "summary_read.h"
 #include "table.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,13 +22,32 @@
 
 static const char *const machine[] = {"cpu", "cores", "memory_bytes", "kernel"};
 
-static void add_unequal(json_t **unequal, const char *name, const json_t *of_a,
-                        const json_t *of_b) {
+/* `title` is the setting's name for people. */
+static void add_unequal_as(json_t **unequal, const char *title, const char *name,
+                           const json_t *of_a, const json_t *of_b) {
     json_t *a = json_object_get(of_a, name), *b = json_object_get(of_b, name);
 
     if (a == NULL || b == NULL || json_equal(a, b) || json_is_null(a) || json_is_null(b))
         return;
-    json_text_append(unequal, json_pack("{s:s, s:O, s:O}", "setting", name, "a", a, "b", b));
+    json_text_append(unequal, json_pack("{s:s, s:O, s:O}", "setting", title, "a", a, "b", b));
+}
+
+static void add_unequal(json_t **unequal, const char *name, const json_t *of_a,
+                        const json_t *of_b) {
+    add_unequal_as(unequal, name, name, of_a, of_b);
+}
+
+static void add_unequal_shops(json_t **unequal, const json_t *a, const json_t *b) {
+    static const struct {
+        const char *title, *name;
+    } members[] = {{"shop", "name"},
+                   {"shop version", "version"},
+                   {"shop settings", "config"},
+                   {"shop bases", "bases"},
+                   {"customers", "customers"}};
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        add_unequal_as(unequal, members[i].title, members[i].name, a, b);
 }
 
 static bool differs(const json_t *a, const json_t *b, const char *name) {
@@ -68,11 +88,15 @@ static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t
     json_t *set_a = json_object_get(a, "settings"), *set_b = json_object_get(b, "settings");
     const json_t *on_a = json_object_get(env_a, "machine");
     const json_t *on_b = json_object_get(env_b, "machine");
+    const json_t *shop_a = json_object_get(a, "shop"), *shop_b = json_object_get(b, "shop");
+    const bool are_shops = shop_a != NULL && shop_b != NULL;
     json_t *unequal = json_array(), *value;
     const char *name;
 
+    add_unequal_shops(&unequal, shop_a, shop_b);
     json_object_foreach (set_a, name, value)
-        if (option_is_compared(name) && diff_is_told(set_a, set_b, name))
+        if (option_is_compared(name) && diff_is_told(set_a, set_b, name) &&
+            !(are_shops && strcmp(name, "requests") == 0)) /* they are the customers */
             add_unequal(&unequal, name, set_a, set_b);
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++)
         add_unequal(&unequal, machine[i], on_a, on_b);
@@ -266,13 +290,14 @@ static void show_stages(const json_t *stages, char *text, size_t size) {
 static void diff_show(const json_t *value, char *text, size_t size) {
     char *dumped;
 
-    if (json_is_array(value)) {
+    if (json_is_object(json_array_get(value, 0))) {
         show_stages(value, text, size);
         return;
     }
     dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
     snprintf(text, size, "%s", dumped != NULL ? dumped : "?");
     free(dumped);
+    utf8_make_printable(text);
 }
 
 static void print_unequal(const json_t *diff, FILE *to) {

@@ -50,6 +50,11 @@ static void compare(const char *text_a, const char *text_b) {
     assert_non_null(diff);
 }
 
+#define SHOP(version, bases, customers)                                                            \
+    "{'strategies': [], 'settings': {'requests': " customers ", 'stock': 5}, 'shop': {'name': "    \
+    "'V', 'version': '" version "', 'config': 'c', 'file': 'f', 'bases': [" bases                  \
+    "], 'customers': " customers "}}"
+
 #define ONE(verdict, anomalies)                                                                    \
     "{'strategies': [{'strategy': 'x', 'verdict': '" verdict "', 'anomalies': [" anomalies "]}]}"
 #define TWINS(count) "{'name': 'TWIN', 'count': " count "}"
@@ -104,6 +109,17 @@ static void test_every_anomaly_of_either_is_counted_once(void **state) {
     assert_json(found(0, "anomaly_counts"),
                 "[{'name': 'TWIN', 'a': 3, 'b': 5}, {'name': 'LEAK', 'a': 1, 'b': 0}, "
                 "{'name': 'GHOST', 'a': 0, 'b': 2}]");
+}
+
+static void test_shops_that_differ_are_named(void **state) {
+    compare(SHOP("1", "'x'", "10"), SHOP("1", "'x'", "10"));
+    assert_json(json_object_get(diff, "unequal"), "[]");
+    compare(SHOP("1", "'x'", "10"), SHOP("2", "'x', 'y'", "20"));
+    assert_json(json_object_get(diff, "unequal"),
+                "[{'setting': 'shop version', 'a': '1', 'b': '2'}, {'setting': 'shop bases', "
+                "'a': ['x'], 'b': ['x', 'y']}, {'setting': 'customers', 'a': 10, 'b': 20}]");
+    compare(ONE("VALID", ""), SHOP("2", "'x'", "20"));
+    assert_json(json_object_get(diff, "unequal"), "[]");
 }
 
 static void test_medians_are_compared_where_there_are_any(void **state) {
@@ -220,6 +236,12 @@ static void test_the_text_says_what_changed(void **state) {
     assert_prints("exit code 1: a verdict became worse, or an anomaly appeared\n");
 }
 
+static void test_bases_are_printed_as_a_list(void **state) {
+    compare(SHOP("", "'http://a'", "10"), SHOP("2", "'http://a', 'http://b'", "10"));
+    assert_prints("  shop version: \"\" → \"2\"\n"
+                  "  shop bases: [\"http://a\"] → [\"http://a\",\"http://b\"]\n");
+}
+
 #define NONE "no verdict became worse"
 
 /* With two limits; the second may be missed. */
@@ -304,12 +326,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         COMPARED(test_a_worse_verdict_or_a_new_anomaly_is_worse),
         COMPARED(test_every_anomaly_of_either_is_counted_once),
+        COMPARED(test_shops_that_differ_are_named),
         COMPARED(test_medians_are_compared_where_there_are_any),
         COMPARED(test_what_is_not_told_has_no_ratio),
         COMPARED(test_strategies_are_matched_by_their_text),
         COMPARED(test_other_conditions_are_named),
         COMPARED(test_what_one_flag_changed_is_named_once),
         COMPARED(test_the_text_says_what_changed),
+        COMPARED(test_bases_are_printed_as_a_list),
         COMPARED(test_a_missed_limit_ends_with_99_unless_a_verdict_became_worse),
         COMPARED(test_a_pull_request_sees_what_changed),
         COMPARED(test_odd_summaries_are_compared_all_the_same),
