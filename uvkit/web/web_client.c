@@ -28,6 +28,13 @@
 #define REDIRECTS      10L
 #define CLIENT_HANDLES 2 /* timer and idle handle */
 
+/* Idle connections to keep. libcurl's own limit is four for each running request, so it would close
+ * most of them after a burst. */
+#define IDLE_CONNECTIONS 1024
+/* libcurl uses no connection again that was idle for a second more than this. Many servers close
+ * one after 2 or 5 s, and a request that meets the close would be lost. */
+#define IDLE_S 1L
+
 TAILQ_HEAD(web_requests, web_request);
 
 struct web_client {
@@ -439,6 +446,7 @@ static CURLcode set_limits(CURL *easy, const struct web_request *request) {
     SET(TIMEOUT_MS, (long)request->timeout_ms);
     SET(PROXY, ""); /* also not that of the environment */
     SET(NOSIGNAL, 1L);
+    SET(MAXAGE_CONN, IDLE_S);
     SET(ACCEPT_ENCODING, ""); /* all that libcurl knows */
     return CURLE_OK;
 }
@@ -587,6 +595,7 @@ static void client_set_options(struct web_client *client,
     client->reply_limit = options->reply_limit != 0 ? options->reply_limit : REPLY_LIMIT;
     if (options->user_agent != NULL)
         text_copy(client->user_agent, sizeof client->user_agent, options->user_agent);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
     (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
