@@ -90,6 +90,13 @@ static void copy_why(struct why *to, const struct crowd_customer *customer,
     copy_shown(to->text, sizeof to->text, customer, from->text, strlen(from->text));
 }
 
+/* Counts a failure, and keeps the reason of the first. */
+static void note_first(size_t *count, struct why *first, const struct crowd_customer *customer,
+                       const struct why *why) {
+    if ((*count)++ == 0)
+        copy_why(first, customer, why);
+}
+
 /* The base without its scheme and without a password. */
 static void name_base(struct crowd *crowd, const struct crowd_customer *customer) {
     const size_t base = number_of(customer) % crowd->shop->base_count;
@@ -111,12 +118,6 @@ static void name_base(struct crowd *crowd, const struct crowd_customer *customer
 }
 
 /* ---- prepare */
-
-static void count_failed(struct crowd *crowd, const struct crowd_customer *customer,
-                         const struct why *why) {
-    if (crowd->counts.failed++ == 0)
-        copy_why(&crowd->counts.why_failed, customer, why);
-}
 
 static void crowd_on_end(void *data, const struct web_request *request,
                          const struct flow_result *result);
@@ -140,7 +141,7 @@ static void prepare(struct crowd *crowd, struct crowd_customer *customer) {
     if (result.end == FLOW_DONE)
         crowd->counts.prepared++;
     else if (!crowd->is_stopped)
-        count_failed(crowd, customer, &result.why);
+        note_first(&crowd->counts.failed, &crowd->counts.why_failed, customer, &result.why);
 }
 
 static bool is_hopeless(const struct crowd *crowd) {
@@ -241,7 +242,9 @@ static void crowd_on_end(void *data, const struct web_request *request,
         (request->started_ns != 0 ? request->started_ns + request->total_ns : clock_now_ns()) -
         start_ns;
     record->status = request->outcome == WEB_ANSWERED ? (int16_t)request->status : 0;
-    if (request->outcome == WEB_ANSWERED && result->end == FLOW_UNKNOWN)
+    if (request->outcome != WEB_ANSWERED)
+        note_first(&crowd->counts.silent, &crowd->counts.why_silent, customer, &result->why);
+    else if (result->end == FLOW_UNKNOWN)
         keep_unmatched(crowd, customer, request, result);
     crowd->is_answered = true;
     send_due(crowd, 1); /* many replies may come at once */
@@ -344,6 +347,10 @@ static void send_next(struct crowd *crowd) {
     recorder_end(crowd->recorder, customer->record); /* UNSENT */
 }
 
+static bool is_full(const struct crowd *crowd) {
+    return crowd->options.max_in_flight > 0 && crowd->counts.on_way >= crowd->options.max_in_flight;
+}
+
 /* An order that ends at once calls this again, from inside; then the first call goes on. */
 static void send_due(struct crowd *crowd, int most) {
     if (crowd->is_sending)
@@ -354,10 +361,11 @@ static void send_due(struct crowd *crowd, int most) {
             crowd->is_held = false;
             break;
         }
-        crowd->is_held = crowd->options.max_in_flight > 0 &&
-                         crowd->counts.on_way >= crowd->options.max_in_flight;
-        if (crowd->is_held)
+        if (is_full(crowd)) {
+            crowd->is_held = true;
             break;
+        }
+        crowd->recorder->late_launches += crowd->is_held;
         send_next(crowd);
     }
     crowd->is_sending = false;

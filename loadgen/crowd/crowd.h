@@ -58,6 +58,8 @@ struct crowd_counts {
     size_t failed;         /* in `prepare` */
     struct why why_failed; /* the first of these; printable, secrets masked */
     size_t on_way;         /* in `order` now */
+    size_t silent;         /* orders that ended without a reply to their last request */
+    struct why why_silent; /* the first of these; printable, secrets masked */
     size_t unmatched;      /* replies; their orders are UNKNOWN */
     struct crowd_reply first_unmatched;
     size_t
