@@ -202,11 +202,20 @@ enum shop_ledger_kind {
     SHOP_LEDGER_COMMAND,  /* `target` is a shell command; it reads a query on its standard input */
 };
 
+/* The count of a product, for a trigger of --witness. Only in a ledger of Postgres. */
+struct shop_witness {
+    struct shop_text table; /* its name, as in SQL; empty if the file has no witness */
+    struct shop_text rows;  /* a condition of SQL: the rows of the product */
+    struct shop_text left;  /* an expression of SQL: the units that such a row has left */
+    int line;
+};
+
 struct shop_ledger {
     enum shop_ledger_kind kind;
     struct shop_text target; /* uses only SHOP_SET and SHOP_ENV */
     struct shop_text orders, stock;
     struct shop_text writes; /* empty if the file has none */
+    struct shop_witness witness;
     int line;
 };
 

@@ -238,6 +238,12 @@ static int read_outcomes(struct reader *reader, struct shop *shop) {
 
 /* ---- the ledger */
 
+#define LEDGER_PARTS "[Orders], [Stock], [Writes] or [Witness]"
+
+static bool at_witness(const struct reader *reader) {
+    return reader_at_word(reader, "[Witness]");
+}
+
 /* [Orders], [Stock] or [Writes], alone in its line. */
 static struct shop_text *query_named(const struct reader *reader, struct shop_ledger *ledger) {
     const struct {
@@ -259,7 +265,7 @@ static int read_query_text(struct reader *reader, struct shop_ledger *ledger,
 
     end = begin;
     for (; reader->at < reader->end && !step_at_section(reader) &&
-           query_named(reader, ledger) == NULL;
+           query_named(reader, ledger) == NULL && !at_witness(reader);
          reader_leave_line(reader)) {
         const char *at = reader->line_end;
 
@@ -274,20 +280,73 @@ static int read_query_text(struct reader *reader, struct shop_ledger *ledger,
     return text_read(reader, begin, end, TEXT_VERBATIM, text);
 }
 
-static int read_ledger(struct reader *reader, struct shop *shop) {
-    while (reader_next(reader) && !step_at_section(reader)) {
-        struct shop_text *text = query_named(reader, &shop->ledger);
+/* `name: TEXT`; a # belongs to SQL. */
+static int read_witness_line(struct reader *reader, struct shop_witness *witness) {
+    const struct {
+        const char *name;
+        struct shop_text *text;
+    } lines[] = {{"table:", &witness->table}, {"rows:", &witness->rows}, {"left:", &witness->left}};
+    const char *end = reader->line_end;
 
-        if (text == NULL)
-            return reader_expected(reader, reader->at, "[Orders], [Stock] or [Writes]");
-        if (text->count > 0)
-            return reader_fail(reader, reader->at,
-                               "expected another query: this one is the second "
-                               "of its name");
-        reader_leave_line(reader);
-        if (read_query_text(reader, &shop->ledger, text) != 0)
+    while (end > reader->at && reader_is_blank(end[-1]))
+        end--;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (strncmp(reader->at, lines[i].name, strlen(lines[i].name)) != 0)
+            continue;
+        if (lines[i].text->count > 0)
+            return reader_fail(reader, reader->at, "expected one line `%s`, this is the second",
+                               lines[i].name);
+        reader->at += strlen(lines[i].name);
+        reader_skip_blanks(reader);
+        if (reader->at >= end)
+            return reader_expected(reader, reader->at, "SQL after the colon");
+        if (text_read(reader, reader->at, end, TEXT_VERBATIM, lines[i].text) != 0)
             return -1;
+        reader_leave_line(reader);
+        return 0;
     }
+    return reader_expected(reader, reader->at, "table:, rows: or left:, or " LEDGER_PARTS);
+}
+
+static int read_witness(struct reader *reader, struct shop_ledger *ledger) {
+    struct shop_witness *witness = &ledger->witness;
+    const char *begin = reader->at;
+
+    if (ledger->kind != SHOP_LEDGER_POSTGRES)
+        return reader_fail(reader, begin,
+                           "expected [Witness] in a ledger postgres only: it is a trigger there");
+    if (witness->line > 0)
+        return reader_fail(reader, begin, "expected one [Witness], this is the second");
+    witness->line = reader_line(reader, begin);
+    reader_leave_line(reader);
+    while (reader_next(reader) && !step_at_section(reader) && query_named(reader, ledger) == NULL &&
+           !at_witness(reader))
+        if (read_witness_line(reader, witness) != 0)
+            return -1;
+    if (witness->table.count == 0 || witness->rows.count == 0 || witness->left.count == 0)
+        return reader_fail(reader, begin,
+                           "expected the lines table:, rows: and left: in [Witness]");
+    return 0;
+}
+
+static int read_query(struct reader *reader, struct shop_ledger *ledger) {
+    struct shop_text *text = query_named(reader, ledger);
+
+    if (text == NULL)
+        return reader_expected(reader, reader->at, LEDGER_PARTS);
+    if (text->count > 0)
+        return reader_fail(reader, reader->at,
+                           "expected another query: this one is the second "
+                           "of its name");
+    reader_leave_line(reader);
+    return read_query_text(reader, ledger, text);
+}
+
+static int read_ledger(struct reader *reader, struct shop *shop) {
+    while (reader_next(reader) && !step_at_section(reader))
+        if ((at_witness(reader) ? read_witness(reader, &shop->ledger)
+                                : read_query(reader, &shop->ledger)) != 0)
+            return -1;
     if (shop->ledger.orders.count == 0)
         return reader_expected(reader, reader->at, "the query [Orders] of the ledger");
     if (shop->ledger.stock.count == 0)

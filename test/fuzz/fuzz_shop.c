@@ -76,6 +76,10 @@ static void see_shop(const struct shop *shop) {
     see_text(&shop->ledger.orders);
     see_text(&shop->ledger.stock);
     see_text(&shop->ledger.writes);
+    see_text(&shop->ledger.witness.table);
+    see_text(&shop->ledger.witness.rows);
+    see_text(&shop->ledger.witness.left);
+    demand((shop->ledger.witness.line > 0) == (shop->ledger.witness.left.count > 0));
     demand(shop->ledger.orders.count > 0 && shop->ledger.stock.count > 0);
 }
 

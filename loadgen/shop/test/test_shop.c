@@ -310,6 +310,22 @@ static void test_each_section_sees_the_captures_that_it_may_use(void **state) {
     assert_int_equal(shop.outcomes[0].line, 30);
 }
 
+static void test_the_witness_names_a_table_rows_and_a_number(void **state) {
+    const struct shop_witness *witness = &shop.ledger.witness;
+
+    parse(HEAD "== order ==\n" STEP OUTCOME LEDGER);
+    assert_int_equal(witness->table.count, 0);
+    assert_int_equal(witness->line, 0);
+    parse(HEAD "== order ==\n" STEP OUTCOME LEDGER
+               "[Witness]\n# a comment\n\n left: a #> '{b}'\t\nrows:id = {{run}} # SQL\n"
+               "table: \"My Table\"\n[Writes]\nSELECT 3\n== teardown ==\n" STEP);
+    assert_int_equal(witness->line, 13);
+    assert_text(&witness->table, "\"My Table\"");
+    assert_text(&witness->rows, "id = <run> # SQL");
+    assert_text(&witness->left, "a #> '{b}'");
+    assert_text(&shop.ledger.writes, "SELECT 3");
+}
+
 static void test_line_ends_of_windows_and_no_line_end_are_as_good(void **state) {
     static const char text[] =
         "\xEF\xBB\xBFshop Test\r\nbase http://a\r\n== order ==\r\nPOST /o\r\n"
@@ -368,6 +384,7 @@ static void test_the_examples_of_the_document_are_one_file(void **state) {
     assert_int_equal(shop.sections[SHOP_ORDER].count, 2);
     assert_int_equal(shop.sections[SHOP_TEARDOWN].count, 1);
     assert_true(shop.ledger.writes.count > 0);
+    assert_true(shop.ledger.witness.line > 0);
 }
 
 int main(void) {
@@ -381,6 +398,7 @@ int main(void) {
         cmocka_unit_test(test_each_predicate_can_be_asserted),
         cmocka_unit_test(test_the_mark_stands_on_the_first_step_of_commit),
         cmocka_unit_test(test_each_section_sees_the_captures_that_it_may_use),
+        cmocka_unit_test(test_the_witness_names_a_table_rows_and_a_number),
         cmocka_unit_test(test_line_ends_of_windows_and_no_line_end_are_as_good),
         cmocka_unit_test(test_the_files_of_known_shops_are_read),
         cmocka_unit_test(test_the_examples_of_the_document_are_one_file),

@@ -396,6 +396,31 @@ static void test_a_mistake_in_an_outcome_is_named(void **state) {
     assert_all(mistakes);
 }
 
+#define WITNESS LEDGER "[Witness]\n"
+#define BLOCK   WITNESS "table: t\nrows: true\nleft: n\n"
+
+static void test_a_mistake_in_the_witness_is_named(void **state) {
+    static const struct mistake mistakes[] = {
+        {OUTCOME "== ledger command x ==\n[Witness]\n",
+         "9:1: expected [Witness] in a ledger postgres only: it is a trigger there"},
+        {BLOCK "[Witness]\n", "17:1: expected one [Witness], this is the second"},
+        {WITNESS, "13:1: expected the lines table:, rows: and left: in [Witness]"},
+        {WITNESS "table: t\nleft: n\n",
+         "13:1: expected the lines table:, rows: and left: in [Witness]"},
+        {WITNESS "row: true\n",
+         "14:1: expected table:, rows: or left:, or [Orders], [Stock], [Writes] or [Witness], "
+         "found: row: true"},
+        {WITNESS "  left:  \n", "14:10: expected SQL after the colon, found the end of the line"},
+        {BLOCK "rows: false\n", "17:1: expected one line `rows:`, this is the second"},
+        {WITNESS "rows: a = {{n}}\n",
+         "14:13: {{n}} has a value only for a customer, in prepare, order, commit and outcome"},
+        {WITNESS "rows: a = {{oops}}\n",
+         "14:13: expected a name that has a value here (stock, run), found: oops"},
+    };
+
+    assert_all(mistakes);
+}
+
 static void test_a_mistake_in_the_ledger_is_named(void **state) {
     static const struct mistake mistakes[] = {
         {OUTCOME "== ledger ==\n",
@@ -407,7 +432,7 @@ static void test_a_mistake_in_the_ledger_is_named(void **state) {
         {OUTCOME "== ledger postgres {{n}} ==\n",
          "8:22: {{n}} has a value only for a customer, in prepare, order, commit and outcome"},
         {OUTCOME "== ledger postgres db ==\nSELECT\n",
-         "9:1: expected [Orders], [Stock] or [Writes], found: SELECT"},
+         "9:1: expected [Orders], [Stock], [Writes] or [Witness], found: SELECT"},
         {OUTCOME "== ledger postgres db ==\n",
          "9:1: expected the query [Orders] of the ledger, found the end of the file"},
         {OUTCOME "== ledger postgres db ==\n[Orders]\n[Stock]\n",
@@ -537,6 +562,7 @@ int main(void) {
         cmocka_unit_test(test_a_mistake_in_a_reply_is_named),
         cmocka_unit_test(test_a_mistake_in_an_assert_is_named),
         cmocka_unit_test(test_a_mistake_in_an_outcome_is_named),
+        cmocka_unit_test(test_a_mistake_in_the_witness_is_named),
         cmocka_unit_test(test_a_mistake_in_the_ledger_is_named),
         cmocka_unit_test(test_more_than_a_list_may_have_is_refused),
         cmocka_unit_test(test_a_body_may_nest_so_deep_and_no_deeper),
