@@ -76,6 +76,7 @@ const struct ledger_order *ledger_find_order(const struct ledger *ledger, const 
 
 void ledger_free(struct ledger *ledger) {
     free(ledger->sales);
+    free(ledger->writes);
     free(ledger->orders);
     free(ledger->rows);
     free(ledger->returned_units);

@@ -5,6 +5,7 @@
 #define JUDGE_LEDGER_H
 
 #include "uuid.h"
+#include "writes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +60,10 @@ struct ledger {
     struct ledger_order *orders; /* in order of order_id */
     struct ledger_row *rows;     /* in order of shard; none if nothing was ever sold */
     struct ledger_returned *returned_units;
+    /* Each write of the count, sorted (writes.h); only if `has_writes`. */
+    struct ledger_write *writes;
+    size_t write_count;
+    bool has_writes;
 };
 
 /* Sort all rows, and compute the `initial` of each stock row. */

@@ -28,21 +28,32 @@ static char scan(char state, const char *text, size_t length) {
     return state;
 }
 
-static int append_parameter(struct buffer *sql, const char *names[QUERY_NAMES_MAX], int count,
-                            const char *name, struct why *why) {
+/* What stands in place of the names: numbers, and `names` gets the names; or constants. */
+struct places {
+    const char **names;
+    const char *const *constants;
+    int count;
+};
+
+static int append_place(struct buffer *sql, struct places *places, const char *name,
+                        struct why *why) {
     char number[16];
 
-    if (count == QUERY_NAMES_MAX)
+    if (places->count == QUERY_NAMES_MAX)
         return why_set(why, "more than %d {{names}} in a query", QUERY_NAMES_MAX);
-    names[count] = name;
-    (void)snprintf(number, sizeof number, "$%d", count + 1);
-    return buffer_append_text(sql, number) ? 0 : why_set(why, no_memory);
+    (void)snprintf(number, sizeof number, "$%d", places->count + 1);
+    if (places->names != NULL)
+        places->names[places->count] = name;
+    if (!buffer_append_text(sql,
+                            places->constants != NULL ? places->constants[places->count] : number))
+        return why_set(why, no_memory);
+    places->count++;
+    return 0;
 }
 
-int query_text_number(const struct shop_text *query, struct buffer *sql,
-                      const char *names[QUERY_NAMES_MAX], struct why *why) {
+static int append_query(const struct shop_text *query, struct buffer *sql, struct places *places,
+                        struct why *why) {
     char state = '\0';
-    int count = 0;
 
     for (size_t i = 0; i < query->count; i++) {
         const struct shop_part *part = &query->parts[i];
@@ -56,11 +67,25 @@ int query_text_number(const struct shop_text *query, struct buffer *sql,
                            "{{%s}} stands between quotes; write it without them: it becomes a "
                            "parameter of the query",
                            part->text);
-        } else if (state == '\0' && append_parameter(sql, names, count++, part->text, why) != 0) {
+        } else if (state == '\0' && append_place(sql, places, part->text, why) != 0) {
             return -1;
         }
     }
-    return buffer_append(sql, "", 1) ? count : why_set(why, no_memory);
+    return buffer_append(sql, "", 1) ? places->count : why_set(why, no_memory);
+}
+
+int query_text_number(const struct shop_text *query, struct buffer *sql,
+                      const char *names[QUERY_NAMES_MAX], struct why *why) {
+    struct places places = {.names = names};
+
+    return append_query(query, sql, &places, why);
+}
+
+int query_text_quote(const struct shop_text *query, struct buffer *sql,
+                     const char *const *constants, struct why *why) {
+    struct places places = {.constants = constants};
+
+    return append_query(query, sql, &places, why) >= 0 ? 0 : -1;
 }
 
 /* ---- the input of a command */

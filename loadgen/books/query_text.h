@@ -16,6 +16,12 @@ __attribute__((warn_unused_result)) int query_text_number(const struct shop_text
                                                           struct buffer *sql,
                                                           const char *names[QUERY_NAMES_MAX],
                                                           struct why *why);
+/* The same with constants in place of the names: `constants` has them as SQL, in the order of the
+ * text. 0; or -1 with the reason. */
+__attribute__((warn_unused_result)) int query_text_quote(const struct shop_text *query,
+                                                         struct buffer *sql,
+                                                         const char *const *constants,
+                                                         struct why *why);
 
 /* For the input of a command. A value of the shop must consist of letters, digits and _ . : @ + = /
  * - and so have no effect on SQL or a shell. 0; or -1 with the reason. */

@@ -46,6 +46,18 @@ static void test_each_name_becomes_a_parameter(void **state) {
     expect_sql("SELECT /* don't {{run}} */ {{run}}", "SELECT /* don't  */ $1", 1);
 }
 
+static void test_each_name_becomes_a_constant(void **state) {
+    static const char *const constants[] = {"'a'", "NULL"};
+    static const char sql[] = "a = 'a' AND /*  */ b = NULL";
+
+    assert_int_equal(query_text_quote(query("a = {{run}} AND /* {{run}} */ b = {{run}}"), &text,
+                                      constants, &why),
+                     0);
+    assert_int_equal(text.length, sizeof sql);
+    assert_memory_equal(text.bytes, sql, sizeof sql);
+    assert_int_equal(query_text_quote(query("'{{run}}'"), &text, constants, &why), -1);
+}
+
 static void test_no_name_stands_between_quotes(void **state) {
     static const char *const texts[] = {"SELECT '{{run}}'", "SELECT \"{{run}}\"",
                                         "SELECT 'a''{{run}}'"};
@@ -94,6 +106,7 @@ static void test_a_command_gets_harmless_values_only(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_each_name_becomes_a_parameter, tear_down),
+        cmocka_unit_test_teardown(test_each_name_becomes_a_constant, tear_down),
         cmocka_unit_test_teardown(test_no_name_stands_between_quotes, tear_down),
         cmocka_unit_test_teardown(test_too_many_names, tear_down),
         cmocka_unit_test_teardown(test_a_command_gets_harmless_values_only, tear_down),
