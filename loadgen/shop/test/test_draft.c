@@ -26,6 +26,11 @@ static void test_the_draft_is_a_shop_file_of_that_name(void **state) {
     assert_string_equal(shop.name, "my-Shop_1");
     for (enum shop_section section = SHOP_SETUP; section <= SHOP_ORDER; section++)
         assert_true(shop.sections[section].count > 0);
+    for (size_t i = 0; i < shop.ledger.orders.count; i++) /* SQL has other comments */
+        assert_null(strchr(shop.ledger.orders.parts[i].text, '#'));
+    for (size_t i = 0; i < shop.ledger.stock.count; i++)
+        assert_null(strchr(shop.ledger.stock.parts[i].text, '#'));
+    assert_true(shop.ledger.witness.line > 0);
     shop_free(&shop);
     assert_int_equal(unlink("my-Shop_1.shop"), 0);
 }
