@@ -15,10 +15,13 @@ function verdictCard(entry) {
   const [tone, words] = expectedWords(strategy);
   const why = (strategy.anomalies || []).length ? '' : (strategy.inconclusive_because || [])[0] || boundWords(strategy) || '';
   return el('li', { class: `card ${kind.tone}`, 'data-entry': entry.id, 'data-verdict': strategy.verdict },
-    el('a', { href: `#${entry.id}`, class: 'card-name' }, strategy.strategy), entries.length > 1 ? verdictBadge(strategy) : null,
-    saidOf(strategy), foundList(strategy), why ? el('span', { class: 'card-why' }, why) : null,
-    strategy.verdict === 'not judged' ? null : el('span', { class: `card-expected tone-${tone}` }, words));
+    el('a', { href: `#${entry.id}`, class: 'card-name' }, shopOf(entry) ? shopSubject(shopOf(entry)) : strategy.strategy), entries.length > 1 ? verdictBadge(strategy) : null,
+    saidOf(entry), oneRoundWords(entry), foundList(strategy), why ? el('span', { class: 'card-why' }, why) : null, notAskedWords(strategy),
+    strategy.verdict === 'not judged' || !isExpectationTold(entry) ? null : el('span', { class: `card-expected tone-${tone}` }, words));
 }
+
+// Of a shop that was expected to be VALID, the verdict says it all.
+const isExpectationTold = (entry) => !shopOf(entry) || (entry.strategy.expected || 'VALID') !== 'VALID';
 
 // "cheapest valid: atomic: of the fast strategies ...", the sentence of loadgen.
 function recommendation({ recommendation: made }) {
@@ -69,14 +72,18 @@ function machineWords({ machine }) {
 }
 
 function facts(run) {
-  const { summary } = run, settings = summary.settings || {};
+  const { summary } = run, settings = summary.settings || {}, { shop } = summary, request = shop ? 'customers' : 'requests';
   const list = [
+    ['shop', shop ? `${shop.name}${versionOf(shop)}` : null],
+    ['settings of the shop', shop ? shop.config : null],
+    ['base URLs', shop ? (shop.bases || []).join(', ') : null],
+    ['shop file', shop ? shop.file : null],
     ['when', summary.started_at ? summary.started_at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC') : null],
-    ['load', (settings.stages || []).length > 1 ? `${settings.stages.map(stageWords).join(', ')}, ${settings.arrival}` : isNumber(settings.rate) ? `${rate(settings.rate)}, ${count(settings.requests)} requests, ${settings.arrival || ''}` : null],
+    ['load', (settings.stages || []).length > 1 ? `${settings.stages.map(stageWords).join(', ')}, ${settings.arrival}` : isNumber(settings.rate) ? `${rate(settings.rate)}, ${count(settings.requests)} ${request}, ${settings.arrival || ''}` : null],
     ['stock', isNumber(settings.stock) && settings.is_judged !== false ? `${count(settings.stock)}${settings.items > 1 ? ` × ${count(settings.items)} products` : ''}` : null],
-    ['rounds', settings.repeat > 1 ? `${count(settings.repeat)} of each strategy, in rotating order` : null],
+    ['rounds', settings.repeat > 1 ? `${count(settings.repeat)}${shop ? '' : ' of each strategy, in rotating order'}` : null],
     ['seed', isNumber(settings.seed) ? String(settings.seed) : null],
-    ['target', settings.target || null],
+    ['target', shop ? null : settings.target || null],
     ['machine', machineWords(run.environment)],
     ['revision', revisionWords(run.environment)],
   ];
@@ -90,6 +97,7 @@ function runBanner(run, index) {
   const tone = isUnjudged ? 'none' : EXIT_TONES[summary.exit_code] || 'unknown', meaning = summary.exit_meaning;
   return el('section', { class: 'banner', 'aria-label': 'Verdict' },
     runs.length > 1 ? el('h2', {}, runName(run, index)) : null,
+    shopHead(summary),
     headline(strategies),
     el('ul', { class: 'cards' }, entries.filter((entry) => entry.run === run).map(verdictCard)),
     recommendation(summary),
@@ -156,7 +164,7 @@ function caveats() {
       el('li', {}, 'Response time counts from the planned moment of a request, service time from its sending. So a stall of a server counts for every request that waited.'),
       el('li', {}, 'Times of requests are from loadgen’s monotonic clock. Times of the ledger are from the database’s clock, corrected by the measured difference.'),
       el('li', {}, 'A request without an answer lasts until loadgen gave it up.'),
-      el('li', {}, 'The figures hold for this machine and this load. Compare strategies of one run, not runs of different machines.'),
+      el('li', {}, `The figures hold for this machine and this load. ${areShops() ? 'Compare runs of one machine' : 'Compare strategies of one run, not runs of different machines'}.`),
       caveatRows()));
 }
 

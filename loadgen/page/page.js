@@ -5,7 +5,7 @@ function tabList(panel) {
     class: `tab ${kindOf(entry.strategy).tone}`, click: () => choose(entry.id) },
     el('span', { class: 'shape', 'aria-hidden': 'true' }, kindOf(entry.strategy).mark), entry.name,
     el('span', { class: 'sr' }, ` ${entry.strategy.verdict}`)));
-  const list = el('div', { role: 'tablist', class: 'tabs', 'aria-label': 'Strategy' }, tabs);
+  const list = el('div', { role: 'tablist', class: 'tabs', 'aria-label': areShops() ? 'Shop' : 'Strategy' }, tabs);
   const select = (id) => tabs.forEach((tab) => {
     const isChosen = tab.id === `tab-${id}`;
     tab.setAttribute('aria-selected', String(isChosen));
@@ -42,7 +42,7 @@ function showChosen() {
 function strategySection() {
   chosen.panel = el('div', { role: entries.length > 1 ? 'tabpanel' : null, id: 'panel', tabindex: '-1' });
   chosen.tabs = tabList(chosen.panel);
-  const part = section('strategy', entries.length > 1 ? 'Strategy by strategy' : 'Over time', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
+  const part = section('strategy', entries.length === 1 ? 'Over time' : areShops() ? 'Shop by shop' : 'Strategy by strategy', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
   part.querySelector('details').open = true; // its charts have folds of their own
   return part;
 }
@@ -52,7 +52,7 @@ function strategyCharts(entry) {
   const head = el('div', { class: 'strategy-head' }, el('h3', { class: 'strategy-name' }, entry.name), verdictBadge(strategy),
     chart && (strategy.rounds || []).length > 1
       ? el('span', { class: 'faint' }, `counts and percentiles: all ${strategy.rounds.length} rounds; drawings: round ${chart.repeat + 1}`) : null,
-    saidOf(strategy), foundList(strategy));
+    saidOf(entry), oneRoundWords(entry), foundList(strategy), notAskedWords(strategy));
   return [head, stockChart(entry), exampleSection(entry), outcomeChart(entry), latencyChart(entry), ladderChart(entry)]
     .filter(Boolean);
 }
@@ -66,18 +66,20 @@ function followHash() {
 
 function anomalySection() {
   const isAny = entries.some(({ strategy }) => strategy.verdict !== 'not judged');
-  return section('anomalies', 'Anomalies', isAny ? '✓ none found · ✗ found, with the count · – not judged' : 'No ledger was read, so nothing was judged.',
+  return section('anomalies', 'Anomalies', isAny ? `✓ none found · ✗ found, with the count · – not judged${entries.some(({ strategy }) => notAskedWords(strategy)) ? ' · ○ not asked' : ''}` : 'No ledger was read, so nothing was judged.',
     isAny ? anomalyGrid() : null, thresholdTable());
 }
 
 function whySection() {
+  if (areShops()) return null; // replies of a shop tell nothing of locks and round trips
   const parts = [workChart(), tradeoffChart(), capacitySection()].filter(Boolean);
   return section('tradeoff', parts.length > 1 ? 'Why, and what to choose' : 'Why', null, parts);
 }
 
 function title() {
   const names = runs.map(runName).filter(Boolean);
-  return runs.length > 1 ? `${runs.length} runs compared` : runs[0] && runs[0].summary.name ? names[0] : 'Flash sale report';
+  const shop = runs[0] && runs[0].summary.shop;
+  return runs.length > 1 ? `${runs.length} runs compared` : runs[0] && runs[0].summary.name ? names[0] : shop ? `Flash sale at ${shop.name}${versionOf(shop)}` : 'Flash sale report';
 }
 
 function build() {
@@ -88,11 +90,11 @@ function build() {
   main.replaceChildren(el('header', {}, el('p', { class: 'brand' }, 'loadgen report'), el('h1', {}, title())),
     ...runs.map(runBanner));
   if (entries.length) {
-    main.append(anomalySection(),
-      section('outcomes-part', 'How the requests ended', 'All rounds together.', outcomeTotals()),
-      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. The range of the rounds stands below a figure.', unkeptNote(), comparison()),
-      whySection(),
-      strategySection(), caveats());
+    const areOrders = areShops();
+    main.append(...[anomalySection(),
+      section('outcomes-part', areOrders ? 'How the orders ended' : 'How the requests ended', 'All rounds together.', outcomeTotals()),
+      section('measurements', areOrders ? 'How long it took' : 'What it cost', `Response time counts from the planned moment of each ${areOrders ? 'order to its last reply' : 'request'}. The range of the rounds stands below a figure.`, unkeptNote(), comparison()),
+      stepSection(), whySection(), strategySection(), caveats()].filter(Boolean));
     window.addEventListener('hashchange', followHash);
     showChosen();
   }

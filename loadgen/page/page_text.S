@@ -11,6 +11,7 @@ page_style:
 page_script:
     .incbin "loadgen/page/dom.js"
     .incbin "loadgen/page/axes.js"
+    .incbin "loadgen/page/shop.js"
     .incbin "loadgen/page/overview.js"
     .incbin "loadgen/page/tables.js"
     .incbin "loadgen/page/charts.js"

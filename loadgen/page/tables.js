@@ -43,23 +43,25 @@ function anomalyCell(strategy, name) {
   if (found)
     return el('td', { class: 'cell fail', title: (found.examples || []).join('\n') },
       el('span', { 'aria-hidden': 'true' }, '✗ '), el('span', { class: 'sr' }, 'found '), count(found.count));
+  if (notAsked(strategy)[name] !== undefined)
+    return el('td', { class: 'cell none', title: notAsked(strategy)[name] }, el('span', { 'aria-hidden': 'true' }, '○'), el('span', { class: 'sr' }, 'not asked'));
   if (strategy.verdict === 'VALID' || strategy.verdict === 'VIOLATED')
     return el('td', { class: 'cell ok' }, el('span', { 'aria-hidden': 'true' }, '✓'), el('span', { class: 'sr' }, 'none found'));
   return el('td', { class: 'cell none' }, el('span', { 'aria-hidden': 'true' }, '–'), el('span', { class: 'sr' }, 'not judged'));
 }
 
 function anomalyGrid() {
-  const columns = anomalyList();
-  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col' }, 'verdict'),
+  const columns = anomalyList(), isTold = entries.some(isExpectationTold);
+  const head = el('tr', {}, el('th', { scope: 'col' }, rowWord()), el('th', { scope: 'col' }, 'verdict'),
     columns.map(({ name }) => el('th', { scope: 'col', class: 'turned' }, el('span', {}, name))),
-    el('th', { scope: 'col' }, 'expected'));
+    isTold ? el('th', { scope: 'col' }, 'expected') : null);
   const rows = entries.map((entry) => {
     const [tone, words] = expectedWords(entry.strategy);
     return el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
       el('td', {}, verdictBadge(entry.strategy)), columns.map(({ name }) => anomalyCell(entry.strategy, name)),
-      el('td', { class: `tone-${tone}` }, words));
+      isTold ? el('td', { class: `tone-${tone}` }, words) : null);
   });
-  return [stacking('Anomalies found, by strategy', el('table', { class: 'grid', id: 'grid' }, el('thead', {}, head), el('tbody', {}, rows))),
+  return [stacking(`Anomalies found, by ${rowWord()}`, el('table', { class: 'grid', id: 'grid' }, el('thead', {}, head), el('tbody', {}, rows))),
     meanings(columns)];
 }
 
@@ -69,10 +71,11 @@ function meanings(anomalies) {
     el('div', {}, el('dt', { class: isFound(name) ? 'tone-fail' : null }, name), el('dd', {}, text || 'of another version of loadgen'))));
 }
 
-// "sold 800 of 500 units, ...": the sentence without the name at its beginning.
-function saidOf({ sentence, strategy }) {
+// "sold 800 of 500 units, ...": the sentence without its subject.
+function saidOf(entry) {
+  const { sentence, strategy } = entry.strategy, subject = shopOf(entry) ? shopSubject(shopOf(entry)) : strategy;
   if (!sentence) return null;
-  return el('p', { class: 'said' }, sentence.startsWith(`${strategy}: `) ? sentence.slice(strategy.length + 2) : sentence);
+  return el('p', { class: 'said' }, sentence.startsWith(`${subject}: `) ? sentence.slice(subject.length + 2) : sentence);
 }
 
 // The anomalies of a strategy in words.
@@ -83,7 +86,7 @@ function foundList(strategy) {
 }
 
 function strategyLink(entry) {
-  const [name, ...options] = entry.strategy.strategy.split(',');
+  const shop = shopOf(entry), [name, ...options] = shop ? [`${shop.name}${versionOf(shop)}`] : entry.strategy.strategy.split(',');
   const run = runs.length > 1 ? entry.name.slice(entry.strategy.strategy.length + 3) : '';
   return el('a', { href: `#${entry.id}` }, name, options.length ? el('span', { class: 'faint' }, `,${options.join(',')}`) : null,
     run ? el('span', { class: 'run' }, run) : null);
@@ -112,12 +115,12 @@ const ALWAYS = ['sold', 'sold_out', 'busy'];
 function outcomeTotals() {
   const total = (strategy, name) => (strategy.outcomes || {})[name] || 0;
   const names = Object.keys(OUTCOMES).filter((name) => ALWAYS.includes(name) || entries.some(({ strategy }) => total(strategy, name)));
-  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col', class: 'number' }, 'requests'),
+  const head = el('tr', {}, el('th', { scope: 'col' }, rowWord()), el('th', { scope: 'col', class: 'number' }, areShops() ? 'customers' : 'requests'),
     names.map((name) => el('th', { scope: 'col', class: 'number' }, name.replace('_', ' '))));
   const cell = (key, value) => el('td', { class: `number ${value ? '' : 'faint'}`, 'data-key': key }, count(value));
   const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
     cell('offered', entry.strategy.offered), names.map((name) => cell(name, total(entry.strategy, name)))));
-  return [stacking('How requests ended, by strategy', el('table', { id: 'outcomes' }, el('thead', {}, head), el('tbody', {}, rows))),
+  return [stacking(`How ${areShops() ? 'orders' : 'requests'} ended, by ${rowWord()}`, el('table', { id: 'outcomes' }, el('thead', {}, head), el('tbody', {}, rows))),
     el('p', { class: 'faint' }, names.map((name) => OUTCOMES[name][2]).join(' · '), repeatWords())];
 }
 
@@ -168,6 +171,8 @@ const COLUMNS = [
   ['time (p50)', ({ strategy }) => split(strategy), 'work'],
 ];
 
+const COSTS = ['trips', 'retries', 'work']; // only own services tell them
+
 const latency = (strategy, name) => (strategy.latency_ms || {})[name];
 
 function trips(strategy) {
@@ -193,12 +198,13 @@ function split(strategy) {
 const notMeasured = () => el('span', { class: 'faint', title: 'not measured' }, '–', el('span', { class: 'sr' }, ' not measured'));
 
 function comparison() {
-  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col' }, 'verdict'),
-    COLUMNS.map(([name]) => el('th', { scope: 'col', class: 'number' }, name)));
+  const columns = COLUMNS.filter(([, , key]) => !areShops() || !COSTS.includes(key));
+  const head = el('tr', {}, el('th', { scope: 'col' }, rowWord()), el('th', { scope: 'col' }, 'verdict'),
+    columns.map(([name]) => el('th', { scope: 'col', class: 'number' }, name)));
   const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
     el('td', {}, verdictBadge(entry.strategy)),
-    COLUMNS.map(([, cell, key]) => el('td', { class: 'number', 'data-key': key }, cell(entry)))));
-  return stacking('Measurements, by strategy', el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
+    columns.map(([, cell, key]) => el('td', { class: 'number', 'data-key': key }, cell(entry)))));
+  return stacking(`Measurements, by ${rowWord()}`, el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
 }
 
 // As in the summary, times are in nanoseconds, and shares are parts of 1.
@@ -216,6 +222,6 @@ function thresholdTable() {
     el('td', {}, el('code', {}, outcome.text)), el('td', { class: 'number' }, measuredWords(outcome)),
     el('td', { class: outcome.holds ? 'cell ok' : 'cell fail' }, outcome.holds ? '✓ kept' : '✗ missed')));
   return [el('h3', {}, 'Thresholds'), stacking('Thresholds', el('table', { id: 'thresholds' },
-    el('thead', {}, el('tr', {}, ['strategy', 'limit', 'measured', 'kept'].map((name) => el('th', { scope: 'col', class: name === 'measured' ? 'number' : null }, name)))),
+    el('thead', {}, el('tr', {}, [rowWord(), 'limit', 'measured', 'kept'].map((name) => el('th', { scope: 'col', class: name === 'measured' ? 'number' : null }, name)))),
     el('tbody', {}, rows)))];
 }

@@ -87,6 +87,9 @@ const readOutcomes = () => [...document.querySelectorAll('#outcomes tbody tr')].
 const readCards = () => [...document.querySelectorAll('.card')].map((card) => card.innerText);
 const readTicks = (id) => [...document.querySelectorAll(`#${id} .tick[text-anchor=middle]`)].map((tick) => Number(tick.textContent));
 const scrolls = () => [...document.querySelectorAll('.scroll')].filter((region) => region.scrollWidth > region.clientWidth + 1 && !region.closest('details.data')).map((region) => region.getAttribute('aria-label'));
+const readSteps = () => [...document.querySelectorAll('table.steps tbody tr')].map((row) => ({ name: row.querySelector('th').innerText,
+  bars: [...row.querySelectorAll('.bar')].map((bar) => bar.getBoundingClientRect().width),
+  ...Object.fromEntries([...row.querySelectorAll('[data-step]')].map((cell) => [cell.dataset.step, cell.innerText])) }));
 const readThresholds = () => [...document.querySelectorAll('#thresholds tbody tr')].map((row) => [...row.children].map((cell) => cell.innerText.trim()));
 
 const colours = (page) => page.evaluate(() => ({ back: getComputedStyle(document.body).backgroundColor, text: getComputedStyle(document.body).color }));
@@ -112,7 +115,7 @@ async function look(browser, file) {
     grid: await page.evaluate(readGrid), outcomes: await page.evaluate(readOutcomes), cards: await page.evaluate(readCards),
     planned: { ticks: await page.evaluate(readTicks, 'chart-latency'), last: await page.evaluate(() => Math.max(0, ...JSON.parse(document.getElementById('charts').textContent).flat().slice(0, 1).map((chart) => chart && chart.planned_us / 1e6))) },
     anomalies: await page.evaluate(() => JSON.parse((document.getElementById('anomaly-list') || { textContent: '[]' }).textContent)), meanings: await page.evaluate(() => (document.getElementById('meanings') || { innerText: '' }).innerText),
-    recommendations: await page.locator('.recommendation').allInnerTexts(), thresholds: await page.evaluate(readThresholds), pale: { light: await page.evaluate(findPale, MARKS) }, light: await colours(page), overflow: { 1280: await overflow(page) },
+    steps: await page.evaluate(readSteps), recommendations: await page.locator('.recommendation').allInnerTexts(), thresholds: await page.evaluate(readThresholds), pale: { light: await page.evaluate(findPale, MARKS) }, light: await colours(page), overflow: { 1280: await overflow(page) },
     text: await page.locator('main').innerText(), drawn: await page.locator('.lane-label').allTextContents(), summaries: await page.evaluate(() => JSON.parse(document.getElementById('summaries').textContent)),
     images: await page.locator('main img').count(), unlabelled: await page.locator('svg.plot-svg:not([aria-label])').count() };
   for (const id of SECTIONS) found.sections[id] = await page.locator(`#${id}`).count();

@@ -15,6 +15,7 @@ from harness import ROOT, SystemTest
 PAGE_BYTES = 2_000_000
 PICTURE_BYTES = 200_000
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028<!--"
+SHOWN = HOSTILE.replace("\u2028", "???")  # as loadgen reads a summary
 INSTANCE = "<img src=x onerror=alert(2)>"
 
 
@@ -73,7 +74,7 @@ class Page(SystemTest):
         cls.run_folder = (cls.folder / "latest").resolve()
         cls.summary = json.loads((cls.run_folder / "summary.json").read_text())
         cls.pages = {"run": cls.run_folder / "report.html", "edge": cls.edge_page(), "many": cls.many_page(),
-                     "bare": cls.bare_page()}
+                     "bare": cls.bare_page(), "shop": cls.shop_page()}
         cls.found = dict(zip(cls.pages, look(*cls.pages.values())))
 
     @classmethod
@@ -117,6 +118,27 @@ class Page(SystemTest):
         folder.mkdir()
         (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], recommendation=None, exit_code=130)))
         return cls.report("bare.html", folder)
+
+    @classmethod
+    def shop_page(cls):
+        """The first strategy of the run as if it were a shop, whose texts are hostile."""
+        folder = cls.folder / "shop"
+        shutil.copytree(cls.run_folder, folder)
+        summary = json.loads(json.dumps(cls.summary))
+        shop = {"name": "Vendure", "version": HOSTILE, "config": f"row locks {HOSTILE}", "file": HOSTILE, "bases": [HOSTILE, "http://127.0.0.1:9702"],
+                "processes": 2, "customers": 600}
+        steps = [{"name": f"POST /carts/{HOSTILE}", "line": 55, "sent": 1200, "no_reply": 0, "p50_ms": 4.5, "p99_ms": 21, "max_ms": 30},
+                 {"name": "POST /pay", "line": 61, "sent": 1190, "no_reply": 1190, "p50_ms": None, "p99_ms": None, "max_ms": None}]
+        sold = dict(summary["strategies"][0], strategy="Vendure", expected="VALID", as_expected=False, work=None, capacity=None, steps=steps,
+                    sentence=f"Vendure {HOSTILE}, 2 processes: sold more than it had", not_asked={"TWIN": HOSTILE, "STALE": HOSTILE, "DUPLICATE": "no key"})
+        sold["rounds"] = sold["rounds"][:1]
+        summary.update(shop=shop, strategies=[sold], thresholds=[], recommendation=None, name="", command="loadgen --shop vendure.shop",
+                       exit_meaning="anomalies were found")
+        summary["settings"]["repeat"] = 1
+        history = (folder / "history.ndjson").read_text()
+        (folder / "history.ndjson").write_text(history.replace('"given":"none"', '"given":"Vendure"', 1))
+        (folder / "summary.json").write_text(json.dumps(summary))
+        return cls.report("shop.html", folder)
 
     @classmethod
     def report(cls, name, *folders):
@@ -180,6 +202,33 @@ class Page(SystemTest):
             self.assertEqual(name, strategy["strategy"])
             self.assertIn(sentence, card)
             self.assertIn(sentence, tab["text"])
+
+    def test_a_shop_is_named_and_what_was_not_asked_of_it(self):
+        found, subject = self.found["shop"], f"Vendure {SHOWN}, 2 processes"
+        card = found["cards"][0]
+        self.assertIn(f"{subject}: {SHOWN}, http://127.0.0.1:9702\nSettings of the shop: row locks {SHOWN}", found["text"])
+        self.assertTrue(card.startswith(f"{subject}\n"), card)
+        self.assertIn("\nsold more than it had\n", card)
+        self.assertIn("One round proves that it happens, not how often.", card)
+        self.assertIn(f"not asked: TWIN, STALE ({SHOWN}); DUPLICATE (no key)", card)
+        cells = dict(zip((anomaly["name"] for anomaly in found["anomalies"]), found["grid"][0][2:]))
+        self.assertEqual({name for name, cell in cells.items() if "not asked" in cell} - {"TWIN", "STALE"}, {"DUPLICATE"})
+        self.assertEqual(found["images"], 0)
+
+    def test_a_shop_shows_the_times_of_its_steps(self):
+        first, second = self.found["shop"]["steps"]
+        self.assertEqual(first["name"], f"POST /carts/{SHOWN}\nline 55 of the shop file")
+        self.assertEqual([first[key] for key in ("sent", "no reply", "p50", "p99", "longest")], ["1,200", "0", "4.50 ms", "21.0 ms", "30.0 ms"])
+        self.assertEqual([second[key] for key in ("no reply", "p50", "p99", "longest")], ["1,190", "–", "–", "–"])
+        self.assertLess(first["bars"][0], first["bars"][1])
+        self.assertEqual(self.found["run"]["steps"], [])
+
+    def test_a_shop_has_nothing_that_only_own_strategies_have(self):
+        text = self.found["shop"]["text"].lower()
+        for word in ("strategy", "strategies", "round trips", "cheapest", "expected", "retries"):
+            self.assertNotIn(word, text)
+        for part in ("tradeoff", "chart-work", "chart-tradeoff", "capacity"):
+            self.assertEqual(self.found["shop"]["sections"][part], 0, part)
 
     def test_the_cheapest_valid_strategy_is_recommended(self):
         made = self.summary["recommendation"]
