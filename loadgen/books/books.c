@@ -1,6 +1,8 @@
 /* Rows become orders and counts. */
 #include "books.h"
 
+#include "sql_time.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,6 +60,19 @@ static int take_text(const struct rows *rows, size_t row, enum column column, ch
     return *text != NULL ? 0 : why_set(why, "%s: out of memory", rows->query);
 }
 
+/* In the form of a ledger, if it is a moment. */
+static int take_moment(const struct rows *rows, size_t row, char **text, struct why *why) {
+    char at[LEDGER_TIME];
+
+    if (take_text(rows, row, COLUMN_AT, text, why) != 0)
+        return -1;
+    if (*text == NULL || !sql_time(at, *text))
+        return 0;
+    free(*text);
+    *text = strdup(at);
+    return *text != NULL ? 0 : why_set(why, "%s: out of memory", rows->query);
+}
+
 static int take_order(struct books *books, const struct rows *rows, size_t row, struct why *why) {
     struct books_order *order = &books->orders[books->count++];
 
@@ -66,7 +81,7 @@ static int take_order(struct books *books, const struct rows *rows, size_t row, 
         take_number(rows, row, COLUMN_UNIT, &order->unit, why) != 0 ||
         take_number(rows, row, COLUMN_RESERVED, &order->reserved, why) != 0 ||
         take_text(rows, row, COLUMN_KEY, &order->key, why) != 0 ||
-        take_text(rows, row, COLUMN_AT, &order->at, why) != 0 ||
+        take_moment(rows, row, &order->at, why) != 0 ||
         take_text(rows, row, COLUMN_INSTANCE, &order->instance, why) != 0)
         return -1;
     if (order->id[0] == '\0' || strlen(order->id) > BOOKS_ID_BYTES)
@@ -129,6 +144,81 @@ int books_take_stock(struct books *books, const struct rows *rows, struct why *w
                : -1;
 }
 
+/* ---- [Writes] */
+
+static int take_amount(const struct rows *rows, size_t row, enum column column, int64_t *number,
+                       struct why *why) {
+    if (take_number(rows, row, column, number, why) != 0)
+        return -1;
+    if (*number <= WRITE_MAX && *number >= -WRITE_MAX)
+        return 0;
+    return why_set(why, "%s, row %zu: the column %s is %" PRId64 ", and no count of units",
+                   rows->query, row + 1, column_names[column], *number);
+}
+
+/* A text that fits; one that is NULL is empty. */
+static int take_short_text(const struct rows *rows, size_t row, enum column column, char *to,
+                           size_t size, struct why *why) {
+    const char *cell = rows->items[row].cells[column];
+
+    if (cell == NULL)
+        return 0;
+    if (strlen(cell) >= size)
+        return why_set(why, "%s, row %zu: the column %s has more than %zu bytes", rows->query,
+                       row + 1, column_names[column], size - 1);
+    (void)strcpy(to, cell);
+    return 0;
+}
+
+static int take_write(const struct rows *rows, size_t row, struct ledger_write *write,
+                      struct why *why) {
+    const char *at = rows->items[row].cells[COLUMN_AT];
+
+    if (at != NULL)
+        (void)sql_time(write->at, at);
+    if (rows->items[row].cells[COLUMN_TX] != NULL &&
+        take_number(rows, row, COLUMN_TX, &write->tx, why) != 0)
+        return -1;
+    return take_number(rows, row, COLUMN_SEQ, &write->seq, why) != 0 ||
+                   take_amount(rows, row, COLUMN_FOUND, &write->found, why) != 0 ||
+                   take_amount(rows, row, COLUMN_LEFT, &write->left, why) != 0 ||
+                   take_short_text(rows, row, COLUMN_ROW, write->row, sizeof write->row, why) !=
+                       0 ||
+                   take_short_text(rows, row, COLUMN_ORDER_ID, write->order_id,
+                                   sizeof write->order_id, why) != 0
+               ? -1
+               : 0;
+}
+
+int books_take_writes(struct books *books, const struct rows *rows, struct why *why) {
+    if (require(rows, COLUMN_SEQ, why) != 0 || require(rows, COLUMN_FOUND, why) != 0 ||
+        require(rows, COLUMN_LEFT, why) != 0)
+        return -1;
+    books->has_writes = true;
+    books->writes = calloc(rows->count + 1, sizeof *books->writes);
+    if (books->writes == NULL)
+        return why_set(why, "%s: out of memory", rows->query);
+    for (; books->write_count < rows->count; books->write_count++)
+        if (take_write(rows, books->write_count, &books->writes[books->write_count], why) != 0)
+            return -1;
+    writes_sort(books->writes, books->write_count);
+    for (size_t i = 1; i < books->write_count; i++)
+        if (books->writes[i - 1].seq == books->writes[i].seq &&
+            strcmp(books->writes[i - 1].row, books->writes[i].row) == 0)
+            return why_set(why, "%s: the column seq has %" PRId64 " a second time", rows->query,
+                           books->writes[i].seq);
+    return 0;
+}
+
+void books_give_writes(struct books *books, struct ledger *ledger) {
+    if (!books->has_writes)
+        return;
+    ledger->has_writes = true;
+    ledger->writes = books->writes;
+    ledger->write_count = books->write_count;
+    books->writes = NULL;
+}
+
 const struct books_order *books_find(const struct books *books, const char *id) {
     const struct books_order key = {.id = (char *)(uintptr_t)id};
 
@@ -145,5 +235,6 @@ void books_free(struct books *books) {
         free(books->orders[i].instance);
     }
     free(books->orders);
+    free(books->writes);
     *books = (struct books){0};
 }

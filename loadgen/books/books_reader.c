@@ -11,7 +11,7 @@
 
 _Static_assert(QUERY_NAMES_MAX <= PG_PARAMS_MAX, "each name is a parameter");
 
-enum { ORDERS, STOCK, QUERIES };
+enum { ORDERS, STOCK, WRITES, QUERIES };
 
 struct books_reader {
     uv_loop_t *loop;
@@ -25,10 +25,22 @@ struct books_reader {
     void *data;
 };
 
-static const char *const query_names[QUERIES] = {[ORDERS] = "[Orders]", [STOCK] = "[Stock]"};
+static const struct {
+    const char *name, *statement;
+    int (*take)(struct books *books, const struct rows *rows, struct why *why);
+} queries[QUERIES] = {[ORDERS] = {"[Orders]", "shop_orders", books_take_orders},
+                      [STOCK] = {"[Stock]", "shop_stock", books_take_stock},
+                      [WRITES] = {"[Writes]", "shop_writes", books_take_writes}};
 
 static const struct shop_text *query_of(const struct books_reader *reader, int which) {
-    return which == ORDERS ? &reader->shop->ledger.orders : &reader->shop->ledger.stock;
+    const struct shop_ledger *ledger = &reader->shop->ledger;
+
+    return which == ORDERS ? &ledger->orders : which == STOCK ? &ledger->stock : &ledger->writes;
+}
+
+/* A file may be without [Writes]. */
+static bool has_query(const struct books_reader *reader, int which) {
+    return query_of(reader, which)->count > 0;
 }
 
 /* ---- opening and closing */
@@ -41,7 +53,6 @@ static void reader_free(struct books_reader *reader) {
 }
 
 static int open_postgres(struct books_reader *reader, struct why *why) {
-    static const char *const statements[QUERIES] = {"shop_orders", "shop_stock"};
     const struct pg_pool_options options = {
         .conninfo = reader->target.bytes, .name = "loadgen", .connections = 1};
     struct why reason;
@@ -51,9 +62,9 @@ static int open_postgres(struct books_reader *reader, struct why *why) {
         code = query_text_number(query_of(reader, i), &reader->sql[i], reader->names[i], &reason);
         if (code < 0)
             return why_set(why, "%s:%d: %s: %s", reader->shop->path, reader->shop->ledger.line,
-                           query_names[i], reason.text);
+                           queries[i].name, reason.text);
         reader->statements[i] = (struct pg_statement){
-            .name = statements[i], .sql = reader->sql[i].bytes, .params = code};
+            .name = queries[i].statement, .sql = reader->sql[i].bytes, .params = code};
     }
     code = pg_pool_open(&reader->pool, reader->loop, &options);
     return code == 0 ? 0
@@ -101,8 +112,7 @@ void books_reader_close(struct books_reader *reader, books_reader_cb cb, void *d
 /* Takes the rows of a query, and frees them. */
 static int take_rows(struct books *books, int which, struct rows *rows, int code, struct why *why) {
     if (code == 0)
-        code = which == ORDERS ? books_take_orders(books, rows, why)
-                               : books_take_stock(books, rows, why);
+        code = queries[which].take(books, rows, why);
     rows_free(rows);
     return code;
 }
@@ -157,13 +167,13 @@ static enum books_end ask_postgres(struct books_reader *reader, struct pg_conn *
                                    struct why *why) {
     struct pg_query query = {
         .statement = &reader->statements[which], .on = on, .deadline_ms = clock_now_ms() + ms};
-    struct rows rows = {.query = query_names[which]};
+    struct rows rows = {.query = queries[which].name};
     enum books_end end;
 
     for (int i = 0; i < reader->statements[which].params; i++)
         query.params[i] = values_get(values, reader->names[which][i]);
     (void)pg_query_await(reader->pool, &query);
-    end = end_query(&query, query_names[which], why);
+    end = end_query(&query, queries[which].name, why);
     if (end == BOOKS_READ &&
         take_rows(books, which, &rows, copy_result(query.result, &rows, why), why) != 0)
         end = BOOKS_WRONG;
@@ -185,7 +195,8 @@ static enum books_end read_postgres(struct books_reader *reader, const struct va
     }
     end = run_sql(reader, on, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ms, why);
     for (int i = 0; i < QUERIES && end == BOOKS_READ; i++)
-        end = ask_postgres(reader, on, i, values, ms, books, why);
+        if (has_query(reader, i))
+            end = ask_postgres(reader, on, i, values, ms, books, why);
     pg_give_back(on); /* rolls back */
     return end;
 }
@@ -196,7 +207,7 @@ static enum books_end ask_command(struct books_reader *reader, int which,
                                   const struct values *values, int64_t ms, struct books *books,
                                   struct why *why) {
     struct buffer input = {0}, output = {0};
-    struct rows rows = {.query = query_names[which]};
+    struct rows rows = {.query = queries[which].name};
     struct why reason;
     int code = query_text_fill(query_of(reader, which), values, &input, &reason);
 
@@ -206,7 +217,7 @@ static enum books_end ask_command(struct books_reader *reader, int which,
     if (code == 0 && !buffer_append(&output, "", 1))
         code = why_set(&reason, "out of memory");
     if (code != 0)
-        (void)why_set(why, "%s: %s", query_names[which], reason.text);
+        (void)why_set(why, "%s: %s", queries[which].name, reason.text);
     else
         code = take_rows(books, which, &rows,
                          rows_read(&rows, output.bytes, output.length - 1, why), why);
@@ -220,7 +231,8 @@ static enum books_end read_command(struct books_reader *reader, const struct val
     enum books_end end = BOOKS_READ;
 
     for (int i = 0; i < QUERIES && end == BOOKS_READ; i++)
-        end = ask_command(reader, i, values, ms, books, why);
+        if (has_query(reader, i))
+            end = ask_command(reader, i, values, ms, books, why);
     return end;
 }
 

@@ -19,7 +19,11 @@
     X(AT, "at")                                                                                    \
     X(INSTANCE, "instance")                                                                        \
     X(LEFT, "left")                                                                                \
-    X(INITIAL, "initial")
+    X(INITIAL, "initial")                                                                          \
+    X(SEQ, "seq")                                                                                  \
+    X(FOUND, "found")                                                                              \
+    X(ROW, "row")                                                                                  \
+    X(TX, "tx")
 
 enum column {
 #define X(id, name) COLUMN_##id,
@@ -35,7 +39,7 @@ struct row {
 };
 
 struct rows {
-    const char *query; /* "[Orders]" or "[Stock]": all reasons begin with it */
+    const char *query; /* "[Orders]", "[Stock]" or "[Writes]": all reasons begin with it */
     bool has_head;     /* it is known which columns there are; not of empty output, nor of [] */
     bool has[COLUMN_COUNT];
     struct row *items;

@@ -166,12 +166,8 @@ static int read_run(struct reader *reader, struct shop *shop) {
 static const struct {
     const char *word;
     int (*read)(struct reader *reader, struct shop *shop);
-} head_lines[] = {{"shop", read_title},
-                  {"version", read_version},
-                  {"config", read_config},
-                  {"base", read_base},
-                  {"set", read_set},
-                  {"env", read_env},
+} head_lines[] = {{"shop", read_title}, {"version", read_version}, {"config", read_config},
+                  {"base", read_base},  {"set", read_set},         {"env", read_env},
                   {"run", read_run}};
 #define HEAD_LINES (sizeof head_lines / sizeof *head_lines)
 

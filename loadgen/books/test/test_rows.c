@@ -159,6 +159,58 @@ static void test_mistakes_of_the_stock(void **state) {
         why.text, "[Stock], row 1: the column initial is NULL; a coalesce() gives it a value");
 }
 
+static int take_writes(const char *text) {
+    rows_free(&rows);
+    books_free(&books);
+    rows.query = "[Writes]";
+    return rows_read(&rows, text, strlen(text), &why) == 0 ? books_take_writes(&books, &rows, &why)
+                                                           : -1;
+}
+
+static void test_writes_of_the_count(void **state) {
+    struct ledger ledger = {0};
+
+    assert_int_equal(take_writes("seq,found,left,row,tx,at,order_id\n"
+                                 "2,49,49,a,12,2026-11-21 10:01:02+00,B\n3,50,49,,,noon,\n"
+                                 "1,50,49,a,11,,A\n"),
+                     0);
+    assert_int_equal(books.write_count, 3);
+    assert_string_equal(books.writes[0].row, "");
+    assert_string_equal(books.writes[0].at, "");
+    assert_int_equal(books.writes[1].seq, 1);
+    assert_int_equal(books.writes[1].found, 50);
+    assert_int_equal(books.writes[1].tx, 11);
+    assert_string_equal(books.writes[1].order_id, "A");
+    assert_int_equal(books.writes[2].left, 49);
+    assert_string_equal(books.writes[2].at, "2026-11-21T10:01:02.000000Z");
+    books_give_writes(&books, &ledger);
+    assert_true(ledger.has_writes);
+    assert_int_equal(ledger.write_count, 3);
+    ledger_free(&ledger);
+    books_free(&books);
+    books_give_writes(&books, &ledger);
+    assert_int_equal(take_writes(""), 0);
+    assert_true(books.has_writes);
+}
+
+static void test_mistakes_of_the_writes(void **state) {
+    assert_int_equal(take_writes("seq,found\n1,2\n"), -1);
+    assert_string_equal(why.text, "[Writes]: there is no column left; name it with AS left");
+    assert_int_equal(take_writes("seq,found,left\n1,2,\n"), -1);
+    assert_string_equal(why.text,
+                        "[Writes], row 1: the column left is NULL; a coalesce() gives it a value");
+    assert_int_equal(take_writes("seq,found,left\n1,2,1000000000001\n"), -1);
+    assert_string_equal(why.text, "[Writes], row 1: the column left is 1000000000001, and no count "
+                                  "of units");
+    assert_int_equal(take_writes("seq,found,left\n7,2,1\n7,1,0\n"), -1);
+    assert_string_equal(why.text, "[Writes]: the column seq has 7 a second time");
+    assert_int_equal(
+        take_writes("seq,found,left,row\n1,2,1,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"),
+        -1);
+    assert_string_equal(why.text, "[Writes], row 1: the column row has more than 63 bytes");
+}
+
 static void test_bytes_that_no_row_has(void **state) {
     static const char nul[] = "order_id\0,quantity\n";
 
@@ -187,6 +239,8 @@ int main(void) {
         TEST(test_no_rows),
         TEST(test_each_mistake_names_its_place),
         TEST(test_mistakes_of_the_stock),
+        TEST(test_writes_of_the_count),
+        TEST(test_mistakes_of_the_writes),
         TEST(test_bytes_that_no_row_has),
         TEST(test_each_allocation_may_fail),
     };
