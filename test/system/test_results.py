@@ -314,6 +314,39 @@ class Results(SystemTest):
         self.assertRegex(done.stdout, r"(?m)^atomic +VIOLATED.* TWIN|VIOLATED TWIN")
         self.assertIn("atomic is VIOLATED; summary.json has VALID", done.stderr)
 
+    def as_shop(self, folder):
+        """Changes the history of a run, in which an own strategy sold, to that of a shop. Its texts are hostile."""
+        shop = {"name": "Späti \x1b[31m", "version": "1.2", "config": "row locks\nVALID", "file": "shops/späti.shop",
+                "bases": ["http://127.0.0.1:1", "http://127.0.0.1:2"]}
+        step = {"name": "POST /cart \x1b[2J", "line": 7, "sent": 160, "no_reply": 0, "p50_ms": 4.5, "p99_ms": 21, "max_ms": 30}
+        lines = [json.loads(line) for line in (folder / "history.ndjson").read_text().splitlines()]
+        lines[0]["shop"] = shop
+        lines[0]["strategies"][0].update(name=shop["name"], given=shop["name"], spec="")
+        lines[-1]["steps"] = [step, dict(step, name="POST /pay", line=9, sent=150, no_reply=150, p50_ms=None, p99_ms=None, max_ms=None)]
+        (folder / "history.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_the_history_of_a_shop_is_reported_as_one(self):
+        _, folder = self.fire("--strategy", "none", "--dup-rate", "0", *QUICK, code=1)
+        self.as_shop(folder)
+        subject = "Späti ?[31m 1.2, 2 processes"
+        done = self.check(folder, "--markdown", str(folder / "digest.md"), "--junit", str(folder / "junit.xml"), code=1)
+        self.assertTrue(done.stdout.startswith(f"shop: {subject}: http://127.0.0.1:1, http://127.0.0.1:2\n"
+                                               "settings of the shop: row locks VALID\n"
+                                               "160 customers at 800/s, poisson, seed 1, stock 500, by shops/späti.shop\nschedule:"), done.stdout)
+        self.assertRegex(done.stdout, rf"\n{re.escape(subject)}: sold 1\d\d of 500 units")
+        self.assertRegex(done.stdout, rf"\n{re.escape(subject)}: VIOLATED: TWIN.*\n  one round proves that it happens, not how often\n")
+        self.assertIn("\n7: POST /cart ?[2J   160         0  4.5 ms  21 ms  30 ms\n", done.stdout)
+        self.assertIn("\nexit code 1: anomalies were found: Späti ?[31m\n", done.stdout)
+        for word in ("strategy", "expected", "audit", "cheapest", "\x1b"):
+            self.assertNotIn(word, done.stdout)
+        self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 80 and str(self.root) not in line], [])
+        self.assertIn(f"- `{subject}`: sold", (folder / "digest.md").read_text())
+        self.assertIn('<property name="shop_version" value="1.2"/>', (folder / "junit.xml").read_text())
+        (folder / "summary.json").write_text(self.check(folder, "--output-format", "json", code=1).stdout)
+        summary = self.assert_valid(folder)
+        self.assertEqual(summary["shop"]["processes"], 2)
+        self.assertEqual([step["sent"] for step in summary["strategies"][0]["steps"]], [160, 150])
+
     def test_a_cut_or_broken_history_is_named(self):
         _, folder = self.fire("--strategy", "atomic,redis", *QUICK)
         history = folder / "history.ndjson"
