@@ -1,0 +1,45 @@
+/* Puts texts one behind the other into blocks of memory. */
+#include "texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 65536 /* bytes of texts; a longer text gets a block of its own */
+
+struct texts_block {
+    struct texts_block *before;
+    char bytes[];
+};
+
+static struct texts_block *add_block(struct texts *texts, size_t length) {
+    struct texts_block *block = malloc(sizeof *block + (length > BLOCK ? length : BLOCK));
+
+    if (block == NULL)
+        return NULL;
+    block->before = texts->last;
+    texts->last = block;
+    texts->used = 0;
+    return block;
+}
+
+const char *texts_add(struct texts *texts, const char *text) {
+    const size_t length = strlen(text) + 1;
+    const size_t room = texts->last != NULL && texts->used < BLOCK ? BLOCK - texts->used : 0;
+    char *copy;
+
+    if (room < length && add_block(texts, length) == NULL)
+        return NULL;
+    copy = memcpy(texts->last->bytes + texts->used, text, length);
+    texts->used += length;
+    return copy;
+}
+
+void texts_free(struct texts *texts) {
+    while (texts->last != NULL) {
+        struct texts_block *before = texts->last->before;
+
+        free(texts->last);
+        texts->last = before;
+    }
+    texts->used = 0;
+}
