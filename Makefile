@@ -61,7 +61,7 @@ $(foreach a,$(FAMILIES),$(eval SEES_$a := strategies/seam))
 SEES_strategies := $(FAMILIES) strategies/seam
 SEES_strategies/spec := strategies $(FAMILIES) strategies/seam uvkit
 SEES_judge/record := uvkit
-SEES_judge/ledger := uvkit
+SEES_judge/ledger := judge/record uvkit
 SEES_judge/linear := uvkit
 SEES_judge := judge/linear judge/ledger judge/record uvkit
 # lockkit's backends, each a room: the rooms of uvkit, and the other backends, that each one sees.
@@ -104,7 +104,7 @@ SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
 SEES_loadgen/audit := loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 SEES_loadgen/shop := uvkit
 SEES_loadgen/flow := loadgen/shop $(UVKIT)
-SEES_loadgen/books := loadgen/flow loadgen/shop judge/ledger $(UVKIT)
+SEES_loadgen/books := loadgen/flow loadgen/shop judge/ledger judge/record $(UVKIT)
 SEES_loadgen/send := loadgen/plan loadgen/text judge/record $(UVKIT)
 SEES_loadgen/crowd := loadgen/flow loadgen/shop loadgen/send loadgen/plan loadgen/text judge/record $(UVKIT)
 SEES_loadgen/options := loadgen/plan loadgen/text judge $(SEES_judge) uvkit/settings uvkit/text uvkit

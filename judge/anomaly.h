@@ -64,7 +64,7 @@ struct counterexample {
     uint32_t item;
     int64_t shard;
     size_t ops;
-    char order_id[COUNTEREXAMPLE_OPS][UUID_TEXT]; /* of the request or the ledger row */
+    char order_id[COUNTEREXAMPLE_OPS][LEDGER_ID]; /* of the request or the ledger row */
     struct counterexample_op op[COUNTEREXAMPLE_OPS];
     size_t lines;
     char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];

@@ -49,7 +49,7 @@ static struct counterexample_op *example_add_op(struct counterexample *example, 
     struct counterexample_op *op = &example->op[example->ops];
 
     assert(example->ops < COUNTEREXAMPLE_OPS);
-    snprintf(example->order_id[example->ops++], UUID_TEXT, "%s", id);
+    snprintf(example->order_id[example->ops++], LEDGER_ID, "%s", id);
     op->sent_ns = sent_ns == LINEAR_BEFORE ? 0 : sent_ns;
     op->answered_ns = answered_ns == LINEAR_NEVER ? 0 : answered_ns;
     example_widen(example, op->sent_ns);
@@ -143,7 +143,7 @@ static void example_tell_outcome(struct counterexample *example, const struct re
 static void example_tell_pair(struct counterexample *example, const struct judge *judge,
                               const struct pair *pair) {
     if (pair->refusal != NULL)
-        example_tell_outcome(example, pair->refusal, pair->refusal->key);
+        example_tell_outcome(example, pair->refusal, record_key(pair->refusal));
     for (size_t i = 0; i < 2; i++)
         if (pair->sales[i] != NULL)
             example_tell_sale(example, judge, pair->sales[i]);
@@ -379,7 +379,7 @@ static void tell_tightest_twins(struct counterexample *example, const struct jud
 
 static void tell_undersell(struct counterexample *example, const struct judge *judge) {
     assert(judge->refused_last != NULL);
-    example_tell_outcome(example, judge->refused_last, judge->refused_last->key);
+    example_tell_outcome(example, judge->refused_last, record_key(judge->refused_last));
     example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
     example_say(example, "They were never sold, so they were in the stock when "
                          "A was told sold out: a contradiction.");
@@ -432,7 +432,7 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
         example->shard = stuck->last->shard;
         example_tell_sale(example, judge, stuck->last);
     }
-    example_tell_outcome(example, stuck->attempt, stuck->attempt->key);
+    example_tell_outcome(example, stuck->attempt, record_key(stuck->attempt));
     if (stuck->last != NULL)
         example_say(example,
                     "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
@@ -454,7 +454,7 @@ static void tell_yes(struct counterexample *example, const struct judge *judge,
     char promise[PART_TEXT], unit[JUDGE_UNIT];
 
     snprintf(promise, sizeof promise, "told: yours, %s,", judge_unit(judge, yes->unit, unit));
-    example_tell_request(example, yes, yes->order_id[0] ? yes->order_id : yes->key, promise);
+    example_tell_request(example, yes, record_order(yes), promise);
 }
 
 /* Another customer has the order that A was told, or the order is not that of A's key. */
@@ -465,12 +465,12 @@ static void tell_other(struct counterexample *example, const struct judge *judge
     if (owner != NULL && owner != purchase)
         example_say(example,
                     "Another customer, with the key %s, has the same order: a contradiction.",
-                    owner->requests[0]->key);
+                    record_key(owner->requests[0]));
     else
         example_say(
             example,
             "A was the answer to the key %s, but an order's id is its key: a contradiction.",
-            purchase->requests[0]->key);
+            record_key(purchase->requests[0]));
 }
 
 static void tell_ghost(struct counterexample *example, const struct judge *judge) {
@@ -513,7 +513,7 @@ static void tell_orphan(struct counterexample *example, const struct judge *judg
         example_tell_outcome(example, judge->orphan->requests[0], judge->orphan->id);
     }
     if (judge->denial != NULL)
-        example_tell_outcome(example, judge->denial, judge->orphan->requests[0]->key);
+        example_tell_outcome(example, judge->denial, record_key(judge->orphan->requests[0]));
     if (is_unasked)
         example_say(example, "Each request without an answer was sent after that unit was gone, or "
                              "has another order: a contradiction.");
@@ -537,7 +537,7 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
 
     if (purchase == NULL)
         return;
-    key = purchase->requests[0]->key;
+    key = record_key(purchase->requests[0]);
     own = ledger_find_sale(judge->ledger, key);
     example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {

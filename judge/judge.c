@@ -12,7 +12,7 @@
 /* ---- finding */
 
 static int compare_key(const void *key, const void *purchase) {
-    return strcmp(key, ((const struct purchase *)purchase)->requests[0]->key);
+    return strcmp(key, record_key(((const struct purchase *)purchase)->requests[0]));
 }
 
 static int compare_shard(const void *shard, const void *row) {
@@ -34,7 +34,7 @@ static size_t find_named(const struct judge *judge, const char *id) {
     for (size_t count = judge->named_count; count > 0;) {
         size_t half = count / 2;
 
-        if (strcmp(judge->named[low + half]->order_id, id) < 0) {
+        if (strcmp(record_order_id(judge->named[low + half]), id) < 0) {
             low += half + 1;
             count -= half + 1;
         } else {
@@ -45,7 +45,7 @@ static size_t find_named(const struct judge *judge, const char *id) {
 }
 
 static bool judge_is_named(const struct judge *judge, size_t place, const char *id) {
-    return place < judge->named_count && strcmp(judge->named[place]->order_id, id) == 0;
+    return place < judge->named_count && strcmp(record_order_id(judge->named[place]), id) == 0;
 }
 
 const struct purchase *judge_find(const struct judge *judge, const char *id) {
@@ -53,7 +53,7 @@ const struct purchase *judge_find(const struct judge *judge, const char *id) {
     size_t place = find_named(judge, id);
 
     return purchase == NULL && judge_is_named(judge, place, id)
-               ? find_key(judge, judge->named[place]->key)
+               ? find_key(judge, record_key(judge->named[place]))
                : purchase;
 }
 
@@ -73,7 +73,7 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 static int judge_by_order(const void *a, const void *b) {
     const struct record *x = *(const struct record *const *)a;
     const struct record *y = *(const struct record *const *)b;
-    int order = strcmp(x->order_id, y->order_id);
+    int order = strcmp(record_order_id(x), record_order_id(y));
 
     return order != 0 ? order : (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
 }
@@ -97,7 +97,7 @@ static void index_purchases(struct judge *judge) {
 
         assert(purchase->count > 0 && purchase->requests[0]->item == judge->item);
         assert(purchase->requests == judge->requests + judge->request_count);
-        assert(i == 0 || compare_key(purchase[-1].requests[0]->key, purchase) < 0);
+        assert(i == 0 || compare_key(record_key(purchase[-1].requests[0]), purchase) < 0);
         judge->request_count += purchase->count;
         purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
         purchase->order = ledger_find_order(judge->ledger, purchase->id);
@@ -106,7 +106,8 @@ static void index_purchases(struct judge *judge) {
 
 static bool names_another(const struct judge *judge, const struct record *record) {
     return (record->outcome == RECORD_SOLD || judge->is_shop_named) &&
-           record->order_id[0] != '\0' && strcmp(record->order_id, record->key) != 0;
+           record_order_id(record)[0] != '\0' &&
+           strcmp(record_order_id(record), record_key(record)) != 0;
 }
 
 /* If an order's id must be its key, there are none without a fault. */
@@ -143,7 +144,7 @@ static struct buyer told_of(const struct judge *judge, const char *id) {
     struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
 
     for (size_t i = find_named(judge, id); judge_is_named(judge, i, id); i++) {
-        const struct purchase *purchase = find_key(judge, judge->named[i]->key);
+        const struct purchase *purchase = find_key(judge, record_key(judge->named[i]));
         bool is_first = buyer.purchase == NULL;
 
         if (is_first || purchase->sent_ns < buyer.sent_ns)

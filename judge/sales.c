@@ -296,7 +296,7 @@ static const struct record *purchase_other_yes(const struct purchase *purchase) 
         const struct record *record = purchase->requests[i];
 
         if (record->outcome == RECORD_SOLD &&
-            (strcmp(record->order_id, purchase->yes->order_id) != 0 ||
+            (strcmp(record_order_id(record), record_order_id(purchase->yes)) != 0 ||
              record->unit != purchase->yes->unit))
             return record;
     }
@@ -304,18 +304,18 @@ static const struct record *purchase_other_yes(const struct purchase *purchase) 
 }
 
 static bool has_duplicate(struct judge *judge, const struct purchase *purchase) {
-    const char *key = purchase->requests[0]->key;
+    const char *key = record_key(purchase->requests[0]);
     const struct record *other = purchase_other_yes(purchase);
 
     if (other != NULL && judge->ledger->is_unnumbered)
         judge_found(judge, ANOMALY_DUPLICATE, 1,
                     "key %s was answered with order %s, and with order %s", key, purchase->id,
-                    other->order_id);
+                    record_order_id(other));
     else if (other != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1,
                     "key %s was answered with order %s, unit %" PRId64 ", and with order %s, unit "
                     "%" PRId64,
-                    key, purchase->id, purchase->yes->unit, other->order_id, other->unit);
+                    key, purchase->id, purchase->yes->unit, record_order_id(other), other->unit);
     else if (strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
              judge_buyer(judge, purchase->sale)->purchase == purchase &&
              ledger_find_sale(judge->ledger, key) != NULL)
@@ -334,7 +334,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
  * customer. If the key has two orders, it was counted as a DUPLICATE before. */
 static void check_yes(struct judge *judge, const struct purchase *purchase, bool is_duplicate) {
     const struct ledger_sale *sale = purchase->sale;
-    const char *key = purchase->requests[0]->key;
+    const char *key = record_key(purchase->requests[0]);
     const int64_t unit = purchase->yes->unit;
     const char *id = purchase->id;
     char promise[JUDGE_UNIT];
@@ -353,7 +353,7 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
     else if (!is_duplicate && judge->is_shop_named &&
              judge_buyer(judge, sale)->purchase != purchase)
         judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised to the customers %s and %s", id,
-                    judge_buyer(judge, sale)->purchase->requests[0]->key, key);
+                    record_key(judge_buyer(judge, sale)->purchase->requests[0]), key);
     else if (!is_duplicate && !judge->is_shop_named && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "key %s was promised unit %" PRId64

@@ -84,7 +84,7 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
     judge->early = (struct pair){.sales = {next}, .refusal = before};
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
                 "request %s was told sold out at %.3f s, and order %s, sent at %.3f s, got a unit",
-                judge->refused_first->key, (double)judge->refused_first->received_ns / 1e9,
+                record_key(judge->refused_first), (double)judge->refused_first->received_ns / 1e9,
                 latest->order_id, (double)latest_ns / 1e9);
 }
 

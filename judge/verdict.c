@@ -28,13 +28,46 @@ const char *verdict_kind_name(enum verdict_kind kind) {
     return names[kind];
 }
 
-#define NO_NUMBERS "TWIN and STALE, because the sales do not tell how many units they left"
-#define RETURNS    "UNDERSELL and EARLY-SOLD-OUT, because units can come back"
+static bool is_same_reason(const char *reason, const char *other) {
+    return reason != NULL && other != NULL && strcmp(reason, other) == 0;
+}
 
-const char *verdict_not_asked(const struct verdict *verdict) {
-    if (verdict->is_unnumbered)
-        return verdict->can_return ? NO_NUMBERS "; " RETURNS : NO_NUMBERS;
-    return verdict->can_return ? RETURNS : NULL;
+/* The names of all anomalies that have the reason of `first`: "TWIN, STALE and LEAK". */
+static size_t write_names(const struct verdict *verdict, int first, char *text, size_t size) {
+    const char *reason = verdict->not_asked[first];
+    size_t used = 0, left = 0;
+
+    for (int i = first; i < ANOMALY_COUNT; i++)
+        left += is_same_reason(verdict->not_asked[i], reason);
+    for (int i = first; i < ANOMALY_COUNT && used < size; i++) {
+        if (!is_same_reason(verdict->not_asked[i], reason))
+            continue;
+        left--;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", anomaly_name((enum anomaly)i),
+                                 left > 1    ? ", "
+                                 : left == 1 ? " and "
+                                             : "");
+    }
+    return used < size ? used : size - 1;
+}
+
+const char *verdict_not_asked(const struct verdict *verdict, char text[VERDICT_NOT_ASKED]) {
+    size_t used = 0;
+
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        const char *reason = verdict->not_asked[i];
+        bool is_told = reason == NULL;
+
+        for (int before = 0; before < i; before++)
+            is_told = is_told || is_same_reason(verdict->not_asked[before], reason);
+        if (is_told || used >= VERDICT_NOT_ASKED - 1)
+            continue;
+        if (used > 0)
+            used += (size_t)snprintf(text + used, VERDICT_NOT_ASKED - used, "; ");
+        used += write_names(verdict, i, text + used, VERDICT_NOT_ASKED - used);
+        used += (size_t)snprintf(text + used, VERDICT_NOT_ASKED - used, ", because %s", reason);
+    }
+    return used > 0 ? text : NULL;
 }
 
 double verdict_rate_bound(const struct verdict *verdict) {
@@ -63,7 +96,7 @@ static int purchase_by_key(const void *a, const void *b) {
 
     if (x->item != y->item)
         return x->item < y->item ? -1 : 1;
-    order = strcmp(x->key, y->key);
+    order = strcmp(record_key(x), record_key(y));
     return order != 0 ? order : (sent_x > sent_y) - (sent_x < sent_y);
 }
 
@@ -88,8 +121,8 @@ static const struct record *first_seller(const struct purchase *purchase) {
 /* The order that a reply names, also a reply of no; or NULL. */
 static const char *named_order(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
-        if (purchase->requests[i]->order_id[0] != '\0')
-            return purchase->requests[i]->order_id;
+        if (record_order_id(purchase->requests[i])[0] != '\0')
+            return record_order_id(purchase->requests[i]);
     return NULL;
 }
 
@@ -98,8 +131,7 @@ static void purchase_sum_up(struct purchase *purchase, bool is_shop_named) {
 
     purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
     purchase->answered_ns = yes != NULL ? yes->received_ns : LINEAR_NEVER;
-    purchase->id =
-        yes != NULL && yes->order_id[0] != '\0' ? yes->order_id : purchase->requests[0]->key;
+    purchase->id = yes != NULL ? record_order(yes) : record_key(first);
     if (is_shop_named && yes == NULL && named_order(purchase) != NULL)
         purchase->id = named_order(purchase);
 }
@@ -119,7 +151,8 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
         const struct record *record = purchases->requests[i];
         const struct record *before = i > 0 ? purchases->requests[i - 1] : NULL;
 
-        if (before == NULL || before->item != record->item || strcmp(before->key, record->key) != 0)
+        if (before == NULL || before->item != record->item ||
+            strcmp(record_key(before), record_key(record)) != 0)
             purchases->all[purchases->count++].requests = &purchases->requests[i];
         take_request(&purchases->all[purchases->count - 1], record);
     }
@@ -244,8 +277,23 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
     verdict->has_ended = verdict->has_ended || judge->has_ended;
-    verdict->is_unnumbered = verdict->is_unnumbered || judge->ledger->is_unnumbered;
-    verdict->can_return = verdict->can_return || judge->ledger->can_return;
+}
+
+/* ---- the anomalies that were not asked */
+
+#define NO_REMAINING "the sales do not tell how many units they left"
+#define RETURNS      "units can come back"
+
+/* Not asked of one product is not asked. A product without sales tells nothing. */
+static void note_not_asked(const struct ledger *ledger, struct verdict *verdict) {
+    if (ledger->is_unnumbered && ledger->sale_count > 0) {
+        verdict->not_asked[ANOMALY_STALE] = NO_REMAINING;
+        if (!ledger->has_units)
+            verdict->not_asked[ANOMALY_TWIN] = NO_REMAINING;
+    }
+    if (ledger->can_return)
+        verdict->not_asked[ANOMALY_UNDERSELL] = verdict->not_asked[ANOMALY_EARLY_SOLD_OUT] =
+            RETURNS;
 }
 
 /* ---- until when a server was down that every sale needs */
@@ -339,6 +387,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
             rc = -1;
         } else {
             verdict_add_counts(verdict, &judge);
+            note_not_asked(judge.ledger, verdict);
             counterexamples_add(examples, &judge);
         }
         judge_close(&judge);
@@ -506,6 +555,8 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
         doubt(verdict, "%s", judged->problem);
     if (judged->fault_problem != NULL)
         doubt(verdict, "%s", judged->fault_problem);
+    for (size_t i = 0; i < judged->doubt_count; i++)
+        doubt(verdict, "%s", judged->doubts[i].text);
     if (judged->ledgers != NULL) {
         if (judge_ledgers(judged, verdict) != 0)
             return -1;

@@ -9,12 +9,13 @@
 #include "event.h"
 #include "firing.h"
 #include "record.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define VERDICT_REASONS 8
+#define VERDICT_REASONS 12
 
 #define VERDICT_KINDS(X)                                                                           \
     X(VALID, "VALID")                                                                              \
@@ -45,9 +46,8 @@ struct verdict {
     int64_t pairs;         /* of attempts that overlapped in time; one of the two got a unit */
     int64_t overlapping;   /* attempts in such a pair */
     struct firings firings;
-    bool is_unnumbered; /* TWIN and STALE were not asked: sales do not tell what they left */
-    bool can_return;    /* UNDERSELL and EARLY-SOLD-OUT were not asked: units can come back */
-    bool has_ended;     /* a product has no unit left, or a customer was told sold out */
+    const char *not_asked[ANOMALY_COUNT]; /* why it could not be found; NULL: it was asked */
+    bool has_ended; /* a product has no unit left, or a customer was told sold out */
 };
 
 /* A round to judge. `ledgers` has one per product. NULL: `problem` says why they could not be read;
@@ -61,6 +61,8 @@ struct verdict_case {
     const struct firings *armed;     /* each with 0 firings; NULL: nothing was armed */
     const char *problem;
     const char *fault_problem; /* why a --fault could not be carried out, or NULL */
+    const struct why *doubts;  /* further reasons why the round proves nothing */
+    size_t doubt_count;
     bool is_interrupted;
     bool is_keyless;      /* no key was sent: order-svc gave back units that it could not record */
     bool is_shop_named;   /* an order's id is not its key: the replies name the orders */
@@ -93,10 +95,13 @@ __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case 
                                                       struct verdict *verdict);
 
 /* The words beside VALID when no stock ran out. */
-#define VERDICT_NO_END "the stock never ran out: its last units were not tested"
+#define VERDICT_NO_END    "the stock never ran out: its last units were not tested"
 
-/* The anomalies that were not asked, with the reason; NULL: all were asked. */
-const char *verdict_not_asked(const struct verdict *verdict);
+#define VERDICT_NOT_ASKED 1024
+
+/* Writes the anomalies that were not asked, with the reasons: "TWIN and STALE, because the sales do
+ * not tell how many units they left". Returns `text`; NULL: all were asked. */
+const char *verdict_not_asked(const struct verdict *verdict, char text[VERDICT_NOT_ASKED]);
 
 /* With 95 % confidence the rate of anomalies is below this bound if n attempts show none: 3 / n
  * (rule of three: Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").

@@ -1,7 +1,11 @@
 /* Sorts the rows of a ledger, finds them, and reads their times. */
 #include "ledger.h"
 
+#include "text_copy.h"
+#include "utf8.h"
+
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +14,10 @@
 _Static_assert(offsetof(struct ledger_sale, order_id) == 0, "by_id() needs the id in front");
 _Static_assert(offsetof(struct ledger_order, order_id) == 0, "by_id() needs the id in front");
 
-/* Compares sales or orders by id. An id alone works as a key, because the id comes first in
+/* Compares sales or orders by id. A pointer to an id works as a key, because the id comes first in
  * both. */
 static int by_id(const void *a, const void *b) {
-    return strcmp(a, b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int by_shard(const void *a, const void *b) {
@@ -57,9 +61,9 @@ void ledger_sort(struct ledger *ledger) {
 
 /* Go back to the first of equal rows: bsearch() may find any of them. */
 static const void *ledger_find(const char *order_id, const char *rows, size_t count, size_t size) {
-    const char *found = count > 0 ? bsearch(order_id, rows, count, size, by_id) : NULL;
+    const char *found = count > 0 ? bsearch(&order_id, rows, count, size, by_id) : NULL;
 
-    while (found != NULL && found > rows && by_id(found - size, order_id) == 0)
+    while (found != NULL && found > rows && by_id(found - size, &order_id) == 0)
         found -= size;
     return found;
 }
@@ -74,12 +78,206 @@ const struct ledger_order *ledger_find_order(const struct ledger *ledger, const 
                        sizeof *ledger->orders);
 }
 
+int64_t ledger_sold(const struct ledger *ledger) {
+    int64_t sold = 0;
+
+    for (size_t i = 0; i < ledger->sale_count; i++)
+        sold += ledger->sales[i].quantity;
+    return sold;
+}
+
+/* ---- the rows of a shop */
+
+const char *ledger_keep_id(struct ledger *ledger, const char *id) {
+    const size_t place = ledger->order_count;
+
+    if (place < ledger->sale_count && ledger->sales[place].order_id != NULL &&
+        strcmp(ledger->sales[place].order_id, id) == 0)
+        return ledger->sales[place].order_id;
+    return texts_add(&ledger->texts, id);
+}
+
+/* Returns the array, which may move, with a zeroed row after its `count` rows; or NULL without
+ * memory, and then the array is unchanged. Its capacity follows from `count`: 16, doubled whenever
+ * it is full. */
+static void *add_row(void *array, size_t count, size_t size) {
+    const bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
+
+    if (is_full)
+        array = realloc(array, (count == 0 ? 16 : 2 * count) * size);
+    if (array != NULL)
+        memset((char *)array + count * size, 0, size);
+    return array;
+}
+
+static void take_place(const struct ledger_told *told, char instance[LEDGER_INSTANCE],
+                       char at[LEDGER_TIME]) {
+    if (told->instance != NULL)
+        text_copy(instance, LEDGER_INSTANCE, told->instance);
+    if (told->at != NULL && ledger_is_time(told->at))
+        text_copy(at, LEDGER_TIME, told->at);
+}
+
+int ledger_add_sale(struct ledger *ledger, const struct ledger_told *told) {
+    struct ledger_sale *sales = add_row(ledger->sales, ledger->sale_count, sizeof *sales), *sale;
+
+    if (sales == NULL)
+        return -1;
+    ledger->sales = sales;
+    sale = &sales[ledger->sale_count];
+    sale->order_id = texts_add(&ledger->texts, told->id);
+    sale->key = told->key != NULL ? texts_add(&ledger->texts, told->key) : NULL;
+    if (sale->order_id == NULL || (sale->key == NULL && told->key != NULL))
+        return -1;
+    sale->quantity = told->quantity;
+    sale->unit = told->unit;
+    sale->remaining = told->remaining;
+    sale->reserved = told->reserved < 0 ? -1 : told->reserved;
+    take_place(told, sale->instance, sale->at);
+    ledger->sale_count++;
+    return 0;
+}
+
+int ledger_add_order(struct ledger *ledger, const struct ledger_told *told) {
+    struct ledger_order *orders = add_row(ledger->orders, ledger->order_count, sizeof *orders);
+
+    if (orders == NULL)
+        return -1;
+    ledger->orders = orders;
+    orders[ledger->order_count].order_id = ledger_keep_id(ledger, told->id);
+    if (orders[ledger->order_count].order_id == NULL)
+        return -1;
+    take_place(told, orders[ledger->order_count].instance, orders[ledger->order_count].at);
+    ledger->order_count++;
+    return 0;
+}
+
+/* Without orders each sale stands for one. */
+static int ledger_mirror(struct ledger *ledger) {
+    const bool is_mirrored = ledger->order_count == 0;
+
+    for (size_t i = 0; is_mirrored && i < ledger->sale_count; i++)
+        if (ledger_add_order(ledger, &(struct ledger_told){.id = ledger->sales[i].order_id}) != 0)
+            return -1;
+    return 0;
+}
+
+/* What counts only if each sale tells it. */
+static void settle_untold(struct ledger *ledger) {
+    bool have_units = ledger->sale_count > 0, have_remaining = have_units && !ledger->can_return;
+
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &ledger->sales[i];
+
+        have_units = have_units && sale->unit != LEDGER_UNTOLD;
+        have_remaining = have_remaining && sale->remaining != LEDGER_UNTOLD;
+        ledger->has_keys = ledger->has_keys || sale->key != NULL;
+        ledger->has_reserved = ledger->has_reserved || sale->reserved >= 0;
+    }
+    ledger->is_unnumbered = !have_remaining;
+    ledger->has_units = have_units && !have_remaining;
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        struct ledger_sale *sale = &ledger->sales[i];
+
+        sale->remaining = have_remaining ? sale->remaining : -1;
+        sale->unit = have_remaining ? sale->remaining + 1 : have_units ? sale->unit : -1;
+    }
+}
+
+struct units {
+    int64_t first, count;
+};
+
+static int by_first(const void *a, const void *b) {
+    const struct units *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The number of different units that were sold, or -1 without memory. */
+static int64_t count_units(const struct ledger *ledger) {
+    struct units *units = calloc(ledger->sale_count + 1, sizeof *units);
+    int64_t count = 0, end = INT64_MIN;
+
+    if (units == NULL)
+        return -1;
+    for (size_t i = 0; i < ledger->sale_count; i++)
+        units[i] = (struct units){ledger->sales[i].unit, ledger->sales[i].quantity};
+    qsort(units, ledger->sale_count, sizeof *units, by_first);
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        const int64_t own_end = units[i].first + units[i].count;
+
+        if (own_end <= end)
+            continue;
+        count += own_end - (units[i].first > end ? units[i].first : end);
+        end = own_end;
+    }
+    free(units);
+    return count;
+}
+
+int ledger_finish(struct ledger *ledger) {
+    if (ledger_mirror(ledger) != 0)
+        return -1;
+    settle_untold(ledger);
+    ledger_sort(ledger);
+    ledger->counted = ledger_sold(ledger);
+    ledger->units = ledger->is_unnumbered ? ledger->counted : count_units(ledger);
+    for (size_t i = 0; i < ledger->order_count; i++) {
+        const struct ledger_sale *sale = ledger_find_sale(ledger, ledger->orders[i].order_id);
+
+        ledger->orders[i].unit = sale != NULL ? sale->unit : -1;
+    }
+    return ledger->units < 0 ? -1 : 0;
+}
+
+static bool is_amount(int64_t number) {
+    return number == LEDGER_UNTOLD || (number >= -LEDGER_AMOUNT_MAX && number <= LEDGER_AMOUNT_MAX);
+}
+
+static int check_told(const struct ledger_told *told, struct why *why) {
+    const bool is_id_wrong = !record_is_id(told->id);
+
+    if (is_id_wrong || (told->key != NULL && !record_is_id(told->key))) {
+        (void)why_set(why,
+                      "the %s of an order must be 1 to 128 characters of ASCII without spaces, "
+                      "quotes and backslashes: \"%.128s\"",
+                      is_id_wrong ? "id" : "key", is_id_wrong ? told->id : told->key);
+        utf8_make_printable(why->text);
+        return -1;
+    }
+    if (told->quantity < 0 || told->quantity > LEDGER_QUANTITY_MAX)
+        return why_set(why,
+                       "the order %.128s has a quantity of %" PRId64
+                       ", and it must be from 0 to %" PRId64,
+                       told->id, told->quantity, LEDGER_QUANTITY_MAX);
+    if (!is_amount(told->unit) || !is_amount(told->remaining) || !is_amount(told->reserved))
+        return why_set(why, "the order %.128s has a number beyond %" PRId64, told->id,
+                       LEDGER_AMOUNT_MAX);
+    return 0;
+}
+
+int ledger_tell(struct ledger *ledger, int64_t initial, int64_t left,
+                const struct ledger_told *rows, size_t count, bool can_return, struct why *why) {
+    *ledger = (struct ledger){.initial = initial, .available = left, .can_return = can_return};
+    if (!is_amount(initial) || !is_amount(left))
+        return why_set(why, "the stock has a number beyond %" PRId64, LEDGER_AMOUNT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (check_told(&rows[i], why) != 0)
+            return -1;
+        if (ledger_add_sale(ledger, &rows[i]) != 0)
+            return why_set(why, "out of memory");
+    }
+    return ledger_finish(ledger) == 0 ? 0 : why_set(why, "out of memory");
+}
+
 void ledger_free(struct ledger *ledger) {
     free(ledger->sales);
     free(ledger->writes);
     free(ledger->orders);
     free(ledger->rows);
     free(ledger->returned_units);
+    texts_free(&ledger->texts);
     memset(ledger, 0, sizeof *ledger);
 }
 

@@ -4,30 +4,36 @@
 #ifndef JUDGE_LEDGER_H
 #define JUDGE_LEDGER_H
 
-#include "uuid.h"
+#include "record.h"
+#include "texts.h"
+#include "why.h"
 #include "writes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define LEDGER_ID       RECORD_ID
 #define LEDGER_INSTANCE 32
 #define LEDGER_TIME     28
 
-/* A row of the table reservation: one unit sold. */
+/* A row of the table reservation: one unit sold. Or an order of another shop. */
 struct ledger_sale {
-    char order_id[UUID_TEXT];
+    const char *order_id;
     char instance[LEDGER_INSTANCE];
     char at[LEDGER_TIME]; /* "2026-11-21T10:01:02.123456Z", the database's clock */
     int64_t unit;
     int64_t shard;
     int64_t fence;
     int64_t remaining; /* in its stock row after this sale; 0 for a listed returned unit */
+    int64_t quantity;  /* units that it sold; with unit numbers they are `unit` and the next ones */
+    int64_t reserved;  /* units that the shop holds for the order; -1: not told */
+    const char *key;   /* the idempotency key of the order; NULL: its id is its key */
 };
 
 /* A row of the table orders: one promise to a customer. */
 struct ledger_order {
-    char order_id[UUID_TEXT];
+    const char *order_id;
     char instance[LEDGER_INSTANCE];
     char at[LEDGER_TIME];
     int64_t unit;
@@ -52,9 +58,12 @@ struct ledger {
     int64_t returned;  /* units of cancelled reservations, for sale again */
     int64_t counted;   /* sales in the same snapshot as the three above */
     int64_t units;     /* different units among those */
-    /* The sales tell neither unit nor remaining (both -1): only counts and ids can be judged. */
+    /* The sales do not tell what they left (remaining is -1): counts and ids can be judged. */
     bool is_unnumbered;
-    bool can_return; /* a unit may come back at any time; only if `is_unnumbered` */
+    bool has_units;    /* they tell their unit nevertheless; only if `is_unnumbered` */
+    bool can_return;   /* a unit may come back at any time; only if `is_unnumbered` */
+    bool has_keys;     /* the sales tell their keys */
+    bool has_reserved; /* the sales tell how many units are held for them */
     size_t sale_count, order_count, row_count, returned_count;
     struct ledger_sale *sales;   /* in order of order_id */
     struct ledger_order *orders; /* in order of order_id */
@@ -64,7 +73,43 @@ struct ledger {
     struct ledger_write *writes;
     size_t write_count;
     bool has_writes;
+    struct texts texts; /* of the ids and keys */
 };
+
+/* What a shop tells of an order. A text that it does not tell is NULL, a number LEDGER_UNTOLD. */
+struct ledger_told {
+    const char *id, *key, *at, *instance; /* `id` is needed; an `at` of another form is left out */
+    int64_t quantity;
+    int64_t unit, remaining; /* `unit` is not used beside `remaining` */
+    int64_t reserved;        /* below 0: not told */
+};
+#define LEDGER_UNTOLD       INT64_MIN
+#define LEDGER_AMOUNT_MAX   INT64_C(1000000000000) /* of a stock, a unit and what is left */
+#define LEDGER_QUANTITY_MAX INT64_C(1000000000)    /* of an order */
+
+/* Makes the ledger of a shop that keeps one kind of rows: each is a sale and an order. Whether the
+ * shop tells units, what it left, keys or reservations is taken from the rows; units and what is
+ * left count only if each row tells them. Returns 0; or -1 with the reason: no memory, a number out
+ * of range, or an id or key that is none (record_is_id()). ledger_free() either way. */
+__attribute__((warn_unused_result)) int ledger_tell(struct ledger *ledger, int64_t initial,
+                                                    int64_t left, const struct ledger_told *rows,
+                                                    size_t count, bool can_return, struct why *why);
+
+/* The same in steps: the ledger is zeroed, with its numbers; then come the rows. ledger_finish()
+ * makes an order of each sale if there are no orders, and sorts. Of an order only id, `at` and
+ * instance are used. Each returns 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int ledger_add_sale(struct ledger *ledger,
+                                                        const struct ledger_told *told);
+__attribute__((warn_unused_result)) int ledger_add_order(struct ledger *ledger,
+                                                         const struct ledger_told *told);
+__attribute__((warn_unused_result)) int ledger_finish(struct ledger *ledger);
+
+/* Copies an id into the ledger. An order whose sale has the same place shares the sale's text. NULL
+ * without memory. */
+const char *ledger_keep_id(struct ledger *ledger, const char *id);
+
+/* The units of all its sales. */
+int64_t ledger_sold(const struct ledger *ledger);
 
 /* Sort all rows, and compute the `initial` of each stock row. */
 void ledger_sort(struct ledger *ledger);

@@ -31,6 +31,32 @@ const char *record_outcome_text(enum record_outcome outcome) {
     return outcomes[outcome].text;
 }
 
+bool record_is_id(const char *text) {
+    size_t length = 0;
+
+    for (; length < RECORD_ID && text[length] != '\0'; length++)
+        if (text[length] <= ' ' || text[length] > '~' || text[length] == '"' ||
+            text[length] == '\\')
+            return false;
+    return length > 0 && length < RECORD_ID;
+}
+
+int record_set_id(struct record_id *id, struct texts *texts, const char *text) {
+    const size_t length = strlen(text);
+    const char *copy;
+
+    assert(length < RECORD_ID && text[0] != RECORD_FAR);
+    if (length < sizeof id->room) {
+        memcpy(id->room, text, length + 1);
+        return 0;
+    }
+    assert(texts != NULL);
+    copy = texts_add(texts, text);
+    id->room[0] = copy != NULL ? RECORD_FAR : '\0';
+    memcpy(id->room + 1, &copy, sizeof copy);
+    return copy != NULL ? 0 : -1;
+}
+
 /* NULL with errno. */
 static struct record *map_file(const char *directory, size_t length) {
     int fd = spool_make(directory, length);
@@ -74,6 +100,7 @@ void recorder_forget(struct recorder *recorder) {
     else
         free(recorder->records);
     recorder->records = NULL;
+    texts_free(&recorder->texts);
 }
 
 void recorder_free(struct recorder *recorder) {
@@ -98,7 +125,7 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
 }
 
 struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
-                              const char *key) {
+                              const struct record_id *key) {
     struct record *record = &recorder->records[number];
 
     assert(recorder->records != NULL);
@@ -111,9 +138,9 @@ struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t 
                               .is_repeat = key != NULL};
     cost_init(&record->cost);
     if (key != NULL)
-        memcpy(record->key, key, sizeof record->key);
+        record->key = *key;
     else
-        uuid_v7(record->key);
+        uuid_v7(record->key.room);
     recorder->count++;
     return record;
 }
@@ -121,11 +148,12 @@ struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t 
 #define NAMELESS "00000000-0000-0000-0000-"
 
 void record_leave_nameless(struct record *record) {
-    (void)snprintf(record->key, sizeof record->key, NAMELESS "%012" PRIu32, record->number);
+    (void)snprintf(record->key.room, sizeof record->key.room, NAMELESS "%012" PRIu32,
+                   record->number);
 }
 
 bool record_is_nameless(const struct record *record) {
-    return strncmp(record->key, NAMELESS, strlen(NAMELESS)) == 0;
+    return strncmp(record->key.room, NAMELESS, strlen(NAMELESS)) == 0;
 }
 
 static bool record_is_sale(const struct record *record) {

@@ -9,11 +9,13 @@
 
 #include "cost.h"
 #include "histogram.h"
+#include "texts.h"
 #include "uuid.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define RECORD_OUTCOMES(X)                                                                         \
     X(SOLD, sold, "told: yours")                                                                   \
@@ -34,6 +36,35 @@ enum record_outcome {
 const char *record_outcome_name(enum record_outcome outcome); /* "sold_out" */
 const char *record_outcome_text(enum record_outcome outcome);
 
+#define RECORD_ID 129 /* an id of a shop: up to 128 printable characters, and the NUL */
+
+/* An id in the room of a UUID. record_set_id() writes it, record_id() reads it. Records of several
+ * processes have UUIDs alone: the room of a longer text has its address. */
+struct record_id {
+    char room[UUID_TEXT];
+};
+
+/* Whether a text is an id: 1 to 128 characters of ASCII, without spaces, quotes and backslashes. */
+bool record_is_id(const char *text);
+
+/* The first byte of a room that has the address of its text. No id begins with it. */
+#define RECORD_FAR '\1'
+
+/* The text of an id; "": none. A short one is in the record, so a copy of a record has another
+ * address. */
+static inline const char *record_id(const struct record_id *id) {
+    const char *text;
+
+    if (id->room[0] != RECORD_FAR)
+        return id->room;
+    memcpy(&text, id->room + 1, sizeof text);
+    return text;
+}
+
+/* Copies an id. `texts` owns it if it is longer than a UUID, and may be NULL for a UUID or "".
+ * Returns 0, or -1 without memory; then the id is "". */
+int record_set_id(struct record_id *id, struct texts *texts, const char *text);
+
 struct record {
     int64_t planned_ns;
     int64_t sent_ns;     /* 0: not sent */
@@ -48,8 +79,8 @@ struct record {
     struct record_cost cost;
     /* The Idempotency-Key, which must become the order's id. Without one (--keyless) the order
      * id in the reply; and if that has none, zeros and then `number`, which is no order's id. */
-    char key[UUID_TEXT];
-    char order_id[UUID_TEXT]; /* in the reply, else "" */
+    struct record_id key;
+    struct record_id order_id; /* in the reply, else "" */
 };
 
 #define RECORD_STATUSES      600 /* HTTP's, and 0: no reply */
@@ -61,6 +92,7 @@ struct recorder {
     size_t size;
     size_t planned;         /* requests that will be due if the round is not stopped */
     struct record *records; /* `count` of `size`, by their numbers or in the order of adding */
+    struct texts texts;     /* of the long ids of `records` */
     bool is_mapped;         /* `records` is memory over a file */
     struct share *share;    /* of the sending processes (share.h), or NULL; with it: */
     void (*free_share)(struct recorder *recorder);
@@ -108,9 +140,20 @@ void recorder_forget(struct recorder *recorder);
 /* The request of this number in the plan is due. Returns its record, which is UNSENT until it ends.
  * `key` is the key that it repeats; NULL: it gets a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
-                              const char *key);
+                              const struct record_id *key);
 /* Count a request that ended. Each count follows from the record alone. */
 void recorder_count(struct recorder *recorder, const struct record *record);
+
+static inline const char *record_key(const struct record *record) {
+    return record_id(&record->key);
+}
+static inline const char *record_order_id(const struct record *record) {
+    return record_id(&record->order_id);
+}
+/* The order that the reply names, or else the key. */
+static inline const char *record_order(const struct record *record) {
+    return record_id(record->order_id.room[0] != '\0' ? &record->order_id : &record->key);
+}
 
 /* Mark a request that is sent without a key. */
 void record_leave_nameless(struct record *record);

@@ -23,17 +23,17 @@ static bool promise(struct ledger_sale *sale, int64_t number) {
     struct record *record = any_of(RECORD_UNKNOWN);
 
     if (record == NULL || record->item != item_of(sale) ||
-        sale_of(record->item, record->key) != NULL || sim.is_keyless)
+        sale_of(record->item, record_key(record)) != NULL || sim.is_keyless)
         return false;
     record->outcome = RECORD_SOLD;
     record->unit = sale->unit;
-    memcpy(record->order_id, record->key, UUID_TEXT);
+    record->order_id = record->key;
     return true;
 }
 
 static bool change_reply_unit(struct ledger_sale *sale, struct record *told, int64_t by) {
     for (size_t i = 0; i < sim.recorder->ended; i++)
-        if (strcmp(sim.recorder->records[i].order_id, sale->order_id) == 0)
+        if (strcmp(record_order_id(&sim.recorder->records[i]), sale->order_id) == 0)
             sim.recorder->records[i].unit += by;
     return true;
 }
@@ -47,11 +47,11 @@ static bool change_reply_order(struct ledger_sale *sale, int64_t number) {
         (number == 2 && sim.is_keyless))
         return false;
     if (number == 0)
-        memcpy(told->order_id, other->order_id, UUID_TEXT);
+        (void)record_set_id(&told->order_id, NULL, other->order_id);
     else if (number == 1)
-        write_id(told->order_id, 900005);
+        write_id(told->order_id.room, 900005);
     else
-        told->order_id[0] = '\0';
+        told->order_id.room[0] = '\0';
     return true;
 }
 
@@ -67,7 +67,7 @@ static struct record *ask_again(const struct record *told, enum record_outcome o
     const int64_t now = end_of_run() + 10;
     struct record *again = add_request(told->item, outcome, now, now + 1);
 
-    memcpy(again->key, told->key, UUID_TEXT);
+    again->key = told->key;
     again->is_repeat = true;
     return again;
 }
@@ -88,9 +88,9 @@ static bool repeat_yes(struct ledger_sale *sale, struct record *told, int64_t nu
     again = ask_again(told, RECORD_SOLD);
     again->unit = told->unit + (number == 1);
     if (number == 2)
-        write_id(again->order_id, 900006);
+        write_id(again->order_id.room, 900006);
     else
-        memcpy(again->order_id, told->order_id, UUID_TEXT);
+        again->order_id = told->order_id;
     return true;
 }
 
@@ -112,8 +112,8 @@ static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t
     if (!sim.is_keyless)
         return false;
     other = add_request(told->item, RECORD_SOLD, told->sent_ns, told->received_ns);
-    memcpy(other->key, told->key, UUID_TEXT);
-    memcpy(other->order_id, told->order_id, UUID_TEXT);
+    other->key = told->key;
+    other->order_id = told->order_id;
     other->unit = told->unit;
     return true;
 }
@@ -126,7 +126,7 @@ static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, in
         return false;
     again = ask_again(told, RECORD_SOLD);
     again->unit = told->unit;
-    memcpy(again->order_id, told->order_id, UUID_TEXT);
+    again->order_id = told->order_id;
     tell(told, (enum record_outcome)outcome);
     return true;
 }
@@ -136,7 +136,7 @@ static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, in
 static bool tell_otherwise(int64_t number) {
     struct record *record = any_of((enum record_outcome)(number % 16));
 
-    if (record == NULL || sim.is_keyless || sale_of(record->item, record->key) != NULL)
+    if (record == NULL || sim.is_keyless || sale_of(record->item, record_key(record)) != NULL)
         return false;
     tell(record, (enum record_outcome)(number / 16));
     return true;
@@ -162,7 +162,8 @@ static bool add_idle(int64_t outcome) {
 }
 
 static bool drop_idle(struct record *record, int64_t outcome) {
-    if (sim.is_keyless || sale_of(record->item, record->key) != NULL || sim.recorder->ended < 2)
+    if (sim.is_keyless || sale_of(record->item, record_key(record)) != NULL ||
+        sim.recorder->ended < 2)
         return false;
     *record = sim.recorder->records[--sim.recorder->ended];
     sim.recorder->count = sim.recorder->ended;
@@ -263,7 +264,7 @@ static bool refuse_first(int64_t busy) {
 static bool refuse_first_of(struct record *record, int64_t outcome) {
     if (record->sent_ns <= 0 || count_told(record->item) == 0)
         return false;
-    if (outcome != RECORD_SOLD_OUT && sale_of(record->item, record->key) != NULL)
+    if (outcome != RECORD_SOLD_OUT && sale_of(record->item, record_key(record)) != NULL)
         return false;
     move_all(20);
     tell(record, RECORD_SOLD_OUT);
@@ -467,10 +468,10 @@ static bool end_with_a_turn(int64_t outcome) {
         if (row->available == 0 || (row->returns_to_count && sim.ledgers[item].returned_count))
             continue;
         row->available--;
-        write_id(last->key, 900007);
-        memcpy(last->order_id, last->key, UUID_TEXT);
+        write_id(last->key.room, 900007);
+        last->order_id = last->key;
         last->unit = row->first_unit + row->available;
-        add_sale((uint32_t)item, last->key, row->shard, last->unit, row->available, 1000);
+        add_sale((uint32_t)item, record_key(last), row->shard, last->unit, row->available, 1000);
         add_order((uint32_t)item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);
         return true;
     }

@@ -86,9 +86,9 @@ static bool sell_again(struct ledger_sale *sale, int64_t number) {
     struct record *record = add_request(item, RECORD_SOLD, 1, end_of_run() + 1);
 
     record->unit = unit;
-    write_id(record->key, NOBODY + 1);
-    memcpy(record->order_id, record->key, UUID_TEXT);
-    add_sale(item, record->key, sale->shard, unit, unit - row_of(sale)->first_unit, 1);
+    write_id(record->key.room, NOBODY + 1);
+    record->order_id = record->key;
+    add_sale(item, record_key(record), sale->shard, unit, unit - row_of(sale)->first_unit, 1);
     add_order(item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);
     return true;
 }
@@ -129,7 +129,7 @@ static bool sell_from_another_row(struct ledger_sale *sale, int64_t number) {
 static bool sell_to_nobody(struct ledger_sale *sale, int64_t number) {
     if (is_told(sale) != (number != 0) || (sim.is_keyless && number == 0))
         return false;
-    write_id(sale->order_id, NOBODY + 2);
+    sale->order_id = id_of(NOBODY + 2);
     return true;
 }
 
@@ -151,13 +151,13 @@ static bool buy_for_nobody(int64_t number) {
 static bool exchange_ids(int64_t number) {
     struct record *told_a, *told_b;
     struct ledger_sale *a = any_told(&told_a), *b = any_told(&told_b);
-    char id[UUID_TEXT];
+    const char *id;
 
     if (a == NULL || b == NULL || a == b || item_of(a) != item_of(b))
         return false;
-    memcpy(id, a->order_id, UUID_TEXT);
-    memcpy(a->order_id, b->order_id, UUID_TEXT);
-    memcpy(b->order_id, id, UUID_TEXT);
+    id = a->order_id;
+    a->order_id = b->order_id;
+    b->order_id = id;
     return true;
 }
 
@@ -264,7 +264,7 @@ static bool change_order_unit(struct ledger_sale *sale, int64_t number) {
 static bool order_for_nobody(struct ledger_sale *sale, int64_t number) {
     struct ledger_sale copy = *sale;
 
-    write_id(copy.order_id, NOBODY + 4);
+    copy.order_id = id_of(NOBODY + 4);
     add_order(item_of(sale), &copy);
     return true;
 }

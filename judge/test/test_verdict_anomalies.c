@@ -262,8 +262,8 @@ static void test_an_order_belongs_to_the_request_with_its_key(void **state) {
     other = at(sell(10), 1, 2);
     owner = at(sell(9), 5, 6);
     at(sell(8), 7, 8);
-    memcpy(other->order_id, owner->key, UUID_TEXT);
-    memcpy(sales[0].order_id, ids[7], UUID_TEXT); /* the order of nobody */
+    other->order_id = owner->key;
+    sales[0].order_id = ids[7]; /* the order of nobody */
     ledger_sort(&ledger);
     judge();
     assert_int_equal(verdict.found[ANOMALY_GHOST].count, 1);

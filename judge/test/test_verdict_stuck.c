@@ -97,10 +97,10 @@ static void test_a_customer_waits_until_it_is_told_busy(void **state) {
 
 static void test_a_customer_with_a_unit_makes_no_attempt(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
-    memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* it was told yes long ago */
-    *number(FIRST + 1) = *number(1);                       /* and again */
+    number(FIRST)->key = number(0)->key; /* it was told yes long ago */
+    *number(FIRST + 1) = *number(1);     /* and again */
     at(number(FIRST + 1), 300, 303)->is_repeat = true;
-    memcpy(number(FIRST + 3)->key, number(FIRST + 2)->key, UUID_TEXT); /* one asked twice */
+    number(FIRST + 3)->key = number(FIRST + 2)->key; /* one asked twice */
     assert_int_equal(stuck(), SPAN - 3);
 }
 

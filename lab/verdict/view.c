@@ -145,10 +145,10 @@ static void fill_record(struct view *view, const struct model_world *world, int 
                               .outcome = told(world, index),
                               .status = 200,
                               .instance = (int16_t)order->instance};
-    (void)snprintf(record->key, UUID_TEXT, "%s", world->sales[index].order_id);
+    (void)record_set_id(&record->key, NULL, world->sales[index].order_id);
     if (record->outcome == RECORD_SOLD) {
         record->unit = told_unit(world, index);
-        memcpy(record->order_id, record->key, UUID_TEXT);
+        record->order_id = record->key;
     }
     view->recorder->ended++;
 }
@@ -176,8 +176,7 @@ static void fill_order(struct view *view, const struct model_world *world,
 
     if (outcome != RECORD_SOLD && outcome != RECORD_UNKNOWN)
         return;
-    *order = (struct ledger_order){.unit = sale->unit};
-    memcpy(order->order_id, sale->order_id, UUID_TEXT);
+    *order = (struct ledger_order){.order_id = sale->order_id, .unit = sale->unit};
     memcpy(order->instance, sale->instance, LEDGER_INSTANCE);
     memcpy(order->at, sale->at, LEDGER_TIME);
     view->ledger.order_count++;
@@ -196,11 +195,13 @@ static void fill_sale(struct view *view, const struct model_world *world, int in
 
     if (!sold->is_there)
         return;
-    *sale = (struct ledger_sale){.unit = sold->unit,
+    *sale = (struct ledger_sale){.order_id = world->sales[index].order_id,
+                                 .quantity = 1,
+                                 .reserved = -1,
+                                 .unit = sold->unit,
                                  .shard = sold->shard,
                                  .fence = sold->fence,
                                  .remaining = sold->remaining};
-    (void)snprintf(sale->order_id, UUID_TEXT, "%s", world->sales[index].order_id);
     (void)snprintf(sale->instance, LEDGER_INSTANCE, "%s", world->instances[sold->instance]);
     (void)snprintf(sale->at, LEDGER_TIME, "2026-01-01T00:00:00.%06dZ", sold->number);
     view->ledger.units += is_first_of_unit(view, sale->unit);

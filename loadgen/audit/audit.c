@@ -284,7 +284,11 @@ static int take_sales(const struct pg_query *query, struct ledger *ledger) {
     for (int row = 0; row < (int)ledger->sale_count; row++) {
         struct ledger_sale *sale = &ledger->sales[row];
 
-        audit_copy(sale->order_id, sizeof sale->order_id, query, row, 0);
+        sale->order_id = texts_add(&ledger->texts, pg_text(query, row, 0));
+        if (sale->order_id == NULL)
+            return -1;
+        sale->quantity = 1;
+        sale->reserved = -1;
         sale->unit = pg_int(query, row, 1);
         sale->shard = pg_int(query, row, 2);
         audit_copy(sale->instance, sizeof sale->instance, query, row, 3);
@@ -300,7 +304,9 @@ static int take_orders(const struct pg_query *query, struct ledger *ledger) {
     for (int row = 0; row < (int)ledger->order_count; row++) {
         struct ledger_order *order = &ledger->orders[row];
 
-        audit_copy(order->order_id, sizeof order->order_id, query, row, 0);
+        order->order_id = ledger_keep_id(ledger, pg_text(query, row, 0));
+        if (order->order_id == NULL)
+            return -1;
         order->unit = pg_int(query, row, 1);
         audit_copy(order->instance, sizeof order->instance, query, row, 2);
         audit_copy(order->at, sizeof order->at, query, row, 3);

@@ -275,9 +275,9 @@ static void take_id(struct crowd *crowd, const struct crowd_customer *customer) 
     const char *id = values_get(flow_customer_values(customer->way), ID_NAME);
     struct record *record = customer->record;
 
-    if (id != NULL && strlen(id) < sizeof record->order_id && utf8_is_printable(id))
-        text_copy(record->order_id, sizeof record->order_id, id);
-    else if (record->outcome == RECORD_SOLD)
+    if (id != NULL && record_is_id(id))
+        (void)record_set_id(&record->order_id, &crowd->recorder->texts, id);
+    if (record->outcome == RECORD_SOLD && record_order_id(record)[0] == '\0')
         crowd->counts.sold_without_id++;
 }
 
@@ -324,8 +324,8 @@ static struct crowd_customer *begin_next(struct crowd *crowd) {
         recorder_begin(crowd->recorder, number, crowd->plan->arrivals[number].due_ns, NULL);
     customer->record->item = crowd->plan->arrivals[number].item;
     if (customer->way != NULL)
-        text_copy(customer->record->key, sizeof customer->record->key,
-                  values_get(flow_customer_values(customer->way), "key"));
+        (void)record_set_id(&customer->record->key, NULL,
+                            values_get(flow_customer_values(customer->way), "key"));
     return customer;
 }
 

@@ -19,7 +19,7 @@ static int64_t chart_ledger_us(const struct round *round, const char *at) {
 
 /* The order id of a request. */
 static const char *chart_order_id(const struct record *record) {
-    return record->order_id[0] != '\0' ? record->order_id : record->key;
+    return record_order(record);
 }
 
 /* The ledger row of an order, or NULL. */

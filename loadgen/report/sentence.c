@@ -43,7 +43,7 @@ static int64_t count_units(const struct result *result, const struct options *op
 }
 
 static void add_sold(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
-    bool is_valid = verdict->kind == VERDICT_VALID && !verdict->is_unnumbered;
+    bool is_valid = verdict->kind == VERDICT_VALID && verdict->not_asked[ANOMALY_TWIN] == NULL;
 
     if (is_valid && verdict->sold == units)
         sentence_add(clauses,

@@ -73,16 +73,11 @@ static json_t *anomalies(const struct verdict *verdict) {
 }
 
 static json_t *not_asked(const struct verdict *verdict) {
-    json_t *json = json_array();
+    json_t *json = json_object();
 
-    if (verdict->is_unnumbered) {
-        json_text_append(&json, json_string(anomaly_name(ANOMALY_TWIN)));
-        json_text_append(&json, json_string(anomaly_name(ANOMALY_STALE)));
-    }
-    if (verdict->can_return) {
-        json_text_append(&json, json_string(anomaly_name(ANOMALY_UNDERSELL)));
-        json_text_append(&json, json_string(anomaly_name(ANOMALY_EARLY_SOLD_OUT)));
-    }
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (verdict->not_asked[i] != NULL)
+            json_text_set(&json, anomaly_name((enum anomaly)i), json_text(verdict->not_asked[i]));
     return json;
 }
 

@@ -273,7 +273,8 @@ static void put_conditions(const struct summary *summary, const json_t *environm
 /* ---- all of it */
 
 static void put_not_asked(const struct result *result, FILE *to) {
-    const char *not_asked = verdict_not_asked(&result->verdict);
+    char text[VERDICT_NOT_ASKED];
+    const char *not_asked = verdict_not_asked(&result->verdict, text);
 
     if (not_asked == NULL)
         return;

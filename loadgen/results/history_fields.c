@@ -2,7 +2,7 @@
 #include "history_fields.h"
 
 /* Far above any amount of a run. Sums and differences of a few of them fit into an int64_t. */
-#define AMOUNT_MAX   INT64_C(1000000000000)
+#define AMOUNT_MAX   LEDGER_AMOUNT_MAX
 #define TIME_MAX_NS  INT64_C(1000000000000000000)
 #define SKEW_MAX_US  INT64_C(1000000000000000) /* plus LEDGER_TIME_END_US, in nanoseconds, it fits */
 #define REQUESTS_MAX 20000000                  /* the most requests of a run, each sent twice */
@@ -53,6 +53,7 @@ const struct history_field history_round[] = {
     NUMBER(struct history_round, "ledger_skew_us", round.ledger_skew_us, -SKEW_MAX_US, SKEW_MAX_US),
     PLAIN(struct history_round, FLAG, "is_realtime", round.is_realtime),
     PLAIN(struct history_round, FLAG, "is_aborted", round.is_aborted),
+    OPTIONAL(struct history_round, FLAG, "is_shop_named", round.is_shop_named),
     NUMBER(struct history_round, "requests", requests, 0, REQUESTS_MAX),
     NUMBER(struct history_round, "planned", planned, 0, REQUESTS_MAX),
     NUMBER(struct history_round, "late_launches", late_launches, 0, REQUESTS_MAX),
@@ -85,9 +86,9 @@ const struct history_field history_request[] = {
     USUALLY(struct record, 0, "status", status, 0, 999),
     USUALLY(struct record, -1, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
     USUALLY(struct record, -1, "instance", instance, -1, RECORD_INSTANCES - 1),
-    PLAIN(struct record, UUID, "key", key),
+    PLAIN(struct record, KEY, "key", key),
     OPTIONAL(struct record, FLAG, "is_repeat", is_repeat),
-    OPTIONAL(struct record, UUID, "order_id", order_id),
+    OPTIONAL(struct record, KEY, "order_id", order_id),
     WORD(struct record, "outcome", outcome, outcomes, RECORD_OUTCOME_COUNT),
     COST("wait_us", wait_us, INT32_MAX),
     COST("hold_us", hold_us, INT32_MAX),
@@ -120,6 +121,11 @@ const struct history_field history_event[] = {
     END,
 };
 
+const struct history_field history_doubt[] = {
+    PLAIN(struct why, STRING, "text", text),
+    END,
+};
+
 /* ---- a ledger */
 
 const struct history_field history_product[] = {
@@ -129,6 +135,11 @@ const struct history_field history_product[] = {
     AMOUNT(struct history_product, "returned", ledger.returned),
     AMOUNT(struct history_product, "counted", ledger.counted),
     AMOUNT(struct history_product, "units", ledger.units),
+    OPTIONAL(struct history_product, FLAG, "is_unnumbered", ledger.is_unnumbered),
+    OPTIONAL(struct history_product, FLAG, "has_units", ledger.has_units),
+    OPTIONAL(struct history_product, FLAG, "can_return", ledger.can_return),
+    OPTIONAL(struct history_product, FLAG, "has_keys", ledger.has_keys),
+    OPTIONAL(struct history_product, FLAG, "has_reserved", ledger.has_reserved),
     END,
 };
 
@@ -148,18 +159,21 @@ static const struct history_field returned[] = {
 };
 
 static const struct history_field sale[] = {
-    PLAIN(struct ledger_sale, UUID, "order_id", order_id),
+    PLAIN(struct ledger_sale, OWNED, "order_id", order_id),
     AMOUNT(struct ledger_sale, "unit", unit),
     AMOUNT(struct ledger_sale, "remaining", remaining),
     AMOUNT(struct ledger_sale, "shard", shard),
     NUMBER(struct ledger_sale, "fence", fence, INT64_MIN, INT64_MAX),
+    USUALLY(struct ledger_sale, 1, "quantity", quantity, 0, LEDGER_QUANTITY_MAX),
+    USUALLY(struct ledger_sale, -1, "reserved", reserved, -1, AMOUNT_MAX),
+    OPTIONAL(struct ledger_sale, OWNED, "key", key),
     PLAIN(struct ledger_sale, STRING, "instance", instance),
     PLAIN(struct ledger_sale, MOMENT, "at", at),
     END,
 };
 
 static const struct history_field order[] = {
-    PLAIN(struct ledger_order, UUID, "order_id", order_id),
+    PLAIN(struct ledger_order, OWNED, "order_id", order_id),
     AMOUNT(struct ledger_order, "unit", unit),
     PLAIN(struct ledger_order, STRING, "instance", instance),
     PLAIN(struct ledger_order, MOMENT, "at", at),
@@ -211,16 +225,24 @@ static const struct history_field load_request[] = {
 
 static const struct history_field load_sale[] = {
     GIVEN(load_sale, ID, "order_id", order_id),
+    MAYBE(load_sale, ID, "key", key),
+    USUALLY(struct load_sale, 1, "quantity", quantity, 0, LEDGER_QUANTITY_MAX),
+    USUALLY(struct load_sale, LOAD_UNTOLD, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
     USUALLY(struct load_sale, LOAD_UNTOLD, "remaining", remaining, -AMOUNT_MAX, AMOUNT_MAX),
+    USUALLY(struct load_sale, LOAD_UNTOLD, "reserved", reserved, 0, AMOUNT_MAX),
     MAYBE(load_sale, STRING, "instance", instance),
     MAYBE(load_sale, MOMENT, "at", at),
     END,
 };
 
 static const struct history_field load_order[] = {
-    GIVEN(load_order, ID, "order_id", order_id),
-    MAYBE(load_order, STRING, "instance", instance),
-    MAYBE(load_order, MOMENT, "at", at),
+    GIVEN(load_sale, ID, "order_id", order_id),
+    MAYBE(load_sale, ID, "key", key),
+    USUALLY(struct load_sale, 1, "quantity", quantity, 0, LEDGER_QUANTITY_MAX),
+    USUALLY(struct load_sale, LOAD_UNTOLD, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
+    USUALLY(struct load_sale, LOAD_UNTOLD, "reserved", reserved, 0, AMOUNT_MAX),
+    MAYBE(load_sale, STRING, "instance", instance),
+    MAYBE(load_sale, MOMENT, "at", at),
     END,
 };
 

@@ -16,8 +16,10 @@
 enum history_type {
     HISTORY_STRING, /* char[size]: one printable line, cut if it is too long */
     HISTORY_MOMENT, /* char[size]: a time by the ledger's clock, or "" */
-    HISTORY_ID,     /* char[UUID_TEXT]: 1 to 36 characters from ! to ~, neither " nor \ */
+    HISTORY_ID,     /* char[RECORD_ID]: 1 to 128 characters from ! to ~, neither " nor \ */
+    HISTORY_KEY,    /* struct record_id: the same; a long one is in the line's `texts` */
     HISTORY_UUID,   /* char[UUID_TEXT] */
+    HISTORY_OWNED,  /* const char *: an id in the line's `texts`; NULL if it is left out */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
     HISTORY_WORD,   /* a number, written as the word at this place of `words` */
     HISTORY_FLAG,   /* bool */
@@ -56,7 +58,7 @@ struct history_product {
 #define LOAD_VERSION 1
 #define LOAD_NAME    64
 /* A number that an optional member leaves open. */
-#define LOAD_UNTOLD INT64_MIN
+#define LOAD_UNTOLD LEDGER_UNTOLD
 
 struct load_head {
     int64_t version, started_us;
@@ -68,15 +70,13 @@ struct load_product {
 };
 struct load_request {
     int64_t item, planned_ns, sent_ns, received_ns, status, outcome;
-    char key[UUID_TEXT], order_id[UUID_TEXT];
+    char key[RECORD_ID], order_id[RECORD_ID];
     bool is_repeat;
 };
+/* A line of the type sale, or of the type order. */
 struct load_sale {
-    int64_t remaining;
-    char order_id[UUID_TEXT], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
-};
-struct load_order {
-    char order_id[UUID_TEXT], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
+    int64_t quantity, unit, remaining, reserved;
+    char order_id[LEDGER_ID], key[LEDGER_ID], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
 };
 
 struct load_line {
@@ -87,13 +87,14 @@ enum load_lines { LOAD_HEAD, LOAD_PRODUCT, LOAD_REQUEST, LOAD_SALE, LOAD_ORDER, 
 extern const struct load_line load_lines[LOAD_LINES];
 
 static inline bool history_field_is_text(const struct history_field *field) {
-    return field->type <= HISTORY_UUID;
+    return field->type <= HISTORY_UUID; /* an empty text has a NUL in front */
 }
 
 extern const struct history_field history_run[], history_round[], history_product[];
 extern const struct history_field history_end[];     /* struct round */
 extern const struct history_field history_request[]; /* struct record */
 extern const struct history_field history_event[];   /* struct event */
+extern const struct history_field history_doubt[];   /* struct why */
 
 /* The rows of a ledger, a line each. */
 struct history_rows {

@@ -170,6 +170,8 @@ int history_line_cut(struct history_line *line, const char *text, size_t length,
     json_t *json;
 
     assert(text[length] == '\0');
+    line->texts = NULL;
+    line->likely = NULL;
     for (size_t i = 0; is_whole && i < line->count; i++)
         if (is_key_of(&line->members[i], "type")) {
             line->type = &line->members[i];
@@ -227,19 +229,39 @@ static bool read_moment(const struct history_member *member, char to[LEDGER_TIME
 }
 
 /* An id of any shop. A UUID gets lower case, so that both sides of the history agree. */
-static bool read_id(const struct history_member *member, char to[UUID_TEXT]) {
+static bool read_id(const struct history_member *member, char to[RECORD_ID]) {
     const size_t length = member->length - 2;
     char uuid[UUID_TEXT];
 
-    if (*member->value != '"' || length < 1 || length >= UUID_TEXT)
+    if (*member->value != '"' || length < 1 || length >= RECORD_ID)
         return false;
-    for (size_t i = 1; i <= length; i++)
-        if (member->value[i] <= ' ' || member->value[i] > '~' || strchr("\"\\", member->value[i]))
-            return false;
     *(char *)mempcpy(to, member->value + 1, length) = '\0';
-    if (uuid_parse(to, uuid) == 0)
+    if (strlen(to) != length || !record_is_id(to))
+        return false;
+    if (length == UUID_TEXT - 1 && uuid_parse(to, uuid) == 0)
         memcpy(to, uuid, sizeof uuid);
     return true;
+}
+
+/* Without memory the id is refused, too. */
+static bool read_key(const struct history_line *line, const struct history_member *member,
+                     struct record_id *to) {
+    char id[RECORD_ID];
+
+    assert(line->texts != NULL);
+    return read_id(member, id) && record_set_id(to, line->texts, id) == 0;
+}
+
+static bool read_owned(const struct history_line *line, const struct history_member *member,
+                       const char **to) {
+    char id[RECORD_ID];
+
+    assert(line->texts != NULL);
+    if (!read_id(member, id))
+        return false;
+    *to = line->likely != NULL && strcmp(line->likely, id) == 0 ? line->likely
+                                                                : texts_add(line->texts, id);
+    return *to != NULL;
 }
 
 /* Sums up below zero: the negative range has one more number. */
@@ -276,7 +298,8 @@ static bool history_line_is_word(const struct history_member *member, const char
     return member->length == strlen(word) && memcmp(member->value, word, member->length) == 0;
 }
 
-static bool history_line_read_value(const struct history_field *field,
+static bool history_line_read_value(const struct history_line *line,
+                                    const struct history_field *field,
                                     const struct history_member *member, void *to) {
     switch (field->type) {
     case HISTORY_STRING:
@@ -285,8 +308,12 @@ static bool history_line_read_value(const struct history_field *field,
         return read_moment(member, to);
     case HISTORY_ID:
         return read_id(member, to);
+    case HISTORY_KEY:
+        return read_key(line, member, to);
     case HISTORY_UUID:
         return read_exact(member, to, UUID_TEXT - 1) && uuid_parse(to, to) == 0;
+    case HISTORY_OWNED:
+        return read_owned(line, member, to);
     case HISTORY_NUMBER:
         return history_line_read_number(field, member, to);
     case HISTORY_WORD:
@@ -326,7 +353,9 @@ static const char *must_be(const struct history_field *field, char text[MUST_TEX
     case HISTORY_MOMENT:
         return "must be a time such as \"2026-11-21T10:01:02.123456Z\", or \"\"";
     case HISTORY_ID:
-        return "must be an id: 1 to 36 printable ASCII characters without spaces, \" and \\";
+    case HISTORY_KEY:
+    case HISTORY_OWNED:
+        return "must be an id: 1 to 128 printable ASCII characters without spaces, \" and \\";
     case HISTORY_UUID:
         return "must be a UUID";
     case HISTORY_NUMBER:
@@ -370,7 +399,7 @@ int history_line_read(const struct history_line *line, const struct history_fiel
                          field == NULL ? "is unknown" : "is given twice");
         given |= bit;
         next = field + 1;
-        if (!history_line_read_value(field, member, (char *)to + field->offset))
+        if (!history_line_read_value(line, field, member, (char *)to + field->offset))
             return blame(why, member->key, member->key_length, must_be(field, must));
     }
     for (const struct history_field *field = fields; field->key != NULL; field++) {

@@ -44,6 +44,10 @@ struct history_member {
 struct history_line {
     size_t count;
     const struct history_member *type; /* one of `members` */
+    /* The caller sets these for HISTORY_KEY and HISTORY_OWNED. */
+    struct texts *texts;
+    const char
+        *likely; /* NULL, or an id in `texts` that a HISTORY_OWNED may be: one copy is kept */
     struct history_member members[HISTORY_MEMBERS];
 };
 

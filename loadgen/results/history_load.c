@@ -23,7 +23,9 @@ struct load {
     size_t requests, items;
     size_t products;       /* product lines so far */
     struct ledger *ledger; /* of the last one, or NULL */
-    size_t rows, sales, numbered;
+    bool has_sales;        /* it has lines of the type sale */
+    size_t rows;
+    size_t sales, numbered, with_units; /* sale lines, and how many tell their remaining or unit */
     struct why *why;
 };
 
@@ -62,25 +64,6 @@ static int count_lines(struct load *load) {
 
 /* ---- the lines */
 
-/* The place after the `count` rows of the array, which may move; zeroed. NULL with the reason in
- * load->why. */
-static void *grow_rows(struct load *load, void **rows, size_t count, size_t size) {
-    if (load->rows++ == LOAD_ROWS_MAX) {
-        (void)why_set(load->why, "the file has more than %d sales and orders", LOAD_ROWS_MAX);
-        return NULL;
-    }
-    if ((count & (count - 1)) == 0) {
-        void *grown = realloc(*rows, (count == 0 ? 1 : 2 * count) * size);
-
-        if (grown == NULL) {
-            (void)why_set(load->why, "out of memory");
-            return NULL;
-        }
-        *rows = grown;
-    }
-    return memset((char *)*rows + count * size, 0, size);
-}
-
 static int read_load_product(struct load *load, const struct history_line *line) {
     struct load_product product;
 
@@ -92,6 +75,7 @@ static int read_load_product(struct load *load, const struct history_line *line)
                        load->products);
     if (load->products == load->items)
         return why_set(load->why, unfinished);
+    load->has_sales = false;
     load->ledger = &load->round->ledgers[load->products++];
     load->ledger->initial = product.initial;
     load->ledger->available = product.available;
@@ -126,31 +110,36 @@ static int check_request(const struct load_request *request, size_t items, struc
     return 0;
 }
 
-static struct record make_record(const struct load_request *request, size_t number) {
-    struct record record = {.planned_ns = request->planned_ns,
-                            .sent_ns = request->sent_ns,
-                            .received_ns = number_max(request->received_ns, request->sent_ns),
-                            .unit = -1,
-                            .number = (uint32_t)number,
-                            .item = (uint32_t)request->item,
-                            .outcome = (enum record_outcome)request->outcome,
-                            .status = (int16_t)request->status,
-                            .instance = -1,
-                            .is_repeat = request->is_repeat};
+/* Returns 0, or -1 without memory. */
+static int make_record(const struct load_request *request, size_t number, struct texts *texts,
+                       struct record *record) {
+    const char *key = request->key[0] != '\0' ? request->key : request->order_id;
+
+    *record = (struct record){.planned_ns = request->planned_ns,
+                              .sent_ns = request->sent_ns,
+                              .received_ns = number_max(request->received_ns, request->sent_ns),
+                              .unit = -1,
+                              .number = (uint32_t)number,
+                              .item = (uint32_t)request->item,
+                              .outcome = (enum record_outcome)request->outcome,
+                              .status = (int16_t)request->status,
+                              .instance = -1,
+                              .is_repeat = request->is_repeat};
 
     if (request->planned_ns == LOAD_UNTOLD)
-        record.planned_ns = request->sent_ns;
+        record->planned_ns = request->sent_ns;
     if (request->status == LOAD_UNTOLD)
-        record.status = (int16_t)find_status(record.outcome);
-    cost_init(&record.cost);
-    memcpy(record.order_id, request->order_id, sizeof record.order_id);
-    if (request->key[0] != '\0')
-        memcpy(record.key, request->key, sizeof record.key);
-    else if (request->order_id[0] != '\0')
-        memcpy(record.key, request->order_id, sizeof record.key);
-    else
-        record_leave_nameless(&record);
-    return record;
+        record->status = (int16_t)find_status(record->outcome);
+    cost_init(&record->cost);
+    if (key[0] == '\0')
+        record_leave_nameless(record);
+    else if (record_set_id(&record->key, texts, key) != 0)
+        return -1;
+    if (key == request->order_id) {
+        record->order_id = record->key;
+        return 0;
+    }
+    return record_set_id(&record->order_id, texts, request->order_id);
 }
 
 static int read_load_request(struct load *load, const struct history_line *line) {
@@ -163,61 +152,79 @@ static int read_load_request(struct load *load, const struct history_line *line)
         return -1;
     if (recorder->ended == load->requests)
         return why_set(load->why, unfinished);
-    record = make_record(&request, recorder->ended);
+    if (make_record(&request, recorder->ended, &recorder->texts, &record) != 0)
+        return why_set(load->why, "out of memory");
     recorder_add(recorder, &record);
     return 0;
 }
 
-static int read_load_sale(struct load *load, const struct history_line *line) {
-    struct ledger_sale *sale;
-    struct load_sale told;
-    void *rows;
+static const char *text_or_null(const char *text) {
+    return text[0] != '\0' ? text : NULL;
+}
 
+static struct ledger_told told_of(const struct load_sale *sale) {
+    return (struct ledger_told){.id = sale->order_id,
+                                .key = text_or_null(sale->key),
+                                .at = text_or_null(sale->at),
+                                .instance = text_or_null(sale->instance),
+                                .quantity = sale->quantity,
+                                .unit = sale->unit,
+                                .remaining = sale->remaining,
+                                .reserved = sale->reserved};
+}
+
+/* Reads a line of the type sale or order. */
+static int read_told(struct load *load, const struct history_line *line, enum load_lines type,
+                     struct load_sale *sale) {
     if (load->ledger == NULL)
         return why_set(load->why, "a line of the type product must come before it");
-    if (history_line_read(line, load_lines[LOAD_SALE].fields, &told, load->why) != 0)
+    sale->remaining = LOAD_UNTOLD; /* no line of the type order tells it */
+    if (history_line_read(line, load_lines[type].fields, sale, load->why) != 0)
         return -1;
-    if (told.remaining != LOAD_UNTOLD && load->ledger->can_return)
-        return why_set(load->why,
-                       "its \"remaining\" must be left out, because units of its product "
-                       "can come back");
-    rows = load->ledger->sales;
-    sale = grow_rows(load, &rows, load->ledger->sale_count, sizeof *sale);
-    load->ledger->sales = rows;
-    if (sale == NULL)
-        return -1;
-    load->ledger->sale_count++;
-    load->sales++;
-    load->numbered += told.remaining != LOAD_UNTOLD;
-    if (load->numbered != 0 && load->numbered != load->sales)
-        return why_set(load->why, "its \"remaining\" must be in all sale lines, or in none");
-    sale->remaining = told.remaining != LOAD_UNTOLD ? told.remaining : -1;
-    sale->unit = told.remaining != LOAD_UNTOLD ? told.remaining + 1 : -1;
-    memcpy(sale->order_id, told.order_id, sizeof sale->order_id);
-    memcpy(sale->instance, told.instance, sizeof sale->instance);
-    memcpy(sale->at, told.at, sizeof sale->at);
+    if (load->rows++ == LOAD_ROWS_MAX)
+        return why_set(load->why, "the file has more than %d sales and orders", LOAD_ROWS_MAX);
     return 0;
 }
 
-static int read_load_order(struct load *load, const struct history_line *line) {
-    struct ledger_order *order;
-    struct load_order told;
-    void *rows;
+static int check_sale_line(struct load *load, const struct load_sale *sale) {
+    if (sale->remaining != LOAD_UNTOLD && load->ledger->can_return)
+        return why_set(load->why,
+                       "its \"remaining\" must be left out, because units of its product "
+                       "can come back");
+    load->sales++;
+    load->numbered += sale->remaining != LOAD_UNTOLD;
+    load->with_units += sale->unit != LOAD_UNTOLD;
+    if (load->numbered != 0 && load->numbered != load->sales)
+        return why_set(load->why, "its \"remaining\" must be in all sale lines, or in none");
+    if (load->with_units != 0 && load->with_units != load->sales)
+        return why_set(load->why, "its \"unit\" must be in all sale lines, or in none");
+    return 0;
+}
 
-    if (load->ledger == NULL)
-        return why_set(load->why, "a line of the type product must come before it");
-    if (history_line_read(line, load_lines[LOAD_ORDER].fields, &told, load->why) != 0)
+static int read_load_sale(struct load *load, const struct history_line *line) {
+    struct load_sale sale;
+    struct ledger_told told;
+
+    if (read_told(load, line, LOAD_SALE, &sale) != 0 || check_sale_line(load, &sale) != 0)
         return -1;
-    rows = load->ledger->orders;
-    order = grow_rows(load, &rows, load->ledger->order_count, sizeof *order);
-    load->ledger->orders = rows;
-    if (order == NULL)
+    if (!load->has_sales)
+        load->ledger->sale_count = 0; /* the order lines before it are orders alone */
+    load->has_sales = true;
+    told = told_of(&sale);
+    return ledger_add_sale(load->ledger, &told) == 0 ? 0 : why_set(load->why, "out of memory");
+}
+
+/* Without sale lines, an order is a sale, too. */
+static int read_load_order(struct load *load, const struct history_line *line) {
+    struct load_sale order;
+    struct ledger_told told;
+
+    if (read_told(load, line, LOAD_ORDER, &order) != 0)
         return -1;
-    load->ledger->order_count++;
-    order->unit = -1;
-    memcpy(order->order_id, told.order_id, sizeof order->order_id);
-    memcpy(order->instance, told.instance, sizeof order->instance);
-    memcpy(order->at, told.at, sizeof order->at);
+    told = told_of(&order);
+    if ((!load->has_sales && ledger_add_sale(load->ledger, &told) != 0) ||
+        ledger_add_order(load->ledger, &told) != 0)
+        return why_set(load->why, "out of memory");
     return 0;
 }
 
@@ -257,68 +264,6 @@ static int read_load_lines(struct load *load) {
 
 /* ---- the ledgers, when all lines are read */
 
-/* One of the two kinds of rows stands for the other if that is missing. */
-static int mirror_rows(struct ledger *ledger) {
-    if (ledger->order_count == 0 && ledger->sale_count > 0) {
-        ledger->orders = calloc(ledger->sale_count, sizeof *ledger->orders);
-        if (ledger->orders == NULL)
-            return -1;
-        for (size_t i = 0; i < ledger->sale_count; i++)
-            memcpy(ledger->orders[i].order_id, ledger->sales[i].order_id, UUID_TEXT);
-        ledger->order_count = ledger->sale_count;
-    } else if (ledger->sale_count == 0 && ledger->order_count > 0) {
-        ledger->sales = calloc(ledger->order_count, sizeof *ledger->sales);
-        if (ledger->sales == NULL)
-            return -1;
-        for (size_t i = 0; i < ledger->order_count; i++) {
-            struct ledger_sale *sale = &ledger->sales[i];
-
-            *sale = (struct ledger_sale){.unit = -1, .remaining = -1};
-            memcpy(sale->order_id, ledger->orders[i].order_id, UUID_TEXT);
-            memcpy(sale->instance, ledger->orders[i].instance, sizeof sale->instance);
-            memcpy(sale->at, ledger->orders[i].at, sizeof sale->at);
-        }
-        ledger->sale_count = ledger->order_count;
-    }
-    return 0;
-}
-
-static int compare_units(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The number of different units, or -1 without memory. */
-static int64_t count_units(const struct ledger *ledger) {
-    int64_t *units = calloc(ledger->sale_count + 1, sizeof *units), count = 0;
-
-    if (units == NULL)
-        return -1;
-    for (size_t i = 0; i < ledger->sale_count; i++)
-        units[i] = ledger->sales[i].unit;
-    qsort(units, ledger->sale_count, sizeof *units, compare_units);
-    for (size_t i = 0; i < ledger->sale_count; i++)
-        count += i == 0 || units[i] != units[i - 1];
-    free(units);
-    return count;
-}
-
-static int finish_ledger(struct ledger *ledger, bool is_unnumbered) {
-    if (mirror_rows(ledger) != 0)
-        return -1;
-    ledger_sort(ledger);
-    ledger->is_unnumbered = is_unnumbered;
-    ledger->counted = (int64_t)ledger->sale_count;
-    ledger->units = is_unnumbered ? ledger->counted : count_units(ledger);
-    for (size_t i = 0; i < ledger->order_count; i++) {
-        const struct ledger_sale *sale = ledger_find_sale(ledger, ledger->orders[i].order_id);
-
-        ledger->orders[i].unit = sale != NULL ? sale->unit : -1;
-    }
-    return ledger->units < 0 ? -1 : 0;
-}
-
 /* No reply names a unit: so a yes promises the unit of its sale. */
 static void promise_units(struct round *round) {
     for (size_t i = 0; i < round->recorder->ended; i++) {
@@ -327,8 +272,7 @@ static void promise_units(struct round *round) {
 
         if (record->outcome != RECORD_SOLD)
             continue;
-        sale = ledger_find_sale(&round->ledgers[record->item],
-                                record->order_id[0] != '\0' ? record->order_id : record->key);
+        sale = ledger_find_sale(&round->ledgers[record->item], record_order(record));
         record->unit = sale != NULL ? sale->unit : -1;
     }
 }
@@ -348,16 +292,16 @@ static void shape_stage(struct load *load) {
 
 static int finish_load(struct load *load) {
     struct round *round = load->round;
-    bool is_unnumbered = load->numbered == 0;
 
     for (size_t i = 0; i < load->items && load->numbered > 0; i++)
-        if (round->ledgers[i].sale_count == 0 && round->ledgers[i].order_count > 0)
+        if (round->ledgers[i].order_count > 0 &&
+            round->ledgers[i].sales[0].remaining == LOAD_UNTOLD)
             return why_set(load->why,
                            "product %zu has order lines alone, and the sales of other products "
                            "tell their \"remaining\": give it sale lines",
                            i);
     for (size_t i = 0; i < load->items; i++)
-        if (finish_ledger(&round->ledgers[i], is_unnumbered) != 0)
+        if (ledger_finish(&round->ledgers[i]) != 0)
             return why_set(load->why, "out of memory");
     promise_units(round);
     shape_stage(load);

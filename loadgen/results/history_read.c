@@ -111,7 +111,7 @@ static int take_run(const struct history_run *run, struct history *history, stru
     return fault_list_parse(options->fault, INT64_MAX, &options->fault_list, why);
 }
 
-static int history_read_run(struct reader *reader, const struct history_line *line) {
+static int history_read_run(struct reader *reader, struct history_line *line) {
     struct history_run run = {.settings = NULL};
     int code;
 
@@ -206,7 +206,7 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
     return read_products(round, begin->products, &reader->why);
 }
 
-static int read_round(struct reader *reader, const struct history_line *line) {
+static int read_round(struct reader *reader, struct history_line *line) {
     struct history *history = reader->history;
     struct history_round begin = {.requests = 0};
     struct round *rounds;
@@ -230,7 +230,7 @@ static int read_round(struct reader *reader, const struct history_line *line) {
     return code;
 }
 
-static int read_end(struct reader *reader, const struct history_line *line) {
+static int read_end(struct reader *reader, struct history_line *line) {
     struct round *round = round_of(reader);
 
     if (history_line_read(line, history_end, round, &reader->why) != 0)
@@ -252,12 +252,13 @@ static int read_end(struct reader *reader, const struct history_line *line) {
 
 /* ---- requests and events */
 
-static int history_read_request(struct reader *reader, const struct history_line *line) {
+static int history_read_request(struct reader *reader, struct history_line *line) {
     struct round *round = round_of(reader);
     struct record record;
 
     if (round->recorder->ended == round->recorder->size)
         return why_set(&reader->why, "the round has more requests than its first line says");
+    line->texts = &round->recorder->texts;
     if (history_line_read(line, history_request, &record, &reader->why) != 0)
         return -1;
     if (record.item >= round->items || record.instance >= (int)round->recorder->instance_count)
@@ -266,7 +267,7 @@ static int history_read_request(struct reader *reader, const struct history_line
     return 0;
 }
 
-static int read_event(struct reader *reader, const struct history_line *line) {
+static int read_event(struct reader *reader, struct history_line *line) {
     struct round *round = round_of(reader);
     struct event *event = event_add(&round->events);
 
@@ -279,9 +280,18 @@ static int read_event(struct reader *reader, const struct history_line *line) {
     return 0;
 }
 
+static int read_doubt(struct reader *reader, struct history_line *line) {
+    struct round *round = round_of(reader);
+
+    if (round->doubt_count == ROUND_DOUBTS)
+        return why_set(&reader->why, "the round has more than %d doubts", ROUND_DOUBTS);
+    return history_line_read(line, history_doubt, &round->doubts[round->doubt_count++],
+                             &reader->why);
+}
+
 /* ---- the ledger */
 
-static int read_product(struct reader *reader, const struct history_line *line) {
+static int read_product(struct reader *reader, struct history_line *line) {
     struct history_product product = {.item = 0};
     struct round *round = round_of(reader);
 
@@ -313,7 +323,16 @@ static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
     return (char *)array + count * rows->size;
 }
 
-static int history_read_row(struct reader *reader, const struct history_line *line,
+/* An order follows the sales, and has most often the id of the sale at its place. */
+static const char *likely_id(const struct ledger *ledger, const struct history_rows *rows) {
+    const bool is_order = rows->array == offsetof(struct ledger, orders);
+
+    return is_order && ledger->order_count < ledger->sale_count
+               ? ledger->sales[ledger->order_count].order_id
+               : NULL;
+}
+
+static int history_read_row(struct reader *reader, struct history_line *line,
                             const struct history_rows *rows) {
     size_t count;
     void *row;
@@ -323,6 +342,8 @@ static int history_read_row(struct reader *reader, const struct history_line *li
     row = next_row(reader->ledger, rows);
     if (row == NULL)
         return why_set(&reader->why, "out of memory");
+    line->texts = &reader->ledger->texts;
+    line->likely = likely_id(reader->ledger, rows);
     if (history_line_read(line, rows->fields, row, &reader->why) != 0)
         return -1;
     memcpy(&count, (char *)reader->ledger + rows->count, sizeof count);
@@ -335,10 +356,11 @@ static int history_read_row(struct reader *reader, const struct history_line *li
 
 static const struct {
     const char *type;
-    int (*read)(struct reader *reader, const struct history_line *line);
+    int (*read)(struct reader *reader, struct history_line *line);
     bool is_in_round;
 } readers[] = {{"request", history_read_request, true},
                {"event", read_event, true},
+               {"doubt", read_doubt, true},
                {"product", read_product, true},
                {"round", read_round, false},
                {"end", read_end, true},

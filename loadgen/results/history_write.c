@@ -52,6 +52,12 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
     case HISTORY_UUID:
         history_line_put_text(to, at);
         return true;
+    case HISTORY_KEY:
+        history_line_put_text(to, record_id(at));
+        return true;
+    case HISTORY_OWNED:
+        history_line_put_text(to, *(const char *const *)at);
+        return true;
     case HISTORY_NUMBER:
         (void)decimal_write(digits, history_line_number_of(field, at));
         (void)fputs(digits, to);
@@ -204,6 +210,9 @@ int history_write_round(FILE *to, const struct round *round) {
     for (size_t i = 0; round->ledgers != NULL && round->problem.text[0] == '\0' && i < round->items;
          i++)
         if (write_ledger(to, round, i) != 0)
+            return -1;
+    for (size_t i = 0; i < round->doubt_count; i++)
+        if (history_line_write(to, "doubt", history_doubt, &round->doubts[i]) != 0)
             return -1;
     return history_line_write(to, "end", history_end, round) == 0 && fflush(to) == 0 ? 0 : -1;
 }

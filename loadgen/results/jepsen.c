@@ -62,7 +62,7 @@ static const char *type_of(enum record_outcome outcome) {
 }
 
 static const char *value_of(const struct record *record) {
-    return record->order_id[0] != '\0' ? record->order_id : record->key;
+    return record_order(record);
 }
 
 static void put_request(struct jepsen *jepsen, const struct moment_of *moment) {

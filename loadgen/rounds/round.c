@@ -85,6 +85,8 @@ int round_judge(struct round *round, struct down *down) {
         .armed = &armed,
         .problem = round->problem.text[0] != '\0' ? round->problem.text : NULL,
         .fault_problem = round->fault_problem.text[0] != '\0' ? round->fault_problem.text : NULL,
+        .doubts = round->doubts,
+        .doubt_count = round->doubt_count,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
         .are_events_lost = round->are_events_lost,

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define ROUND_DOUBTS 4 /* the most of a round */
+
 struct round {
     const struct strategy_item *item;
     const struct fault_list *faults; /* the faults of --fault, or NULL */
@@ -42,7 +44,9 @@ struct round {
     bool is_left_down;  /* the run ended after it, because servers stayed down */
     /* Further input of the verdict (verdict.h). */
     bool is_interrupted, is_restless, are_events_lost;
-    struct why problem;       /* the reason if the ledgers could not be read, else "" */
+    struct why problem; /* the reason if the ledgers could not be read, else "" */
+    size_t doubt_count;
+    struct why doubts[ROUND_DOUBTS]; /* further reasons why it proves nothing (verdict.h) */
     struct why fault_problem; /* the fault that could not be injected, with the reason; else "" */
 };
 

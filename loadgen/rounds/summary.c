@@ -117,8 +117,9 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->overlapping += round->overlapping;
     firings_add(&total->firings, &round->firings);
     total->has_ended = total->has_ended || round->has_ended;
-    total->is_unnumbered = total->is_unnumbered || round->is_unnumbered;
-    total->can_return = total->can_return || round->can_return;
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (total->not_asked[i] == NULL)
+            total->not_asked[i] = round->not_asked[i];
 }
 
 /* Takes first one of each anomaly, in the order of the rounds, and then others as room allows. */

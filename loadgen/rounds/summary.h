@@ -28,7 +28,7 @@ struct result {
     struct recorder *total;
     struct verdict verdict; /* the worst kind; sums of counts; the first examples and reasons */
     struct spread p50_ms, p99_ms, rate; /* over the rounds with an answer */
-    json_t *steps; /* of all rounds (steps_sum()), or NULL */
+    json_t *steps;                      /* of all rounds (steps_sum()), or NULL */
 };
 
 /* A threshold compared with the result of one strategy. */

@@ -78,14 +78,14 @@ static void answer_read_reply(struct recorder *recorder, struct record *record,
 
     answer_read(call->reply, call->reply_length, &reply);
     if (record_is_nameless(record) && uuid_parse(reply.order_id, order_id) == 0)
-        memcpy(record->key, order_id, sizeof record->key);
+        (void)record_set_id(&record->key, NULL, order_id);
     if (record->outcome != RECORD_SOLD)
         return;
     record->unit = reply.unit;
     if (reply.instance[0] != '\0')
         record->instance = recorder_instance(recorder, reply.instance);
-    if (uuid_parse(reply.order_id, record->order_id) != 0)
-        memcpy(record->order_id, record->key, sizeof record->order_id);
+    if (uuid_parse(reply.order_id, record->order_id.room) != 0)
+        record->order_id = record->key;
 }
 
 void answer_take(struct recorder *recorder, struct record *record, const struct http_call *call) {

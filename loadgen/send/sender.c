@@ -115,7 +115,7 @@ static void sender_send_next(struct sender *sender, int64_t now_ns) {
     if (sender->is_keyless)
         slot->headers[strlen(TYPE_LINE)] = '\0';
     else
-        memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
+        memcpy(slot->headers + KEY_PLACE, record_id(&slot->record->key), UUID_TEXT - 1);
     slot->call = (struct http_call){.method = "POST",
                                     .target = sender->path,
                                     .headers = slot->headers,

@@ -91,7 +91,7 @@ struct record *share_begin(struct recorder *recorder, const struct plan *plan, s
 
     assert(arrival->repeats <= number);
     record = recorder_begin(recorder, number, arrival->due_ns,
-                            arrival->repeats != number ? first->key : NULL);
+                            arrival->repeats != number ? &first->key : NULL);
     record->item = arrival->item;
     if (is_keyless)
         record_leave_nameless(record);
@@ -139,7 +139,7 @@ static void share_give_up(struct record *record, int64_t now_ns) {
     record->received_ns = now_ns > record->sent_ns ? now_ns : record->sent_ns;
     record->unit = record->instance = -1;
     record->status = 0;
-    record->order_id[0] = '\0';
+    (void)record_set_id(&record->order_id, NULL, "");
     cost_init(&record->cost);
 }
 
@@ -150,7 +150,7 @@ static void share_settle_one(struct recorder *recorder, const struct plan *plan,
 
     /* A worker that died may have left half a record. The key is the last member that it writes
      * before it sends. */
-    if (uuid_parse(record->key, key) == 0)
+    if (uuid_parse(record_id(&record->key), key) == 0)
         share_give_up(record, now_ns);
     else
         record = share_begin(recorder, plan, number, is_keyless);
@@ -166,7 +166,7 @@ int share_settle(struct recorder *recorder, const struct plan *plan, bool is_key
     if (is_counted == NULL)
         return -1;
     share_collect(recorder);
-    while (end > 0 && recorder->records[end - 1].key[0] == '\0')
+    while (end > 0 && record_id(&recorder->records[end - 1].key)[0] == '\0')
         end--;
     for (size_t i = 0; i < share->workers; i++)
         for (uint32_t at = share->seen[i]; at != 0; at = share->links[at - 1])

@@ -1,4 +1,5 @@
 /* The order of a ledger's rows, and its times. */
+#include "fault.h"
 #include "ledger.h"
 #include "test.h"
 
@@ -79,6 +80,102 @@ static void test_a_time_is_read_to_the_microsecond(void **state) {
     assert_string_equal(ledger_clock("yesterday"), "yesterday");
 }
 
+/* ---- the orders of a shop */
+
+#define UNTOLD LEDGER_UNTOLD
+
+static void test_the_orders_of_a_shop_become_a_sorted_ledger(void **state) {
+    const struct ledger_told rows[] = {
+        {"b", "key-b", "2026-11-21T10:01:02.123456Z", "shop-2", 2, UNTOLD, UNTOLD, 1},
+        {"a", "key-a", "yesterday", NULL, 1, UNTOLD, UNTOLD, 0}};
+    struct ledger ledger;
+    struct why why;
+
+    assert_int_equal(ledger_tell(&ledger, 5, 2, rows, 2, true, &why), 0);
+    assert_int_equal(ledger.initial, 5);
+    assert_int_equal(ledger.available, 2);
+    assert_int_equal(ledger.counted, 3);
+    assert_int_equal(ledger_sold(&ledger), 3);
+    assert_true(ledger.is_unnumbered && ledger.can_return && ledger.has_keys);
+    assert_true(ledger.has_reserved && !ledger.has_units);
+    assert_string_equal(ledger.sales[0].order_id, "a");
+    assert_string_equal(ledger.sales[0].at, "");
+    assert_int_equal(ledger.sales[0].reserved, 0);
+    assert_string_equal(ledger.sales[1].key, "key-b");
+    assert_string_equal(ledger.sales[1].at, "2026-11-21T10:01:02.123456Z");
+    assert_string_equal(ledger.sales[1].instance, "shop-2");
+    assert_int_equal(ledger.sales[1].quantity, 2);
+    assert_int_equal(ledger.sales[1].unit, -1);
+    assert_int_equal(ledger.order_count, 2);
+    assert_ptr_equal(ledger.orders[1].order_id, ledger.sales[1].order_id);
+    ledger_free(&ledger);
+}
+
+/* What is left says more than a number: it gives each sale its units. */
+static void test_units_and_the_units_left_count_if_all_orders_tell_them(void **state) {
+    struct ledger_told rows[] = {{.id = "a", .quantity = 2, .unit = 7, .remaining = 3},
+                                 {.id = "b", .quantity = 2, .unit = 7, .remaining = 2}};
+    struct ledger ledger;
+    struct why why;
+
+    assert_int_equal(ledger_tell(&ledger, 5, 2, rows, 2, false, &why), 0);
+    assert_false(ledger.is_unnumbered || ledger.has_units || ledger.has_keys);
+    assert_int_equal(ledger.sales[0].unit, 4); /* and 5 */
+    assert_int_equal(ledger.units, 3);
+    ledger_free(&ledger);
+    rows[1].remaining = UNTOLD;
+    assert_int_equal(ledger_tell(&ledger, 5, 2, rows, 2, false, &why), 0);
+    assert_true(ledger.is_unnumbered && ledger.has_units);
+    assert_int_equal(ledger.sales[0].remaining, -1);
+    assert_int_equal(ledger.sales[1].unit, 7);
+    ledger_free(&ledger);
+    rows[0].unit = UNTOLD;
+    assert_int_equal(ledger_tell(&ledger, 5, 2, rows, 2, false, &why), 0);
+    assert_true(ledger.is_unnumbered && !ledger.has_units);
+    assert_int_equal(ledger.sales[1].unit, -1);
+    ledger_free(&ledger);
+}
+
+static void test_a_number_out_of_range_is_refused(void **state) {
+    struct ledger_told row = {.id = "a", .quantity = -1, .unit = UNTOLD, .remaining = UNTOLD};
+    struct ledger ledger;
+    struct why why;
+
+    assert_int_equal(ledger_tell(&ledger, 5, 2, &row, 1, false, &why), -1);
+    assert_string_equal(why.text, "the order a has a quantity of -1, and it must be from 0 to "
+                                  "1000000000");
+    ledger_free(&ledger);
+    row.key = "";
+    assert_int_equal(ledger_tell(&ledger, 5, 2, &row, 1, false, &why), -1);
+    assert_string_equal(why.text, "the key of an order must be 1 to 128 characters of ASCII "
+                                  "without spaces, quotes and backslashes: \"\"");
+    ledger_free(&ledger);
+    row.key = NULL;
+    row.quantity = 1;
+    row.unit = INT64_MAX;
+    assert_int_equal(ledger_tell(&ledger, 5, 2, &row, 1, false, &why), -1);
+    assert_string_equal(why.text, "the order a has a number beyond 1000000000000");
+    ledger_free(&ledger);
+    assert_int_equal(ledger_tell(&ledger, INT64_MAX, 2, NULL, 0, false, &why), -1);
+    assert_string_equal(why.text, "the stock has a number beyond 1000000000000");
+    ledger_free(&ledger);
+}
+
+static void tell_and_free(void *arg) {
+    const struct ledger_told rows[] = {{.id = "a", .key = "b", .quantity = 1, .remaining = 1},
+                                       {.id = "c", .key = "d", .quantity = 1, .remaining = 2}};
+    struct ledger ledger;
+    struct why why;
+
+    if (ledger_tell(&ledger, 5, 2, rows, 2, false, &why) != 0)
+        assert_string_equal(why.text, "out of memory");
+    ledger_free(&ledger);
+}
+
+static void test_no_memory_for_a_ledger_is_told(void **state) {
+    fault_each_allocation(tell_and_free, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_put_into_order_and_each_knows_its_units),
@@ -86,6 +183,10 @@ int main(void) {
         cmocka_unit_test(test_an_empty_ledger_has_nothing_to_sort),
         cmocka_unit_test(test_the_first_row_of_an_id_is_found),
         cmocka_unit_test(test_a_time_is_read_to_the_microsecond),
+        cmocka_unit_test(test_the_orders_of_a_shop_become_a_sorted_ledger),
+        cmocka_unit_test(test_units_and_the_units_left_count_if_all_orders_tell_them),
+        cmocka_unit_test(test_a_number_out_of_range_is_refused),
+        cmocka_unit_test(test_no_memory_for_a_ledger_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

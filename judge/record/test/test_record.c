@@ -24,7 +24,7 @@ static void record_pairs(size_t count) {
     for (size_t i = 0; i < count; i += 2) {
         struct record *first = recorder_begin(recorder, recorder->count, (int64_t)i, NULL);
         struct record *second =
-            recorder_begin(recorder, recorder->count, (int64_t)i + 1, first->key);
+            recorder_begin(recorder, recorder->count, (int64_t)i + 1, &first->key);
 
         second->item = 7;
         recorder_end(recorder, second);
@@ -58,8 +58,8 @@ static void test_a_short_round_is_kept_in_memory(void **state) {
     assert_false(recorder->is_mapped);
     record_pairs(1000);
     assert_all_by_number(1000);
-    assert_string_equal(recorder->records[0].key, recorder->records[1].key);
-    assert_string_not_equal(recorder->records[0].key, recorder->records[2].key);
+    assert_string_equal(record_key(&recorder->records[0]), record_key(&recorder->records[1]));
+    assert_string_not_equal(record_key(&recorder->records[0]), record_key(&recorder->records[2]));
 }
 
 static void test_a_long_round_is_read_by_number_too(void **state) {
@@ -218,6 +218,52 @@ static void test_no_memory_for_a_recorder_is_told(void **state) {
     fault_each_allocation(make_and_free, &counts[1]);
 }
 
+/* Shops have ids of up to 128 characters. */
+static void test_an_id_may_be_longer_than_a_uuid(void **state) {
+    char id[RECORD_ID + 1] = "";
+    struct record copy;
+
+    recorder = recorder_make(1);
+    for (size_t length = 0; length < RECORD_ID; length++) {
+        struct record *record = recorder_begin(recorder, 0, 1, NULL);
+
+        assert_int_equal(record_set_id(&record->order_id, &recorder->texts, id), 0);
+        record->key = record->order_id;
+        copy = *record;
+        assert_string_equal(record_order_id(&copy), id);
+        assert_string_equal(record_key(record), id);
+        assert_string_equal(record_order(record), id);
+        recorder->count = 0;
+        assert_int_equal(record_is_id(id), length > 0);
+        if (length < RECORD_ID - 1)
+            id[length] = (char)('a' + length % 26);
+    }
+    assert_non_null(recorder->texts.last);
+    assert_true(record_is_id("gid://shop/Order/7?a=b#~") && record_is_id("!"));
+    assert_false(record_is_id("a b") || record_is_id("a\"") || record_is_id("a\\"));
+    assert_false(record_is_id("\xc3\xa4") || record_is_id("a\n") || record_is_id("\x7f"));
+    id[RECORD_ID - 1] = 'x';
+    assert_false(record_is_id(id));
+    assert_int_equal(sizeof copy.key, UUID_TEXT); /* so a record is no longer than before */
+}
+
+static void set_long_id(void *arg) {
+    struct texts texts = {NULL, 0};
+    struct record_id id;
+
+    if (record_set_id(&id, &texts, arg) == 0)
+        assert_string_equal(record_id(&id), arg);
+    else
+        assert_string_equal(record_id(&id), "");
+    texts_free(&texts);
+}
+
+static void test_no_memory_for_an_id_is_told(void **state) {
+    static char id[] = "an-id-that-is-longer-than-a-uuid-of-36-characters";
+
+    fault_each_allocation(set_long_id, id);
+}
+
 #define RECORDED(test) cmocka_unit_test_teardown(test, tear_down)
 
 int main(void) {
@@ -233,6 +279,8 @@ int main(void) {
         RECORDED(test_added_records_are_read_in_their_order),
         RECORDED(test_holds_of_sales_are_told_apart),
         RECORDED(test_no_memory_for_a_recorder_is_told),
+        RECORDED(test_an_id_may_be_longer_than_a_uuid),
+        RECORDED(test_no_memory_for_an_id_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

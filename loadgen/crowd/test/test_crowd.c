@@ -224,9 +224,9 @@ static void test_each_customer_orders_once_and_is_recorded(void **state) {
         assert_true(record->sent_ns >= record->planned_ns);
         assert_true(record->received_ns > record->sent_ns);
         assert_int_equal(record->status, 200);
-        assert_int_equal(record->order_id[0], 'o');
+        assert_int_equal(record_order_id(record)[0], 'o');
         assert_string_equal(recorder->instances[record->instance], base);
-        assert_true(i == 0 || strcmp(record->key, record[-1].key) != 0);
+        assert_true(i == 0 || strcmp(record_key(record), record_key(&record[-1])) != 0);
     }
     steps = crowd_steps(crowd, &count);
     assert_int_equal(count, 2);
@@ -442,7 +442,7 @@ static void expect_id(const char *steps, const char *id, size_t without) {
 
     (void)snprintf(sections, sizeof sections, "== order ==\n%s" OUTCOME, steps);
     run_crowd(1, 1000, sections);
-    assert_string_equal(recorder->records[0].order_id, id);
+    assert_string_equal(record_order_id(&recorder->records[0]), id);
     assert_int_equal(crowd_counts(crowd)->sold_without_id, without);
     close_crowd();
 }

@@ -92,11 +92,12 @@ static void test_sentence(void **state) {
     char text[SENTENCE_TEXT];
 
     options.stock = scene->stock;
-    result->verdict = (struct verdict){.kind = scene->kind,
-                                       .sold = scene->sold,
-                                       .distinct = scene->distinct,
-                                       .left = scene->left,
-                                       .is_unnumbered = scene->is_unnumbered};
+    result->verdict =
+        (struct verdict){.kind = scene->kind,
+                         .sold = scene->sold,
+                         .distinct = scene->distinct,
+                         .left = scene->left,
+                         .not_asked[ANOMALY_TWIN] = scene->is_unnumbered ? "of a reason" : NULL};
     rounds[0].verdict = result->verdict;
     for (int i = 0; i < ANOMALY_COUNT; i++)
         result->verdict.found[i].count = scene->found[i];

@@ -85,7 +85,8 @@ static void test_a_shop_is_named_with_its_settings(void **state) {
 
 static void test_anomalies_that_were_not_asked_are_named(void **state) {
     assert_no_line("Not asked");
-    results[2].verdict.is_unnumbered = true;
+    results[2].verdict.not_asked[ANOMALY_TWIN] = results[2].verdict.not_asked[ANOMALY_STALE] =
+        "the sales do not tell how many units they left";
     assert_line(
         "Not asked of `atomic`: TWIN and STALE, because the sales do not tell how many units "
         "they left.\n\n");

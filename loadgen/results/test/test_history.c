@@ -156,8 +156,8 @@ static void assert_same_record(const struct record *a, const struct record *b) {
     assert_int_equal(a->instance, b->instance);
     assert_int_equal(a->is_repeat, b->is_repeat);
     assert_memory_equal(&a->cost, &b->cost, sizeof a->cost);
-    assert_string_equal(a->key, b->key);
-    assert_string_equal(a->order_id, b->order_id);
+    assert_string_equal(record_key(a), record_key(b));
+    assert_string_equal(record_order_id(a), record_order_id(b));
 }
 
 static void assert_same_sale(const struct ledger_sale *a, const struct ledger_sale *b) {
@@ -168,6 +168,9 @@ static void assert_same_sale(const struct ledger_sale *a, const struct ledger_sa
     assert_int_equal(a->shard, b->shard);
     assert_int_equal(a->fence, b->fence);
     assert_int_equal(a->remaining, b->remaining);
+    assert_int_equal(a->quantity, b->quantity);
+    assert_int_equal(a->reserved, b->reserved);
+    assert_string_equal(a->key != NULL ? a->key : "", b->key != NULL ? b->key : "");
 }
 
 static void assert_same_order(const struct ledger_order *a, const struct ledger_order *b) {
@@ -204,6 +207,43 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
         assert_same_order(&read->ledgers[0].orders[i], &orders[i]);
     }
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
+}
+
+/* The ids of a shop are longer than a UUID, and its orders tell more. */
+static void test_a_round_of_another_shop_is_read_back(void **state) {
+    static const char id[] = "gid://shop/Order/0123456789012345678901234567890123456789?a=b";
+    struct ledger_sale *sale = &sales[1];
+    const struct round *read;
+    int doubted = 0;
+
+    written.one.is_shop_named = true;
+    ledger.is_unnumbered = ledger.has_units = true;
+    ledger.can_return = ledger.has_keys = true;
+    ledger.has_reserved = true;
+    sale->order_id = id;
+    sale->key = "key-7";
+    sale->quantity = 3;
+    sale->reserved = 0;
+    orders[1].order_id = id;
+    assert_int_equal(record_set_id(&recorder->records[1].order_id, &recorder->texts, id), 0);
+    (void)why_set(&written.one.doubts[0], "2 replies matched no rule");
+    (void)why_set(&written.one.doubts[1], "the ledger moved");
+    written.one.doubt_count = 2;
+    read = written_again(1);
+    assert_same_sale(&read->ledgers[0].sales[1], sale);
+    assert_ptr_equal(read->ledgers[0].orders[1].order_id, read->ledgers[0].sales[1].order_id);
+    assert_same_record(&read->recorder->records[1], &recorder->records[1]);
+    assert_true(read->is_shop_named);
+    assert_true(read->ledgers[0].is_unnumbered && read->ledgers[0].has_units);
+    assert_true(read->ledgers[0].can_return && read->ledgers[0].has_keys);
+    assert_true(read->ledgers[0].has_reserved);
+    assert_int_equal(read->doubt_count, 2);
+    assert_string_equal(read->doubts[1].text, "the ledger moved");
+    assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
+    for (size_t i = 0; i < read->verdict.reasons; i++)
+        doubted += strcmp(read->verdict.reason[i], read->doubts[0].text) == 0 ||
+                   strcmp(read->verdict.reason[i], read->doubts[1].text) == 0;
+    assert_int_equal(doubted, 2);
 }
 
 /* In order of time: one event before the round, and one that lasted beyond its end. */
@@ -613,7 +653,7 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
                   "\"verdict\" must be one of \"VALID\", \"VIOLATED\", "},
                  {"\"outcome\":\"", "\"outcome\":\"re",
                   "\"outcome\" must be one of \"sold\", \"sold_out\", "},
-                 {"\"key\":\"", "\"key\":\"x", "\"key\" must be a UUID"},
+                 {"\"key\":\"", "\"key\":\" ", "\"key\" must be an id"},
                  {"\"remaining\":", "\"left\":", "its \"left\" is unknown"},
                  {"\"remaining\":9,", "", "its \"remaining\" is missing"},
                  {"\"remaining\":", "\"remaining\":1,\"remaining\":", "is given twice"},
@@ -677,6 +717,7 @@ static void test_memory_may_fail_at_any_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
+        WRITTEN(test_a_round_of_another_shop_is_read_back),
         WRITTEN(test_events_are_read_back),
         WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_shop_and_its_steps_are_read_back),

@@ -17,6 +17,11 @@ static struct {
     struct why why;
 } own;
 
+/* 128 characters. */
+#define LONG_ID                                                                                    \
+    "1234567890123456789012345678901234567890123456789012345678901234"                             \
+    "1234567890123456789012345678901234567890123456789012345678901234"
+
 static int load_set_up(void **state) {
     own_folder_make(own.folder, sizeof own.folder, "sale-load");
     snprintf(own.path, sizeof own.path, "%s/my.ndjson", own.folder);
@@ -78,13 +83,13 @@ static void test_members_are_read_and_others_get_their_usual_values(void **state
     const struct record *record = round->recorder->records;
 
     assert_true(own.history.is_file && own.history.is_load && !own.history.is_cut);
-    assert_true(verdict->is_unnumbered && round->is_shop_named);
+    assert_true(verdict->not_asked[ANOMALY_TWIN] != NULL && round->is_shop_named);
     assert_string_equal(round->item->given, "my shop");
     assert_int_equal(round->recorder->ended, 2);
     assert_int_equal(record[0].planned_ns, 10);
     assert_int_equal(record[0].received_ns, 20);
     assert_int_equal(record[0].status, 200);
-    assert_string_equal(record[0].key, "A-1");
+    assert_string_equal(record_key(&record[0]), "A-1");
     assert_int_equal(record[0].unit, -1);
     assert_int_equal(record[1].planned_ns, 4);
     assert_int_equal(record[1].status, 410);
@@ -134,14 +139,24 @@ static void test_counts_show_what_counts_can_show(void **state) {
     assert_non_null(strstr(own.history.rounds[0].verdict.counterexample[0].line[2], "a unit"));
 }
 
+static void test_an_id_has_up_to_128_characters(void **state) {
+    FINDS(HEAD SOLD(LONG_ID, 1, 9) SOLD("b", 2, 9) PRODUCT SALE(LONG_ID, "") ORDER(LONG_ID)
+              SALE("b", "") ORDER("b"),
+          0);
+    assert_string_equal(record_key(&own.history.rounds[0].recorder->records[0]), LONG_ID);
+    assert_string_equal(own.history.rounds[0].ledgers[0].orders[0].order_id, LONG_ID);
+}
+
 /* A unit came back: so a refusal before a sale may have been right. */
 static void test_units_that_came_back_excuse_a_refusal(void **state) {
+    char not_asked[VERDICT_NOT_ASKED];
+
     FINDS(HEAD SOLD("a", 1, 9) TOLD("sold_out", "") SOLD(
               "b", 30,
               40) "{\"type\":\"product\",\"initial\":3,\"available\":0,\"returned\":1}\n" ORDER("a")
               ORDER("b"),
           0);
-    assert_string_equal(verdict_not_asked(&own.history.rounds[0].verdict),
+    assert_string_equal(verdict_not_asked(&own.history.rounds[0].verdict, not_asked),
                         "TWIN and STALE, because the sales do not tell how many units they left; "
                         "UNDERSELL and EARLY-SOLD-OUT, because units can come back");
     FINDS(
@@ -194,7 +209,7 @@ static void test_with_remaining_twins_and_stale_counts_are_found(void **state) {
         PRODUCT SALE("a", ",\"remaining\":0") SALE("b", ",\"remaining\":1");
 
     FINDS(twins, [ANOMALY_TWIN] = 1);
-    assert_false(own.history.rounds[0].verdict.is_unnumbered);
+    assert_null(own.history.rounds[0].verdict.not_asked[ANOMALY_TWIN]);
     FINDS(stale, [ANOMALY_STALE] = 1);
     FINDS(HEAD SOLD("a", 1, 9) SOLD("b", 2, 9) PRODUCT SALE("a", ",\"remaining\":1")
               SALE("b", ",\"remaining\":0") ORDER("a") ORDER("b"),
@@ -218,10 +233,17 @@ static void test_a_bad_line_is_named(void **state) {
          "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\""},
         {HEAD PRODUCT "{\"type\":\"request\"\n", 3, "it is no JSON"},
         {HEAD PRODUCT "5\n", 3, "it is no JSON"},
-        {HEAD PRODUCT ORDER("a b"), 3, "its \"order_id\" must be an id: 1 to 36 "},
+        {HEAD PRODUCT ORDER("a b"), 3, "its \"order_id\" must be an id: 1 to 128 "},
         {HEAD PRODUCT ORDER(""), 3, "its \"order_id\" must be an id"},
         {HEAD PRODUCT ORDER("a\\u0041"), 3, "its \"order_id\" must be an id"},
-        {HEAD PRODUCT ORDER("1234567890123456789012345678901234567"), 3, "1 to 36 "},
+        {HEAD PRODUCT ORDER(LONG_ID "1"), 3, "1 to 128 "},
+        {HEAD PRODUCT SALE("a", ",\"unit\":1") SALE("b", ""), 4,
+         "its \"unit\" must be in all sale lines, or in none"},
+        {HEAD PRODUCT SALE("a", ",\"quantity\":-1"), 3,
+         "its \"quantity\" must be a whole number from 0 to 1000000000"},
+        {HEAD PRODUCT SALE("a", ",\"key\":\"\""), 3, "its \"key\" must be an id"},
+        {HEAD PRODUCT SALE("a", ",\"reserved\":-1"), 3,
+         "its \"reserved\" must be a whole number from 0 to 1000000000000"},
         {HEAD ORDER("a") PRODUCT, 2, "a line of the type product must come before it"},
         {HEAD SALE("a", "") PRODUCT, 2, "a line of the type product must come before it"},
         {HEAD PRODUCT SALE("a", ",\"at\":\"today\""), 3, "its \"at\" must be a time such as "},
@@ -370,6 +392,7 @@ int main(void) {
         OWN(test_members_may_have_any_order_and_spaces),
         OWN(test_a_uuid_has_one_spelling),
         OWN(test_counts_show_what_counts_can_show),
+        OWN(test_an_id_has_up_to_128_characters),
         OWN(test_units_that_came_back_excuse_a_refusal),
         OWN(test_a_count_below_zero_that_adds_up_is_no_leak),
         OWN(test_replies_are_compared_with_the_orders_by_their_ids),

@@ -26,7 +26,9 @@ static json_t *schema_of_value(const struct history_field *field) {
         return json_pack("{s:s, s:s}", "type", "string", "pattern",
                          "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z)?$");
     case HISTORY_ID:
-        return json_pack("{s:s, s:s}", "type", "string", "pattern", "^[!#-\\[\\]-~]{1,36}$");
+    case HISTORY_KEY:
+    case HISTORY_OWNED:
+        return json_pack("{s:s, s:s}", "type", "string", "pattern", "^[!#-\\[\\]-~]{1,128}$");
     case HISTORY_UUID:
         return json_pack("{s:s, s:s}", "type", "string", "pattern",
                          "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$");
@@ -91,7 +93,8 @@ static void test_the_schema_has_the_members_of_the_tables(void **state) {
         const struct history_field *fields;
     } lines[] = {{"run", history_run},         {"round", history_round},
                  {"request", history_request}, {"event", history_event},
-                 {"product", history_product}, {"end", history_end}};
+                 {"product", history_product}, {"doubt", history_doubt},
+                 {"end", history_end}};
     json_error_t error;
     json_t *schema = json_load_file(SCHEMA, 0, &error), *definitions;
     char name[40];

@@ -34,7 +34,7 @@ static void answer(struct round *round, const char *instance, int64_t sent_ns) {
                             .unit = -1,
                             .instance = recorder_instance(round->recorder, instance)};
 
-    snprintf(record.key, sizeof record.key, "01900000-0000-7000-8000-%012d",
+    snprintf(record.key.room, sizeof record.key.room, "01900000-0000-7000-8000-%012d",
              (int)round->recorder->ended);
     recorder_add(round->recorder, &record);
 }

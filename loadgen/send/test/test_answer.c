@@ -40,7 +40,8 @@ static const struct record *take(const char *text, size_t length) {
 static void assert_said(const struct record *record, int64_t unit, const char *order_id,
                         const char *instance) {
     assert_int_equal(record->unit, unit);
-    assert_string_equal(record->order_id, order_id[0] != '\0' ? order_id : record->key);
+    assert_string_equal(record_order_id(record),
+                        order_id[0] != '\0' ? order_id : record_key(record));
     assert_string_equal(record->instance >= 0 ? recorder->instances[record->instance] : "",
                         instance);
 }

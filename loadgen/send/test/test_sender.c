@@ -26,11 +26,12 @@ static void test_each_request_is_sent_once_and_recorded(void **state) {
 
         assert_int_equal(record->unit, 7);
         assert_int_equal(record->status, 201);
-        assert_string_equal(record->order_id, record->key);
+        assert_string_equal(record_order_id(record), record_key(record));
         assert_int_equal(record->planned_ns, sending.plan.arrivals[record->number].due_ns);
         assert_true(record->sent_ns >= record->planned_ns);
         assert_true(record->received_ns > record->sent_ns);
-        assert_true(i == 0 || strcmp(record->key, sending.recorder->records[i - 1].key) != 0);
+        assert_true(i == 0 ||
+                    strcmp(record_key(record), record_key(&sending.recorder->records[i - 1])) != 0);
     }
 }
 
@@ -117,10 +118,10 @@ static void test_without_keys_the_orders_are_learned_from_the_replies(void **sta
 
         assert_int_equal(record_is_nameless(record), i >= 4);
         if (i < 4)
-            assert_string_equal(record->key, keys[i]);
-        assert_string_equal(record->order_id, i == 0 ? NAMED(0) : "");
+            assert_string_equal(record_key(record), keys[i]);
+        assert_string_equal(record_order_id(record), i == 0 ? NAMED(0) : "");
     }
-    assert_string_not_equal(sending_record(4)->key, sending_record(5)->key);
+    assert_string_not_equal(record_key(sending_record(4)), record_key(sending_record(5)));
     sending_assert_outcomes(RECORD_SOLD, 1);
     sending_assert_outcomes(RECORD_UNKNOWN, 2);
 }
@@ -141,7 +142,7 @@ static void test_a_repeat_sends_the_key_again(void **state) {
         if (first == i)
             continue;
         repeats++;
-        assert_string_equal(sending_record(i)->key, sending_record(first)->key);
+        assert_string_equal(record_key(sending_record(i)), record_key(sending_record(first)));
         assert_true(sending_record(i)->sent_ns >= sending_record(first)->sent_ns);
     }
     assert_int_equal(repeats, sending.plan.count - 500);

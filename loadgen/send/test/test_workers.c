@@ -80,8 +80,9 @@ static void test_together_they_send_the_plan_once(void **state) {
         assert_int_equal(record->planned_ns, arrival->due_ns);
         assert_true(record->sent_ns >= record->planned_ns);
         assert_true(record->received_ns >= record->sent_ns);
-        assert_string_equal(record->key, sending.recorder->records[arrival->repeats].key);
-        assert_string_equal(record->order_id, record->key);
+        assert_string_equal(record_key(record),
+                            record_key(&sending.recorder->records[arrival->repeats]));
+        assert_string_equal(record_order_id(record), record_key(record));
     }
 }
 

@@ -82,8 +82,8 @@ static bool is_promised(uint32_t item, const char *id, int64_t unit) {
         const struct record *record = &sim.recorder->records[i];
 
         if (record->item == item && record->outcome == RECORD_SOLD && record->unit == unit &&
-            (strcmp(record->order_id, id) == 0 ||
-             (record->order_id[0] == '\0' && strcmp(record->key, id) == 0)))
+            (strcmp(record_order_id(record), id) == 0 ||
+             (record_order_id(record)[0] == '\0' && strcmp(record_key(record), id) == 0)))
             return true;
     }
     return false;
@@ -95,7 +95,7 @@ static bool may_be_asked(uint32_t item, const char *id, bool is_sent_only) {
         const struct record *record = &sim.recorder->records[i];
 
         if (record->item == item && (!is_sent_only || record->sent_ns > 0) &&
-            (strcmp(record->key, id) == 0 || strcmp(record->order_id, id) == 0))
+            (strcmp(record_key(record), id) == 0 || strcmp(record_order_id(record), id) == 0))
             return true;
     }
     return false;
@@ -343,7 +343,7 @@ static bool was_sent_at(uint32_t item, const char *id, int64_t sent_ns) {
         const struct record *record = &sim.recorder->records[i];
 
         if (record->item == item && record->sent_ns == sent_ns &&
-            (strcmp(record->key, id) == 0 || strcmp(record->order_id, id) == 0 ||
+            (strcmp(record_key(record), id) == 0 || strcmp(record_order_id(record), id) == 0 ||
              record_is_nameless(record)))
             return true;
     }
@@ -355,7 +355,7 @@ static bool was_answered_at(uint32_t item, const char *id, int64_t answered_ns) 
         const struct record *record = &sim.recorder->records[i];
 
         if (record->item == item && record->received_ns == answered_ns &&
-            (strcmp(record->key, id) == 0 || strcmp(record->order_id, id) == 0))
+            (strcmp(record_key(record), id) == 0 || strcmp(record_order_id(record), id) == 0))
             return true;
     }
     return false;

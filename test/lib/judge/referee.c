@@ -4,7 +4,7 @@
 /* ---- promises */
 
 static bool is_of(const struct record *record, uint32_t item, const char *key) {
-    return record->item == item && strcmp(record->key, key) == 0;
+    return record->item == item && strcmp(record_key(record), key) == 0;
 }
 
 static bool was_sent(const struct record *record) {
@@ -28,20 +28,20 @@ static size_t count_sales(uint32_t item, const char *id) {
 /* A yes must name the order of its key, both ledgers must have it, and no other answer may
  * contradict it. */
 static const char *objection_to_yes(const struct record *yes) {
-    const struct ledger_sale *sale = sale_of(yes->item, yes->order_id);
-    const struct ledger_order *order = order_of(yes->item, yes->order_id);
+    const struct ledger_sale *sale = sale_of(yes->item, record_order_id(yes));
+    const struct ledger_order *order = order_of(yes->item, record_order_id(yes));
 
-    if (strcmp(yes->order_id, yes->key) != 0)
+    if (strcmp(record_order_id(yes), record_key(yes)) != 0)
         return "GHOST: the order is not the customer's key";
     if (sale == NULL || order == NULL || sale->unit != yes->unit || order->unit != yes->unit)
         return "GHOST: no such order, or another unit";
     for (size_t i = 0; i < sim.recorder->ended; i++) {
         const struct record *other = &sim.recorder->records[i];
 
-        if (!is_of(other, yes->item, yes->key))
+        if (!is_of(other, yes->item, record_key(yes)))
             continue;
         if (other->outcome == RECORD_SOLD &&
-            (other->unit != yes->unit || strcmp(other->order_id, yes->order_id) != 0))
+            (other->unit != yes->unit || strcmp(record_order_id(other), record_order_id(yes)) != 0))
             return "DUPLICATE: one key, two orders";
         if ((other->outcome == RECORD_SOLD_OUT || other->outcome == RECORD_REFUSED) &&
             other->sent_ns > yes->received_ns)

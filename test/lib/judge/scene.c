@@ -177,19 +177,19 @@ static void play_request(const struct word *word, int64_t unit) {
         record->received_ns = llround(word->received_ms * 1e6);
     }
     if (word->key >= 0)
-        memcpy(record->key, ids[key], UUID_TEXT);
+        (void)record_set_id(&record->key, NULL, ids[key]);
     if (word->is_nameless)
         record_leave_nameless(record);
     if (outcome == RECORD_SOLD && unit >= 0) {
         record->unit = word->told >= 0 ? word->told : unit;
-        memcpy(record->order_id, record->key, UUID_TEXT);
+        record->order_id = record->key;
     }
     if (word->names >= 0)
-        memcpy(record->order_id, ids[word->names], UUID_TEXT);
+        (void)record_set_id(&record->order_id, NULL, ids[word->names]);
     if (unit < 0 || is_promise)
         return;
     set_row(ledger_row(number, unit), word);
-    memcpy(sales[ledger.sale_count - 1].order_id, ids[key], UUID_TEXT);
+    sales[ledger.sale_count - 1].order_id = ids[key];
     order_row(key, word->recorded >= 0 ? word->recorded : unit);
     ledger.available--;
 }

@@ -47,7 +47,7 @@ void print_run(uint64_t seed) {
         const struct record *record = &sim.recorder->records[i];
 
         print_message("  item %" PRIu32 " %s from %" PRId64 " to %" PRId64 ": %s %" PRId64 "\n",
-                      record->item, record->key + 30, record->sent_ns, record->received_ns,
+                      record->item, record_key(record) + 30, record->sent_ns, record->received_ns,
                       record_outcome_name(record->outcome), record->unit);
     }
     for (int item = 0; item < sim.items; item++)
@@ -80,7 +80,7 @@ struct ledger_row *row_of(const struct ledger_sale *sale) {
 static struct record *find_yes(const struct ledger_sale *sale) {
     for (size_t i = 0; i < sim.recorder->ended; i++)
         if (sim.recorder->records[i].outcome == RECORD_SOLD &&
-            strcmp(sim.recorder->records[i].key, sale->order_id) == 0)
+            strcmp(record_key(&sim.recorder->records[i]), sale->order_id) == 0)
             return &sim.recorder->records[i];
     return NULL;
 }
@@ -113,7 +113,7 @@ struct record *only_yes(const struct ledger_sale *sale) {
     struct record *found = NULL;
 
     for (size_t i = 0; i < sim.recorder->ended; i++) {
-        if (strcmp(sim.recorder->records[i].key, sale->order_id) != 0)
+        if (strcmp(record_key(&sim.recorder->records[i]), sale->order_id) != 0)
             continue;
         if (found != NULL || sim.recorder->records[i].outcome != RECORD_SOLD)
             return NULL;
@@ -160,7 +160,7 @@ void set_unit(struct ledger_sale *sale, int64_t unit) {
     if (order != NULL)
         order->unit = unit;
     for (size_t i = 0; i < sim.recorder->ended; i++)
-        if (strcmp(sim.recorder->records[i].order_id, sale->order_id) == 0)
+        if (strcmp(record_order_id(&sim.recorder->records[i]), sale->order_id) == 0)
             sim.recorder->records[i].unit = unit;
 }
 
@@ -188,7 +188,7 @@ void drop_order(uint32_t item, const char *id) {
 
 void tell(struct record *record, enum record_outcome outcome) {
     record->outcome = outcome;
-    record->order_id[0] = '\0';
+    record->order_id.room[0] = '\0';
     record->unit = -1;
     if (sim.is_keyless)
         record_leave_nameless(record);
@@ -199,7 +199,7 @@ void tell_all(const char *key, enum record_outcome outcome) {
 
     memcpy(copy, key, UUID_TEXT);
     for (size_t i = 0; i < sim.recorder->ended; i++)
-        if (strcmp(sim.recorder->records[i].key, copy) == 0)
+        if (strcmp(record_key(&sim.recorder->records[i]), copy) == 0)
             tell(&sim.recorder->records[i], outcome);
 }
 
@@ -217,7 +217,7 @@ struct record *add_request(uint32_t item, enum record_outcome outcome, int64_t s
                               .planned_ns = sent_ns,
                               .sent_ns = sent_ns,
                               .received_ns = received_ns};
-    write_id(record->key, REQUESTS + 2000 + (int)number);
+    write_id(record->key.room, REQUESTS + 2000 + (int)number);
     if (sim.is_keyless)
         record_leave_nameless(record);
     return record;

@@ -43,6 +43,20 @@ void write_id(char id[UUID_TEXT], int key) {
     snprintf(id, UUID_TEXT, "01900000-0000-7000-8000-%012d", key);
 }
 
+static const char *keep_id(const char *id) {
+    const char *kept = texts_add(&sim.recorder->texts, id);
+
+    assert_non_null(kept);
+    return kept;
+}
+
+const char *id_of(int key) {
+    char id[UUID_TEXT];
+
+    write_id(id, key);
+    return keep_id(id);
+}
+
 static void write_time(char at[LEDGER_TIME], int64_t us) {
     snprintf(at, LEDGER_TIME, "2026-11-21T10:01:02.%06uZ", (unsigned)us % 1000000u);
 }
@@ -74,8 +88,12 @@ void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_
               int64_t now) {
     struct ledger_sale *sale = &sim.sales[item][sim.ledgers[item].sale_count++];
 
-    *sale = (struct ledger_sale){.unit = unit, .shard = shard, .remaining = remaining};
-    memcpy(sale->order_id, id, UUID_TEXT);
+    *sale = (struct ledger_sale){.order_id = keep_id(id),
+                                 .quantity = 1,
+                                 .reserved = -1,
+                                 .unit = unit,
+                                 .shard = shard,
+                                 .remaining = remaining};
     snprintf(sale->instance, sizeof sale->instance, "inventory-%d", (int)pick(1, 2));
     write_time(sale->at, now);
 }
@@ -83,8 +101,7 @@ void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_
 void add_order(uint32_t item, const struct ledger_sale *sale) {
     struct ledger_order *order = &sim.orders[item][sim.ledgers[item].order_count++];
 
-    *order = (struct ledger_order){.unit = sale->unit};
-    memcpy(order->order_id, sale->order_id, UUID_TEXT);
+    *order = (struct ledger_order){.order_id = sale->order_id, .unit = sale->unit};
 }
 
 /* ---- the steps of a request */
@@ -106,8 +123,8 @@ static void answer(struct ask *ask, enum record_outcome outcome) {
         return;
     assert_non_null(sale);
     record->unit = sale->unit;
-    memcpy(record->order_id, sale->order_id, UUID_TEXT);
-    memcpy(record->key, sale->order_id, UUID_TEXT);
+    (void)record_set_id(&record->order_id, NULL, sale->order_id);
+    (void)record_set_id(&record->key, NULL, sale->order_id);
 }
 
 /* The request or its reply is lost. */
@@ -207,7 +224,7 @@ static void note(const struct ask *ask, const char *instance, const char *detail
     memcpy(event->order_id, ask->id, UUID_TEXT);
 }
 
-static void record_order(struct ask *ask, const struct ledger_sale *sale) {
+static void record_sale(struct ask *ask, const struct ledger_sale *sale) {
     if (order_of(ask->record->item, ask->id) == NULL)
         add_order(ask->record->item, sale);
     if (run.shop.is_losing && one_in(12))
@@ -225,13 +242,13 @@ static void finish(struct ask *ask) {
     } else if (run.shop.is_faulty && ask->is_seller && one_in(20)) {
         note(ask, sale->instance, "pause", 2 * run.pace);
         ask->now += 2 * run.pace;
-        record_order(ask, sale);
+        record_sale(ask, sale);
     } else if (sim.is_keyless && one_in(4)) {
         undo(ask, sale);
     } else if (run.shop.is_losing && one_in(12)) {
         lose(ask); /* the order is not recorded */
     } else {
-        record_order(ask, sale);
+        record_sale(ask, sale);
     }
 }
 
@@ -293,7 +310,7 @@ static void choose_key(size_t i) {
     if (sim.is_keyless)
         record_leave_nameless(ask->record);
     else
-        memcpy(ask->record->key, ask->id, UUID_TEXT);
+        (void)record_set_id(&ask->record->key, NULL, ask->id);
 }
 
 static void begin_ask(size_t i, int64_t planned) {
@@ -350,7 +367,7 @@ static void cut_off(void) {
         if (sim.is_keyless)
             record_leave_nameless(record);
         else
-            memcpy(record->key, run.asks[i].id, UUID_TEXT);
+            (void)record_set_id(&record->key, NULL, run.asks[i].id);
     }
 }
 
@@ -439,6 +456,7 @@ void simulate(uint64_t seed, const struct simulated_shop *shop) {
     struct ask *next;
     int64_t now = 1;
 
+    texts_free(&sim.recorder->texts);
     begin(seed, shop);
     for (size_t i = 0; i < run.count; i++) {
         begin_ask(i, now);

@@ -55,6 +55,8 @@ bool one_in(int64_t chances);
 
 /* Add rows to the ledgers, and find rows; NULL: there is none. */
 void write_id(char id[UUID_TEXT], int key);
+/* The same as a text that stays until the next run. */
+const char *id_of(int key);
 void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_t remaining,
               int64_t now);
 void add_order(uint32_t item, const struct ledger_sale *sale);

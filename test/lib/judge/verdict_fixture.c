@@ -35,7 +35,7 @@ struct record *request(enum record_outcome outcome) {
     struct record *record = recorder_begin(recorder, recorder->count, (int64_t)number * MS, NULL);
 
     recorder->ended++;
-    memcpy(record->key, ids[number], UUID_TEXT);
+    (void)record_set_id(&record->key, NULL, ids[number]);
     record->outcome = outcome;
     recorder->by_outcome[outcome]++;
     if (outcome == RECORD_UNSENT || outcome == RECORD_UNREACHED)
@@ -56,10 +56,10 @@ struct record *at(struct record *record, int64_t sent_ms, int64_t received_ms) {
 struct record *repeat(const struct record *first, enum record_outcome outcome) {
     struct record *record = request(outcome);
 
-    memcpy(record->key, first->key, UUID_TEXT);
+    record->key = first->key;
     record->is_repeat = true;
     if (outcome == RECORD_SOLD) {
-        memcpy(record->order_id, first->order_id, UUID_TEXT);
+        record->order_id = first->order_id;
         record->unit = first->unit;
     }
     return record;
@@ -72,10 +72,13 @@ struct ledger_sale *ledger_row(int number, int64_t unit) {
     for (size_t i = 0; i < ledger.sale_count; i++)
         is_first = is_first && sales[i].unit != unit;
     ledger.sale_count++;
-    *sale = (struct ledger_sale){
-        .unit = unit, .remaining = unit - 1, .at = "2026-11-21T10:01:02.123456Z"};
+    *sale = (struct ledger_sale){.order_id = ids[number],
+                                 .quantity = 1,
+                                 .reserved = -1,
+                                 .unit = unit,
+                                 .remaining = unit - 1,
+                                 .at = "2026-11-21T10:01:02.123456Z"};
     snprintf(sale->instance, sizeof sale->instance, "inventory-%d", number % 2 + 1);
-    memcpy(sale->order_id, ids[number], UUID_TEXT);
     ledger.counted++;
     ledger.units += is_first;
     return sale;
@@ -84,9 +87,10 @@ struct ledger_sale *ledger_row(int number, int64_t unit) {
 void order_row(int number, int64_t unit) {
     struct ledger_order *order = &orders[ledger.order_count++];
 
-    *order = (struct ledger_order){
-        .unit = unit, .instance = "inventory-1", .at = "2026-11-21T10:01:02.124456Z"};
-    memcpy(order->order_id, ids[number], UUID_TEXT);
+    *order = (struct ledger_order){.order_id = ids[number],
+                                   .unit = unit,
+                                   .instance = "inventory-1",
+                                   .at = "2026-11-21T10:01:02.124456Z"};
 }
 
 void returned_row(int64_t shard, int64_t unit) {
@@ -99,7 +103,7 @@ struct record *sell(int64_t unit) {
     struct record *record = request(RECORD_SOLD);
 
     record->unit = unit;
-    memcpy(record->order_id, record->key, UUID_TEXT);
+    record->order_id = record->key;
     ledger_row(number, unit);
     order_row(number, unit);
     ledger.available--;
