@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-from measure import BUILD, CLIENTS, LOADGEN, ROOT, ROUNDS, SECONDS, NullServer, output_of, report, script, wrk_rate
+from measure import BUILD, CLIENTS, LOADGEN, ROOT, ROUNDS, SECONDS, NULL_PORT, NullServer, output_of, report, script, wrk_rate
 
 # The request of loadgen with --no-judge, so without a product; but here all have one key.
 POST = """\
@@ -24,6 +24,7 @@ BEHIND = 0.1  # loadgen may be so many percentage points below the machine
 IDLE = 99.0  # below this the machine itself is too late to measure anything
 DRIFT = 1.1  # wrk's rate may grow so much in a try; otherwise the part of its rate was not the one that was tried
 TRIES, BUSY_TRIES, TRY_SECONDS, CPU_SECONDS = 5, 10, 2, 3
+FLOWS, FLOW_ROUNDS = 2000, 5  # a second
 
 
 def command(server, rate, seconds, *flags):
@@ -40,6 +41,25 @@ def bench_schedule():
         schedule = load(server, 20000)["schedule"]
     return report("loadgen at 20,000 a second, sent within 2 ms of plan",
                   f"{schedule['within_2ms_percent']:.3f} %", "99.9 %", schedule["within_2ms_percent"] >= 99.9)
+
+
+def bench_flows():
+    def measure(how):
+        with apart(server):
+            text = output_of([str(ROOT / BUILD / "bin/bench_flows"), how, str(NULL_PORT), str(FLOWS), str(SECONDS)])
+        return [float(figure) for figure in text.split()]
+
+    with NullServer() as server:
+        rounds = [[measure("own"), measure("flows")] for _ in range(FLOW_ROUNDS)]
+    for own, flows in rounds:
+        print("         own client {:.3f} % within 2 ms, {:.0f} us of CPU a request   flows {:.3f} %, {:.0f} us".format(
+            *own[:2], *flows[:2]))
+    own, flows = ([statistics.median(figures) for figures in zip(*column)] for column in zip(*rounds))
+    is_met = report(f"flows at {FLOWS:,} a second, sent within 2 ms of plan, median of {FLOW_ROUNDS}",
+                    f"{flows[0]:.3f} %, the own client {own[0]:.3f} %", f"at most {BEHIND} points below it",
+                    flows[0] >= own[0] - BEHIND)
+    print(f"         CPU of loadgen for a request: flows / own client {flows[1] / own[1]:.2f} ({flows[1]:.0f} / {own[1]:.0f} us)")
+    return report(f"{FLOWS * SECONDS:,} prepared customers", f"{flows[2]:.0f} MB", "under 500 MB", flows[2] < 500) and is_met
 
 
 def machine_share():
