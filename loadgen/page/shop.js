@@ -24,12 +24,14 @@ function notAsked(strategy) {
   return Array.isArray(told) ? Object.fromEntries(told.map((name) => [name, ''])) : told;
 }
 
-// "not asked: TWIN, STALE (the orders have no number of a unit); DUPLICATE (...)". Anomalies with one reason stand together.
+const listed = (names) => (names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`);
+
+// "not asked: TWIN and STALE, because ...; DUPLICATE, because ...": the words of loadgen. Anomalies with one reason stand together.
 function notAskedWords(strategy) {
   const reasons = new Map();
   for (const [name, reason] of Object.entries(notAsked(strategy))) reasons.set(reason, [...(reasons.get(reason) || []), name]);
   if (reasons.size === 0) return null;
-  return el('p', { class: 'not-asked' }, el('strong', {}, 'not asked: '), [...reasons].map(([reason, names]) => `${names.join(', ')}${reason ? ` (${reason})` : ''}`).join('; '));
+  return el('p', { class: 'not-asked' }, el('strong', {}, 'not asked: '), [...reasons].map(([reason, names]) => `${listed(names)}${reason ? `, because ${reason}` : ''}`).join('; '));
 }
 
 function oneRoundWords(entry) {

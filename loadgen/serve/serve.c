@@ -300,10 +300,11 @@ static void serve_print_strategy(const json_t *summary, const json_t *strategy, 
 static void print_strategies(const json_t *summary, FILE *to) {
     const json_t *strategies = json_object_get(summary, "strategies");
 
-    fputs("<div class=\"wide\"><table><tr><th>strategy</th><th>verdict</th><th>anomalies</th>"
-          "<th class=\"number\">sold / stock</th><th class=\"number\">p99</th><th>expected</th>"
-          "</tr>\n",
-          to);
+    fprintf(to,
+            "<div class=\"wide\"><table><tr><th>%s</th><th>verdict</th><th>anomalies</th>"
+            "<th class=\"number\">sold / stock</th><th class=\"number\">p99</th><th>expected</th>"
+            "</tr>\n",
+            json_object_get(summary, "shop") != NULL ? "shop" : "strategy");
     for (size_t i = 0; i < json_array_size(strategies) && i < STRATEGIES_MAX; i++)
         serve_print_strategy(summary, json_array_get(strategies, i), to);
     fputs("</table></div>\n", to);
@@ -365,6 +366,17 @@ static void serve_print_title(const char *root, const char *folder, const json_t
     fputs("</p>\n", to);
 }
 
+/* "Vendure 3.7.3, processes: 2, ..." */
+static void serve_print_shop(const json_t *shop, FILE *to) {
+    const char *version = summary_text(shop, "version"), *config = summary_text(shop, "config");
+
+    serve_element(to, "<p>", summary_text(shop, "name"), version[0] != '\0' ? " " : "");
+    serve_element(to, "", version, config[0] != '\0' ? ", " : "");
+    serve_element(to, "", config, "");
+    fprintf(to, ", processes: %" JSON_INTEGER_FORMAT "</p>\n",
+            json_integer_value(json_object_get(shop, "processes")));
+}
+
 static void serve_print_run(const char *root, const char *folder, FILE *to) {
     struct why why;
     json_t *summary = serve_load(root, folder, &why);
@@ -374,6 +386,8 @@ static void serve_print_run(const char *root, const char *folder, FILE *to) {
     serve_print_title(root, folder, summary, to);
     if (command[0] != '\0')
         serve_element(to, "<pre>", command, "</pre>\n");
+    if (json_object_get(summary, "shop") != NULL)
+        serve_print_shop(json_object_get(summary, "shop"), to);
     if (summary != NULL) {
         print_strategies(summary, to);
         print_missed(summary, to);

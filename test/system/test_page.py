@@ -130,7 +130,7 @@ class Page(SystemTest):
         steps = [{"name": f"POST /carts/{HOSTILE}", "line": 55, "sent": 1200, "no_reply": 0, "p50_ms": 4.5, "p99_ms": 21, "max_ms": 30},
                  {"name": "POST /pay", "line": 61, "sent": 1190, "no_reply": 1190, "p50_ms": None, "p99_ms": None, "max_ms": None}]
         sold = dict(summary["strategies"][0], strategy="Vendure", expected="VALID", as_expected=False, work=None, capacity=None, steps=steps,
-                    sentence=f"Vendure {HOSTILE}, 2 processes: sold more than it had", not_asked={"TWIN": HOSTILE, "STALE": HOSTILE, "DUPLICATE": "no key"})
+                    sentence=f"Vendure {HOSTILE}, 2 processes: sold more than it had", not_asked={"TWIN": HOSTILE, "STALE": HOSTILE, "DUPLICATE": "it has no key"})
         sold["rounds"] = sold["rounds"][:1]
         summary.update(shop=shop, strategies=[sold], thresholds=[], recommendation=None, name="", command="loadgen --shop vendure.shop",
                        exit_meaning="anomalies were found")
@@ -210,7 +210,7 @@ class Page(SystemTest):
         self.assertTrue(card.startswith(f"{subject}\n"), card)
         self.assertIn("\nsold more than it had\n", card)
         self.assertIn("One round proves that it happens, not how often.", card)
-        self.assertIn(f"not asked: TWIN, STALE ({SHOWN}); DUPLICATE (no key)", card)
+        self.assertIn(f"not asked: TWIN and STALE, because {SHOWN}; DUPLICATE, because it has no key", card)
         cells = dict(zip((anomaly["name"] for anomaly in found["anomalies"]), found["grid"][0][2:]))
         self.assertEqual({name for name, cell in cells.items() if "not asked" in cell} - {"TWIN", "STALE"}, {"DUPLICATE"})
         self.assertEqual(found["images"], 0)

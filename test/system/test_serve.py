@@ -102,14 +102,22 @@ class ServeTest(unittest.TestCase):
         self.assertIn("1000 / 12000</td>", page)
         self.assertIn("not judged</span></td><td></td><td class=\"number\">-</td>", page)
 
+    def test_a_shop_is_named_with_its_version_and_settings(self):
+        make_run(self.root, "run-1", shop={"name": "Vendure", "version": "3.7.3", "config": "row locks", "processes": 2}, strategies=[STRATEGY])
+        page = self.serve().get("/").text
+        self.assertIn("<p>Vendure 3.7.3, row locks, processes: 2</p>", page)
+        self.assertIn("<tr><th>shop</th>", page)
+        self.assertNotIn("<th>strategy</th>", page)
+
     def test_texts_of_runs_are_escaped(self):
         evil = "<script>alert(\"1\")</script>&'"
         make_run(self.root, "20261121T100102Z-evil", name=evil, command=evil, started_at=evil,
+                 shop={"name": evil, "version": evil, "config": evil, "processes": 1},
                  strategies=[{"strategy": evil, "verdict": evil, "anomalies": [{"name": evil, "count": 1}]}])
         (self.root / "<script>").mkdir()
         page = self.serve().get("/").text
         self.assertNotIn("<script", page)
-        self.assertEqual(page.count("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;"), 6)
+        self.assertEqual(page.count("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;"), 9)
 
     def test_files_have_their_content_types(self):
         run = make_run(self.root, "run-1")
