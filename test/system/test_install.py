@@ -186,8 +186,23 @@ class Programs(unittest.TestCase):
         self.assertIn(f"needs services started with --lab: sale-stack down; INVENTORY_SVC_FLAGS=--lab PORT_BASE={PORT_BASE} sale-stack up",
                       self.run_there("loadgen", "--strategy", "atomic,fail=after-read:crash", "-d", "100ms", code=64))
         self.run_there("loadgen", "--strategy", "atomic", "-R", "200", "-d", "1s", "--fault", "redis:restart@300ms")
+        self.check_own_shop()
         self.run_there("sale-stack", "down")
         self.assertEqual({path: path.lstat().st_mtime_ns for path in self.prefix.rglob("*")}, before, "written below the prefix")
+
+    def check_own_shop(self):
+        """In a copy of the shops, at the ports of this test."""
+        shops = self.cwd / "shops"
+        shutil.copytree(self.prefix / "lib/inventory-sale/shops", shops)
+        self.assertTrue({"README.md", "vendure/vendure.shop", "vendure/server.js", "student-python/cured.py", "student-node/student.shop"} <=
+                        {str(path.relative_to(shops)) for path in files_of(shops)})
+        self.assertEqual(list(shops.glob("**/node_modules")), [])
+        file = shops / "order-svc/order-svc.shop"
+        file.write_text(file.read_text().replace(":8000", f":{PORT_BASE}"))
+        self.assertIn("A run can judge:\n", self.run_there("loadgen", "shop", "check", "shops/order-svc/order-svc.shop"))
+        for command in f"cd '{shops}/..'", f'cd "{self.prefix}"; PATH=/usr/bin:/bin':  # also by a name with a blank
+            program = "loadgen" if command.endswith("..'") else "bin/loadgen"
+            self.assertIn("= order: ", self.paste(f"{command}; {program} shop order '{file}' --stock 3"))
 
     def test_a_chapter_of_the_lab(self):
         self.assertIn("  lab check 1\n", self.run_there("lab", "start", "1"))
