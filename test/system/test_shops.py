@@ -12,9 +12,9 @@ import unittest
 import urllib.error
 import urllib.request
 
+import vendure
 from harness import BUILD, PORT_BASE, ROOT, SystemTest, wait_for
 
-VENDURE = ROOT / "shops/vendure"
 STUDENTS = {"python": (sys.executable, ["shop.py", "with_lock.py", "cured.py"], 9801, "set db .run/student-python.db"),
             "node": ("node", ["shop.js", "with-lock.js", "cured.js"], 9811, "set data .run/student-node")}
 
@@ -111,18 +111,18 @@ class StudentShops(unittest.TestCase):
                 self.assertIn("OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n", done.stdout)
 
 
-@unittest.skipUnless((VENDURE / "node_modules").is_dir(), "npm install was not run in shops/vendure")
 class Vendure(SystemTest):
     def start(self):
         """An empty Vendure in the stack's Postgres."""
+        vendure.install(self)
         port = self.stack.port("order-svc") + 50
         password = self.stack.settings["POSTGRES_PASSWORD"]
         database = f"postgresql://postgres:{password}@127.0.0.1:{self.stack.port('postgres')}/vendure"
         env = dict(os.environ, VENDURE_DB=database, PORT=str(port))
         self.stack.sql("postgres", "CREATE DATABASE vendure")
-        done = subprocess.run(["node", "server.js", "populate"], cwd=VENDURE, env=env, capture_output=True, text=True)
+        done = subprocess.run(["node", "server.js", "populate"], cwd=vendure.FOLDER, env=env, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        server = subprocess.Popen(["node", "server.js"], cwd=VENDURE, env=env, stdout=subprocess.DEVNULL,
+        server = subprocess.Popen(["node", "server.js"], cwd=vendure.FOLDER, env=env, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
