@@ -31,7 +31,8 @@ function notAskedWords(strategy) {
   const reasons = new Map();
   for (const [name, reason] of Object.entries(notAsked(strategy))) reasons.set(reason, [...(reasons.get(reason) || []), name]);
   if (reasons.size === 0) return null;
-  return el('p', { class: 'not-asked' }, el('strong', {}, 'not asked: '), [...reasons].map(([reason, names]) => `${listed(names)}${reason ? `, because ${reason}` : ''}`).join('; '));
+  const asked = anomalyList().map(({ name }) => name).filter((name) => notAsked(strategy)[name] === undefined);
+  return el('p', { class: 'not-asked' }, strategy.verdict === 'VALID' ? [el('strong', {}, 'asked: '), `${listed(asked)}; `] : null, el('strong', {}, 'not asked: '), [...reasons].map(([reason, names]) => `${listed(names)}${reason ? `, because ${reason}` : ''}`).join('; '));
 }
 
 function oneRoundWords(entry) {

@@ -196,13 +196,15 @@ static void print_title(const struct result *result, const struct options *optio
 
 void reasons_print(const struct result *result, const struct options *options, FILE *to) {
     const struct verdict *verdict = &result->verdict;
-    char not_asked[VERDICT_NOT_ASKED];
+    char asked[SENTENCE_TEXT], not_asked[VERDICT_NOT_ASKED];
     struct capacity capacity;
 
     capacity_make(result, options, &capacity);
     print_title(result, options, to);
     if (shop_lines_is_one_round(result, options))
         table_say(to, 2, SHOP_LINES_ONE_ROUND);
+    if (sentence_asked(verdict, asked) != NULL)
+        table_say(to, 2, "asked: %s", asked);
     if (verdict_not_asked(verdict, not_asked) != NULL)
         table_say(to, 2, "not asked: %s", not_asked);
     print_firings(&verdict->firings, to);

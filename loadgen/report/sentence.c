@@ -200,6 +200,24 @@ const char *sentence_subject(const struct result *result, const struct options *
     return text;
 }
 
+const char *sentence_asked(const struct verdict *verdict, char text[SENTENCE_TEXT]) {
+    size_t asked = 0, told = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        asked += verdict->not_asked[i] == NULL;
+    if (verdict->kind != VERDICT_VALID || asked == ANOMALY_COUNT)
+        return NULL;
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (verdict->not_asked[i] == NULL) {
+            const char *before = told == 0 ? "" : told + 1 == asked ? " and " : ", ";
+
+            sentence_append(text, "%s%s", before, anomaly_name((enum anomaly)i));
+            told++;
+        }
+    return text;
+}
+
 const char *sentence_make(const struct result *result, const struct options *options,
                           char text[SENTENCE_TEXT]) {
     const struct recorder *total = result->total;

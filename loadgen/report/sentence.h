@@ -13,6 +13,11 @@
 const char *sentence_subject(const struct result *result, const struct options *options,
                              char text[SENTENCE_SUBJECT]);
 
+/* Of a VALID verdict with anomalies that were not asked: writes the names of the others to `text`,
+ * "OVERSELL, UNDERSELL and LEAK". Returns `text`; or NULL, because all were asked, or the verdict
+ * is another. */
+const char *sentence_asked(const struct verdict *verdict, char text[SENTENCE_TEXT]);
+
 /* Writes for example "none: sold 800 of 500 units, 300 customers hold an order for nothing, and 577
  * orders are for a unit that was sold already" to `text`, without a full stop. It begins
  * with the subject. Returns `text`. */

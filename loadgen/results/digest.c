@@ -273,11 +273,16 @@ static void put_conditions(const struct summary *summary, const json_t *environm
 /* ---- all of it */
 
 static void put_not_asked(const struct result *result, FILE *to) {
-    char text[VERDICT_NOT_ASKED];
+    char text[VERDICT_NOT_ASKED], asked[SENTENCE_TEXT];
     const char *not_asked = verdict_not_asked(&result->verdict, text);
 
     if (not_asked == NULL)
         return;
+    if (sentence_asked(&result->verdict, asked) != NULL) {
+        fputs("Asked of ", to);
+        markdown_code(result->item->given, to);
+        fprintf(to, ": %s.\n\n", asked);
+    }
     fputs("Not asked of ", to);
     markdown_code(result->item->given, to);
     fprintf(to, ": %s.\n\n", not_asked);

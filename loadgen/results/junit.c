@@ -371,11 +371,15 @@ static void put_suite(const struct junit *junit, FILE *to) {
 }
 
 static void put_sentences(const struct summary *summary, FILE *to) {
-    char sentence[SENTENCE_TEXT];
+    char sentence[SENTENCE_TEXT], not_asked[VERDICT_NOT_ASKED];
 
     fputs("    <system-out>", to);
     for (size_t i = 0; i < summary->count; i++) {
         put_escaped(sentence_make(&summary->results[i], summary->options, sentence), false, to);
+        if (verdict_not_asked(&summary->results[i].verdict, not_asked) != NULL) {
+            fputs("; not asked: ", to);
+            put_escaped(not_asked, false, to);
+        }
         putc('\n', to);
     }
     fputs("</system-out>\n    <system-err></system-err>\n", to);

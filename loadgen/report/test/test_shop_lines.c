@@ -50,6 +50,23 @@ static void test_each_sentence_begins_with_the_shop(void **state) {
     assert_fits(80);
 }
 
+static void test_a_valid_verdict_says_what_was_asked(void **state) {
+    struct verdict *verdict = &shop->verdict;
+
+    *verdict = (struct verdict){.kind = VERDICT_VALID, .overlapping = 790, .has_ended = true};
+    rounds[0].verdict.kind = VERDICT_VALID;
+    assert_tells(SUBJECT ": VALID: no anomaly in 790 overlapping attempts, so with 95 % "
+                         "confidence the true rate is below 0.38 % ");
+    assert_silent_on(" asked:");
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (i != ANOMALY_OVERSELL && i != ANOMALY_GHOST && i != ANOMALY_LEAK)
+            verdict->not_asked[i] = i == ANOMALY_TWIN ? "of a" : "of b";
+    assert_tells(" asked: OVERSELL, GHOST and LEAK not asked: TWIN, because of a; UNDERSELL, ");
+    verdict->kind = VERDICT_INCONCLUSIVE;
+    assert_silent_on(" asked: OVERSELL");
+    assert_tells(" not asked: TWIN, because of a; ");
+}
+
 static void test_several_rounds_do_not_need_that_remark(void **state) {
     shop->count = 2;
     shop->rounds[1] = shop->rounds[0];
@@ -140,6 +157,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SHOP(test_the_head_names_the_shop_and_the_load),
         SHOP(test_each_sentence_begins_with_the_shop),
+        SHOP(test_a_valid_verdict_says_what_was_asked),
         SHOP(test_several_rounds_do_not_need_that_remark),
         SHOP(test_an_expectation_that_was_given_is_told),
         SHOP(test_a_script_for_own_databases_is_not_named),

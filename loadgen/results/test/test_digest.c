@@ -87,6 +87,7 @@ static void test_anomalies_that_were_not_asked_are_named(void **state) {
     assert_no_line("Not asked");
     results[2].verdict.not_asked[ANOMALY_TWIN] = results[2].verdict.not_asked[ANOMALY_STALE] =
         "the sales do not tell how many units they left";
+    assert_line("Asked of `atomic`: OVERSELL, UNDERSELL, ");
     assert_line(
         "Not asked of `atomic`: TWIN and STALE, because the sales do not tell how many units "
         "they left.\n\n");

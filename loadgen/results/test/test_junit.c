@@ -51,6 +51,8 @@ static void test_the_properties_name_the_shop(void **state) {
     assert_xml("<property name=\"shop_bases\" value=\"2 processes: http://127.0.0.1:9701, ");
     assert_xml("<property name=\"customers\" value=\"200\"/>\n");
     assert_xml("Vendure 3.7.3, 2 processes: sold 800 of 50 units");
+    results[0].verdict.not_asked[ANOMALY_STALE] = "of a <reason>";
+    assert_xml("; not asked: STALE, because of a &lt;reason&gt;\n</system-out>");
 }
 
 static void test_a_violation_that_was_not_expected_is_a_failure_with_its_proof(void **state) {
