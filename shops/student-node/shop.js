@@ -1,9 +1,10 @@
-// A shop for tickets without a database, as a student writes it: each free seat is a file. It looks for a free seat, and then takes it.
+// A student's shop for tickets, without a database: each free seat is a file. It looks for a free seat, and then takes it.
 // Between the two another customer can find the same seat, so it oversells.
 //
 // Usage: node shop.js PORT FOLDER      several processes may share the folder
-//   POST /shows {"seats": 50}      ->  201 {"show": "6f1c..."}
+//   POST /shows {"seats": 50}         ->  201 {"show": "6f1c..."}
 //   POST /orders {"show": "6f1c..."}  ->  201 {"order": "03d9...", "seat": "17"}, or 409 {"error": "sold out"}
+//   GET /                             ->  200 "shop.js"
 'use strict'
 const { randomUUID } = require('node:crypto')
 const fs = require('node:fs/promises')
@@ -37,6 +38,7 @@ async function sell(free, sold) {
 }
 
 async function answer(sell, request) {
+  if (request.method === 'GET') return [200, path.basename(process.argv[1])]
   let body = ''
   for await (const part of request) body += part
   const wanted = JSON.parse(body)

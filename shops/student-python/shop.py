@@ -1,8 +1,9 @@
-"""A shop on SQLite, as a student writes it: it reads the count, checks it, and writes it. That oversells.
+"""A student's shop on SQLite. It reads the count, checks it, and writes it, so it oversells.
 
 Usage: python3 shop.py PORT DATABASE      several processes may share the database
   POST /products {"name": "Lamp", "count": 50}  ->  201 {"product": 1}
   POST /orders {"product": 1}                   ->  201 {"order": 1}, or 409 {"error": "sold out"}
+  GET /                                         ->  200 "shop.py"
 """
 
 import contextlib
@@ -42,10 +43,16 @@ def sell(db, product):
 
 def serve(sell):
     class Shop(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.reply(200, sys.argv[0].rpartition("/")[2])
+
         def do_POST(self):
             wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with contextlib.closing(sqlite3.connect(sys.argv[2], timeout=30)) as db:
                 status, reply = create(db, wanted) if self.path == "/products" else sell(db, wanted["product"])
+            self.reply(status, reply)
+
+        def reply(self, status, reply):
             self.send_response(status)
             self.end_headers()
             self.wfile.write(json.dumps(reply).encode())

@@ -91,8 +91,8 @@ class StudentShops(unittest.TestCase):
                 wait_for(file, lambda own=own, child=child: self.listens(own) or child.poll() is not None)
                 self.assertIsNone(child.poll(), file)
             yield ShopFile(self, f"student-{language}/student.shop", (place, f"{place.rpartition(' ')[0]} {data}"),
-                           *((f"{'# ' * i}base http://127.0.0.1:{port + i}", f"base http://127.0.0.1:{own}")
-                             for i, own in enumerate(ports)))
+                           *((f"127.0.0.1:{port + i}", f"127.0.0.1:{own}") for i, own in enumerate(ports)),
+                           *[("# base", "base")] * (processes - 1))
 
     @staticmethod
     def listens(port):
