@@ -79,6 +79,7 @@ static int take_order(struct books *books, const struct rows *rows, size_t row, 
     if (take_text(rows, row, COLUMN_ORDER_ID, &order->id, why) != 0 ||
         take_number(rows, row, COLUMN_QUANTITY, &order->quantity, why) != 0 ||
         take_number(rows, row, COLUMN_UNIT, &order->unit, why) != 0 ||
+        take_number(rows, row, COLUMN_REMAINING, &order->remaining, why) != 0 ||
         take_number(rows, row, COLUMN_RESERVED, &order->reserved, why) != 0 ||
         take_text(rows, row, COLUMN_KEY, &order->key, why) != 0 ||
         take_moment(rows, row, &order->at, why) != 0 ||

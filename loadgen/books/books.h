@@ -13,9 +13,9 @@
 
 struct books_order {
     char *id;
-    int64_t quantity;       /* at least 1 */
-    int64_t unit, reserved; /* 0 without the column */
-    char *key;              /* NULL without the column, and so are the next two */
+    int64_t quantity;                  /* at least 1 */
+    int64_t unit, remaining, reserved; /* 0 without the column */
+    char *key;                         /* NULL without the column, and so are the next two */
     char *at, *instance;
 };
 

@@ -14,6 +14,7 @@
     X(ORDER_ID, "order_id")                                                                        \
     X(QUANTITY, "quantity")                                                                        \
     X(UNIT, "unit")                                                                                \
+    X(REMAINING, "remaining")                                                                      \
     X(KEY, "key")                                                                                  \
     X(RESERVED, "reserved")                                                                        \
     X(AT, "at")                                                                                    \

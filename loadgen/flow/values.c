@@ -1,8 +1,11 @@
 /* See values.h. The lists are short, so each look-up goes through them. */
 #include "values.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,4 +293,17 @@ bool values_mask(const struct values *values, const char *bytes, size_t *length,
     }
     *length = at;
     return is_ok;
+}
+
+char *values_show(const struct values *values, const char *bytes, size_t length) {
+    struct buffer masked = {0};
+
+    if (!values_mask(values, bytes, &length, SIZE_MAX, &masked) || !buffer_append(&masked, "", 1)) {
+        buffer_free(&masked);
+        return NULL;
+    }
+    for (size_t i = 0; i + 1 < masked.length; i++)
+        masked.bytes[i] = masked.bytes[i] != '\0' ? masked.bytes[i] : '?';
+    utf8_make_printable(masked.bytes);
+    return masked.bytes;
 }

@@ -49,4 +49,9 @@ __attribute__((warn_unused_result)) bool values_mask(const struct values *values
                                                      size_t *length, size_t most,
                                                      struct buffer *to);
 
+/* `length` bytes as one printable line, with *** in place of each secret. The caller frees it. NULL
+ * without memory. */
+__attribute__((warn_unused_result)) char *values_show(const struct values *values,
+                                                      const char *bytes, size_t length);
+
 #endif

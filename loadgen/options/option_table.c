@@ -73,7 +73,15 @@ static json_t *make_is_judged(const struct options *options) {
 static const struct option table[] = {
     ROW("strategy", 0, TEXT, strategy, "none", NULL, HISTORY,
         "strategies to run in turn: none,redis,ttl=2s,atomic"),
-    ROW("rate", 'R', INT, rate, "800", "1..1000000", COMPARED, "requests per second"),
+    ROW("shop", 0, TEXT, shop, NULL, NULL, NOWHERE,
+        "file that describes a shop to attack, instead of the order service (docs/shop-file.md)"),
+    ROW("customers", 0, INT, customers, "200", "1..1000000", NOWHERE,
+        "number of customers of --shop; each orders once"),
+    ROW("witness", 0, FLAG, witness, NULL, NULL, NOWHERE,
+        "while customers of --shop order, a trigger in its database notes each change of the count"),
+    ROW("rate", 'R', INT, rate, "800", "auto, 1..1000000", COMPARED,
+        "requests per second; auto, the default with --shop: three times as many as the shop sells "
+        "in turn"),
     ROW("duration", 'd', DURATION, duration_ns, "1s", "1ms..1h", HISTORY, "how long to send"),
     ROW("requests", 0, INT, requests, "0", "0..10000000", COMPARED,
         "number of requests to send, instead of --duration"),

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #define REQUESTS_MAX    10000000
+#define SHOP_STOCK      50 /* the defaults of a run against a shop */
+#define SHOP_TIMEOUT_NS INT64_C(30000000000)
 #define NAME_CHARACTERS 200 /* limit of the table product, which stores the name */
 #define FILES_USUAL     1024
 #define FLAGS_MOST      64
@@ -66,8 +68,7 @@ static const char about_fire[] =
 
 static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
-                      "jepsen round limit listen port class port-base run-dir keep "
-                      "this-shop-is-mine"},
+                      "jepsen round limit listen port class port-base run-dir keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id. Attack it\n"
@@ -279,11 +280,48 @@ static int check_words(void) {
     return check_texts() == 0 ? check_thresholds() : -1;
 }
 
-/* The shape of the load: the stages, or one stage of constant rate. */
+/* Whether a setting is among `places`, and a flag is on. */
+static bool is_in(uint64_t places, const char *name) {
+    const struct setting *flags = flags_of(set.command);
+    size_t i = 0;
+
+    while (strcmp(flags[i].name, name) != 0)
+        i++;
+    return (places >> i & 1) != 0 &&
+           (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
+}
+
+/* The settings of a run against a shop, and its own defaults. */
+static int fit_shop(void) {
+    static const char *const of_shop[] = {"customers", "witness", "this-shop-is-mine"};
+    const uint64_t any = given.by_flag | given.by_environment;
+
+    for (size_t i = 0; i < sizeof of_shop / sizeof *of_shop && set.shop[0] == '\0'; i++)
+        if (is_in(given.by_flag, of_shop[i]))
+            return why_set(&refusal, "--%s has no effect without --shop", of_shop[i]);
+    if (set.shop[0] == '\0')
+        return set.rate > 0 ? 0 : why_set(&refusal, "--rate auto needs --shop");
+    strcpy(set.dup_rate, "0");
+    set.shape.dup_rate = 0;
+    if (!is_in(any, "stock"))
+        set.stock = SHOP_STOCK;
+    if (!is_in(any, "timeout"))
+        set.timeout_ns = SHOP_TIMEOUT_NS;
+    if (!is_in(any, "rate") && set.stages[0] == '\0')
+        set.rate = 0;
+    if (!is_in(any, "duration") && set.stages[0] == '\0')
+        set.requests = set.customers;
+    return set.stock > 0 ? 0 : why_set(&refusal, "--stock must be at least 1 with --shop");
+}
+
+/* The shape of the load: the stages, or one stage of constant rate. Without a rate options_pace()
+ * does it later. */
 static int shape_load(void) {
     struct plan_shape *shape = &set.shape;
     double planned;
 
+    if (set.rate == 0 && set.stages[0] == '\0')
+        return 0;
     shape->seed = (uint64_t)set.seed;
     shape->items = (uint32_t)set.items;
     shape->stage_count = 1;
@@ -324,11 +362,23 @@ static int check_faults(void) {
     return 0;
 }
 
+/* A shop stands in the list like a strategy. Its file has the name for reports. */
+static int list_shop(void) {
+    struct strategy_item *item = &set.list.items[0];
+
+    set.list.count = 1;
+    strcpy(item->name, "shop");
+    strcpy(item->given, "shop");
+    return expect_parse(set.expect, &set.list, set.expectations, &refusal);
+}
+
 static int make_list(void) {
     struct strategy_option common[4 + FAULT_LIST_MAX] = {
         {"work", set.work, false}, {"wait", set.wait, false}, {"ttl", set.ttl, false}};
     int64_t ns;
 
+    if (set.shop[0] != '\0')
+        return list_shop();
     for (size_t i = 0; i < set.fault_list.failpoint_count; i++)
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
     for (const struct strategy_option *option = common; option < common + 3; option++)
@@ -392,19 +442,30 @@ static const struct {
     {"product", "wait"},
     {"product", "ttl"},
     {"keyless", "dup-rate"},
+    {"shop", "strategy"},
+    {"shop", "requests"},
+    {"shop", "dup-rate"},
+    {"shop", "keyless"},
+    {"shop", "connections"},
+    {"shop", "max-in-flight"},
+    {"shop", "workers"},
+    {"shop", "target"},
+    {"shop", "path"},
+    {"shop", "product"},
+    {"shop", "items"},
+    {"shop", "skew"},
+    {"shop", "work"},
+    {"shop", "wait"},
+    {"shop", "ttl"},
+    {"shop", "fault"},
+    {"shop", "stack"},
+    {"shop", "no-judge"},
+    {"shop", "list-strategies"},
+    {"duration", "customers"},
+    {"stages", "customers"},
     {"list-strategies", "junit"},
     {"list-strategies", "markdown"},
 };
-
-static bool is_in(uint64_t places, const char *name) {
-    const struct setting *flags = flags_of(set.command);
-    size_t i = 0;
-
-    while (strcmp(flags[i].name, name) != 0)
-        i++;
-    return (places >> i & 1) != 0 &&
-           (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
-}
 
 /* A flag wins over the environment, so only a flag can contradict. */
 static int check_pairs(void) {
@@ -531,11 +592,21 @@ enum options_result options_read(struct options **options, int argc, char **argv
     }
     *options = &set;
     fit_connections(named == COMMAND_FIRE);
-    if (check_command(argc, argv) == 0 && check_words() == 0 && shape_load() == 0 &&
+    if (check_command(argc, argv) == 0 && check_words() == 0 &&
+        (set.command != COMMAND_FIRE || fit_shop() == 0) && shape_load() == 0 &&
         check_faults() == 0 && make_list() == 0)
         return OPTIONS_OK;
     complain("loadgen", "%s", refusal.text);
     return OPTIONS_BAD;
+}
+
+int options_pace(struct options *options, int64_t rate, struct why *why) {
+    assert(options == &set && rate > 0);
+    set.rate = rate;
+    if (shape_load() == 0)
+        return 0;
+    *why = refusal;
+    return -1;
 }
 
 int options_attack(struct options *options, const char *spec, int64_t stock, struct why *why) {

@@ -34,7 +34,10 @@ enum command {
 struct options {
     /* The load. */
     char *strategy;
-    int64_t rate;        /* requests per second */
+    char *shop;          /* a shop file, or "" */
+    int64_t customers;   /* of the shop */
+    bool witness;        /* of the shop's count */
+    int64_t rate;        /* requests per second; 0: not known before the check of the shop */
     int64_t duration_ns; /* ignored when `requests` is set */
     int64_t requests;    /* 0: rate x duration, or the stages; never 0 after options_read() */
     char *stages;        /* "5s:0..800,20s:800"; "" for none */
@@ -83,7 +86,7 @@ struct options {
     bool class;    /* its page for the class */
     int64_t port;
 
-    bool this_shop_is_mine; /* of `shop`: also connect to public addresses */
+    bool this_shop_is_mine; /* of `shop` and --shop: also connect to public addresses */
 
     char *fault; /* one a line, or with commas between them */
     char *stack; /* path of scripts/stack, or "" */
@@ -125,6 +128,10 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
                                                                      int argc, char **argv);
 void options_free(void);
+
+/* Sets the rate of a --rate auto. Returns 0; or -1 with the reason in `why`. */
+__attribute__((warn_unused_result)) int options_pace(struct options *options, int64_t rate,
+                                                     struct why *why);
 
 /* Sets strategy and stock of the product to attack. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ROUND_DOUBTS 4 /* the most of a round */
+#define ROUND_DOUBTS 6 /* the most of a round */
 
 struct round {
     const struct strategy_item *item;

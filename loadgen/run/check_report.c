@@ -15,17 +15,8 @@ void check_report_begin(struct check_report *report, FILE *to, bool is_json) {
 /* The caller frees the line; NULL without memory. */
 static char *make_line(const struct check_report *report, const char *text) {
     static const struct values none;
-    struct buffer masked = {0};
-    size_t length = strlen(text);
 
-    if (!values_mask(report->values != NULL ? report->values : &none, text, &length, SIZE_MAX,
-                     &masked) ||
-        !buffer_append(&masked, "", 1)) {
-        buffer_free(&masked);
-        return NULL;
-    }
-    utf8_make_printable(masked.bytes);
-    return masked.bytes;
+    return values_show(report->values != NULL ? report->values : &none, text, strlen(text));
 }
 
 /* Prints the line, or adds it to the members of a JSON object. */

@@ -8,6 +8,7 @@
 #include "punctual.h"
 #include "report.h"
 #include "run.h"
+#include "shop_run.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -43,6 +44,8 @@ int fire_products(struct run *run, struct round *round) {
     if (round->products == NULL)
         return run_fail(EXIT_INTERNAL, "out of memory");
     round->products[0] = run->attacked;
+    if (run->shop != NULL) /* each round makes its own */
+        return 0;
     for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->no_judge; i++)
         exit_code = make_product(run, round, &round->products[i]);
     return exit_code;
@@ -177,9 +180,11 @@ int fire_open(struct run *run) {
 }
 
 void fire_stop(struct run *run) {
-    if (run->sender == NULL)
+    if (run->shop != NULL)
+        shop_run_stop(run);
+    else if (run->sender == NULL)
         return;
-    if (run->workers.count > 0)
+    else if (run->workers.count > 0)
         workers_stop(&run->workers, RUN_GRACE_MS);
     else
         sender_stop(run->sender, RUN_GRACE_MS);
@@ -200,7 +205,7 @@ static void on_watch(uv_timer_t *timer) {
     struct run *run = timer->data;
     struct round *round = &run->rounds[run->finished];
 
-    assert(run->sender != NULL); /* the timer runs only while a round is sent */
+    assert(run->sender != NULL || run->shop != NULL); /* it runs only while a round is sent */
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
@@ -216,12 +221,15 @@ static void show_round(struct run *run, const struct round *round) {
         .rounds = run->round_count,
         .repeat = round->repeat + 1,
         .repeats = (size_t)options->repeat,
-        .phase = PROGRESS_SENDING,
+        .phase = run->shop != NULL ? PROGRESS_PREPARING : PROGRESS_SENDING,
+        .customers = run->shop != NULL ? run->plan.count : 0,
         .span_ns = run->plan.span_ns,
         .stock = options->no_judge ? -1 : options->stock * (int64_t)round->items};
 
     progress_start(&run->progress, &shown, round->recorder, run->target.client,
-                   round->items == 1 && !options->no_judge ? round->products[0].id : NULL);
+                   round->items == 1 && !options->no_judge && run->shop == NULL
+                       ? round->products[0].id
+                       : NULL);
 }
 
 static int fail_round(struct run *run, const char *why) {
@@ -270,6 +278,26 @@ static int send_round(struct run *run, struct round *round) {
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
 }
 
+static int send_to_shop(struct run *run, struct round *round) {
+    int exit_code;
+
+    show_round(run, round);
+    exit_code = shop_run_prepare(run, round);
+    if (exit_code == 0) {
+        run->has_begun = true;
+        progress_phase(&run->progress, PROGRESS_SENDING);
+        if (run->options->abort_on_fail)
+            (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
+        exit_code = shop_run_send(run, round);
+        (void)uv_timer_stop(&run->watch);
+        round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
+        progress_phase(&run->progress, PROGRESS_JUDGING);
+    }
+    if (exit_code != 0)
+        progress_stop(&run->progress);
+    return exit_code;
+}
+
 /* ---- judging */
 
 static bool fire_is_over(const struct run *run) {
@@ -297,7 +325,8 @@ static bool faults_left_down(struct run *run) {
         "loadgen: a fault stopped servers: waiting for them, for at most --drain\n";
     const size_t next = run->finished + 1;
 
-    if (next == run->round_count || run->options->no_judge || !down_is_all(&run->down))
+    if (next == run->round_count || run->options->no_judge || run->shop != NULL ||
+        !down_is_all(&run->down))
         return false;
     progress_say(&run->progress, told);
     return !is_up_in_time(run, run->rounds[next].products[0].id);
@@ -391,7 +420,9 @@ static void show_verdict(struct run *run, const struct round *round) {
 }
 
 static int fire_judge(struct run *run, struct round *round) {
-    if (!run->options->no_judge) {
+    if (run->shop != NULL) {
+        shop_run_read(run, round);
+    } else if (!run->options->no_judge) {
         bool is_quiet = read_ledgers(run, round);
 
         if (round->problem.text[0] == '\0')
@@ -430,9 +461,11 @@ static int run_round(struct run *run, struct round *round) {
         why_set(&why, "the requests of this round could not be kept: %s", file_error(errno));
         return run_fail(EXIT_INTERNAL, why.text);
     }
-    exit_code = send_round(run, round);
+    exit_code = run->shop != NULL ? send_to_shop(run, round) : send_round(run, round);
     if (exit_code == 0)
         exit_code = fire_judge(run, round);
+    if (run->shop != NULL)
+        shop_run_leave(run);
     if (exit_code != 0)
         return exit_code;
     assert(round == &run->rounds[run->finished]);

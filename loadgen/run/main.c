@@ -16,6 +16,7 @@
 #include "serve.h"
 #include "shell_word.h"
 #include "shop_command.h"
+#include "shop_run.h"
 #include "table.h"
 
 #include <assert.h>
@@ -224,6 +225,8 @@ static int run_open_all(struct run *run) {
     struct why why;
     int exit_code;
 
+    if (run->shop != NULL)
+        return shop_run_meet(run);
     if (target_open(&run->target, run->loop, options->target, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);
     if (options->list_strategies || options->no_judge)
@@ -253,6 +256,8 @@ static void conduct(void *arg) {
     for (size_t i = 0; i < run->round_count; i++)
         round_free(&run->rounds[i]);
     free(run->rounds);
+    if (run->shop != NULL) /* a flow may be open */
+        shop_run_leave(run);
     plan_free(&run->plan);
     auditor_close(&run->auditor);
     target_close(&run->target);
@@ -263,13 +268,15 @@ static void conduct(void *arg) {
 }
 
 static void loadgen_on_signal(void *data, int number) {
-    static const char told[] =
-        "loadgen: interrupted: judging the part that ran; interrupt again to stop at once\n";
     struct run *run = data;
+    const char *told =
+        run->has_begun
+            ? "loadgen: interrupted: judging the part that ran; interrupt again to stop at once\n"
+            : "loadgen: interrupted: tidying up the shop; interrupt again to stop at once\n";
 
     (void)number;
     /* Before the first request there is nothing to report, and waits of up to 20 s may follow. */
-    if (run->is_interrupted || !run->has_begun) {
+    if (run->is_interrupted || (!run->has_begun && run->shop == NULL)) {
         progress_stop(&run->progress);
         folder_close(&run->folder);
         _exit(ci_files_close(run->ci_files, EXIT_INTERRUPTED));
@@ -296,12 +303,19 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
                       .to = to,
                       .ci_files = ci_files,
                       .exit_code = EXIT_INTERNAL};
+    int exit_code = 0;
 
     assert(options->command == COMMAND_FIRE || options->command == COMMAND_CREATE);
     snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
              options->command == COMMAND_FIRE ? options->product : "");
-    if (fire_open(&run) != 0)
-        return EXIT_INTERNAL;
+    if (options->command == COMMAND_FIRE && options->shop[0] != '\0')
+        exit_code = shop_run_open(&run);
+    if (exit_code == 0)
+        exit_code = fire_open(&run);
+    if (exit_code != 0) {
+        shop_run_free(&run);
+        return exit_code;
+    }
     progress_init(&run.progress, loop, progress_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
@@ -309,6 +323,7 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     if (fiber_start(conduct, &run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     (void)uv_run(loop, UV_RUN_DEFAULT);
+    shop_run_free(&run);
     return run.exit_code;
 }
 

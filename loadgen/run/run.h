@@ -23,12 +23,15 @@
 /* After a stop: limit for the last answers, and for each query. */
 #define RUN_GRACE_MS 1000
 
+struct shop_run;
+
 struct run {
     uv_loop_t *loop;
     struct options *options;
     FILE *to;
     struct ci_files *ci_files;
     int exit_code;
+    struct shop_run *shop;   /* of --shop, and then no target and no auditor is open; or NULL */
     struct product attacked; /* of --product; zero without */
     struct target target;
     struct auditor auditor;

@@ -104,9 +104,9 @@ static bool sends_key(const struct check *check) {
 }
 
 /* Whether a step captures the order's id; `early`: before the order may be sold. */
-static bool captures_order(const struct check *check, bool early) {
+static bool captures_order(const struct shop *shop, bool early) {
     for (int section = SHOP_PREPARE; section <= SHOP_ORDER; section++) {
-        const struct shop_steps *steps = &check->shop->sections[section];
+        const struct shop_steps *steps = &shop->sections[section];
 
         for (size_t i = 0; i < steps->count; i++) {
             if (early && steps->items[i].is_commit_mark)
@@ -117,6 +117,10 @@ static bool captures_order(const struct check *check, bool early) {
         }
     }
     return false;
+}
+
+bool shop_names_order(const struct shop *shop) {
+    return captures_order(shop, false);
 }
 
 /* ---- the ledger */
@@ -240,6 +244,25 @@ static bool check_unit(struct check *check, const char *step, size_t i) {
     return false;
 }
 
+/* Sales in turn leave each number below the stock once. */
+static bool check_remaining(struct check *check, const char *step, size_t i) {
+    const struct books_order *order = &check->books.orders[i];
+    char came[WORDS];
+    bool is_right =
+        order->remaining < check->stock && order->remaining >= check->stock - check->sold;
+
+    for (size_t j = 0; j < i; j++)
+        is_right = is_right && check->books.orders[j].remaining != order->remaining;
+    if (is_right)
+        return true;
+    (void)snprintf(came, sizeof came, "%" PRId64 " for the order \"%.128s\"", order->remaining,
+                   order->id);
+    check_failed(check, step,
+                 "the column remaining has the units that each order left: one fewer each time",
+                 came, "the column remaining in [Orders], or leave it out");
+    return false;
+}
+
 static bool check_initial(struct check *check, const char *step) {
     char came[WORDS];
 
@@ -277,6 +300,7 @@ static bool check_columns(struct check *check, const char *step) {
         const struct books_order *order = &check->books.orders[i];
 
         if ((check->books.has[COLUMN_UNIT] && !check_unit(check, step, i)) ||
+            (check->books.has[COLUMN_REMAINING] && !check_remaining(check, step, i)) ||
             !check_key(check, step, key, i))
             return false;
         if (check->books.has[COLUMN_RESERVED] && order->reserved != order->quantity) {
@@ -571,16 +595,19 @@ static int tell_abilities(struct check *check) {
         {"OVERSELL, LEAK", NULL},
         {"UNDERSELL, EARLY-SOLD-OUT",
          check->has_soldout ? NULL : "no rule said soldout when nothing was left"},
-        {"GHOST", captures_order(check, false)
+        {"GHOST", captures_order(check->shop, false)
                       ? NULL
                       : "no step of order captures the id of the order as `order`"},
         {"ORPHAN",
-         has_key || captures_order(check, true)
+         has_key || captures_order(check->shop, true)
              ? NULL
              : "no step before the sale captures `order`, and [Orders] shows no key that was "
                "sent"},
         {"DUPLICATE", why_no_duplicate(check, sends)},
-        {"TWIN, STALE", check->has[COLUMN_UNIT] ? NULL : "[Orders] has no column unit"},
+        {"TWIN", check->has[COLUMN_UNIT] || check->has[COLUMN_REMAINING]
+                     ? NULL
+                     : "[Orders] has neither a column unit nor remaining"},
+        {"STALE", check->has[COLUMN_REMAINING] ? NULL : "[Orders] has no column remaining"},
         {"UNBACKED", check->has[COLUMN_RESERVED] ? NULL : "[Orders] has no column reserved"},
         {NULL, NULL}};
     const struct order_times times = {check->times, check->time_count};
@@ -605,9 +632,23 @@ static int check_all(struct check *check) {
     return check->exit_code;
 }
 
+static int check_to(struct check *check, FILE *to, bool is_json) {
+    check_report_begin(&check->report, to, is_json);
+    return check_all(check);
+}
+
+int shop_check_learn(uv_loop_t *loop, const struct options *options, const struct shop *shop,
+                     FILE *to, int64_t *order_ns) {
+    struct check check = {.options = options, .loop = loop, .shop = shop};
+    int exit_code = check_to(&check, to, false);
+
+    /* The report has sorted the times. */
+    *order_ns = check.time_count > 0 ? check.times[check.time_count / 2] : 0;
+    return exit_code;
+}
+
 int shop_check(uv_loop_t *loop, const struct options *options, const struct shop *shop, FILE *to) {
     struct check check = {.options = options, .loop = loop, .shop = shop};
 
-    check_report_begin(&check.report, to, strcmp(options->output_format, "json") == 0);
-    return check_all(&check);
+    return check_to(&check, to, strcmp(options->output_format, "json") == 0);
 }

@@ -13,4 +13,14 @@
 __attribute__((warn_unused_result)) int shop_check(uv_loop_t *loop, const struct options *options,
                                                    const struct shop *shop, FILE *to);
 
+/* The same, always in words. `order_ns` gets how long a sold order takes, from its first request to
+ * its last reply: the median. 0: none was sold. */
+__attribute__((warn_unused_result)) int shop_check_learn(uv_loop_t *loop,
+                                                         const struct options *options,
+                                                         const struct shop *shop, FILE *to,
+                                                         int64_t *order_ns);
+
+/* Whether a step captures the id of the order as `order`. */
+bool shop_names_order(const struct shop *shop);
+
 #endif

@@ -23,23 +23,29 @@ static int shop_new(const char *name, FILE *to) {
     return EXIT_AS_EXPECTED;
 }
 
-static int with_shop(int (*act)(uv_loop_t *loop, const struct options *options,
-                                const struct shop *shop, FILE *to),
-                     uv_loop_t *loop, const struct options *options, FILE *to) {
-    const char *path = options->arguments[1];
-    struct shop shop;
+int shop_command_read(struct shop *shop, const char *path) {
     struct why why;
-    int exit_code;
 
     if (access(path, R_OK) != 0) {
         complain("loadgen", "%s: %s", path, strerror(errno));
         return EXIT_NO_INPUT;
     }
-    if (shop_read(&shop, path, &why) != 0) {
+    if (shop_read(shop, path, &why) != 0) {
         utf8_make_printable(why.text);
         complain("loadgen", "%s", why.text);
         return EXIT_USAGE;
     }
+    return EXIT_AS_EXPECTED;
+}
+
+static int with_shop(int (*act)(uv_loop_t *loop, const struct options *options,
+                                const struct shop *shop, FILE *to),
+                     uv_loop_t *loop, const struct options *options, FILE *to) {
+    struct shop shop;
+    int exit_code = shop_command_read(&shop, options->arguments[1]);
+
+    if (exit_code != EXIT_AS_EXPECTED)
+        return exit_code;
     exit_code = act(loop, options, &shop, to);
     shop_free(&shop);
     return exit_code;

@@ -39,17 +39,25 @@ static int settings_parse_number(enum setting_type type, const char *text, int64
     return type == SETTING_INT ? number_read_int(text, value) : number_read_duration(text, value);
 }
 
-static bool settings_is_in_range(const struct setting *setting, int64_t value) {
-    const char *dots = setting->range != NULL ? strstr(setting->range, "..") : NULL;
+/* The range without the word auto. */
+static const char *settings_range(const struct setting *setting, bool *may_be_auto) {
+    static const char word[] = "auto, ";
+    const char *range = setting->range != NULL ? setting->range : "";
+
+    *may_be_auto = strncmp(range, word, strlen(word)) == 0;
+    return *may_be_auto ? range + strlen(word) : range;
+}
+
+static bool settings_is_in_range(const char *range, enum setting_type type, int64_t value) {
+    const char *dots = strstr(range, "..");
     int64_t least, most;
     char first[32];
 
     if (dots == NULL)
         return true;
-    (void)snprintf(first, sizeof first, "%.*s", (int)(dots - setting->range), setting->range);
-    return settings_parse_number(setting->type, first, &least) == 0 &&
-           settings_parse_number(setting->type, dots + 2, &most) == 0 && value >= least &&
-           value <= most;
+    (void)snprintf(first, sizeof first, "%.*s", (int)(dots - range), range);
+    return settings_parse_number(type, first, &least) == 0 &&
+           settings_parse_number(type, dots + 2, &most) == 0 && value >= least && value <= most;
 }
 
 static int set_text(const struct setting *setting, const char *text, struct why *why) {
@@ -84,14 +92,18 @@ static int settings_append(const struct setting *setting, const char *text, stru
 static int settings_set_number(const struct setting *setting, const char *text, struct why *why) {
     const char *accepted = setting->type == SETTING_INT ? "a whole number, such as 8 or 20k"
                                                         : "a duration, such as 250ms, 1.5s or 2m";
-    const char *range = setting->range != NULL ? setting->range : "";
-    int64_t number;
+    const char *told = setting->range != NULL ? setting->range : "";
+    bool may_be_auto;
+    const char *range = settings_range(setting, &may_be_auto);
+    int64_t number = 0;
 
-    if (settings_parse_number(setting->type, text, &number) != 0)
+    if (may_be_auto && strcmp(text, "auto") == 0)
+        range = "";
+    else if (settings_parse_number(setting->type, text, &number) != 0)
         return why_set(why, "\"%.80s\" is not %s%s%s", text, accepted,
-                       range[0] != '\0' ? ", in " : "", range);
-    if (!settings_is_in_range(setting, number))
-        return why_set(why, "\"%.80s\" is out of range: %s is accepted", text, range);
+                       told[0] != '\0' ? ", in " : "", told);
+    if (!settings_is_in_range(range, setting->type, number))
+        return why_set(why, "\"%.80s\" is out of range: %s is accepted", text, told);
     *(int64_t *)setting->value = number;
     return 0;
 }

@@ -34,7 +34,9 @@ struct setting {
     void *value;              /* receives the value */
     const char *default_text; /* written like a user's value; NULL is "", 0 or false */
     const char *help;         /* one line; NULL: --help leaves the setting out */
-    const char *range;        /* "1..65535" for INT, "1ms..1h" for DURATION, or NULL */
+    /* "1..65535" for INT, "1ms..1h" for DURATION, or NULL. "auto, 1..9" also takes the word auto,
+     * and its value is 0. */
+    const char *range;
 };
 
 enum settings_result {

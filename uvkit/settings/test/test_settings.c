@@ -9,7 +9,7 @@
 
 static struct {
     char *listen, *name, *db, *rules;
-    int64_t port, timeout_ns;
+    int64_t port, timeout_ns, rate;
     bool is_lab;
 } set;
 
@@ -22,6 +22,7 @@ static const struct setting table[] = {
     {"db", 0, SETTING_SECRET, &set.db, NULL, "connection string", NULL},
     {"rule", 'r', SETTING_LIST, &set.rules, NULL, "rule to hold", NULL},
     {"lab", 'l', SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
+    {"rate", 0, SETTING_INT, &set.rate, "8", "a second", "auto, 1..9"},
     {NULL, 0, SETTING_TEXT, NULL, NULL, NULL, NULL}};
 
 static char told[8192]; /* on stdout or stderr by the last read_line() */
@@ -134,8 +135,9 @@ static void test_every_way_to_write_a_flag(void **state) {
         assert_true(set.is_lab);
         settings_free(table);
     }
-    expect_ok("--name=");
+    expect_ok("--name= --rate auto");
     assert_string_equal(set.name, "");
+    assert_int_equal(set.rate, 0);
 }
 
 static void test_other_arguments_move_to_the_front(void **state) {
@@ -164,6 +166,9 @@ static void test_errors_tell_the_accepted_values(void **state) {
         {"--port=", "--port: \"\" is not a whole number, such as 8 or 20k, in 1..65535\n"},
         {"--port 8x", "--port: \"8x\" is not a whole number, such as 8 or 20k, in 1..65535\n"},
         {"--port 0", "--port: \"0\" is out of range: 1..65535 is accepted\n"},
+        {"--rate 0", "--rate: \"0\" is out of range: auto, 1..9 is accepted\n"},
+        {"--rate aut", "--rate: \"aut\" is not a whole number, such as 8 or 20k, in auto, 1..9\n"},
+        {"--port auto", "--port: \"auto\" is not a whole number, such as 8 or 20k, in 1..65535\n"},
         {"--port 66k", "--port: \"66k\" is out of range: 1..65535 is accepted\n"},
         {"--listen=", "--listen: must not be empty\n"},
         {"--inventory-timeout 2h",
@@ -217,6 +222,7 @@ static void test_help_is_aligned_and_fits_80_columns(void **state) {
               "                                    environment]\n"
               "  -r, --rule TEXT                   rule to hold [default empty; SHOP_RULE]\n"
               "  -l, --lab                         honour failpoints [default false; SHOP_LAB]\n"
+              "      --rate N                      a second [default 8; auto, 1..9; SHOP_RATE]\n"
               "      --help                        print this and exit\n"
               "      --version                     print the version and exit\n");
 }
