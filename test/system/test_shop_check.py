@@ -43,7 +43,7 @@ class OwnShop(SystemTest):
                      "ok      stock 1, the ledger after customer 1: orders 1, left 0",
                      "ok      stock 3, the ledger after customer 5: orders 3, left 0",
                      "ok      stock 2, customer 1 repeats the order with its key: sold, and no second order",
-                     "A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\n  TWIN, STALE",
+                     "A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\n  TWIN\n  STALE",
                      "A run cannot judge:\n  UNBACKED: [Orders] has no column reserved"]:
             self.assertIn(line + "\n", said)
         self.assertRegex(said, r"ok      stock 1, customer 2 orders: soldout, by the rule in line \d+\n")
@@ -55,11 +55,11 @@ class OwnShop(SystemTest):
                 self.assertIn("OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n", self.check(file=file))
 
     def test_it_is_told_as_json(self):
-        said = json.loads(self.check(("unit, order_id AS key", "order_id AS id2"), args=("--output-format", "json")))
+        said = json.loads(self.check(("unit, remaining, order_id AS key", "order_id AS id2"), args=("--output-format", "json")))
         self.assertTrue(said["ok"])
         self.assertTrue(all(step["ok"] for step in said["steps"]))
         self.assertEqual(said["can"], ["OVERSELL, LEAK", "UNDERSELL, EARLY-SOLD-OUT", "GHOST"])
-        self.assertIn({"anomalies": "TWIN, STALE", "why": "[Orders] has no column unit"}, said["cannot"])
+        self.assertIn({"anomalies": "STALE", "why": "[Orders] has no column remaining"}, said["cannot"])
         self.assertEqual(said["order_ms"]["orders"], 5)
 
     def test_each_mistake_in_the_file_is_told(self):
