@@ -383,6 +383,14 @@ static void tell_order(const struct books *books, const struct books_order *orde
     };
 }
 
+/* An order that ended neither sold nor sold out may have had a unit for a while, such as a payment
+ * that failed. Then a refusal in that time was right. */
+static bool can_return(const struct recorder *recorder) {
+    return recorder->by_outcome[RECORD_BUSY] + recorder->by_outcome[RECORD_REFUSED] +
+               recorder->by_outcome[RECORD_UNKNOWN] >
+           0;
+}
+
 /* The books become the ledger of the round's product. */
 static int make_ledger(struct round *round, struct books *books, int64_t stock, struct why *why) {
     struct ledger_told *rows = calloc(books->count + 1, sizeof *rows);
@@ -395,7 +403,8 @@ static int make_ledger(struct round *round, struct books *books, int64_t stock, 
     }
     for (size_t i = 0; i < books->count; i++)
         tell_order(books, &books->orders[i], &rows[i]);
-    code = ledger_tell(round->ledgers, stock, books->left, rows, books->count, false, why);
+    code = ledger_tell(round->ledgers, stock, books->left, rows, books->count,
+                       can_return(round->recorder), why);
     free(rows);
     books_give_writes(books, round->ledgers);
     return code;
