@@ -267,7 +267,8 @@ void violations_print_round(const struct round *round, FILE *to) {
     fprintf(to, "%s, round %zu: %s\n", round->item->given, round->repeat + 1,
             verdict_kind_name(verdict->kind));
     for (size_t i = 0; round->products != NULL && i < round->items; i++)
-        fprintf(to, "  product %s\n", round->products[i].id);
+        if (round->products[i].id[0] != '\0') /* a shop's product has an id of its own */
+            fprintf(to, "  product %s\n", round->products[i].id);
     violations_print_firings(&verdict->firings, to);
     violations_print_anomalies(verdict, to);
     for (size_t i = 0; i < verdict->reasons; i++) {
