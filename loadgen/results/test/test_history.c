@@ -3,182 +3,9 @@
 #include "history.h"
 
 #include "fault.h"
-#include "options_fixture.h"
-#include "own_folder.h"
-#include "steps.h"
-#include "verdict_fixture.h"
+#include "history_fixture.h"
 
 #include <unistd.h>
-
-/* A history of hand-made rounds, written to a folder and read back. */
-static struct written {
-    char folder[200], path[232];
-    struct options options; /* a written run, and its rounds, each */
-    struct round one;       /* with two sales, a refusal and an unsent request */
-    struct product product;
-    struct ledger_row row;
-    char *text;             /* the written text */
-    struct history history; /* the history that was read */
-    struct why why;
-} written = {.product = {.id = "01900000-0000-7000-8000-000000000001"},
-             .row = {0, 1, 10, 8, false}};
-
-static void fill_options(void) {
-    static char given[] = "none,redis,ttl=2s", name[] = "a \"name\" \xff",
-                thresholds[] = "oversell==0\np(99)<250ms", command[] = "loadgen --strategy 'x y'";
-
-    options_fill(&written.options, given, "none=TWIN");
-    written.options.strategy = given;
-    written.options.name = name;
-    written.options.threshold = thresholds;
-    written.options.command_line = command;
-    written.options.seed = 7;
-    written.options.repeat = 2;
-    written.options.no_realtime = true;
-    written.options.shape.stage_count = 1;
-    written.options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 400.5};
-}
-
-/* Two sales (one of a repeated key), a refusal, and a request that was never sent. */
-static void fill_round(void) {
-    struct record *record = sell(10);
-
-    record->instance = recorder_instance(recorder, "inventory-\"1\"\xc3");
-    record->status = 201;
-    record->cost = (struct record_cost){1, 2000000, 3, 4, 5, 6, 7, RECORD_LOCK_REDIS, -1};
-    record->is_repeat = true;
-    sell(9)->status = 201;
-    request(RECORD_SOLD_OUT)->status = 409;
-    request(RECORD_UNSENT);
-    sales[0].fence = 77;
-    ledger.row_count = 1;
-    ledger.rows = &written.row;
-    written.one = (struct round){.item = &written.options.list.items[1],
-                                 .strategy = 1,
-                                 .repeat = 1,
-                                 .items = 1,
-                                 .products = &written.product,
-                                 .recorder = recorder,
-                                 .ledgers = &ledger,
-                                 .ledger_skew_us = -12,
-                                 .started_us = 1795248957115658,
-                                 .ended_us = 7654321,
-                                 .is_realtime = true,
-                                 .is_restless = true,
-                                 .is_interrupted = true};
-    recorder->late_launches = 3;
-    recorder->planned = 5;
-    assert_int_equal(round_judge(&written.one, NULL), 0);
-}
-
-static void write_all(const struct history *history) {
-    FILE *to = fopen(written.path, "w");
-
-    assert_non_null(to);
-    assert_int_equal(history_write_run(to, &history->options, history->started_us), 0);
-    for (size_t i = 0; i < history->count; i++)
-        assert_int_equal(history_write_round(to, &history->rounds[i]), 0);
-    assert_int_equal(fclose(to), 0);
-}
-
-static void write_history(size_t rounds) {
-    struct round both[] = {written.one, written.one};
-    const struct history history = {
-        .options = written.options, .started_us = 1234567, .count = rounds, .rounds = both};
-
-    write_all(&history);
-}
-
-/* The whole text. The caller frees it. */
-static char *read_history(void) {
-    const size_t size = 65536;
-    char *text = calloc(1, size);
-    FILE *from = fopen(written.path, "r");
-
-    assert_non_null(text);
-    assert_non_null(from);
-    assert_in_range(fread(text, 1, size, from), 1, size - 1);
-    assert_int_equal(fclose(from), 0);
-    return text;
-}
-
-/* Makes a history of one or two rounds; valid until the next call. */
-static char *written_text(size_t rounds) {
-    write_history(rounds);
-    free(written.text);
-    return written.text = read_history();
-}
-
-static int history_set_up(void **state) {
-    own_folder_make(written.folder, sizeof written.folder, "sale-history");
-    snprintf(written.path, sizeof written.path, "%s/history.ndjson", written.folder);
-    (void)verdict_set_up(state);
-    fill_options();
-    fill_round();
-    return 0;
-}
-
-static int history_tear_down(void **state) {
-    history_free(&written.history);
-    shop_about_free(&written.options.about);
-    json_decref(written.one.steps);
-    free(written.text);
-    written.text = NULL;
-    own_folder_remove(written.folder);
-    return verdict_tear_down(state);
-}
-
-static int load(void) {
-    history_free(&written.history);
-    written.why.text[0] = '\0';
-    return history_load(&written.history, written.folder, &written.why);
-}
-
-/* Writes this many rounds, reads them back, and returns the last one. */
-static const struct round *written_again(size_t rounds) {
-    write_history(rounds);
-    assert_int_equal(load(), 0);
-    assert_int_equal(written.history.count, rounds);
-    return &written.history.rounds[rounds - 1];
-}
-
-#define WRITTEN(test) cmocka_unit_test_setup_teardown(test, history_set_up, history_tear_down)
-
-static void assert_same_record(const struct record *a, const struct record *b) {
-    assert_int_equal(a->planned_ns, b->planned_ns);
-    assert_int_equal(a->sent_ns, b->sent_ns);
-    assert_int_equal(a->received_ns, b->received_ns);
-    assert_int_equal(a->unit, b->unit);
-    assert_int_equal(a->number, b->number);
-    assert_int_equal(a->item, b->item);
-    assert_int_equal(a->outcome, b->outcome);
-    assert_int_equal(a->status, b->status);
-    assert_int_equal(a->instance, b->instance);
-    assert_int_equal(a->is_repeat, b->is_repeat);
-    assert_memory_equal(&a->cost, &b->cost, sizeof a->cost);
-    assert_string_equal(record_key(a), record_key(b));
-    assert_string_equal(record_order_id(a), record_order_id(b));
-}
-
-static void assert_same_sale(const struct ledger_sale *a, const struct ledger_sale *b) {
-    assert_string_equal(a->order_id, b->order_id);
-    assert_string_equal(a->instance, b->instance);
-    assert_string_equal(a->at, b->at);
-    assert_int_equal(a->unit, b->unit);
-    assert_int_equal(a->shard, b->shard);
-    assert_int_equal(a->fence, b->fence);
-    assert_int_equal(a->remaining, b->remaining);
-    assert_int_equal(a->quantity, b->quantity);
-    assert_int_equal(a->reserved, b->reserved);
-    assert_string_equal(a->key != NULL ? a->key : "", b->key != NULL ? b->key : "");
-}
-
-static void assert_same_order(const struct ledger_order *a, const struct ledger_order *b) {
-    assert_string_equal(a->order_id, b->order_id);
-    assert_string_equal(a->instance, b->instance);
-    assert_string_equal(a->at, b->at);
-    assert_int_equal(a->unit, b->unit);
-}
 
 static void test_a_round_is_read_back_as_it_was(void **state) {
     const struct round *read = written_again(2);
@@ -209,44 +36,6 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
-/* The ids of a shop are longer than a UUID, and its orders tell more. */
-static void test_a_round_of_another_shop_is_read_back(void **state) {
-    static const char id[] = "gid://shop/Order/0123456789012345678901234567890123456789?a=b";
-    struct ledger_sale *sale = &sales[1];
-    const struct round *read;
-    int doubted = 0;
-
-    written.one.is_shop_named = true;
-    ledger.is_unnumbered = ledger.has_units = true;
-    ledger.can_return = ledger.has_keys = true;
-    ledger.has_reserved = true;
-    sale->order_id = id;
-    sale->key = "key-7";
-    sale->quantity = 3;
-    sale->reserved = 0;
-    orders[1].order_id = id;
-    assert_int_equal(record_set_id(&recorder->records[1].order_id, &recorder->texts, id), 0);
-    (void)why_set(&written.one.doubts[0], "2 replies matched no rule");
-    (void)why_set(&written.one.doubts[1], "the ledger moved");
-    written.one.doubt_count = 2;
-    read = written_again(1);
-    assert_same_sale(&read->ledgers[0].sales[1], sale);
-    assert_ptr_equal(read->ledgers[0].orders[1].order_id, read->ledgers[0].sales[1].order_id);
-    assert_same_record(&read->recorder->records[1], &recorder->records[1]);
-    assert_true(read->is_shop_named);
-    assert_true(read->ledgers[0].is_unnumbered && read->ledgers[0].has_units);
-    assert_true(read->ledgers[0].can_return && read->ledgers[0].has_keys);
-    assert_true(read->ledgers[0].has_reserved);
-    assert_int_equal(read->doubt_count, 2);
-    assert_string_equal(read->doubts[1].text, "the ledger moved");
-    assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
-    for (size_t i = 0; i < read->verdict.reasons; i++)
-        doubted += strcmp(read->verdict.reason[i], read->doubts[0].text) == 0 ||
-                   strcmp(read->verdict.reason[i], read->doubts[1].text) == 0;
-    assert_int_equal(doubted, 2);
-}
-
-/* In order of time: one event before the round, and one that lasted beyond its end. */
 static void test_events_are_read_back(void **state) {
     static struct event events[] = {{.at_ns = -5,
                                      .began_ns = -5,
@@ -315,40 +104,6 @@ static void test_the_settings_are_read_back(void **state) {
     assert_true(read->shape.stages[0].to > 400.4 && read->shape.stages[0].to < 400.6);
 }
 
-/* A shop of two processes, and an order of one step. */
-static void add_shop(void) {
-    struct shop_about *about = &written.options.about;
-    struct histogram *times = calloc(1, sizeof *times);
-
-    assert_non_null(times);
-    assert_int_equal(shop_about_make(about, "Vend\033ure", "3.7.3", "", "shops/a.shop"), 0);
-    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:1"), 0);
-    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:2"), 0);
-    assert_int_equal(shop_about_add_base(about, "http://127.0.0.1:1"), 0);
-    histogram_record(times, 1500);
-    steps_add(&written.one.steps, "POST /pay\n", 61, 2, 1, times);
-    free(times);
-}
-
-static void test_the_shop_and_its_steps_are_read_back(void **state) {
-    const struct shop_about *about = &written.history.options.about;
-    struct step_times step;
-
-    add_shop();
-    assert_true(steps_get(written_again(1)->steps, 0, &step));
-    assert_string_equal(about->name, "Vend?ure");
-    assert_string_equal(about->version, "3.7.3");
-    assert_string_equal(about->config, "");
-    assert_string_equal(about->file, "shops/a.shop");
-    assert_int_equal(about->base_count, 2);
-    assert_string_equal(about->bases[1], "http://127.0.0.1:2");
-    assert_string_equal(step.name, "POST /pay ");
-    assert_int_equal(step.line, 61);
-    assert_int_equal(step.sent, 2);
-    assert_int_equal(step.no_reply, 1);
-    assert_float_equal(step.max_ms, 0.002, 1e-9);
-}
-
 static void test_the_verdict_is_the_same_again(void **state) {
     assert_int_equal(written_again(1)->verdict.kind, written.one.verdict.kind);
     assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
@@ -391,9 +146,9 @@ static void test_what_was_read_is_written_again(void **state) {
     const char *first = written_text(2);
     char *again;
 
-    assert_int_equal(load(), 0);
-    write_all(&written.history);
-    again = read_history();
+    assert_int_equal(load_written(), 0);
+    write_rounds(&written.history);
+    again = read_written();
     assert_string_equal(first, again);
     free(again);
 }
@@ -470,7 +225,7 @@ static char *reading_of(const char *text) {
 
     assert_non_null(to);
     write_with(text, text, 0, "");
-    code = load();
+    code = load_written();
     for (size_t i = 0; i < written.history.count; i++)
         assert_int_equal(history_write_round(to, &written.history.rounds[i]), 0);
     assert_int_equal(fclose(to), 0);
@@ -556,7 +311,7 @@ static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) 
                    "\"retries\":2147483647,\"lock\":\"local\"}");
     cost->kept_us = INT32_MAX;
     assert_written("{\"type\":\"request\"", "\"kept_us\":2147483647}");
-    assert_int_equal(load(), 0);
+    assert_int_equal(load_written(), 0);
     assert_memory_equal(&written.history.rounds[0].recorder->records[0].cost, cost, sizeof *cost);
 }
 
@@ -576,7 +331,7 @@ static void test_a_cut_history_has_its_whole_rounds(void **state) {
 
     for (size_t cut = two - 1; cut > one; cut -= 97) {
         assert_int_equal(truncate(written.path, (off_t)cut), 0);
-        assert_int_equal(load(), 0);
+        assert_int_equal(load_written(), 0);
         assert_true(written.history.is_cut);
         assert_int_equal(written.history.count, 1);
     }
@@ -586,7 +341,7 @@ static void test_a_cut_history_has_its_whole_rounds(void **state) {
 static void assert_refused(const char *text, const char *at, size_t length, const char *instead,
                            const char *reason) {
     write_with(text, at, length, instead);
-    if (load() != -1 || strstr(written.why.text, reason) == NULL)
+    if (load_written() != -1 || strstr(written.why.text, reason) == NULL)
         fail_msg("%s\ninstead of %s", written.why.text, reason);
 }
 
@@ -631,7 +386,7 @@ static int load_with(const char *text, const char *at, const char *number) {
     int rc;
 
     write_with(text, at, strspn(at, "-0123456789"), number);
-    rc = load();
+    rc = load_written();
     if (rc != 0)
         assert_non_null(strstr(written.why.text, "history.ndjson line "));
     for (size_t i = 0; rc == 0 && i < written.history.count; i++)
@@ -694,33 +449,31 @@ static void test_a_history_that_is_none_or_of_another_version_is_named(void **st
     static const char line[] = "{\"type\":\"run\",\"version\":99,\"started_us\":0,\"settings\":{},"
                                "\"strategies\":[],\"stages\":[]}\n";
 
-    assert_int_equal(load(), -1);
+    assert_int_equal(load_written(), -1);
     assert_non_null(strstr(written.why.text, "No such file"));
     assert_int_equal(fclose(fopen(written.path, "w")), 0);
-    assert_int_equal(load(), -1);
+    assert_int_equal(load_written(), -1);
     assert_non_null(strstr(written.why.text, "its first line must have the type run or load"));
     assert_refused(line, line, 0, "", "line 1: its version is 99");
 }
 
 static void try_to_load(void *arg) {
     (void)arg;
-    if (load() != 0)
+    if (load_written() != 0)
         assert_non_null(strstr(written.why.text, "history.ndjson line "));
 }
 
 static void test_memory_may_fail_at_any_line(void **state) {
-    write_history(2);
+    write_written(2);
     fault_each_allocation(try_to_load, NULL);
-    assert_int_equal(load(), 0);
+    assert_int_equal(load_written(), 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
-        WRITTEN(test_a_round_of_another_shop_is_read_back),
         WRITTEN(test_events_are_read_back),
         WRITTEN(test_units_below_zero_are_read_back),
-        WRITTEN(test_the_shop_and_its_steps_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_a_round_is_judged_by_what_was_asked_for_then),
