@@ -56,7 +56,6 @@ struct crowd {
     uv_timer_t cut_timer;
     size_t next;
     bool is_sending;  /* inside send_due() */
-    bool is_held;     /* at max_in_flight: due orders wait */
     bool is_answered; /* a reply came since the last burst */
     unsigned open_handles;
     struct fiber_event finished;
@@ -347,27 +346,13 @@ static void send_next(struct crowd *crowd) {
     recorder_end(crowd->recorder, customer->record); /* UNSENT */
 }
 
-static bool is_full(const struct crowd *crowd) {
-    return crowd->options.max_in_flight > 0 && crowd->counts.on_way >= crowd->options.max_in_flight;
-}
-
 /* An order that ends at once calls this again, from inside; then the first call goes on. */
 static void send_due(struct crowd *crowd, int most) {
     if (crowd->is_sending)
         return;
     crowd->is_sending = true;
-    for (int sent = 0; sent < most; sent++) {
-        if (!is_due(crowd, clock_now_ns())) {
-            crowd->is_held = false;
-            break;
-        }
-        if (is_full(crowd)) {
-            crowd->is_held = true;
-            break;
-        }
-        crowd->recorder->late_launches += crowd->is_held;
+    for (int sent = 0; sent < most && is_due(crowd, clock_now_ns()); sent++)
         send_next(crowd);
-    }
     crowd->is_sending = false;
     crowd_maybe_finished(crowd);
 }
@@ -380,13 +365,10 @@ static void crowd_on_due(void *data) {
     send_due(crowd, was_answered ? 1 : BURST);
 }
 
-/* 0 if it only waits for replies. */
 static int64_t crowd_next_ns(void *data) {
     const struct crowd *crowd = data;
-    const bool is_waiting =
-        !crowd->is_held && !crowd->is_stopped && crowd->next < crowd->plan->count;
 
-    return is_waiting ? due_ns(crowd) : 0;
+    return crowd->next < crowd->plan->count && !crowd->is_stopped ? due_ns(crowd) : 0;
 }
 
 int crowd_send(struct crowd *crowd) {

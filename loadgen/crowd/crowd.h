@@ -30,8 +30,7 @@ struct crowd;
 
 /* Zero means the default in brackets. */
 struct crowd_options {
-    unsigned lanes;       /* customers in `prepare` at a time [8] */
-    size_t max_in_flight; /* customers in `order` at a time; others that are due wait [no limit] */
+    unsigned lanes; /* customers in `prepare` at a time [8] */
     /* NULL or: called once recorder->start_ns is set; it is in the future. */
     void (*on_start)(void *data);
     void *data;

@@ -212,20 +212,6 @@ static void test_a_stop_gives_up_the_last_replies(void **state) {
     fiber_event_set(&sale.gate);
 }
 
-static void test_no_more_are_on_the_way_than_allowed(void **state) {
-    const struct crowd_options options = {.max_in_flight = 4};
-
-    sale_open(50, 100000,
-              "== order ==\n" SALE_GET("/few") SALE_POST("/order") SALE_CAPTURE SALE_OUTCOME,
-              &options);
-    sale_start();
-    WAIT_FOR(&sale.loop, sale.is_over);
-    sale_expect_all(RECORD_SOLD);
-    assert_in_range(sale.most_at_once, 1, 4);
-    assert_true(sale.recorder->late_launches > 0);
-    sale_close();
-}
-
 static void stop_at_start(void *data) {
     crowd_stop(sale.crowd, 0);
 }
@@ -279,7 +265,6 @@ int main(void) {
         SALE(test_a_stop_in_prepare_breaks_it_off),
         SALE(test_a_stop_lets_replies_come_within_its_grace),
         SALE(test_a_stop_gives_up_the_last_replies),
-        SALE(test_no_more_are_on_the_way_than_allowed),
         SALE(test_a_stop_before_the_first_moment_sends_nothing),
         SALE(test_a_prepared_customer_needs_little_memory),
     };
