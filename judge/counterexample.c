@@ -1,5 +1,4 @@
-/* Tells each contradiction in prose: the operations A, B and C; how two orders came to hold one raw
- * lock; failures that hit them; a sentence or two for each anomaly; the choice of examples. */
+/* Tells each contradiction in prose: its operations A, B and C, and the failures that hit them. */
 #include "judge.h"
 
 #include <assert.h>
@@ -686,7 +685,8 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
         if (all->has[i] || !judge->has_found[i])
             continue;
         all->first[i] = (struct counterexample){.anomaly = (enum anomaly)i, .item = judge->item};
-        tell[i](&all->first[i], judge);
+        if (!writes_tell(judge, &all->first[i]))
+            tell[i](&all->first[i], judge);
         example_weave(&all->first[i], judge);
         all->has[i] = all->first[i].lines > 0;
     }

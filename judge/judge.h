@@ -85,6 +85,13 @@ struct stuck {
     int64_t since;                     /* attempts after `last` */
 };
 
+/* A contradiction of writes in prose (writes.c). */
+#define STORY_LINES 4
+struct story {
+    size_t lines;
+    char line[STORY_LINES][VERDICT_TEXT];
+};
+
 struct judge {
     /* Set before judge_open(). */
     const struct event_list *events; /* sorted; NULL: none */
@@ -123,6 +130,7 @@ struct judge {
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
     struct stuck stuck;
+    struct story twin_story, stale_story;
     const struct purchase *ghost, *duplicate;       /* the first of each, or NULL */
     const struct record *other_yes;                 /* another yes to `duplicate`, or NULL */
     const struct ledger_sale *outside, *orphan_row; /* the first, or NULL */
@@ -161,10 +169,14 @@ __attribute__((format(printf, 4, 5))) void judge_found(struct judge *judge, enum
 /* The rules, in this order. 0, or -1: out of memory.
  * sales: OVERSELL, TWIN, GHOST, ORPHAN, DUPLICATE;
  * stock: UNDERSELL, EARLY-SOLD-OUT, STUCK, STALE, more OVERSELL and ORPHAN, and `leak`;
- * leaks: LEAK, by rows and sums together. */
+ * leaks: LEAK, by rows and sums together;
+ * writes: TWIN and STALE by the writes of the count, if the sales tell no numbers. */
 __attribute__((warn_unused_result)) int judge_sales(struct judge *judge);
 __attribute__((warn_unused_result)) int judge_stock(struct judge *judge);
 __attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
+__attribute__((warn_unused_result)) int judge_writes(struct judge *judge);
+/* Tell the counterexample by writes, if there is one. */
+bool writes_tell(const struct judge *judge, struct counterexample *example);
 
 /* "Shard 1 began with 5 units, 6 to 10: 3 different ones sold, 1 left." Returns how many units the
  * row has too many. */

@@ -286,7 +286,7 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
 
 /* Not asked of one product is not asked. A product without sales tells nothing. */
 static void note_not_asked(const struct ledger *ledger, struct verdict *verdict) {
-    if (ledger->is_unnumbered && ledger->sale_count > 0) {
+    if (ledger->is_unnumbered && ledger->sale_count > 0 && !ledger->has_writes) {
         verdict->not_asked[ANOMALY_STALE] = NO_REMAINING;
         if (!ledger->has_units)
             verdict->not_asked[ANOMALY_TWIN] = NO_REMAINING;
@@ -383,7 +383,8 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
             next++;
         judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
         if (judge_open(&judge) != 0 || judge_sales(&judge) != 0 || judge_stock(&judge) != 0 ||
-            judge_leaks(&judge) != 0 || count_overlapping(&judge) != 0) {
+            judge_leaks(&judge) != 0 || judge_writes(&judge) != 0 ||
+            count_overlapping(&judge) != 0) {
             rc = -1;
         } else {
             verdict_add_counts(verdict, &judge);

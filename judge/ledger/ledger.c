@@ -56,6 +56,7 @@ void ledger_sort(struct ledger *ledger) {
     sort_by_id(ledger->orders, ledger->order_count, sizeof *ledger->orders);
     if (ledger->row_count > 0)
         qsort(ledger->rows, ledger->row_count, sizeof *ledger->rows, by_shard);
+    writes_sort(ledger->writes, ledger->write_count);
     ledger_lay_out(ledger);
 }
 

@@ -3,7 +3,7 @@
 #ifndef JUDGE_WRITES_H
 #define JUDGE_WRITES_H
 
-#include "uuid.h"
+#include "record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@
 struct ledger_write {
     int64_t seq; /* grows from write to write of a row */
     int64_t found, left;
-    int64_t tx;          /* the transaction; 0: not known */
-    char row[WRITE_ROW]; /* the row's name; "" if there is one row */
-    char at[WRITE_TIME]; /* as in ledger.h, or "" */
-    char order_id[129];  /* the order that wrote; or "" */
+    int64_t tx;               /* the transaction; 0: not known */
+    char row[WRITE_ROW];      /* the row's name; "" if there is one row */
+    char at[WRITE_TIME];      /* as in ledger.h, or "" */
+    char order_id[RECORD_ID]; /* the order that wrote; or "" */
 };
 
 /* Sort them by row, then by `seq`. */

@@ -2,6 +2,8 @@
 #include "books.h"
 
 #include "sql_time.h"
+#include "utf8.h"
+#include "uuid.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -174,21 +176,26 @@ static int take_short_text(const struct rows *rows, size_t row, enum column colu
 static int take_write(const struct rows *rows, size_t row, struct ledger_write *write,
                       struct why *why) {
     const char *at = rows->items[row].cells[COLUMN_AT];
+    char uuid[UUID_TEXT];
 
     if (at != NULL)
         (void)sql_time(write->at, at);
     if (rows->items[row].cells[COLUMN_TX] != NULL &&
         take_number(rows, row, COLUMN_TX, &write->tx, why) != 0)
         return -1;
-    return take_number(rows, row, COLUMN_SEQ, &write->seq, why) != 0 ||
-                   take_amount(rows, row, COLUMN_FOUND, &write->found, why) != 0 ||
-                   take_amount(rows, row, COLUMN_LEFT, &write->left, why) != 0 ||
-                   take_short_text(rows, row, COLUMN_ROW, write->row, sizeof write->row, why) !=
-                       0 ||
-                   take_short_text(rows, row, COLUMN_ORDER_ID, write->order_id,
-                                   sizeof write->order_id, why) != 0
-               ? -1
-               : 0;
+    if (take_number(rows, row, COLUMN_SEQ, &write->seq, why) != 0 ||
+        take_amount(rows, row, COLUMN_FOUND, &write->found, why) != 0 ||
+        take_amount(rows, row, COLUMN_LEFT, &write->left, why) != 0 ||
+        take_short_text(rows, row, COLUMN_ROW, write->row, sizeof write->row, why) != 0 ||
+        take_short_text(rows, row, COLUMN_ORDER_ID, write->order_id, sizeof write->order_id, why) !=
+            0)
+        return -1;
+    utf8_make_printable(write->row);
+    if (uuid_parse(write->order_id, uuid) == 0)
+        (void)strcpy(write->order_id, uuid); /* in the spelling of the ledger */
+    return write->order_id[0] == '\0' || record_is_id(write->order_id)
+               ? 0
+               : why_set(why, "%s, row %zu: the column order_id is no id", rows->query, row + 1);
 }
 
 int books_take_writes(struct books *books, const struct rows *rows, struct why *why) {

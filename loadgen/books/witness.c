@@ -6,6 +6,7 @@
 #include "fiber.h"
 #include "pg.h"
 #include "query_text.h"
+#include "utf8.h"
 #include "uuid.h"
 #include "witness_sql.h"
 #include "writes.h"
@@ -438,6 +439,7 @@ static enum witness_answer take_write(const struct witness *witness, const struc
                                    .tx = pg_int(query, row, READ_TX),
                                    .found = WRITE_NOTHING};
     (void)snprintf(write->row, sizeof write->row, "%s", pg_text(query, row, READ_ROW));
+    utf8_make_printable(write->row);
     (void)snprintf(write->at, sizeof write->at, "%s", pg_text(query, row, READ_AT));
     if (!PQgetisnull(query->result, row, READ_WHY)) {
         (void)snprintf(text, sizeof text, "an expression failed at write %" PRId64 ": %.*s",

@@ -140,6 +140,7 @@ const struct history_field history_product[] = {
     OPTIONAL(struct history_product, FLAG, "can_return", ledger.can_return),
     OPTIONAL(struct history_product, FLAG, "has_keys", ledger.has_keys),
     OPTIONAL(struct history_product, FLAG, "has_reserved", ledger.has_reserved),
+    OPTIONAL(struct history_product, FLAG, "has_writes", ledger.has_writes),
     END,
 };
 
@@ -180,6 +181,18 @@ static const struct history_field order[] = {
     END,
 };
 
+/* Of a run, and of a load that another program sent. */
+static const struct history_field writes[] = {
+    NUMBER(struct ledger_write, "seq", seq, INT64_MIN, INT64_MAX),
+    USUALLY(struct ledger_write, WRITE_NOTHING, "found", found, -WRITE_MAX, WRITE_MAX),
+    NUMBER(struct ledger_write, "left", left, -WRITE_MAX, WRITE_MAX),
+    USUALLY(struct ledger_write, 0, "tx", tx, INT64_MIN, INT64_MAX),
+    OPTIONAL(struct ledger_write, STRING, "row", row),
+    OPTIONAL(struct ledger_write, ID, "order_id", order_id),
+    OPTIONAL(struct ledger_write, MOMENT, "at", at),
+    END,
+};
+
 #define ROWS(type, fields, of, array, count)                                                       \
     { type, fields, sizeof(of), offsetof(struct ledger, array), offsetof(struct ledger, count) }
 const struct history_rows history_rows[HISTORY_ROWS] = {
@@ -187,6 +200,7 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
     ROWS("returned", returned, struct ledger_returned, returned_units, returned_count),
     ROWS("sale", sale, struct ledger_sale, sales, sale_count),
     ROWS("order", order, struct ledger_order, orders, order_count),
+    ROWS("write", writes, struct ledger_write, writes, write_count),
 };
 
 /* ---- the lines of a load that another program sent */
@@ -249,5 +263,5 @@ static const struct history_field load_order[] = {
 const struct load_line load_lines[LOAD_LINES] = {
     [LOAD_HEAD] = {"load", load_head},          [LOAD_PRODUCT] = {"product", load_product},
     [LOAD_REQUEST] = {"request", load_request}, [LOAD_SALE] = {"sale", load_sale},
-    [LOAD_ORDER] = {"order", load_order},
+    [LOAD_ORDER] = {"order", load_order},       [LOAD_WRITE] = {"write", writes},
 };

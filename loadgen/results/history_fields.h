@@ -83,7 +83,15 @@ struct load_line {
     const char *type;
     const struct history_field *fields;
 };
-enum load_lines { LOAD_HEAD, LOAD_PRODUCT, LOAD_REQUEST, LOAD_SALE, LOAD_ORDER, LOAD_LINES };
+enum load_lines {
+    LOAD_HEAD,
+    LOAD_PRODUCT,
+    LOAD_REQUEST,
+    LOAD_SALE,
+    LOAD_ORDER,
+    LOAD_WRITE, /* struct ledger_write */
+    LOAD_LINES
+};
 extern const struct load_line load_lines[LOAD_LINES];
 
 static inline bool history_field_is_text(const struct history_field *field) {
@@ -103,7 +111,7 @@ struct history_rows {
     size_t size;         /* of a row */
     size_t array, count; /* offsets in struct ledger */
 };
-#define HISTORY_ROWS 4
+#define HISTORY_ROWS 5
 extern const struct history_rows history_rows[HISTORY_ROWS];
 
 #endif

@@ -182,7 +182,8 @@ static int read_told(struct load *load, const struct history_line *line, enum lo
     if (history_line_read(line, load_lines[type].fields, sale, load->why) != 0)
         return -1;
     if (load->rows++ == LOAD_ROWS_MAX)
-        return why_set(load->why, "the file has more than %d sales and orders", LOAD_ROWS_MAX);
+        return why_set(load->why, "the file has more than %d sales, orders and writes",
+                       LOAD_ROWS_MAX);
     return 0;
 }
 
@@ -228,12 +229,45 @@ static int read_load_order(struct load *load, const struct history_line *line) {
     return 0;
 }
 
+/* The place of the next write, which may move the others; or NULL. */
+static struct ledger_write *next_write(struct ledger *ledger) {
+    const size_t count = ledger->write_count;
+    struct ledger_write *grown;
+
+    if ((count & (count - 1)) != 0)
+        return &ledger->writes[count];
+    grown = realloc(ledger->writes, (count == 0 ? 1 : 2 * count) * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    ledger->writes = grown;
+    return &grown[count];
+}
+
+static int read_load_write(struct load *load, const struct history_line *line) {
+    struct ledger_write *write;
+
+    if (load->ledger == NULL)
+        return why_set(load->why, "a line of the type product must come before it");
+    if (load->rows++ == LOAD_ROWS_MAX)
+        return why_set(load->why, "the file has more than %d sales, orders and writes",
+                       LOAD_ROWS_MAX);
+    write = next_write(load->ledger);
+    if (write == NULL)
+        return why_set(load->why, "out of memory");
+    if (history_line_read(line, load_lines[LOAD_WRITE].fields, write, load->why) != 0)
+        return -1;
+    load->ledger->has_writes = true;
+    load->ledger->write_count++;
+    return 0;
+}
+
 static int read_load_line(struct load *load, const char *text, size_t length) {
     static int (*const read[LOAD_LINES])(struct load *, const struct history_line *) = {
         [LOAD_PRODUCT] = read_load_product,
         [LOAD_REQUEST] = read_load_request,
         [LOAD_SALE] = read_load_sale,
-        [LOAD_ORDER] = read_load_order};
+        [LOAD_ORDER] = read_load_order,
+        [LOAD_WRITE] = read_load_write};
     struct history_line line;
 
     if (history_line_cut(&line, text, length, load->why) != 0)
@@ -244,7 +278,8 @@ static int read_load_line(struct load *load, const char *text, size_t length) {
     if (history_line_is(&line, load_lines[LOAD_HEAD].type))
         return why_set(load->why, "a line of the type load came before");
     return why_set(load->why,
-                   "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\"");
+                   "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\", "
+                   "\"write\"");
 }
 
 static int read_load_lines(struct load *load) {

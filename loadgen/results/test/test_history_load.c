@@ -216,6 +216,23 @@ static void test_with_remaining_twins_and_stale_counts_are_found(void **state) {
           0);
 }
 
+#define ONE_LEFT "{\"type\":\"product\",\"initial\":2,\"available\":1}\n"
+#define WRITE(seq, found, left)                                                                    \
+    "{\"type\":\"write\",\"seq\":" #seq ",\"found\":" #found ",\"left\":" #left ",\"tx\":1" #seq   \
+    ",\"at\":\"2026-11-21T10:01:02.12345" #seq "Z\"}\n"
+
+static void test_writes_show_which_orders_took_one_unit(void **state) {
+    const struct verdict *verdict = judged(HEAD SOLD("a", 1, 9) SOLD("b", 2, 9) ONE_LEFT ORDER("a")
+                                               WRITE(2, 1, 1) WRITE(1, 2, 1) ORDER("b"));
+
+    assert_int_equal(verdict->found[ANOMALY_TWIN].count, 1);
+    assert_string_equal(verdict->found[ANOMALY_TWIN].example[0],
+                        "transaction 12 at 10:01:02.123452 found 1 left and left 1: it had read 2, "
+                        "and it took the same unit as transaction 11 at 10:01:02.123451");
+    assert_null(verdict->not_asked[ANOMALY_TWIN]);
+    FINDS(HEAD SOLD("a", 1, 9) ONE_LEFT ORDER("a") WRITE(2, 1, 1) WRITE(1, 2, 1), 0);
+}
+
 /* ---- refusing: the line, the member, and what it must be */
 
 static void test_a_bad_line_is_named(void **state) {
@@ -230,7 +247,7 @@ static void test_a_bad_line_is_named(void **state) {
         {HEAD, 1, "no line of the type product"},
         {HEAD PRODUCT HEAD, 3, "a line of the type load came before"},
         {HEAD PRODUCT "{\"type\":\"run\"}\n", 3,
-         "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\""},
+         "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\", \"write\""},
         {HEAD PRODUCT "{\"type\":\"request\"\n", 3, "it is no JSON"},
         {HEAD PRODUCT "5\n", 3, "it is no JSON"},
         {HEAD PRODUCT ORDER("a b"), 3, "its \"order_id\" must be an id: 1 to 128 "},
@@ -246,6 +263,9 @@ static void test_a_bad_line_is_named(void **state) {
          "its \"reserved\" must be a whole number from 0 to 1000000000000"},
         {HEAD ORDER("a") PRODUCT, 2, "a line of the type product must come before it"},
         {HEAD SALE("a", "") PRODUCT, 2, "a line of the type product must come before it"},
+        {HEAD "{\"type\":\"write\",\"seq\":1,\"left\":1}\n" PRODUCT, 2,
+         "a line of the type product must come before it"},
+        {HEAD PRODUCT "{\"type\":\"write\",\"seq\":1}\n", 3, "its \"left\" is missing"},
         {HEAD PRODUCT SALE("a", ",\"at\":\"today\""), 3, "its \"at\" must be a time such as "},
         {HEAD PRODUCT SALE("a", "") SALE("b", ",\"remaining\":1"), 4,
          "its \"remaining\" must be in all sale lines, or in none"},
@@ -391,6 +411,7 @@ int main(void) {
         OWN(test_a_last_line_without_newline_and_empty_lines_are_read),
         OWN(test_members_may_have_any_order_and_spaces),
         OWN(test_a_uuid_has_one_spelling),
+        OWN(test_writes_show_which_orders_took_one_unit),
         OWN(test_counts_show_what_counts_can_show),
         OWN(test_an_id_has_up_to_128_characters),
         OWN(test_units_that_came_back_excuse_a_refusal),

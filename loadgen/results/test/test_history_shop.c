@@ -6,6 +6,15 @@
 static void test_a_round_of_another_shop_is_read_back(void **state) {
     static const char id[] = "gid://shop/Order/0123456789012345678901234567890123456789?a=b";
     struct ledger_sale *sale = &sales[1];
+    struct ledger_write writes[] = {
+        {.seq = INT64_MIN, .found = WRITE_NOTHING, .left = WRITE_MAX, .row = "a"},
+        {.seq = INT64_MAX,
+         .found = WRITE_MAX,
+         .left = -WRITE_MAX,
+         .tx = INT64_MAX,
+         .row = "\xc3\xa4 \"1\", 2",
+         .at = "2026-11-21T10:01:02.123456Z",
+         .order_id = "a-long-id/7"}};
     const struct round *read;
     int doubted = 0;
 
@@ -13,6 +22,9 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
     ledger.is_unnumbered = ledger.has_units = true;
     ledger.can_return = ledger.has_keys = true;
     ledger.has_reserved = true;
+    ledger.has_writes = true;
+    ledger.writes = writes;
+    ledger.write_count = 2;
     sale->order_id = id;
     sale->key = "key-7";
     sale->quantity = 3;
@@ -29,7 +41,9 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
     assert_true(read->is_shop_named);
     assert_true(read->ledgers[0].is_unnumbered && read->ledgers[0].has_units);
     assert_true(read->ledgers[0].can_return && read->ledgers[0].has_keys);
-    assert_true(read->ledgers[0].has_reserved);
+    assert_true(read->ledgers[0].has_reserved && read->ledgers[0].has_writes);
+    assert_int_equal(read->ledgers[0].write_count, 2);
+    assert_memory_equal(read->ledgers[0].writes, writes, sizeof writes);
     assert_int_equal(read->doubt_count, 2);
     assert_string_equal(read->doubts[1].text, "the ledger moved");
     assert_int_equal(round_judge(&written.history.rounds[0], NULL), 0);
