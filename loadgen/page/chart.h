@@ -14,9 +14,12 @@
  *                explains
  *     product    the place of the only product in `stock`, or null if it has all products
  *     initial, stock {t, stock, sold, orders}, clock {sales, outside}
- *                from the ledgers, until their last change; stock is null without ledgers
+ *                from the ledgers, until their last change; stock is null without ledgers. If a
+ *                ledger has no rows of the stock, each number of stock.stock is null, and orders
+ *                count from the replies
  *     oversold_us, oversold_left
- *                when orders became more than units, or null, and the count of the stock row then
+ *                when orders became more than units, or null, and the count of the stock row then;
+ *                without rows, the count in the end
  *     outcomes   {step_us, names, rows [[count of each name]]}
  *     scatter    {names, of, points [[planned, latency, place in names]]}
  *     latency    {step_us, rows [[requests, p50, p95, p99, max] or null]}, of sent requests

@@ -37,14 +37,18 @@ static int chart_by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* ---- the stock by its rows, beside the confirmed orders */
+/* ---- the stock by its rows, beside the confirmed orders
+ *
+ * A shop of other people has no rows of its stock. Then only orders are drawn, each at the moment of
+ * the reply that confirmed it; without a reply, when its row was written, or else at the end. */
 
-/* A sale or an order. */
+/* A sale, an order, or both. */
 struct change {
     int64_t at_us;                  /* sort key */
     const struct ledger_sale *sale; /* NULL for an order */
     const struct ledger_row *row;   /* the row that sold it, or NULL if there is none */
     int64_t *left;                  /* units left in that row at the time */
+    int64_t sold, ordered;          /* units */
 };
 
 /* The drawn products: all of them, or only the one with the largest oversell, because in a sum the
@@ -52,7 +56,8 @@ struct change {
 struct drawn {
     const struct round *round;
     size_t first, end; /* places in the round's ledgers */
-    int64_t initial;
+    int64_t initial, available;
+    bool has_rows;                  /* of the stock */
     size_t change_count, row_count; /* sizes of the two arrays */
     struct change *changes;
     int64_t *left; /* in each stock row */
@@ -63,8 +68,11 @@ static void chart_choose(struct drawn *drawn) {
     int64_t most = 0;
 
     drawn->end = round->items;
+    drawn->has_rows = !round->is_shop_named;
     for (size_t i = 0; i < round->items; i++) {
-        int64_t beyond = (int64_t)round->ledgers[i].order_count - round->ledgers[i].initial;
+        const struct ledger *ledger = &round->ledgers[i];
+        int64_t ordered = drawn->has_rows ? (int64_t)ledger->order_count : ledger_sold(ledger);
+        int64_t beyond = ordered - ledger->initial;
 
         if (beyond > most) {
             most = beyond;
@@ -74,6 +82,7 @@ static void chart_choose(struct drawn *drawn) {
     }
     for (size_t i = drawn->first; i < drawn->end; i++) {
         drawn->initial += round->ledgers[i].initial;
+        drawn->available += round->ledgers[i].available + round->ledgers[i].returned;
         drawn->change_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
         drawn->row_count += round->ledgers[i].row_count;
     }
@@ -82,7 +91,7 @@ static void chart_choose(struct drawn *drawn) {
 /* `left` has the units left in each row of the ledger. */
 static struct change change_of(const struct round *round, const struct ledger *ledger,
                                const struct ledger_sale *sale, int64_t *left) {
-    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
+    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale, .sold = 1};
 
     for (size_t r = 0; r < ledger->row_count && change.row == NULL; r++)
         if (ledger->rows[r].shard == sale->shard) {
@@ -104,11 +113,52 @@ static void collect_changes(struct drawn *drawn) {
         for (size_t s = 0; s < ledger->sale_count; s++)
             drawn->changes[count++] = change_of(drawn->round, ledger, &ledger->sales[s], left);
         for (size_t o = 0; o < ledger->order_count; o++)
-            drawn->changes[count++] =
-                (struct change){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
+            drawn->changes[count++] = (struct change){
+                .at_us = chart_ledger_us(drawn->round, ledger->orders[o].at), .ordered = 1};
         left += ledger->row_count;
     }
     assert(count == drawn->change_count && left == drawn->left + drawn->row_count);
+    qsort(drawn->changes, count, sizeof *drawn->changes, chart_by_number);
+}
+
+/* Sets the moment of each sale of the product that a reply confirmed; the first reply counts. */
+static void find_moments(const struct chart *chart, size_t item, struct change *changes) {
+    const struct ledger *ledger = &chart->round->ledgers[item];
+
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
+        const struct ledger_sale *sale;
+        struct change *change;
+
+        if (record->outcome != RECORD_SOLD || record->item != item)
+            continue;
+        sale = ledger_find_sale(ledger, chart_order_id(record));
+        change = sale != NULL ? &changes[sale - ledger->sales] : NULL;
+        if (change != NULL && (change->at_us < 0 || chart_end_us(record) < change->at_us))
+            change->at_us = chart_end_us(record);
+    }
+}
+
+/* Of ledgers without rows of the stock. */
+static void collect_orders(const struct chart *chart, struct drawn *drawn) {
+    size_t count = 0;
+
+    for (size_t i = drawn->first; i < drawn->end; i++) {
+        const struct ledger *ledger = &drawn->round->ledgers[i];
+        struct change *changes = &drawn->changes[count];
+
+        for (size_t s = 0; s < ledger->sale_count; s++, count++)
+            drawn->changes[count] = (struct change){.at_us = -1,
+                                                    .sold = ledger->sales[s].quantity,
+                                                    .ordered = ledger->sales[s].quantity};
+        find_moments(chart, i, changes);
+        for (size_t s = 0; s < ledger->sale_count; s++)
+            if (changes[s].at_us < 0) {
+                changes[s].at_us = chart_ledger_us(drawn->round, ledger->sales[s].at);
+                changes[s].at_us = changes[s].at_us < 0 ? chart->end_us : changes[s].at_us;
+            }
+    }
+    drawn->change_count = count;
     qsort(drawn->changes, count, sizeof *drawn->changes, chart_by_number);
 }
 
@@ -120,8 +170,8 @@ struct counts {
 static void count_change(struct counts *counts, const struct change *change) {
     const struct ledger_sale *sale = change->sale;
 
-    counts->sold += sale != NULL;
-    counts->orders += sale == NULL;
+    counts->sold += change->sold;
+    counts->orders += change->ordered;
     if (change->row == NULL || (sale->remaining == 0 && change->row->available > 0))
         return;
     counts->stock += sale->remaining - *change->left;
@@ -132,7 +182,8 @@ static void count_change(struct counts *counts, const struct change *change) {
 enum { LINE_T, LINE_STOCK, LINE_SOLD, LINE_ORDERS, LINES };
 static const char *const line_names[LINES] = {"t", "stock", "sold", "orders"};
 
-/* The moment when orders became more than units, and the count of the stock row then. */
+/* The moment when orders became more than units, and the count of the stock row then; without rows,
+ * the count in the end. */
 struct oversell {
     int64_t at_us; /* -1: never */
     int64_t left;
@@ -160,10 +211,12 @@ static struct oversell draw_steps(const struct chart *chart, const struct drawn 
         for (; change < end && (change->at_us <= at_us || is_last); change++) {
             count_change(&counts, change);
             if (oversell.at_us < 0 && counts.orders > drawn->initial)
-                oversell = (struct oversell){change->at_us, counts.stock};
+                oversell = (struct oversell){change->at_us,
+                                             drawn->has_rows ? counts.stock : drawn->available};
         }
         json_text_append(&lines[LINE_T], json_integer(at_us));
-        json_text_append(&lines[LINE_STOCK], json_integer(counts.stock));
+        json_text_append(&lines[LINE_STOCK],
+                         drawn->has_rows ? json_integer(counts.stock) : json_null());
         json_text_append(&lines[LINE_SOLD], json_integer(counts.sold));
         json_text_append(&lines[LINE_ORDERS], json_integer(counts.orders));
     }
@@ -185,6 +238,8 @@ static json_t *clock_check(const struct chart *chart) {
         if (sale == NULL)
             continue;
         at_us = chart_ledger_us(chart->round, sale->at);
+        if (at_us < 0)
+            continue;
         sales++;
         outside += at_us < record->sent_ns / CHART_US - CLOCK_US ||
                    at_us > record->received_ns / CHART_US + CLOCK_US;
@@ -205,7 +260,10 @@ static json_t *chart_draw(const struct chart *chart, struct drawn *drawn,
     drawn->changes = calloc(drawn->change_count + 1, sizeof *drawn->changes);
     drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
     if (drawn->changes != NULL && drawn->left != NULL) {
-        collect_changes(drawn);
+        if (drawn->has_rows)
+            collect_changes(drawn);
+        else
+            collect_orders(chart, drawn);
         *oversell = draw_steps(chart, drawn, lines);
         json = json_object();
     }

@@ -55,22 +55,33 @@ function stockChart({ chart }) {
   const title = 'Stock and confirmed orders over time';
   if (!chart) return noChart(title);
   if (!chart.stock) return missing(title, 'Not measured: the ledger of this round was not read.');
-  const { t, stock, orders } = chart.stock, most = Math.max(chart.initial, ...orders, ...stock) * 1.1;
+  const { t, stock, orders } = chart.stock, most = Math.max(chart.initial, ...orders, ...stock) * 1.1, isCounted = hasRows(chart);
   return chartFigure({
-    id: 'chart-stock', title, yLabel: 'units, orders', describe: [stockWords(chart), faultWords(chart)].filter(Boolean).join(' '),
-    legend: [['stock', 'line', 'units left, by the stock row'], ['orders', 'line', 'orders confirmed'],
+    id: 'chart-stock', title: isCounted ? title : 'Confirmed orders over time', yLabel: isCounted ? 'units, orders' : 'units ordered', describe: [stockWords(chart), faultWords(chart)].filter(Boolean).join(' '),
+    legend: [...(isCounted ? [['stock', 'line', 'units left, by the stock row']] : []), ['orders', 'line', 'orders confirmed'],
       ['limit', 'dash', `${plural(chart.initial, 'unit')} at the start`],
       ...(isNumber(chart.oversold_us) ? [['oversold', 'area', 'sold beyond the stock']] : []),
       ...((chart.events || []).length ? [['fault', 'area', 'injected fault']] : []),
       ...((chart.faults || []).length ? [['fault', 'area', 'an instance was silent']] : [])],
     draw: (width) => drawStock(chart, width, most),
-    table: () => ({ head: ['time (s)', 'units left', 'orders confirmed', 'ledger sales'],
-      rows: t.map((at, i) => [seconds(at), stock[i], orders[i], chart.stock.sold[i]]) }),
+    table: () => (isCounted ? { head: ['time (s)', 'units left', 'orders confirmed', 'ledger sales'], rows: t.map((at, i) => [seconds(at), stock[i], orders[i], chart.stock.sold[i]]) }
+      : { head: ['time (s)', 'orders confirmed'], rows: t.map((at, i) => [seconds(at), orders[i]]) }),
   });
+}
+
+// A shop of other people does not tell its count after each sale.
+const hasRows = (chart) => isNumber(chart.stock.stock[0]);
+
+function orderWords(chart) {
+  const { orders } = chart.stock, beyond = orders.at(-1) - chart.initial, when = 'Each order counts from the reply that confirmed it. ';
+  if (!isNumber(chart.oversold_us)) return `${when}In the end ${plural(orders.at(-1), 'unit')} of ${count(chart.initial)} ${orders.at(-1) === 1 ? 'was' : 'were'} ordered.`;
+  return `${when}The orders cross the dashed line at ${moment(chart.oversold_us)}: there ${plural(chart.initial, 'unit')} were gone. In the end ${count(beyond)} too many were sold, ` +
+    `and the shop said that ${count(chart.oversold_left)} ${chart.oversold_left === 1 ? 'was' : 'were'} left.`;
 }
 
 // One sentence about the lines.
 function stockWords(chart) {
+  if (!hasRows(chart)) return orderWords(chart);
   const { stock, orders } = chart.stock, beyond = orders.at(-1) - chart.initial, gap = chart.initial - stock.at(-1) - orders.at(-1);
   const orderLine = isNumber(chart.product) ? `Product ${chart.product + 1} was oversold the most. Its orders` : 'The orders';
   if (isNumber(chart.oversold_us))
@@ -90,10 +101,10 @@ function drawStock(chart, width, most) {
   const at = (values) => t.map((time, i) => [plot.px(time), plot.py(values[i])]);
   if (isNumber(chart.oversold_us)) drawOversold(plot, chart, at(orders));
   plot.add('line', { class: 'line-limit', x1: plot.left, x2: plot.right, y1: plot.py(chart.initial), y2: plot.py(chart.initial) });
-  plot.add('path', { class: 'line-stock', d: steps(at(stock)) });
+  if (hasRows(chart)) plot.add('path', { class: 'line-stock', d: steps(at(stock)) });
   plot.add('path', { class: 'line-orders', d: steps(at(orders)) });
   return { plot, points: t.map((time, i) => ({ x: plot.px(time), y: plot.py(orders[i]),
-    lines: [moment(time), `${count(stock[i])} units left`, `${count(orders[i])} orders confirmed`,
+    lines: [moment(time), ...(hasRows(chart) ? [`${count(stock[i])} units left`] : []), `${count(orders[i])} orders confirmed`,
       ...(orders[i] > chart.initial ? [`${count(orders[i] - chart.initial)} sold beyond the stock`] : [])] })) };
 }
 
@@ -105,6 +116,10 @@ function drawOversold(plot, chart, points) {
   plot.add('path', { class: 'stroke-failed', d: SHAPES.cross(6), transform: `translate(${x} ${limit})` });
   const left = chart.oversold_left, row = plot.py(left), isLeft = x > 166; // there is room for the words
   const note = (text, y, more) => plot.add('text', { class: 'note tone-fail', x: x + (isLeft ? -10 : 10), y, 'text-anchor': isLeft ? 'end' : 'start', ...more }, text);
+  if (!hasRows(chart)) {
+    note(`oversold from ${moment(chart.oversold_us, 2)} on`, isLeft ? limit - 9 : limit + 18);
+    return;
+  }
   plot.add('line', { class: 'line-crossing', x1: x, x2: x, y1: limit, y2: row });
   plot.add('path', { class: 'fill-crossing', d: SHAPES.circle(4), transform: `translate(${x} ${row})` });
   note(`oversold from ${moment(chart.oversold_us, 2)} on`, isLeft ? limit - 9 : limit + 18);

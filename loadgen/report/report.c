@@ -306,7 +306,8 @@ static void fill_verdict(const struct summary *summary, const struct result *res
     table_fill(row->cell[SOLD], "%lld/%lld", (long long)verdict->sold,
                (long long)(summary->options->stock * products * (int64_t)result->count));
     table_fill(row->cell[OVERSOLD], "%lld", (long long)verdict->found[ANOMALY_OVERSELL].count);
-    table_fill(row->cell[TWINS], "%lld", (long long)verdict->found[ANOMALY_TWIN].count);
+    if (verdict->not_asked[ANOMALY_TWIN] == NULL)
+        table_fill(row->cell[TWINS], "%lld", (long long)verdict->found[ANOMALY_TWIN].count);
     table_fill(row->cell[LEFT], "%lld", (long long)verdict->left);
     table_fill(row->cell[EARLY], "%lld", (long long)verdict->refused_early);
 }

@@ -88,10 +88,13 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
 }
 
 /* A wrong number of units left comes first: the shop itself would notice it. */
-static void add_anomalies(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
+static void add_anomalies(struct clauses *clauses, const struct verdict *verdict, int64_t units,
+                          bool is_shop) {
     const int64_t right = units - verdict->sold;
     bool is_count_told = right >= 0 && verdict->left != right;
 
+    if (is_shop && right < 0 && verdict->left > 0)
+        sentence_add(clauses, "the shop says that %" PRId64 " are left", verdict->left);
     if (is_count_told)
         sentence_add(clauses, "the stock says %" PRId64 " are left instead of %" PRId64,
                      verdict->left, right);
@@ -178,7 +181,7 @@ static void tell_sales(const struct result *result, const struct options *option
         sentence_append(text, "in %zu rounds ", rounds);
     add_sold(&clauses, verdict, units);
     if (is_violated)
-        add_anomalies(&clauses, verdict, units);
+        add_anomalies(&clauses, verdict, units, options->about.name != NULL);
     else
         add_outcomes(&clauses, result, options->about.name != NULL);
     sentence_join(&clauses, is_violated, text);

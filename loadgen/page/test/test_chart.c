@@ -58,6 +58,27 @@ static void test_stock_falls_as_orders_rise(void **state) {
     assert_true(json_is_null(json_object_get(chart, "oversold_us")));
 }
 
+/* Three units in two orders: one at its reply, the other, without a yes, when it was written. */
+static void test_orders_of_another_shop_count_from_their_replies(void **state) {
+    drawn.is_shop_named = ledger.is_unnumbered = true;
+    at(sell(2), 10, 20);
+    at(request(RECORD_UNKNOWN), 30, 0);
+    ledger_row(1, 1)->quantity = 2;
+    at_time(1, "10:01:02.100000Z");
+    sales[0].quantity = 1;
+    sales[0].at[0] = '\0';
+    ledger.initial = 2;
+    ledger.available = 1;
+    drawn.recorder = recorder;
+    draw();
+    assert_true(json_is_null(json_array_get(part("stock", "stock"), 0)));
+    assert_int_equal(last_of(part("stock", "orders")), 3);
+    assert_int_equal(json_integer_value(json_array_get(part("stock", "orders"), 0)), 0);
+    assert_int_equal(number("oversold_us"), 100000);
+    assert_int_equal(number("oversold_left"), 1);
+    assert_int_equal(json_integer_value(part("clock", "sales")), 0);
+}
+
 static void test_oversell_is_where_orders_pass_the_stock(void **state) {
     ledger.initial = 2;
     for (int i = 0; i < 3; i++)
@@ -372,6 +393,7 @@ static void test_page_spells_what_would_end_its_script(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DRAWN(test_stock_falls_as_orders_rise),
+        DRAWN(test_orders_of_another_shop_count_from_their_replies),
         DRAWN(test_oversell_is_where_orders_pass_the_stock),
         DRAWN(test_oversold_product_is_drawn_alone),
         DRAWN(test_axis_ends_where_its_data_ends),

@@ -41,7 +41,7 @@ static void test_the_head_names_the_shop_and_the_load(void **state) {
 }
 
 static void test_each_sentence_begins_with_the_shop(void **state) {
-    assert_tells(" " SUBJECT ": sold 800 of 50 units");
+    assert_tells(" " SUBJECT ": sold 800 of 50 units, the shop says that 200 are left, 431 orders");
     assert_tells(" " SUBJECT ": VIOLATED: TWIN, EARLY-SOLD-OUT, LEAK one round proves that it "
                  "happens, not how often ");
     assert_silent_on("expected");
@@ -65,6 +65,13 @@ static void test_a_valid_verdict_says_what_was_asked(void **state) {
     verdict->kind = VERDICT_INCONCLUSIVE;
     assert_silent_on(" asked: OVERSELL");
     assert_tells(" not asked: TWIN, because of a; ");
+}
+
+static void test_twins_that_were_not_asked_have_no_column(void **state) {
+    assert_says(" twins ");
+    shop->verdict.found[ANOMALY_TWIN].count = 0;
+    shop->verdict.not_asked[ANOMALY_TWIN] = "of a reason";
+    assert_silent_on("twins");
 }
 
 static void test_several_rounds_do_not_need_that_remark(void **state) {
@@ -158,6 +165,7 @@ int main(void) {
         SHOP(test_the_head_names_the_shop_and_the_load),
         SHOP(test_each_sentence_begins_with_the_shop),
         SHOP(test_a_valid_verdict_says_what_was_asked),
+        SHOP(test_twins_that_were_not_asked_have_no_column),
         SHOP(test_several_rounds_do_not_need_that_remark),
         SHOP(test_an_expectation_that_was_given_is_told),
         SHOP(test_a_script_for_own_databases_is_not_named),
