@@ -229,6 +229,39 @@ static void test_silence_is_unknown(void **state) {
     fiber_event_set(&gate);
 }
 
+static struct flow_customer *cancelled;
+static char ends[256];
+
+static void on_step_end(void *data, const struct web_request *request,
+                        const struct flow_result *result) {
+    const size_t used = strlen(ends);
+
+    (void)snprintf(ends + used, sizeof ends - used, "%d %s %d; ", result->step->line,
+                   flow_end_name(result->end), request->sent_ns != 0);
+    if (cancelled != NULL)
+        flow_cancel(cancelled);
+}
+
+/* The cancel comes with the reply of the first step. */
+static void test_a_cancelled_customer_sends_no_later_step(void **state) {
+    const struct flow_watch watch = {.on_end = on_step_end};
+    struct flow_customer *customer;
+
+    open_flow("", "== order ==\n" GET("/said") MARK POST("/order") OUTCOME);
+    cancelled = customer = flow_customer_open(flow, 1, &watch);
+    ends[0] = '\0';
+    expect(pass(customer, SHOP_ORDER), FLOW_REFUSED, "line 7: no reply: cancelled");
+    assert_string_equal(ends, "4 done 1; 7 refused 0; ");
+    assert_int_equal(orders, 0);
+    flow_cancel(customer); /* on no way: it does not last until the next one */
+    cancelled = NULL;
+    ends[0] = '\0';
+    expect(pass(customer, SHOP_ORDER), FLOW_SOLD, "");
+    assert_string_equal(ends, "4 done 1; 7 sold 1; ");
+    flow_customer_close(customer);
+    close_flow();
+}
+
 /* ---- values */
 
 static const char *value_of(const struct flow_customer *customer, const char *name) {
@@ -523,6 +556,7 @@ int main(void) {
         TEST(test_no_reply_is_refused_before_the_mark_and_unknown_from_it_on),
         TEST(test_a_request_that_was_not_sent_sold_nothing),
         TEST(test_silence_is_unknown),
+        TEST(test_a_cancelled_customer_sends_no_later_step),
         TEST(test_values_go_where_they_belong),
         TEST(test_a_value_ends_no_string_of_graphql),
         TEST(test_captures_of_setup_reach_all_customers),
