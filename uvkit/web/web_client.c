@@ -207,9 +207,10 @@ static void client_act(struct web_client *client, curl_socket_t fd, int events) 
     client_maybe_closed(client);
 }
 
+/* libuv does not tell the error of a socket. libcurl finds it when it reads or writes. */
 static void on_ready(uv_poll_t *poll, int status, int events) {
     struct web_socket *socket = (struct web_socket *)poll;
-    int flags = status < 0 ? CURL_CSELECT_ERR : 0;
+    int flags = status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : 0;
 
     flags |= events & UV_READABLE ? CURL_CSELECT_IN : 0;
     flags |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;

@@ -152,7 +152,10 @@ static void close_broken(void) {
 static void test_reset_connections_lose_no_customer(void **state) {
     open_broken();
     broken.resets = true;
-    expect_orders(SALE_POST("/order"), RECORD_UNKNOWN, 0);
+    sale_run(10, 1000, "== order ==\n" SALE_POST("/order") SALE_OUTCOME);
+    sale_expect_all(RECORD_UNKNOWN);
+    assert_non_null(strstr(crowd_counts(sale.crowd)->why_silent.text, "reset by peer"));
+    sale_close();
     expect_orders(SALE_GET("/cart") SALE_MARK SALE_POST("/order"), RECORD_REFUSED, 0);
     close_broken();
 }
