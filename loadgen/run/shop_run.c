@@ -324,12 +324,20 @@ int shop_run_prepare(struct run *run, struct round *round) {
     return run->is_interrupted ? EXIT_INTERRUPTED : exit_code;
 }
 
+/* The reason, such as a refused connection, is in no record. */
+static void tell_silence(const struct crowd_counts *counts) {
+    if (counts->silent > 0)
+        complain("loadgen", "%zu %s got no reply to a request; the first: %s", counts->silent,
+                 counts->silent == 1 ? "order" : "orders", counts->why_silent.text);
+}
+
 int shop_run_send(struct run *run, struct round *round) {
     int code;
 
     (void)punctual_start(!run->options->no_realtime);
     code = crowd_send(run->shop->crowd);
     round->is_realtime = punctual_stop();
+    tell_silence(crowd_counts(run->shop->crowd));
     return code == 0 ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, uv_strerror(code));
 }
 

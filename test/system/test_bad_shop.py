@@ -177,6 +177,7 @@ class BadShop(unittest.TestCase):
         said = (done.stdout + done.stderr).decode()
         self.assertIn(done.returncode, (1, 2), said)
         self.assertIn("no rule matches", said)
+        self.assertRegex(said, r"loadgen: \d+ orders got no reply to a request; the first: line 8: no reply: ")
         self.expect_clean(said, "terminal")
         results = self.folder / "results/latest"
         for path in results.iterdir():
