@@ -73,7 +73,7 @@ static void copy_shown(char *to, size_t size, const struct crowd_customer *custo
     struct buffer shown = {0};
 
     to[0] = '\0';
-    if (length > 0 && customer->way != NULL &&
+    if (length > 0 &&
         values_mask(flow_customer_values(customer->way), bytes, &length, size - 1, &shown) &&
         buffer_append(&shown, "", 1)) {
         for (size_t i = 0; i + 1 < shown.length; i++)
@@ -124,7 +124,6 @@ static void crowd_on_end(void *data, const struct web_request *request,
 static void prepare(struct crowd *crowd, struct crowd_customer *customer) {
     struct flow_result result;
 
-    customer->crowd = crowd;
     customer->watch = (struct flow_watch){.on_end = crowd_on_end, .data = customer};
     customer->way =
         flow_customer_open(crowd->flow, (int64_t)number_of(customer) + 1, &customer->watch);

@@ -61,8 +61,7 @@ struct crowd_counts {
     struct why why_silent; /* the first of these; printable, secrets masked */
     size_t unmatched;      /* replies; their orders are UNKNOWN */
     struct crowd_reply first_unmatched;
-    size_t
-        sold_without_id; /* sold orders that captured no {{order}} of at most 128 printable bytes */
+    size_t sold_without_id; /* sold orders without an {{order}} that is an id (record_is_id()) */
 };
 
 /* One customer for each arrival of the plan, which has no repeats; number 0 is the caller's.
