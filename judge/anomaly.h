@@ -68,8 +68,9 @@ struct counterexample {
     struct counterexample_op op[COUNTEREXAMPLE_OPS];
     size_t lines;
     char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];
-    bool has_chain; /* a line tells how two orders came to hold one lock */
-    size_t events;  /* in order of time */
+    bool has_chain;  /* a line tells how two orders came to hold one lock */
+    bool has_writes; /* its lines show two writes of the count; it has no operations */
+    size_t events;   /* in order of time */
     struct counterexample_event event[COUNTEREXAMPLE_EVENTS];
     int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0: not known */
 };

@@ -33,10 +33,10 @@ struct writes {
     struct judge *judge;
     struct effect *effects;
     size_t count;
-    int64_t *taken; /* by the writes of each sale, in the order of the sales */
+    int64_t *taken;      /* by the writes of each sale, in the order of the sales */
     int64_t least, most; /* units of an order */
     int64_t sold, all_taken, surplus, missing;
-    int64_t twins, stales; /* candidates */
+    int64_t twins, stales;                   /* candidates */
     const struct effect *twin[2], *stale[2]; /* the tightest in time, behind its partner */
 };
 
@@ -249,8 +249,7 @@ static void tell_twin(struct writes *writes, int64_t count) {
     say(story, "B took nothing: %sA and B took the same unit: a contradiction.", had_read);
     tell_sums(story, writes);
     judge_found(writes->judge, ANOMALY_TWIN, count,
-                "%s found %" PRId64 " left and left %" PRId64
-                ": %sit took the same unit as %s",
+                "%s found %" PRId64 " left and left %" PRId64 ": %sit took the same unit as %s",
                 name_of(b, other), b->before, b->after, had_read, name_of(a, one));
 }
 
@@ -290,6 +289,7 @@ bool writes_tell(const struct judge *judge, struct counterexample *example) {
         return false;
     memcpy(example->line, story->line, sizeof story->line);
     example->lines = story->lines;
+    example->has_writes = true;
     return true;
 }
 

@@ -77,15 +77,13 @@ static void add_writes(const char *text) {
         named = memchr(text, '=', (size_t)length);
         *write = (struct ledger_write){.seq = (int64_t)++told.write_count,
                                        .tx = atoll(tx),
-                                       .found = found[1] == '\0' && found[0] == '-'
-                                                    ? WRITE_NOTHING
-                                                    : atoll(found),
+                                       .found = found[1] == '\0' && found[0] == '-' ? WRITE_NOTHING
+                                                                                    : atoll(found),
                                        .left = atoll(left)};
         strcpy(write->row, row);
         if (named != NULL)
             (void)snprintf(write->order_id, sizeof write->order_id, "%.1s", named + 1);
-        (void)snprintf(write->at, sizeof write->at, "2026-11-21T10:01:02.%06zuZ",
-                       told.write_count);
+        (void)snprintf(write->at, sizeof write->at, "2026-11-21T10:01:02.%06zuZ", told.write_count);
     }
     writes_sort(told.writes, told.write_count);
 }
@@ -98,12 +96,12 @@ static void judge_tale(const struct tale *tale) {
     struct why why;
 
     for (size_t i = 0; i < count; i++)
-        rows[i] = (struct ledger_told){
-            .id = names[i],
-            .quantity = tale->quantities[i] - '0',
-            .unit = LEDGER_UNTOLD,
-            .remaining = LEDGER_UNTOLD,
-            .reserved = is_held ? tale->quantities[count + 1 + i] - '0' : -1};
+        rows[i] =
+            (struct ledger_told){.id = names[i],
+                                 .quantity = tale->quantities[i] - '0',
+                                 .unit = LEDGER_UNTOLD,
+                                 .remaining = LEDGER_UNTOLD,
+                                 .reserved = is_held ? tale->quantities[count + 1 + i] - '0' : -1};
     ledger_free(&told);
     if (ledger_tell(&told, tale->initial, tale->left, rows, count, false, &why) != 0)
         fail_msg("%s", why.text);

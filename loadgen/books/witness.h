@@ -43,7 +43,7 @@ __attribute__((warn_unused_result)) enum witness_answer witness_begin(struct wit
                                                                       struct why *why);
 
 /* In a fiber, once the books are read and nothing changes any more: read the writes into `ledger`,
- * whose `available` is what [Stock] said. Unless OK, the ledger is as it was. WRONG: the writes do
+ * whose `available` is what [Stock] said; they replace those of [Writes]. Unless OK, the ledger is as it was. WRONG: the writes do
  * not explain the count, or an expression failed. */
 __attribute__((warn_unused_result)) enum witness_answer witness_read(struct witness *witness,
                                                                      struct ledger *ledger,

@@ -14,13 +14,14 @@
 
 /* ---- the anomalies */
 
-/* The counterexample to print, or NULL: the first of all counterexamples, or one with the chain of
- * events by which two held a lock. */
+/* The counterexample to print, or NULL: the first of all counterexamples, one with the chain of
+ * events by which two held a lock, or one with writes of the count. */
 static const struct counterexample *proof_of(const struct verdict *verdict, enum anomaly anomaly) {
     for (size_t i = 0; i < verdict->counterexamples; i++) {
         const struct counterexample *proof = &verdict->counterexample[i];
 
-        if (proof->anomaly == anomaly && proof->lines > 0 && (i == 0 || proof->has_chain))
+        if (proof->anomaly == anomaly && proof->lines > 0 &&
+            (i == 0 || proof->has_chain || proof->has_writes))
             return proof;
     }
     return NULL;
