@@ -588,6 +588,16 @@ static const char *why_no_duplicate(const struct check *check, bool sends) {
     return NULL;
 }
 
+/* Why the numbers of sales or the writes of the count cannot be asked, or NULL. */
+static const char *why_no_numbers(const struct check *check) {
+    if (check->has[COLUMN_REMAINING] || check->shop->ledger.writes.count > 0)
+        return NULL;
+    return check->shop->ledger.witness.line > 0
+               ? "[Orders] has no column remaining; a run with --witness can judge it by [Witness]"
+               : "[Orders] has no column remaining, and the file has neither [Writes] nor "
+                 "[Witness]";
+}
+
 static int tell_abilities(struct check *check) {
     const bool sends = sends_key(check);
     const bool has_key = sends && check->has[COLUMN_KEY];
@@ -604,10 +614,8 @@ static int tell_abilities(struct check *check) {
              : "no step before the sale captures `order`, and [Orders] shows no key that was "
                "sent"},
         {"DUPLICATE", why_no_duplicate(check, sends)},
-        {"TWIN", check->has[COLUMN_UNIT] || check->has[COLUMN_REMAINING]
-                     ? NULL
-                     : "[Orders] has neither a column unit nor remaining"},
-        {"STALE", check->has[COLUMN_REMAINING] ? NULL : "[Orders] has no column remaining"},
+        {"TWIN", check->has[COLUMN_UNIT] ? NULL : why_no_numbers(check)},
+        {"STALE", why_no_numbers(check)},
         {"UNBACKED", check->has[COLUMN_RESERVED] ? NULL : "[Orders] has no column reserved"},
         {NULL, NULL}};
     const struct order_times times = {check->times, check->time_count};

@@ -59,7 +59,8 @@ class OwnShop(SystemTest):
         self.assertTrue(said["ok"])
         self.assertTrue(all(step["ok"] for step in said["steps"]))
         self.assertEqual(said["can"], ["OVERSELL, LEAK", "UNDERSELL, EARLY-SOLD-OUT", "GHOST"])
-        self.assertIn({"anomalies": "STALE", "why": "[Orders] has no column remaining"}, said["cannot"])
+        self.assertIn({"anomalies": "STALE", "why": "[Orders] has no column remaining; a run with --witness can judge it by [Witness]"},
+                      said["cannot"])
         self.assertEqual(said["order_ms"]["orders"], 5)
 
     def test_each_mistake_in_the_file_is_told(self):

@@ -23,6 +23,15 @@ static bool is_left_ignored(int number) {
     return number == SIGHUP && sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+static void block(int how) {
+    sigset_t all;
+
+    (void)sigemptyset(&all);
+    for (size_t i = 0; i < INTERRUPTS; i++)
+        (void)sigaddset(&all, numbers[i]);
+    (void)pthread_sigmask(how, &all, NULL);
+}
+
 void interrupts_watch(struct interrupts *interrupts, uv_loop_t *loop,
                       void (*on_signal)(void *data, int number), void *data) {
     assert(interrupts->count == 0); /* its handles are not open */
@@ -38,16 +47,12 @@ void interrupts_watch(struct interrupts *interrupts, uv_loop_t *loop,
         (void)uv_signal_start(handle, on_number, numbers[i]);
         uv_unref((uv_handle_t *)handle);
     }
+    block(SIG_UNBLOCK);
 }
 
 void interrupts_close(struct interrupts *interrupts) {
-    sigset_t all;
-
-    (void)sigemptyset(&all);
-    for (size_t i = 0; i < INTERRUPTS; i++)
-        (void)sigaddset(&all, numbers[i]);
     if (interrupts->count > 0)
-        (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+        block(SIG_BLOCK);
     while (interrupts->count > 0)
         uv_close((uv_handle_t *)&interrupts->handles[--interrupts->count], NULL);
 }

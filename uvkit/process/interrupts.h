@@ -22,8 +22,9 @@ struct interrupts {
 void interrupts_watch(struct interrupts *interrupts, uv_loop_t *loop,
                       void (*on_signal)(void *data, int number), void *data);
 
-/* For the end of the program, when its exit code is settled. It blocks the signals, which would
- * kill the program from here on. May be called again. The memory may go when the loop has run. */
+/* For the end of the program, when its exit code is settled, or of a part of it. It blocks the
+ * signals, which would kill the program from here on; the next interrupts_watch() gets them. May be
+ * called again. The memory may go when the loop has run. */
 void interrupts_close(struct interrupts *interrupts);
 
 #endif

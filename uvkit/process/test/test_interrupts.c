@@ -91,6 +91,21 @@ static void test_after_the_close_no_signal_kills(void **state) {
         (void)signal((int[]){SIGINT, SIGTERM, SIGQUIT, SIGHUP}[i], SIG_DFL);
 }
 
+static void test_the_next_watch_gets_the_signals(void **state) {
+    watch();
+    interrupts_close(&interrupts);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(raise(SIGINT), 0); /* between the two */
+    watch();
+    uv_ref((uv_handle_t *)&interrupts.handles[0]);
+    (void)uv_run(&loop, UV_RUN_NOWAIT);
+    uv_unref((uv_handle_t *)&interrupts.handles[0]);
+    send_now(SIGTERM);
+    assert_int_equal(count, 2);
+    assert_int_equal(seen[0], SIGINT);
+    assert_int_equal(seen[1], SIGTERM);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_signal_is_told_each_time, set_up, tear_down),
@@ -99,6 +114,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_an_ignored_hangup_stays_ignored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_ignored_interrupt_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_after_the_close_no_signal_kills, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_next_watch_gets_the_signals, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
