@@ -378,24 +378,30 @@ static void fill_strategy(const json_t *one, struct table_row *rows) {
     }
 }
 
+enum { POSTGRES = 8, REDIS }; /* columns */
+
 static void print_table(const json_t *strategies, FILE *to) {
     static const struct table_row head = {.cell = {"strategy", "", "verdict", "sold", "anomalies",
                                                    "p50", "p99", "rate", "Postgres", "Redis"}};
     size_t count = json_array_size(strategies);
     struct table_row *rows = calloc(count * ROWS + 1, sizeof *rows);
+    bool has_trips;
 
     if (rows == NULL)
         return;
     rows[0] = head;
     for (size_t i = 0; i < count; i++)
         fill_strategy(json_array_get(strategies, i), &rows[i * ROWS + 1]);
+    for (size_t c = POSTGRES; c <= REDIS; c++) /* a shop tells neither */
+        table_hide_empty(rows, count * ROWS + 1, c, false);
+    has_trips = rows[0].cell[POSTGRES][0] != '\0' || rows[0].cell[REDIS][0] != '\0';
     table_print(rows, count * ROWS + 1, 3, table_columns(to), to);
     free(rows);
     fputc('\n', to);
     table_say(to, 0,
               "p50, p99: time from the planned moment of a request to its answer; rate: answers "
-              "per second; each is the median of the rounds. Postgres, Redis: round trips per "
-              "answer. B/A: B divided by A.");
+              "per second; each is the median of the rounds.%s B/A: B divided by A.",
+              has_trips ? " Postgres, Redis: round trips per answer." : "");
 }
 
 /* ---- the change of each anomaly */
