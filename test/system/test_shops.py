@@ -100,8 +100,24 @@ class StudentShops(unittest.TestCase):
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     def loadgen(self, *args):
-        return subprocess.run([ROOT / BUILD / "bin/loadgen", *args], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120)
+        return subprocess.run([ROOT / BUILD / "bin/loadgen", *args], cwd=ROOT, env={"LOADGEN_NO_RESULTS": "1"} | os.environ,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+    def test_a_run_finds_the_wrong_ones(self):
+        """A sale takes 50 ms, and at 100 a second five run side by side: with 200 customers for 50 units this is no matter of luck."""
+        for language in STUDENTS:
+            wrong, with_lock, cured = STUDENTS[language][1]
+            for file, processes, is_right in [(wrong, 1, False), (wrong, 2, False), (with_lock, 1, True), (with_lock, 2, False),
+                                              (cured, 1, True), (cured, 2, True)]:
+                with self.subTest(file=file, processes=processes), self.selling(language, file, processes) as shop:
+                    done = self.loadgen("--shop", shop.path, "--rate", "100",
+                                        "--output-format", "json")
+                    self.assertEqual(done.returncode, 0 if is_right else 1, done.stdout + done.stderr)
+                    shop, = json.loads(done.stdout)["strategies"]
+                    found = {anomaly["name"]: anomaly["count"] for anomaly in shop["anomalies"]}
+                    self.assertEqual((shop["verdict"], "OVERSELL" in found), ("VALID", False) if is_right else ("VIOLATED", True), found)
+                    if is_right:
+                        self.assertEqual((shop["outcomes"]["sold"], shop["outcomes"]["sold_out"]), (50, 150))
 
     def test_each_passes_the_check_because_nobody_races(self):
         for language, file in [(language, file) for language in STUDENTS for file in STUDENTS[language][1]]:
