@@ -3,6 +3,7 @@
 
 #include "json_read.h"
 #include "model.h"
+#include "user_command.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -84,6 +85,9 @@ static int chapter_read_all(const struct reading *reading, const json_t *from,
     size_t i;
     int points = 0;
 
+    if (json_is_true(json_object_get(from, "shop")))
+        return why_set(reading->why, "chapter %d is about a shop of your own: run %s check %d",
+                       chapter->number, user_command(USER_LAB), chapter->number);
     if (read_text(reading, from, "title", chapter->title, sizeof chapter->title) != 0)
         return -1;
     if (json_array_size(checks) < 1 || json_array_size(checks) > CHAPTER_CHECKS)

@@ -25,7 +25,7 @@ REFERENCES = json.loads(subprocess.run([LAB, "strategies", "--json"], capture_ou
 # With these options two orders meet in one row, or have two rows.
 OPTIONS = {"segment": "shards=1", "sharded": "shards=1", "sharded-skip": "shards=2", "prewarm": "shards=2"}
 MUSEUM = json.loads((ROOT / "lab/museum/museum.json").read_text())
-CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
+CHAPTERS = sorted(file.parent for file in (ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))
 
 
 def explore(source, **bound):
