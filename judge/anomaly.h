@@ -16,7 +16,8 @@
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
     X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
     X(STALE, "STALE", "a sale began after another had finished, and saw the older count")          \
-    X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")
+    X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")                 \
+    X(UNBACKED, "UNBACKED", "an order holds fewer units than it bought")
 
 enum anomaly {
 #define X(id, name, text) ANOMALY_##id,

@@ -112,10 +112,10 @@ static void example_tell_sale(struct counterexample *example, const struct judge
     if (judge->row_count > 1)
         snprintf(row, sizeof row, " in shard %" PRId64, sale->shard);
     if (!judge->ledger->is_unnumbered && judge_sale_kind(judge, sale) == SALE_COUNTED)
-        snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64, sale->remaining + 1, row,
-                 sale->remaining);
+        snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64,
+                 sale->remaining + sale->quantity, row, sale->remaining);
     else
-        snprintf(did, sizeof did, "took %s%s", judge_unit(judge, sale->unit, unit), row);
+        snprintf(did, sizeof did, "took %s%s", judge_units(judge, sale, unit), row);
     example_say(example, "%c = order %s%s%s: %s, %s%s%.15s%s", name, sale->order_id,
                 sale->instance[0] != '\0' ? " via " : "", sale->instance, sent, did,
                 sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at), answered);
@@ -294,18 +294,19 @@ static void tell_reads(struct counterexample *example, const struct judge *judge
         example_say(example,
                     "%c was sent after %c had been answered. %c had left %" PRId64
                     ", and %c read %" PRId64 ", so both sold unit %" PRId64 ".",
-                    other, one, one, a->remaining, other, b->remaining + 1, a->unit);
+                    other, one, one, a->remaining, other, b->remaining + b->quantity, a->unit);
     else if (is_set_back(judge, a, b))
         example_say(example,
                     "%c read %" PRId64 " before %c wrote %" PRId64
                     ", or after another sale had written %" PRId64
                     " again, so both sold unit %" PRId64 ".",
-                    other, b->remaining + 1, one, a->remaining, b->remaining + 1, a->unit);
+                    other, b->remaining + b->quantity, one, a->remaining,
+                    b->remaining + b->quantity, a->unit);
     else
         example_say(example,
                     "%c read %" PRId64 " before %c wrote %" PRId64 ", so both sold unit %" PRId64
                     ".",
-                    other, b->remaining + 1, one, a->remaining, a->unit);
+                    other, b->remaining + b->quantity, one, a->remaining, a->unit);
 }
 
 static const struct overlap *find_overlap(const struct judge *judge, const struct pair *pair) {
@@ -323,6 +324,7 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
                      judge_buyer(judge, pair->sales[0])->sent_ns;
     const struct ledger_sale *a = pair->sales[is_turned], *b = pair->sales[!is_turned];
     const struct overlap *overlap = find_overlap(judge, pair);
+    const int64_t unit = a->unit > b->unit ? a->unit : b->unit; /* the first that both have */
 
     example->shard = a->shard;
     if (overlap != NULL) {
@@ -331,12 +333,13 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
         example_tell_sale(example, judge, a);
         example_tell_sale(example, judge, b);
     }
-    if (!is_counted(judge, a) || !is_counted(judge, b) || a->shard != b->shard)
-        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both sales.", a->unit);
+    if (judge->ledger->is_unnumbered || a->unit != b->unit || !is_counted(judge, a) ||
+        !is_counted(judge, b) || a->shard != b->shard)
+        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both sales.", unit);
     else
         tell_reads(example, judge, a, b);
     example_say(example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.",
-                a->unit);
+                unit);
 }
 
 /* If all sales are of units that existed, more sales than units are twins. */
@@ -349,8 +352,9 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
 
     if (judge->ledger->is_unnumbered) {
-        example_say(example, "%zu units were sold of a stock of %" PRId64 ": a contradiction.",
-                    judge->ledger->sale_count, initial);
+        example_say(example,
+                    "%" PRId64 " units were sold of a stock of %" PRId64 ": a contradiction.",
+                    judge->sold, initial);
     } else if (sale != NULL) {
         example->shard = sale->shard;
         example_tell_sale(example, judge, sale);
@@ -364,10 +368,10 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
         assert(judge->twin_count > 0);
         example_tell_pair(example, judge, twins);
         example_say(example,
-                    "%zu units were sold of a stock of %" PRId64
+                    "%" PRId64 " units were sold of a stock of %" PRId64
                     ", so some were sold twice. A and B both sold unit %" PRId64
                     ": a contradiction.",
-                    judge->ledger->sale_count, initial, twins->sales[0]->unit);
+                    judge->sold, initial, twins->sales[1]->unit);
     }
 }
 
@@ -392,7 +396,7 @@ static void tell_early(struct counterexample *example, const struct judge *judge
     example->shard = sale->shard;
     example_tell_pair(example, judge, &judge->early);
     example_say(example, "B was sent after A had been answered, and got %s.",
-                judge_unit(judge, sale->unit, got));
+                judge_units(judge, sale, got));
     if (judge_sale_kind(judge, sale) == SALE_EITHER)
         example_say(example, "B is right only if its unit had been taken before and had come back; "
                              "too few requests can have given a unit back: a contradiction.");
@@ -411,7 +415,7 @@ static void tell_stale(struct counterexample *example, const struct judge *judge
         example_say(example,
                     "B was sent after A had been answered. A had left %" PRId64
                     ", and B read %" PRId64 ".",
-                    a->remaining, b->remaining + 1);
+                    a->remaining, b->remaining + b->quantity);
     else
         example_say(example,
                     "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
@@ -486,7 +490,8 @@ static void tell_ghost(struct counterexample *example, const struct judge *judge
     if (purchase->sale == NULL)
         example_say(example, "The ledger has no sale of that order%s: a contradiction.",
                     purchase->order != NULL ? ", though the order is recorded" : "");
-    else if (purchase->yes != NULL && purchase->sale->unit != told->unit)
+    else if (purchase->yes != NULL && purchase->sale->unit != told->unit &&
+             (told->unit != -1 || !judge->is_shop_named))
         example_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
                     purchase->sale->unit);
     else if (purchase->order == NULL)
@@ -517,7 +522,10 @@ static void tell_orphan(struct counterexample *example, const struct judge *judg
         example_say(example, "Each request without an answer was sent after that unit was gone, or "
                              "has another order: a contradiction.");
     else if (judge->orphan == NULL)
-        example_say(example, "The ledger has a sale that no request for this product asked for.");
+        example_say(example,
+                    judge->are_keys_ids
+                        ? "The ledger has a sale that no request for this product asked for."
+                        : "The ledger has a sale, and no customer was told yes or nothing for it.");
     else if (judge->denial != NULL)
         example_say(example, "A's customer was told yes, asked again as B with the same key, and "
                              "was told no: a contradiction.");
@@ -529,22 +537,31 @@ static void tell_orphan(struct counterexample *example, const struct judge *judg
                     "An order was recorded, and its customer was told no: a contradiction.");
 }
 
+static void tell_pair_of_key(struct counterexample *example, const struct judge *judge,
+                             const struct ledger_sale *a, const struct ledger_sale *b,
+                             const char *key) {
+    example->shard = a->shard;
+    example_tell_sale(example, judge, a);
+    example_tell_sale(example, judge, b);
+    example_say(example,
+                "Both were sold for the key %s, but one key buys one unit: a contradiction.", key);
+}
+
 static void tell_duplicate(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->duplicate;
     const struct ledger_sale *own = NULL;
     const char *key;
 
-    if (purchase == NULL)
+    if (judge->same_key[0] != NULL)
+        tell_pair_of_key(example, judge, judge->same_key[0], judge->same_key[1],
+                         judge->same_key[0]->key);
+    if (purchase == NULL || judge->same_key[0] != NULL)
         return;
     key = record_key(purchase->requests[0]);
     own = ledger_find_sale(judge->ledger, key);
     example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
-        example_tell_sale(example, judge, own);
-        example_tell_sale(example, judge, purchase->sale);
-        example_say(example,
-                    "Both were sold for the key %s, but one key buys one unit: a contradiction.",
-                    key);
+        tell_pair_of_key(example, judge, own, purchase->sale, key);
         return;
     }
     assert(judge->other_yes != NULL);
@@ -552,6 +569,28 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
     tell_yes(example, judge, judge->other_yes);
     example_say(example,
                 "Both replies are to the key %s, but one key buys one unit: a contradiction.", key);
+}
+
+/* If what is left and what is held are the stock, the stock row is right. */
+static void tell_unbacked(struct counterexample *example, const struct judge *judge) {
+    const int64_t left = judge->ledger->available + judge->ledger->returned;
+    const bool is_right = left + judge->held == judge->ledger->initial;
+    const int64_t count = judge->unbacked_count;
+
+    assert(judge->unbacked != NULL);
+    example_tell_sale(example, judge, judge->unbacked);
+    example_say(example, "A bought %" PRId64 " unit%s, and the shop holds %" PRId64 " for it.",
+                judge->unbacked->quantity, judge->unbacked->quantity == 1 ? "" : "s",
+                judge->unbacked->reserved);
+    if (is_right)
+        example_say(example, "%" PRId64 " left and %" PRId64 " held are the stock of %" PRId64 ".",
+                    left, judge->held, judge->ledger->initial);
+    example_say(example, "%s%" PRId64 " paid order%s %s: a contradiction.",
+                is_right ? "The stock row is right, and " : "", count, count == 1 ? "" : "s",
+                judge->empty_count == count
+                    ? (count == 1 ? "has nothing in it" : "have nothing in it")
+                : count == 1 ? "has less in it than it bought"
+                             : "have less in it than they bought");
 }
 
 /* ---- LEAK */
@@ -679,7 +718,8 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
         [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
         [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
         [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
-        [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck};
+        [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck,
+        [ANOMALY_UNBACKED] = tell_unbacked};
 
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (all->has[i] || !judge->has_found[i])

@@ -2,6 +2,8 @@
  * O(log n). */
 #include "judge.h"
 
+#include "number.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -89,6 +91,58 @@ static int by_unit(const void *a, const void *b) {
     return order != 0 ? order : strcmp(x->order_id, y->order_id);
 }
 
+static int judge_by_key(const void *a, const void *b) {
+    const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
+    const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
+    int order = strcmp(x->key, y->key);
+
+    return order != 0 ? order : strcmp(x->order_id, y->order_id);
+}
+
+static int judge_of_key(const void *key, const void *sale) {
+    return strcmp(key, (*(const struct ledger_sale *const *)sale)->key);
+}
+
+static int index_keys(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    judge->by_key = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
+    for (size_t i = 0; i < ledger->sale_count && judge->by_key != NULL; i++)
+        if (ledger->sales[i].key != NULL)
+            judge->by_key[judge->key_count++] = &ledger->sales[i];
+    if (judge->key_count > 1)
+        qsort(judge->by_key, judge->key_count, sizeof(const struct ledger_sale *), judge_by_key);
+    return judge->by_key != NULL ? 0 : -1;
+}
+
+/* The first sale of this key, or NULL. */
+static const struct ledger_sale *find_sale_of_key(const struct judge *judge, const char *key) {
+    const struct ledger_sale **found =
+        judge->key_count > 0 ? bsearch(key, judge->by_key, judge->key_count,
+                                       sizeof(const struct ledger_sale *), judge_of_key)
+                             : NULL;
+
+    while (found != NULL && found > judge->by_key && strcmp(found[-1]->key, key) == 0)
+        found--;
+    return found != NULL ? *found : NULL;
+}
+
+/* A yes that names an order promises that order; any other reply may be of the order that has its
+ * key. */
+static void find_rows(struct judge *judge, struct purchase *purchase) {
+    if (purchase->is_named)
+        purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
+    if (purchase->sale == NULL && judge->key_count > 0 &&
+        (purchase->yes == NULL || !purchase->is_named)) {
+        purchase->sale = find_sale_of_key(judge, record_key(purchase->requests[0]));
+        if (purchase->sale != NULL)
+            purchase->id = purchase->sale->order_id;
+        purchase->is_named = true;
+    }
+    if (purchase->is_named)
+        purchase->order = ledger_find_order(judge->ledger, purchase->id);
+}
+
 /* The purchases of a product stand together, and so do their requests. */
 static void index_purchases(struct judge *judge) {
     judge->requests = judge->purchase_count > 0 ? judge->purchases[0].requests : NULL;
@@ -99,15 +153,15 @@ static void index_purchases(struct judge *judge) {
         assert(purchase->requests == judge->requests + judge->request_count);
         assert(i == 0 || compare_key(record_key(purchase[-1].requests[0]), purchase) < 0);
         judge->request_count += purchase->count;
-        purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
-        purchase->order = ledger_find_order(judge->ledger, purchase->id);
+        judge->has_matches = judge->has_matches || purchase->is_named;
+        find_rows(judge, purchase);
     }
 }
 
 static bool names_another(const struct judge *judge, const struct record *record) {
     return (record->outcome == RECORD_SOLD || judge->is_shop_named) &&
            record_order_id(record)[0] != '\0' &&
-           strcmp(record_order_id(record), record_key(record)) != 0;
+           (!judge->are_keys_ids || strcmp(record_order_id(record), record_key(record)) != 0);
 }
 
 /* If an order's id must be its key, there are none without a fault. */
@@ -128,15 +182,32 @@ static int index_named(struct judge *judge) {
 static void index_sales(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
+    judge->most = 1;
     for (size_t i = 0; i < ledger->sale_count; i++) {
-        assert(i == 0 || strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) <= 0);
-        judge->by_unit[i] = &ledger->sales[i];
+        const struct ledger_sale *sale = &ledger->sales[i];
+
+        assert(i == 0 || strcmp(sale[-1].order_id, sale->order_id) <= 0);
+        assert(sale->quantity >= 0);
+        judge->by_unit[i] = sale;
+        judge->sold += sale->quantity;
+        judge->most = number_max(judge->most, sale->quantity);
+        judge->is_mixed = judge->is_mixed || sale->quantity != ledger->sales[0].quantity;
     }
+    if (!judge_has_units(judge))
+        return;
     qsort(judge->by_unit, ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
 }
 
 static bool is_answered_with(const struct purchase *purchase, const char *id) {
     return purchase->yes == NULL || strcmp(purchase->id, id) == 0;
+}
+
+static struct buyer buyer_of(const struct purchase *purchase, const char *id) {
+    struct buyer buyer = {purchase, purchase->sent_ns, LINEAR_NEVER};
+
+    if (is_answered_with(purchase, id))
+        buyer.answered_ns = purchase->answered_ns;
+    return buyer;
 }
 
 /* The buyer of an order that is no request's key: the first customer that was told of it. */
@@ -162,18 +233,18 @@ static void index_buyers(struct judge *judge) {
     size_t next = 0;
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const char *id = judge->ledger->sales[i].order_id;
-        const struct purchase *purchase;
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const char *id = sale->order_id;
+        const struct purchase *purchase = NULL;
 
         while (next < judge->purchase_count && compare_key(id, &judge->purchases[next]) > 0)
             next++;
-        purchase = &judge->purchases[next];
-        if (next < judge->purchase_count && compare_key(id, purchase) == 0)
-            judge->buyers[i] = (struct buyer){purchase, purchase->sent_ns,
-                                              is_answered_with(purchase, id) ? purchase->answered_ns
-                                                                             : LINEAR_NEVER};
-        else
-            judge->buyers[i] = told_of(judge, id);
+        if (judge->are_keys_ids && next < judge->purchase_count &&
+            compare_key(id, &judge->purchases[next]) == 0)
+            purchase = &judge->purchases[next];
+        else if (sale->key != NULL)
+            purchase = find_key(judge, sale->key);
+        judge->buyers[i] = purchase != NULL ? buyer_of(purchase, id) : told_of(judge, id);
         if (judge->buyers[i].answered_ns < judge->buyers[i].sent_ns) /* of another sale */
             judge->buyers[i].answered_ns = LINEAR_NEVER;
     }
@@ -186,10 +257,12 @@ static int by_sent(const void *a, const void *b) {
 }
 
 static bool is_nobodys(const struct purchase *purchase) {
+    if (!purchase->is_named)
+        return purchase->is_unknown || purchase->yes != NULL;
     return purchase->is_unknown && record_is_nameless(purchase->requests[0]);
 }
 
-/* A request without a key and without an answer may own any order that no other request asked
+/* A request without a key and without a name in its reply may own any order that no other request asked
  * for. It is not known which one, so the sale does not get its times; stock.c checks whether
  * enough of these requests were sent in time. For the prose, and to count overlaps, the last
  * sent request gets the first order. */
@@ -276,12 +349,15 @@ int judge_open(struct judge *judge) {
         .first_unit = 1, .initial = ledger->initial, .available = ledger->available};
     judge->rows = ledger->row_count > 0 ? ledger->rows : &judge->whole;
     judge->row_count = ledger->row_count > 0 ? ledger->row_count : 1;
+    judge->has_matches = judge->are_keys_ids || ledger->has_keys;
     judge->by_unit = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
     judge->buyers = calloc(ledger->sale_count + 1, sizeof *judge->buyers);
-    index_purchases(judge);
-    if (judge->by_unit == NULL || judge->buyers == NULL || index_named(judge) != 0)
+    if (judge->by_unit == NULL || judge->buyers == NULL || index_keys(judge) != 0)
         return -1;
     index_sales(judge);
+    index_purchases(judge);
+    if (index_named(judge) != 0)
+        return -1;
     index_buyers(judge);
     if (seat_nameless(judge) != 0)
         return -1;
@@ -292,11 +368,32 @@ int judge_open(struct judge *judge) {
 void judge_close(struct judge *judge) {
     free(judge->named);
     free(judge->by_unit);
+    free(judge->by_key);
     free(judge->buyers);
 }
 
+int64_t judge_first_unit(const struct ledger_sale *sale) {
+    const int64_t most = INT64_MAX - sale->quantity;
+
+    return sale->unit < most ? sale->unit : most;
+}
+
+bool judge_has_units(const struct judge *judge) {
+    return !judge->ledger->is_unnumbered || judge->ledger->has_units;
+}
+
 const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_UNIT]) {
-    snprintf(text, JUDGE_UNIT, judge->ledger->is_unnumbered ? "a unit" : "unit %" PRId64, unit);
+    const bool is_told = judge_has_units(judge) && (unit != -1 || !judge->is_shop_named);
+
+    snprintf(text, JUDGE_UNIT, is_told ? "unit %" PRId64 : "a unit", unit);
+    return text;
+}
+
+const char *judge_units(const struct judge *judge, const struct ledger_sale *sale,
+                        char text[JUDGE_UNIT]) {
+    if (sale->quantity == 1)
+        return judge_unit(judge, sale->unit, text);
+    snprintf(text, JUDGE_UNIT, "%" PRId64 " units", sale->quantity);
     return text;
 }
 

@@ -18,7 +18,8 @@ struct purchase {
     const char *id;                 /* the order that the first yes names, else the key */
     const struct record *yes;       /* the first yes to arrive, or NULL */
     bool is_unknown;                /* the outcome of a request is unknown */
-    bool is_seated;                 /* no key, no answer: `sale` may belong to another */
+    bool is_named;                  /* `id` is the id of an order */
+    bool is_seated;                 /* no key, no name: `sale` may belong to another */
     const struct ledger_sale *sale; /* of `id`, or NULL */
     const struct ledger_order *order;
     /* Of the first request with a yes or an unknown outcome, or of the first one if there is none.
@@ -97,8 +98,9 @@ struct judge {
     const struct event_list *events; /* sorted; NULL: none */
     const struct ledger *ledger;     /* sorted */
     uint32_t item;
-    bool is_keyless;       /* so requests may have given units back */
-    bool is_shop_named;    /* as in struct verdict_case */
+    bool is_keyless;    /* so requests may have given units back */
+    bool is_shop_named; /* as in struct verdict_case, like are_keys_ids */
+    bool are_keys_ids;
     bool is_stopped;       /* before its end, by Ctrl-C or --abort-on-fail */
     int64_t stuck_ns;      /* as in struct verdict_case, like ledger_start_us */
     int64_t down_until_ns; /* a server was down, or a request did not reach the target */
@@ -113,9 +115,15 @@ struct judge {
     const struct record **named; /* yes replies that name another order than their key, by order */
     size_t named_count;
     const struct ledger_sale **by_unit; /* sales, by unit, then time */
-    struct buyer *buyers;               /* in the order of the sales */
-    struct ledger_row whole;            /* in place of stock rows when there are none */
-    const struct ledger_row *rows;      /* at least one, by shard */
+    const struct ledger_sale **by_key;  /* sales that tell their key, by key, then id */
+    size_t key_count;
+    int64_t sold;                  /* units of all sales */
+    int64_t most;                  /* units of the largest sale, at least 1 */
+    bool is_mixed;                 /* sales have different quantities */
+    bool has_matches;              /* replies can be compared with orders: by ids or by keys */
+    struct buyer *buyers;          /* in the order of the sales */
+    struct ledger_row whole;       /* in place of stock rows when there are none */
+    const struct ledger_row *rows; /* at least one, by shard */
     size_t row_count;
     bool may_have_returned; /* a request may have given a unit back */
 
@@ -132,6 +140,10 @@ struct judge {
     struct stuck stuck;
     struct story twin_story, stale_story;
     const struct purchase *ghost, *duplicate;       /* the first of each, or NULL */
+    const struct ledger_sale *same_key[2];          /* two orders of one key, or NULL */
+    const struct ledger_sale *unbacked;             /* the first, or NULL */
+    int64_t unbacked_count, empty_count;            /* of these empty_count hold nothing */
+    int64_t held;                                   /* units that are held for the sales */
     const struct record *other_yes;                 /* another yes to `duplicate`, or NULL */
     const struct ledger_sale *outside, *orphan_row; /* the first, or NULL */
     const struct ledger_sale *unasked; /* each request for it was sent too late; or NULL */
@@ -160,6 +172,13 @@ bool judge_may_undo(const struct judge *judge, const struct record *record);
 #define JUDGE_UNIT 32
 /* "unit 57"; "a unit" if the sales have no unit numbers. Returns `text`. */
 const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_UNIT]);
+/* The same of all units of a sale: "3 units". */
+const char *judge_units(const struct judge *judge, const struct ledger_sale *sale,
+                        char text[JUDGE_UNIT]);
+/* The first unit of a sale; none that a ledger may name in error reaches the end of the numbers. */
+int64_t judge_first_unit(const struct ledger_sale *sale);
+/* Whether the sales tell their units. */
+bool judge_has_units(const struct judge *judge);
 
 /* Count an anomaly `count` times, and keep the text as an example while there is room. With 0 the
  * text is another example of an anomaly that was counted already. */
@@ -167,7 +186,7 @@ __attribute__((format(printf, 4, 5))) void judge_found(struct judge *judge, enum
                                                        int64_t count, const char *format, ...);
 
 /* The rules, in this order. 0, or -1: out of memory.
- * sales: OVERSELL, TWIN, GHOST, ORPHAN, DUPLICATE;
+ * sales: OVERSELL, TWIN, GHOST, ORPHAN, DUPLICATE, UNBACKED;
  * stock: UNDERSELL, EARLY-SOLD-OUT, STUCK, STALE, more OVERSELL and ORPHAN, and `leak`;
  * leaks: LEAK, by rows and sums together;
  * writes: TWIN and STALE by the writes of the count, if the sales tell no numbers. */

@@ -4,6 +4,7 @@
  * because a unit too many in one row hides a missing one in another row. A unit sold twice counts
  * once: that is a TWIN, and no LEAK unless more is missing. */
 #include "judge.h"
+#include "number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,16 +64,16 @@ static int64_t write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
 
 /* The number of different units that this shard sold. */
 static int64_t units_sold(const struct judge *judge, int64_t shard) {
-    const struct ledger_sale *last = NULL;
-    int64_t count = 0;
+    int64_t count = 0, end = INT64_MIN;
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = judge->by_unit[i];
+        const int64_t first = judge_first_unit(sale), own_end = first + sale->quantity;
 
-        if (sale->shard != shard || (last != NULL && last->unit == sale->unit))
+        if (sale->shard != shard || own_end <= end)
             continue;
-        count++;
-        last = sale;
+        count += own_end - number_max(end, first);
+        end = own_end;
     }
     return count;
 }
@@ -283,7 +284,7 @@ static void judge_counts(struct judge *judge) {
 }
 
 int judge_leaks(struct judge *judge) {
-    const bool is_whole = judge->ledger->counted == (int64_t)judge->ledger->sale_count;
+    const bool is_whole = judge->ledger->counted == judge->sold;
     struct leak *leak = &judge->leak;
     int64_t count, excess;
 

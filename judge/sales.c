@@ -2,6 +2,7 @@
  * They find units sold twice, units that never existed, promises without a sale, and sales without
  * a promise. For two sales of one unit they find out whether both held one raw lock. */
 #include "judge.h"
+#include "number.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -29,7 +30,8 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 
     while (place > 0 && apart_us(&judge->twins[place - 1]) > apart_us(&pair))
         place--;
-    assert(a->unit == b->unit && judge->twin_count <= VERDICT_COUNTEREXAMPLES);
+    assert(a->unit <= b->unit);
+    assert(judge->twin_count <= VERDICT_COUNTEREXAMPLES);
     if (place == VERDICT_COUNTEREXAMPLES)
         return;
     if (judge->twin_count < VERDICT_COUNTEREXAMPLES)
@@ -39,46 +41,71 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
     judge->twins[place] = pair;
 }
 
-static void sales_find_twins(struct judge *judge) {
-    const struct ledger_sale *a = NULL, *b;
+static void found_twin(struct judge *judge, const struct ledger_sale *a,
+                       const struct ledger_sale *b, int64_t units) {
+    judge_found(judge, ANOMALY_TWIN, units,
+                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
+                b->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
+                ledger_clock(b->at));
+    keep_twin(judge, a, b);
+}
 
-    if (judge->ledger->is_unnumbered) {
-        judge->distinct = (int64_t)judge->ledger->sale_count;
+/* A sale that tells what it left has the units from its `unit` on; of others one unit is known.
+ * `last` is the sale that reaches furthest so far, or the latest of those. */
+static void sales_find_twins(struct judge *judge) {
+    const struct ledger_sale *last = NULL;
+    int64_t end = 0;
+
+    if (!judge_has_units(judge)) {
+        judge->distinct = judge->sold;
         return;
     }
-    for (size_t i = 0; i < judge->ledger->sale_count; i++, a = b) {
-        b = judge->by_unit[i];
-        if (a == NULL || a->unit != b->unit) {
-            judge->distinct++;
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = judge->by_unit[i];
+        const int64_t units = judge->ledger->is_unnumbered ? sale->quantity > 0 : sale->quantity;
+        const int64_t first = judge_first_unit(sale), own_end = first + units;
+        const int64_t twice = last != NULL ? (own_end < end ? own_end : end) - first : 0;
+
+        if (units == 0)
             continue;
+        if (twice > 0)
+            found_twin(judge, last, sale, twice);
+        judge->distinct += sale->quantity - number_max(twice, 0);
+        if (last == NULL || own_end >= end) {
+            end = own_end;
+            last = sale;
         }
-        judge_found(judge, ANOMALY_TWIN, 1,
-                    "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
-                    a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id,
-                    b->instance, ledger_clock(b->at));
-        keep_twin(judge, a, b);
     }
+}
+
+/* The units of the sale that the stock never had. */
+static int64_t count_outside(const struct judge *judge, const struct ledger_sale *sale) {
+    const int64_t first = number_max(sale->unit, 1);
+    const int64_t end = judge_first_unit(sale) + sale->quantity;
+    const int64_t stock_end = judge->ledger->initial + 1;
+    const int64_t inside = (end < stock_end ? end : stock_end) - first;
+
+    return sale->quantity - number_max(inside, 0);
 }
 
 /* Sales beyond the stock, or sales of units outside it: the greater number, because some may be
  * both. */
 static void find_oversell(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
-    int64_t beyond = (int64_t)ledger->sale_count - ledger->initial;
+    int64_t beyond = judge->sold - ledger->initial;
     int64_t outside = 0;
     const struct ledger_sale *first = NULL;
 
-    for (size_t i = 0; i < ledger->sale_count; i++) {
-        if (ledger->is_unnumbered ||
-            (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial))
-            continue;
-        outside++;
-        first = first != NULL ? first : &ledger->sales[i];
+    for (size_t i = 0; i < ledger->sale_count && !ledger->is_unnumbered; i++) {
+        const int64_t units = count_outside(judge, &ledger->sales[i]);
+
+        outside += units;
+        first = first == NULL && units > 0 ? &ledger->sales[i] : first;
     }
     judge->outside = first;
     if (beyond > 0 && beyond >= outside)
-        judge_found(judge, ANOMALY_OVERSELL, beyond, "%zu sold of a stock of %" PRId64,
-                    ledger->sale_count, ledger->initial);
+        judge_found(judge, ANOMALY_OVERSELL, beyond, "%" PRId64 " sold of a stock of %" PRId64,
+                    judge->sold, ledger->initial);
     else if (outside > 0)
         judge_found(judge, ANOMALY_OVERSELL, outside,
                     "unit %" PRId64 " sold, but the stock is 1 to %" PRId64
@@ -93,7 +120,7 @@ static void find_double_rows(struct judge *judge) {
     for (size_t i = 1; i < ledger->sale_count; i++) {
         if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) != 0)
             continue;
-        if (ledger->is_unnumbered)
+        if (!judge_has_units(judge))
             judge_found(judge, ANOMALY_DUPLICATE, 1, "order %s has two ledger rows",
                         ledger->sales[i].order_id);
         else
@@ -101,6 +128,46 @@ static void find_double_rows(struct judge *judge) {
                         "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
                         ledger->sales[i].order_id, ledger->sales[i - 1].unit,
                         ledger->sales[i].unit);
+    }
+}
+
+/* ---- keys and reservations of the ledger */
+
+static const struct record *purchase_other_yes(const struct purchase *purchase);
+
+/* Two orders of one key. Replies that differ tell it, too: then has_duplicate() counts it. */
+static void find_double_keys(struct judge *judge) {
+    for (size_t i = 1; i < judge->key_count; i++) {
+        const struct ledger_sale *a = judge->by_key[i - 1], *b = judge->by_key[i];
+        const struct purchase *purchase;
+
+        if (strcmp(a->key, b->key) != 0 || strcmp(a->order_id, b->order_id) == 0)
+            continue;
+        purchase = judge_find(judge, a->key);
+        if (purchase != NULL && purchase->yes != NULL && purchase_other_yes(purchase) != NULL)
+            continue;
+        judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s",
+                    a->key, a->order_id, b->order_id);
+        if (judge->same_key[0] == NULL) {
+            judge->same_key[0] = a;
+            judge->same_key[1] = b;
+        }
+    }
+}
+
+static void find_unbacked(struct judge *judge) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+
+        judge->held += number_max(sale->reserved, 0);
+        if (sale->reserved < 0 || sale->reserved >= sale->quantity)
+            continue;
+        judge->unbacked_count++;
+        judge->empty_count += sale->reserved == 0;
+        judge->unbacked = judge->unbacked != NULL ? judge->unbacked : sale;
+        judge_found(judge, ANOMALY_UNBACKED, 1,
+                    "order %s bought %" PRId64 " unit%s, and the shop holds %" PRId64 " for it",
+                    sale->order_id, sale->quantity, sale->quantity == 1 ? "" : "s", sale->reserved);
     }
 }
 
@@ -307,7 +374,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
     const char *key = record_key(purchase->requests[0]);
     const struct record *other = purchase_other_yes(purchase);
 
-    if (other != NULL && judge->ledger->is_unnumbered)
+    if (other != NULL && (!judge_has_units(judge) || judge->is_shop_named))
         judge_found(judge, ANOMALY_DUPLICATE, 1,
                     "key %s was answered with order %s, and with order %s", key, purchase->id,
                     record_order_id(other));
@@ -316,7 +383,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
                     "key %s was answered with order %s, unit %" PRId64 ", and with order %s, unit "
                     "%" PRId64,
                     key, purchase->id, purchase->yes->unit, record_order_id(other), other->unit);
-    else if (strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
+    else if (judge->are_keys_ids && strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
              judge_buyer(judge, purchase->sale)->purchase == purchase &&
              ledger_find_sale(judge->ledger, key) != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
@@ -328,6 +395,12 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
         judge->other_yes = other;
     }
     return true;
+}
+
+/* A shop of other people promises no unit. */
+static bool is_other_unit(const struct judge *judge, const struct ledger_sale *sale,
+                          int64_t promised) {
+    return sale->unit != promised && (promised != -1 || !judge->is_shop_named);
 }
 
 /* The key becomes the order's id, so a promise under another id is worth nothing to the
@@ -343,7 +416,7 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
     if (sale == NULL)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s was promised %s, and the ledger has no such sale", id, promise);
-    else if (sale->unit != unit)
+    else if (is_other_unit(judge, sale, unit))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s was promised unit %" PRId64 ", and the ledger says %" PRId64, id,
                     unit, sale->unit);
@@ -379,10 +452,11 @@ static void check_no(struct judge *judge, const struct purchase *purchase) {
 
     if (sale == NULL && order == NULL)
         return;
-    judge_found(judge, ANOMALY_ORPHAN, 1, "order %s took %s (%s), and its customer was %s",
-                purchase->id, judge_unit(judge, sale != NULL ? sale->unit : order->unit, took),
-                sale != NULL ? sale->instance : "an order without a sale",
-                record_outcome_text(purchase->requests[0]->outcome));
+    judge_found(
+        judge, ANOMALY_ORPHAN, 1, "order %s took %s (%s), and its customer was %s", purchase->id,
+        sale != NULL ? judge_units(judge, sale, took) : judge_unit(judge, order->unit, took),
+        sale != NULL ? sale->instance : "an order without a sale",
+        record_outcome_text(purchase->requests[0]->outcome));
     found_orphan(judge, purchase, sale);
 }
 
@@ -400,7 +474,7 @@ static void check_repeats(struct judge *judge, const struct purchase *purchase) 
         judge_found(judge, ANOMALY_ORPHAN, 1,
                     "order %s has %s, its customer was told so at %.3f s, asked again at %.3f s "
                     "and was %s",
-                    purchase->id, judge_unit(judge, purchase->sale->unit, has),
+                    purchase->id, judge_units(judge, purchase->sale, has),
                     (double)purchase->yes->received_ns / 1e9, (double)record->sent_ns / 1e9,
                     record_outcome_text(record->outcome));
         if (judge->orphan == NULL && judge->orphan_row == NULL)
@@ -426,7 +500,9 @@ static void check_shared(struct judge *judge, const struct purchase *purchase) {
 }
 
 static void check_purchase(struct judge *judge, const struct purchase *purchase) {
-    if (purchase->yes != NULL) {
+    if (!purchase->is_named) { /* nothing says which order is its own */
+        judge->unknown_sold += purchase->yes == NULL && purchase->sale != NULL;
+    } else if (purchase->yes != NULL) {
         check_yes(judge, purchase, has_duplicate(judge, purchase));
         check_repeats(judge, purchase);
         check_shared(judge, purchase);
@@ -443,8 +519,10 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
 
     if (buyer == NULL) {
         judge_found(judge, ANOMALY_ORPHAN, 1,
-                    "order %s took %s (%s), and no request for this product asked for it",
-                    sale->order_id, judge_unit(judge, sale->unit, took), sale->instance);
+                    judge->are_keys_ids
+                        ? "order %s took %s (%s), and no request for this product asked for it"
+                        : "order %s took %s (%s), and no customer was told yes or nothing for it",
+                    sale->order_id, judge_units(judge, sale, took), sale->instance);
         found_orphan(judge, NULL, sale);
     } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
         judge->unsettled++;
@@ -478,7 +556,7 @@ static void check_order(struct judge *judge, const struct ledger_order *order) {
 static void check_promises(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++)
         check_purchase(judge, &judge->purchases[i]);
-    for (size_t i = 0; i < judge->ledger->sale_count; i++)
+    for (size_t i = 0; i < judge->ledger->sale_count && judge->has_matches; i++)
         check_sale(judge, &judge->ledger->sales[i]);
     for (size_t i = 0; i < judge->ledger->order_count; i++)
         check_order(judge, &judge->ledger->orders[i]);
@@ -488,6 +566,8 @@ int judge_sales(struct judge *judge) {
     sales_find_twins(judge);
     find_oversell(judge);
     find_double_rows(judge);
+    find_double_keys(judge);
+    find_unbacked(judge);
     if (find_overlaps(judge) != 0)
         return -1;
     check_promises(judge);

@@ -44,18 +44,19 @@ static int64_t find_refusals(struct judge *judge) {
 }
 
 /* A unit that is left and was never sold was in the stock at every refusal: a refused customer
- * could have bought it. A unit that came back is not counted: it may have done so after the last
- * refusal. */
+ * could have bought it, if as many are left as each order has. A unit that came back is not
+ * counted: it may have done so after the last refusal. */
 static void find_undersell(struct judge *judge, int64_t refusals) {
     int64_t left = 0;
 
     for (size_t i = 0; i < judge->row_count; i++)
         if (judge->rows[i].available > 0)
             left += judge->rows[i].available;
-    judge->has_ended = left == 0 || refusals > 0;
+    judge->has_ended = left < judge->most || refusals > 0;
     judge->left = left;
-    if (refusals > 0 && left > 0 && !judge->ledger->can_return)
-        judge_found(judge, ANOMALY_UNDERSELL, refusals < left ? refusals : left,
+    if (refusals > 0 && left >= judge->most && !judge->ledger->can_return && !judge->is_mixed)
+        judge_found(judge, ANOMALY_UNDERSELL,
+                    refusals < left / judge->most ? refusals : left / judge->most,
                     "%" PRId64 " requests were told sold out, and %" PRId64 " units are left",
                     refusals, left);
 }
@@ -83,9 +84,10 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
     judge->refused_early = early;
     judge->early = (struct pair){.sales = {next}, .refusal = before};
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
-                "request %s was told sold out at %.3f s, and order %s, sent at %.3f s, got a unit",
+                "request %s was told sold out at %.3f s, and order %s, sent at %.3f s, got %s",
                 record_key(judge->refused_first), (double)judge->refused_first->received_ns / 1e9,
-                latest->order_id, (double)latest_ns / 1e9);
+                latest->order_id, (double)latest_ns / 1e9,
+                latest->quantity == 1 ? "a unit" : "units");
 }
 
 /* Find sales with a request that was sent after a refusal had arrived. Their units were in the
@@ -253,9 +255,9 @@ static void find_stuck(struct judge *judge) {
     struct stuck *stuck = &judge->stuck;
     int64_t attempts;
 
-    if (judge->is_stopped || judge->left == 0 ||
-        judge->ledger->counted != (int64_t)judge->ledger->sale_count || !find_span(judge, stuck) ||
-        is_any_served_since(judge, stuck->from_ns) || is_turn_taken(judge, stuck))
+    if (judge->is_stopped || judge->left < judge->most || judge->ledger->counted != judge->sold ||
+        !find_span(judge, stuck) || is_any_served_since(judge, stuck->from_ns) ||
+        is_turn_taken(judge, stuck))
         return;
     attempts = count_attempts(judge, stuck);
     if (attempts < VERDICT_STUCK)
@@ -272,7 +274,7 @@ static void check_refusals(struct judge *judge) {
     int64_t refusals = find_refusals(judge);
 
     find_undersell(judge, refusals);
-    if (refusals > 0)
+    if (refusals > 0 && !judge->is_mixed)
         find_early_sold_out(judge);
     find_stuck(judge);
 }
@@ -317,17 +319,22 @@ static void list_by_row(struct rows *rows) {
 
 /* ---- open operations: requests without a row, each of which may explain one thing */
 
+/* Whether it may have taken as many units as the largest order, without a row of its own. */
+static bool is_open(const struct purchase *purchase) {
+    return purchase->is_seated || (purchase->yes != NULL && !purchase->is_named) ||
+           (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown);
+}
+
 /* Each request may have given a unit back, except one: the request that took the unit of its
  * key, or that may have taken a unit without a row or made a nameless sale. */
 static void open_requests(struct rows *rows, const struct purchase *purchase) {
     bool is_one_spoken_for = purchase->yes == NULL && purchase->sale != NULL;
 
-    if (purchase->is_seated) {
-        rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
-    } else if (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown) {
-        rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
+    if (is_open(purchase))
+        for (int64_t i = 0; i < rows->judge->most; i++)
+            rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
+    if (is_open(purchase) && !purchase->is_seated)
         rows->judge->is_any_unknown = is_one_spoken_for = true;
-    }
     for (size_t i = purchase->count; i-- > 0;) {
         const struct record *record = purchase->requests[i];
 
@@ -377,6 +384,8 @@ static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *
     return (int32_t)within(sale->unit - row->first_unit - sale->remaining, INT32_MIN, INT32_MAX);
 }
 
+/* A sale of several units is as many sales at the same time: a correct count may make them one
+ * after the other. */
 static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
                           const struct ledger_sale *sale) {
     static const enum linear_kind kinds[] = {[SALE_COUNTED] = LINEAR_OK,
@@ -386,15 +395,16 @@ static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
     const struct buyer *buyer = judge_buyer(rows->judge, sale);
     const enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
-    rows_add_op(
-        rows,
-        (struct linear_op){.invoke_ns = buyer->sent_ns,
-                           .return_ns = buyer->answered_ns,
-                           .rank = rows_rank_of(row, sale->unit),
-                           .kind = kinds[kind],
-                           .below = below_of(row, sale, kind),
-                           .is_nameless = buyer->purchase != NULL && buyer->purchase->is_seated},
-        sale);
+    for (int64_t i = 0; i < sale->quantity; i++)
+        rows_add_op(rows,
+                    (struct linear_op){.invoke_ns = buyer->sent_ns,
+                                       .return_ns = buyer->answered_ns,
+                                       .rank = rows_rank_of(row, sale->unit + i),
+                                       .kind = kinds[kind],
+                                       .below = below_of(row, sale, kind),
+                                       .is_nameless =
+                                           buyer->purchase != NULL && buyer->purchase->is_seated},
+                    sale);
 }
 
 /* A unit was taken, at an unknown time. */
@@ -417,7 +427,7 @@ static void rows_add_others(struct rows *rows, const struct ledger_row *row) {
     const struct ledger *ledger = rows->judge->ledger;
     const struct record *refusal = rows->judge->refused_first;
 
-    if (refusal != NULL)
+    if (refusal != NULL && rows->judge->most == 1) /* else units may have been left for it */
         rows_add_op(rows,
                     (struct linear_op){.invoke_ns = refusal->sent_ns,
                                        .return_ns = refusal->received_ns > refusal->sent_ns
@@ -443,7 +453,7 @@ static void rows_collect(struct rows *rows, size_t which) {
         rows_add_sale(rows, row, sale);
     add_ghosts(rows, row, left);
     rows_add_others(rows, row);
-    if (ledger->counted != (int64_t)ledger->sale_count) /* the ledger changed while it was read */
+    if (ledger->counted != rows->judge->sold) /* the ledger changed while it was read */
         left = LINEAR_UNREAD;
     rows->rows[which] =
         (struct linear_row){units, left, &rows->ops[begin], rows->count - begin,
@@ -585,8 +595,12 @@ static void rows_tell(const struct rows *rows) {
 static int allocate(struct rows *rows) {
     const struct judge *judge = rows->judge;
     size_t sales = judge->ledger->sale_count;
-    size_t ops = sales + judge->purchase_count + judge->row_count + judge->ledger->returned_count;
+    size_t ops = (size_t)judge->sold + judge->purchase_count + judge->row_count +
+                 judge->ledger->returned_count;
+    size_t unknown = 0;
 
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        unknown += is_open(&judge->purchases[i]);
     rows->first = calloc(judge->row_count, sizeof(const struct ledger_sale *));
     rows->after = calloc(sales + 1, sizeof(const struct ledger_sale *));
     rows->ghosts = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
@@ -594,7 +608,7 @@ static int allocate(struct rows *rows) {
     rows->answers = calloc(judge->row_count, sizeof *rows->answers);
     rows->ops = calloc(ops, sizeof *rows->ops);
     rows->sales = calloc(ops, sizeof(const struct ledger_sale *));
-    rows->open.unknown_ns = calloc(judge->purchase_count + 1, sizeof *rows->open.unknown_ns);
+    rows->open.unknown_ns = calloc(unknown * (size_t)judge->most + 1, sizeof(int64_t));
     rows->open.undone_ns = calloc(judge->request_count + 1, sizeof *rows->open.undone_ns);
     return rows->first != NULL && rows->after != NULL && rows->ghosts != NULL &&
                    rows->rows != NULL && rows->answers != NULL && rows->ops != NULL &&

@@ -126,14 +126,17 @@ static const char *named_order(const struct purchase *purchase) {
     return NULL;
 }
 
-static void purchase_sum_up(struct purchase *purchase, bool is_shop_named) {
+static void purchase_sum_up(struct purchase *purchase, const struct verdict_case *judged) {
     const struct record *first = first_seller(purchase), *yes = purchase->yes;
 
     purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
     purchase->answered_ns = yes != NULL ? yes->received_ns : LINEAR_NEVER;
     purchase->id = yes != NULL ? record_order(yes) : record_key(first);
-    if (is_shop_named && yes == NULL && named_order(purchase) != NULL)
+    if (judged->is_shop_named && yes == NULL && named_order(purchase) != NULL)
         purchase->id = named_order(purchase);
+    purchase->is_named =
+        !judged->is_shop_named || judged->are_keys_ids ||
+        (yes != NULL ? record_order_id(yes)[0] != '\0' : named_order(purchase) != NULL);
 }
 
 static int purchases_make(struct purchases *purchases, const struct verdict_case *judged) {
@@ -157,7 +160,7 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
         take_request(&purchases->all[purchases->count - 1], record);
     }
     for (size_t i = 0; i < purchases->count; i++)
-        purchase_sum_up(&purchases->all[i], judged->is_shop_named);
+        purchase_sum_up(&purchases->all[i], judged);
     return 0;
 }
 
@@ -268,7 +271,7 @@ static int count_overlapping(struct judge *judge) {
 /* ---- the products */
 
 static void verdict_add_counts(struct verdict *verdict, const struct judge *judge) {
-    verdict->sold += (int64_t)judge->ledger->sale_count;
+    verdict->sold += judge->sold;
     verdict->left += judge->ledger->available + judge->ledger->returned;
     verdict->distinct += judge->distinct;
     verdict->refused_early += judge->refused_early;
@@ -283,17 +286,43 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
 
 #define NO_REMAINING "the sales do not tell how many units they left"
 #define RETURNS      "units can come back"
+#define MIXED        "the orders have different quantities, and a refusal does not tell its own"
+#define NO_MATCHES   "the replies name no orders, and the orders have no key"
+#define NO_KEYS      "the orders have no key, and no request was repeated"
+#define NO_RESERVED  "the orders do not tell how many units are held for them"
 
-/* Not asked of one product is not asked. A product without sales tells nothing. */
-static void note_not_asked(const struct ledger *ledger, struct verdict *verdict) {
-    if (ledger->is_unnumbered && ledger->sale_count > 0 && !ledger->has_writes) {
-        verdict->not_asked[ANOMALY_STALE] = NO_REMAINING;
-        if (!ledger->has_units)
-            verdict->not_asked[ANOMALY_TWIN] = NO_REMAINING;
-    }
+static bool is_any_repeated(const struct judge *judge) {
+    return judge->request_count > judge->purchase_count;
+}
+
+/* Not asked of one product is not asked. A product without sales tells nothing of its sales. */
+static void note_not_asked(const struct judge *judge, struct verdict *verdict) {
+    const struct ledger *ledger = judge->ledger;
+    const char **not_asked = verdict->not_asked;
+
     if (ledger->can_return)
-        verdict->not_asked[ANOMALY_UNDERSELL] = verdict->not_asked[ANOMALY_EARLY_SOLD_OUT] =
-            RETURNS;
+        not_asked[ANOMALY_UNDERSELL] = not_asked[ANOMALY_EARLY_SOLD_OUT] = RETURNS;
+    else if (judge->is_mixed)
+        not_asked[ANOMALY_UNDERSELL] = not_asked[ANOMALY_EARLY_SOLD_OUT] = MIXED;
+    if (ledger->sale_count == 0)
+        return;
+    if (ledger->is_unnumbered && !ledger->has_writes)
+        not_asked[ANOMALY_STALE] = NO_REMAINING;
+    if (!judge_has_units(judge) && !ledger->has_writes)
+        not_asked[ANOMALY_TWIN] = NO_REMAINING;
+    if (!judge->has_matches)
+        not_asked[ANOMALY_GHOST] = not_asked[ANOMALY_ORPHAN] = NO_MATCHES;
+    if (judge->is_shop_named && !ledger->has_keys && !is_any_repeated(judge))
+        not_asked[ANOMALY_DUPLICATE] = NO_KEYS;
+    if (judge->is_shop_named && !ledger->has_reserved)
+        not_asked[ANOMALY_UNBACKED] = NO_RESERVED;
+}
+
+/* What was found was asked. */
+static void forget_found(struct verdict *verdict) {
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (verdict->found[i].count > 0)
+            verdict->not_asked[i] = NULL;
 }
 
 /* ---- until when a server was down that every sale needs */
@@ -371,6 +400,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
                               .item = item,
                               .is_keyless = judged->is_keyless,
                               .is_shop_named = judged->is_shop_named,
+                              .are_keys_ids = !judged->is_shop_named || judged->are_keys_ids,
                               .is_stopped = judged->is_interrupted || judged->is_aborted,
                               .stuck_ns =
                                   judged->stuck_ns > 0 ? judged->stuck_ns : VERDICT_STUCK_NS,
@@ -388,7 +418,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
             rc = -1;
         } else {
             verdict_add_counts(verdict, &judge);
-            note_not_asked(judge.ledger, verdict);
+            note_not_asked(&judge, verdict);
             counterexamples_add(examples, &judge);
         }
         judge_close(&judge);
@@ -419,6 +449,7 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
         rc = judge_products(judged, &purchases, examples, verdict);
     if (rc == 0)
         choose_counterexamples(examples, verdict);
+    forget_found(verdict);
     free(purchases.requests);
     free(purchases.all);
     free(examples);
@@ -511,7 +542,7 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
     bool is_moving = false;
 
     for (size_t i = 0; i < judged->items; i++)
-        if (judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count)
+        if (judged->ledgers[i].counted != ledger_sold(&judged->ledgers[i]))
             is_moving = true;
     if (is_moving)
         doubt(verdict, "the ledger was still changing when it was read%s", advice);

@@ -66,6 +66,7 @@ struct verdict_case {
     bool is_interrupted;
     bool is_keyless;      /* no key was sent: order-svc gave back units that it could not record */
     bool is_shop_named;   /* an order's id is not its key: the replies name the orders */
+    bool are_keys_ids;    /* but without a name in the reply the key is the order's id */
     bool is_down;         /* servers were down from an earlier round on: nothing could be sold */
     bool is_restless;     /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted; /* with fewer overlapping pairs it is INCONCLUSIVE */

@@ -165,7 +165,9 @@ static int ledger_mirror(struct ledger *ledger) {
 
 /* What counts only if each sale tells it. */
 static void settle_untold(struct ledger *ledger) {
-    bool have_units = ledger->sale_count > 0, have_remaining = have_units && !ledger->can_return;
+    const int64_t more = ledger_sold(ledger) - (int64_t)ledger->sale_count;
+    bool have_units = ledger->sale_count > 0;
+    bool have_remaining = have_units && !ledger->can_return && more <= LEDGER_NUMBERED_MAX;
 
     for (size_t i = 0; i < ledger->sale_count; i++) {
         const struct ledger_sale *sale = &ledger->sales[i];

@@ -26,7 +26,7 @@ struct ledger_sale {
     int64_t shard;
     int64_t fence;
     int64_t remaining; /* in its stock row after this sale; 0 for a listed returned unit */
-    int64_t quantity;  /* units that it sold; with unit numbers they are `unit` and the next ones */
+    int64_t quantity;  /* units that it sold: `unit` and the next ones, if it tells `remaining` */
     int64_t reserved;  /* units that the shop holds for the order; -1: not told */
     const char *key;   /* the idempotency key of the order; NULL: its id is its key */
 };
@@ -86,6 +86,8 @@ struct ledger_told {
 #define LEDGER_UNTOLD       INT64_MIN
 #define LEDGER_AMOUNT_MAX   INT64_C(1000000000000) /* of a stock, a unit and what is left */
 #define LEDGER_QUANTITY_MAX INT64_C(1000000000)    /* of an order */
+/* If orders of several units have more than so many units, what they left is not used. */
+#define LEDGER_NUMBERED_MAX INT64_C(16777216)
 
 /* Makes the ledger of a shop that keeps one kind of rows: each is a sale and an order. Whether the
  * shop tells units, what it left, keys or reservations is taken from the rows; units and what is

@@ -72,8 +72,9 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
         [ANOMALY_DUPLICATE] = {"key", "keys", "bought more than one unit"},
         [ANOMALY_LEAK] = {"unit is", "units are", "missing from the count, or in it twice"},
         [ANOMALY_STALE] = {"sale", "sales", "saw a count that was out of date"},
-        [ANOMALY_STUCK] = {"customer", "customers",
-                           "got nothing at the end while units were left"}};
+        [ANOMALY_STUCK] = {"customer", "customers", "got nothing at the end while units were left"},
+        [ANOMALY_UNBACKED] = {"paid order has", "paid orders have",
+                              "too little or nothing in the stock row"}};
     const int64_t count = verdict->found[anomaly].count;
     const bool is_told = is_count_told || verdict->found[ANOMALY_OVERSELL].count > 0 ||
                          verdict->found[ANOMALY_TWIN].count > 0;

@@ -369,7 +369,7 @@ static int begin_load(struct load *load, const struct load_head *head, const cha
     round->late_ns = options->late_ns;
     round->stuck_ns = options->stuck_after_ns;
     round->started_us = head->started_us;
-    round->is_shop_named = true;
+    round->is_shop_named = round->are_keys_ids = true;
     round->ledgers = calloc(load->items, sizeof *round->ledgers);
     round->recorder = load->requests > RECORD_MEMORY ? recorder_make_long(load->requests, folder)
                                                      : recorder_make(load->requests);

@@ -92,6 +92,7 @@ int round_judge(struct round *round, struct down *down) {
         .are_events_lost = round->are_events_lost,
         .is_keyless = round->is_keyless,
         .is_shop_named = round->is_shop_named,
+        .are_keys_ids = round->are_keys_ids,
         .is_down = is_down,
         .pairs_wanted = VERDICT_PAIRS,
         .late_ns = round->late_ns,

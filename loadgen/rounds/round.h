@@ -39,6 +39,7 @@ struct round {
     bool is_aborted;    /* by --abort-on-fail */
     bool is_keyless;    /* sent without keys */
     bool is_shop_named; /* an order's id is not its key (verdict.h) */
+    bool are_keys_ids;  /* but it is if the reply names no order (verdict.h) */
     bool is_mended;     /* every server that its faults and failpoints stopped runs again */
     bool is_down;       /* at its start down_is_all() was true */
     bool is_left_down;  /* the run ended after it, because servers stayed down */

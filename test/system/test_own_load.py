@@ -56,7 +56,9 @@ class Document(Folder):
         summary = json.loads(self.check(blocks("json")[0], "--output-format", "json", code=1).stdout)
         jsonschema.Draft202012Validator(SUMMARY).validate(summary)
         reason = "the sales do not tell how many units they left"
-        self.assertEqual(summary["strategies"][0]["not_asked"], {"TWIN": reason, "STALE": reason})
+        self.assertEqual(summary["strategies"][0]["not_asked"], {
+            "TWIN": reason, "STALE": reason, "DUPLICATE": "the orders have no key, and no request was repeated",
+            "UNBACKED": "the orders do not tell how many units are held for them"})
         self.assertEqual({a["name"]: a["count"] for a in summary["strategies"][0]["anomalies"]}["OVERSELL"], 1)
 
     def test_several_products_are_told_apart_by_their_number(self):

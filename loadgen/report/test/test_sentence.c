@@ -51,6 +51,10 @@ static const struct scene scenes[] = {
      .found[ANOMALY_STUCK] = 240,
      .sentence = "none: sold 60 of 500 units, and 240 customers got nothing at the end while "
                  "units were left"},
+    {"test_orders_without_units_are_told", 50, 160, 160, 0, VERDICT_VIOLATED,
+     .found[ANOMALY_UNBACKED] = 110,
+     .sentence = "none: sold 160 of 50 units, and 110 paid orders have too little or nothing in "
+                 "the stock row"},
     /* Eight customers asked twice. */
     {"test_a_right_strategy_sold_once_each_and_refused_the_others", 500, 500, 500, 0, VERDICT_VALID,
      .requests = 808, .repeats = 8, .outcomes = {[RECORD_SOLD] = 505, [RECORD_SOLD_OUT] = 303},

@@ -158,7 +158,10 @@ static void test_units_that_came_back_excuse_a_refusal(void **state) {
           0);
     assert_string_equal(verdict_not_asked(&own.history.rounds[0].verdict, not_asked),
                         "TWIN and STALE, because the sales do not tell how many units they left; "
-                        "UNDERSELL and EARLY-SOLD-OUT, because units can come back");
+                        "UNDERSELL and EARLY-SOLD-OUT, because units can come back; "
+                        "DUPLICATE, because the orders have no key, and no request was repeated; "
+                        "UNBACKED, because the orders do not tell how many units are held for "
+                        "them");
     FINDS(
         HEAD SOLD("a", 1, 9) TOLD("sold_out", "") SOLD(
             "b", 30,
