@@ -82,6 +82,15 @@ class Document(Folder):
         self.assertEqual((lines[0]["sent"], lines[0]["received"]), (1000000, 82000000))
         self.assert_judged(done.stdout)
 
+    def test_lines_of_k6(self):
+        """Its script in Node, with a module in the place of k6's that answers at once."""
+        script = next(b for b in blocks("js") if "k6/http" in b).replace("'k6/http'", "'./http.mjs'")
+        (self.folder / "http.mjs").write_text("export default {post: () => ({status: 201, json: member => ({id: 'A-1001'})[member]})};")
+        (self.folder / "buy.mjs").write_text(script)
+        (self.folder / "run.mjs").write_text("import buy, {setup} from './buy.mjs';\nbuy(setup());")
+        done = subprocess.run(["node", "run.mjs"], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assert_judged(done.stdout)
+
     def test_lines_of_locust(self):
         """Its class, with a client that answers at once."""
         class Reply:
