@@ -1,9 +1,11 @@
 """docs/ci.md: its workflows are read, and their commands are run here, so that they cannot rot."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import ROOT, SystemTest
+from harness import ROOT, SystemTest, wait_for
 from junit import read_junit
 
 
@@ -46,8 +48,9 @@ class Ci(SystemTest):
         folder of the job."""
         for text, other in RELAXED.items():
             command = command.replace(text, other)
+        env = ({} if "--shop" in command else {"LOADGEN_DURATION": "300ms"}) | env
         environment = dict(self.stack.env, PATH=f"{self.bin}:{os.environ['PATH']}", LOADGEN_NO_RESULTS="0",
-                           LOADGEN_DURATION="300ms", LOADGEN_LATE="1h", GITHUB_STEP_SUMMARY=str(space / "shown.md"),
+                           LOADGEN_LATE="1h", GITHUB_STEP_SUMMARY=str(space / "shown.md"),
                            GIT_TEST_ASSUME_DIFFERENT_OWNER="1") | env
         done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command], cwd=space, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
@@ -137,6 +140,39 @@ class Ci(SystemTest):
                            **{"github.event.pull_request.base.sha": said.strip()})
         self.assertIsNone(failed)
         self.assertIn("(loadgen diff ended with 0)", (space / "diff.md").read_text())
+
+    def test_your_service(self):
+        """A student's shop, wrong and cured."""
+        for program, failed_step in ("with_lock.py", "Sell"), ("cured.py", None):
+            with self.subTest(program), self.make_shop(program) as (space, ports):
+                steps = [dict(step, run=ports(step["run"])) for step in self.blocks()[3]]
+                failed = self.play(steps, "pull_request", space, self.folder / "none")
+                self.assertEqual(failed and failed[:2], failed_step and (failed_step, 1), failed)
+                self.assertEqual("failure" in read_junit(space / "junit.xml")[1].values(), failed_step is not None)
+
+    @contextlib.contextmanager
+    def make_shop(self, program):
+        """A repository with a shop. Gives it, and a function that puts the ports of this test into a text. Then ends the processes that
+        a step left in the background, as the end of a job does."""
+        space = Path(tempfile.mkdtemp(dir=self.folder))
+
+        def ports(text):
+            return text.replace("9801", str(self.stack.port("order-svc") + 51)).replace("9802", str(self.stack.port("order-svc") + 52))
+
+        shop = ROOT / "shops/student-python"
+        shutil.copy(shop / "ledger.py", space)
+        shutil.copy(shop / program, space / "start.py")
+        shutil.copy(shop / "shop.py", space)
+        text = (shop / "student.shop").read_text().replace("# base", "base").replace(".run/student-python.db", "shop.db")
+        (space / "my.shop").write_text(ports(text.replace("shops/student-python/", "")))
+        try:
+            yield space, lambda text: ports(text.replace("shop.py", "start.py"))
+        finally:
+            for folder in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):  # it has ended
+                    if os.readlink(folder / "cwd") == str(space):
+                        os.kill(int(folder.name), signal.SIGKILL)
+                        wait_for("its end", lambda folder=folder: not folder.exists())
 
     def test_the_workflow_of_this_project_makes_what_there_is(self):
         workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
