@@ -330,6 +330,11 @@ demo: ## build, start everything, run five strategies, print the table, stop eve
 	@scripts/deps build
 	@scripts/demo
 
+shops: ## buy in each shop of shops/ that can be had here, judge it, and write docs/shops.md
+	@scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@scripts/shops
+
 class: ## build, start a stack and the page that runs strategies in front of a class; Ctrl-C ends all
 	@scripts/deps build
 	@scripts/class
