@@ -1,5 +1,5 @@
 /* Tells each contradiction in prose: its operations A, B and C, and the failures that hit them. */
-#include "judge.h"
+#include "counterexample_internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,8 +9,7 @@
 
 #define PART_TEXT 80
 
-__attribute__((format(printf, 2, 3))) static void example_say(struct counterexample *example,
-                                                              const char *format, ...) {
+void counterexample_say(struct counterexample *example, const char *format, ...) {
     va_list arguments;
 
     if (example->lines == COUNTEREXAMPLE_LINES)
@@ -97,7 +96,7 @@ static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
         snprintf(text, PART_TEXT, ", answered %.6f s", example_in_seconds(purchase->answered_ns));
 }
 
-static void example_tell_sale(struct counterexample *example, const struct judge *judge,
+void counterexample_tell_sale(struct counterexample *example, const struct judge *judge,
                               const struct ledger_sale *sale) {
     const struct buyer *buyer = judge_buyer(judge, sale);
     const char name = (char)('A' + example->ops);
@@ -116,9 +115,9 @@ static void example_tell_sale(struct counterexample *example, const struct judge
                  sale->remaining + sale->quantity, row, sale->remaining);
     else
         snprintf(did, sizeof did, "took %s%s", judge_units(judge, sale, unit), row);
-    example_say(example, "%c = order %s%s%s: %s, %s%s%.15s%s", name, sale->order_id,
-                sale->instance[0] != '\0' ? " via " : "", sale->instance, sent, did,
-                sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at), answered);
+    counterexample_say(example, "%c = order %s%s%s: %s, %s%s%.15s%s", name, sale->order_id,
+                       sale->instance[0] != '\0' ? " via " : "", sale->instance, sent, did,
+                       sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at), answered);
 }
 
 static void example_tell_request(struct counterexample *example, const struct record *record,
@@ -127,11 +126,11 @@ static void example_tell_request(struct counterexample *example, const struct re
 
     (void)example_add_op(example, id, record->sent_ns, record->received_ns);
     if (record->sent_ns <= 0)
-        example_say(example, "%c = request %s: %s", name, id, told);
+        counterexample_say(example, "%c = request %s: %s", name, id, told);
     else
-        example_say(example, "%c = request %s: sent %.6f s, %s at %.6f s", name, id,
-                    example_in_seconds(record->sent_ns), told,
-                    example_in_seconds(record->received_ns));
+        counterexample_say(example, "%c = request %s: sent %.6f s, %s at %.6f s", name, id,
+                           example_in_seconds(record->sent_ns), told,
+                           example_in_seconds(record->received_ns));
 }
 
 static void example_tell_outcome(struct counterexample *example, const struct record *record,
@@ -139,13 +138,13 @@ static void example_tell_outcome(struct counterexample *example, const struct re
     example_tell_request(example, record, id, record_outcome_text(record->outcome));
 }
 
-static void example_tell_pair(struct counterexample *example, const struct judge *judge,
+void counterexample_tell_pair(struct counterexample *example, const struct judge *judge,
                               const struct pair *pair) {
     if (pair->refusal != NULL)
         example_tell_outcome(example, pair->refusal, record_key(pair->refusal));
     for (size_t i = 0; i < 2; i++)
         if (pair->sales[i] != NULL)
-            example_tell_sale(example, judge, pair->sales[i]);
+            counterexample_tell_sale(example, judge, pair->sales[i]);
 }
 
 /* How many customers were told what in the span. */
@@ -159,9 +158,9 @@ static void example_tell_turned_away(struct counterexample *example, const struc
                 (size_t)snprintf(told + used, sizeof told - used, "%s%zu %s", used > 0 ? ", " : "",
                                  stuck->told[i], record_outcome_name((enum record_outcome)i));
     assert(used > 0 && used < sizeof told);
-    example_say(example,
-                "From %.3f s to the end of the demand at %.3f s no customer got a unit: %s.",
-                example_in_seconds(stuck->from_ns), example_in_seconds(stuck->to_ns), told);
+    counterexample_say(example,
+                       "From %.3f s to the end of the demand at %.3f s no customer got a unit: %s.",
+                       example_in_seconds(stuck->from_ns), example_in_seconds(stuck->to_ns), told);
 }
 
 /* ---- locks: A's expired, B took it, A freed it, C took it while B was still at work */
@@ -173,7 +172,7 @@ static void tell_freer(struct counterexample *example, const struct judge *judge
     const struct purchase *purchase = judge_find(judge, order_id);
 
     if (sale != NULL)
-        example_tell_sale(example, judge, sale);
+        counterexample_tell_sale(example, judge, sale);
     else
         example_tell_outcome(example, example_told(purchase), order_id);
 }
@@ -181,22 +180,22 @@ static void tell_freer(struct counterexample *example, const struct judge *judge
 /* Tell how B came to hold the lock of A. */
 static void example_tell_taken(struct counterexample *example, const struct overlap *overlap) {
     if (overlap->has_expired)
-        example_say(
+        counterexample_say(
             example, "A's lock expired by %.6f s. B took it at %.6f s, before A had given it back.",
             example_in_seconds(overlap->expired_ns), example_in_seconds(overlap->handed_ns));
     else
-        example_say(example, "B took the lock at %.6f s before A had given it back.",
-                    example_in_seconds(overlap->handed_ns));
+        counterexample_say(example, "B took the lock at %.6f s before A had given it back.",
+                           example_in_seconds(overlap->handed_ns));
 }
 
 static void tell_freed(struct counterexample *example, const struct overlap *overlap) {
     const char held = example_name(example, overlap->held->order_id);
 
-    example_say(example, "A freed the lock at %.6f s (%s), but by then %c held it.",
-                example_in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
-    example_say(example, "%c took it at %.6f s while %c was still at work.",
-                example_name(example, overlap->taken->order_id),
-                example_in_seconds(overlap->taken->at_ns), held);
+    counterexample_say(example, "A freed the lock at %.6f s (%s), but by then %c held it.",
+                       example_in_seconds(overlap->freed->at_ns), overlap->freed->name, held);
+    counterexample_say(example, "%c took it at %.6f s while %c was still at work.",
+                       example_name(example, overlap->taken->order_id),
+                       example_in_seconds(overlap->taken->at_ns), held);
 }
 
 static void example_tell_chain(struct counterexample *example, const struct judge *judge,
@@ -206,8 +205,8 @@ static void example_tell_chain(struct counterexample *example, const struct judg
 
     if (overlap->freed != NULL)
         tell_freer(example, judge, overlap->freed->order_id);
-    example_tell_sale(example, judge, overlap->sales[is_turned]);
-    example_tell_sale(example, judge, overlap->sales[!is_turned]);
+    counterexample_tell_sale(example, judge, overlap->sales[is_turned]);
+    counterexample_tell_sale(example, judge, overlap->sales[!is_turned]);
     example->has_chain = true;
     example_tell_taken(example, overlap);
     if (overlap->freed != NULL)
@@ -291,22 +290,23 @@ static void tell_reads(struct counterexample *example, const struct judge *judge
     const char one = example_name(example, a->order_id), other = example_name(example, b->order_id);
 
     if (judge_buyer(judge, a)->answered_ns < judge_buyer(judge, b)->sent_ns)
-        example_say(example,
-                    "%c was sent after %c had been answered. %c had left %" PRId64
-                    ", and %c read %" PRId64 ", so both sold unit %" PRId64 ".",
-                    other, one, one, a->remaining, other, b->remaining + b->quantity, a->unit);
+        counterexample_say(example,
+                           "%c was sent after %c had been answered. %c had left %" PRId64
+                           ", and %c read %" PRId64 ", so both sold unit %" PRId64 ".",
+                           other, one, one, a->remaining, other, b->remaining + b->quantity,
+                           a->unit);
     else if (is_set_back(judge, a, b))
-        example_say(example,
-                    "%c read %" PRId64 " before %c wrote %" PRId64
-                    ", or after another sale had written %" PRId64
-                    " again, so both sold unit %" PRId64 ".",
-                    other, b->remaining + b->quantity, one, a->remaining,
-                    b->remaining + b->quantity, a->unit);
+        counterexample_say(example,
+                           "%c read %" PRId64 " before %c wrote %" PRId64
+                           ", or after another sale had written %" PRId64
+                           " again, so both sold unit %" PRId64 ".",
+                           other, b->remaining + b->quantity, one, a->remaining,
+                           b->remaining + b->quantity, a->unit);
     else
-        example_say(example,
-                    "%c read %" PRId64 " before %c wrote %" PRId64 ", so both sold unit %" PRId64
-                    ".",
-                    other, b->remaining + b->quantity, one, a->remaining, a->unit);
+        counterexample_say(example,
+                           "%c read %" PRId64 " before %c wrote %" PRId64
+                           ", so both sold unit %" PRId64 ".",
+                           other, b->remaining + b->quantity, one, a->remaining, a->unit);
 }
 
 static const struct overlap *find_overlap(const struct judge *judge, const struct pair *pair) {
@@ -330,16 +330,17 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
     if (overlap != NULL) {
         example_tell_chain(example, judge, overlap);
     } else {
-        example_tell_sale(example, judge, a);
-        example_tell_sale(example, judge, b);
+        counterexample_tell_sale(example, judge, a);
+        counterexample_tell_sale(example, judge, b);
     }
     if (judge->ledger->is_unnumbered || a->unit != b->unit || !is_counted(judge, a) ||
         !is_counted(judge, b) || a->shard != b->shard)
-        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both sales.", unit);
+        counterexample_say(example, "Both sold unit %" PRId64 ", and the ledger has both sales.",
+                           unit);
     else
         tell_reads(example, judge, a, b);
-    example_say(example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.",
-                unit);
+    counterexample_say(
+        example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.", unit);
 }
 
 /* If all sales are of units that existed, more sales than units are twins. */
@@ -352,26 +353,26 @@ static void tell_oversell(struct counterexample *example, const struct judge *ju
     const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
 
     if (judge->ledger->is_unnumbered) {
-        example_say(example,
-                    "%" PRId64 " units were sold of a stock of %" PRId64 ": a contradiction.",
-                    judge->sold, initial);
+        counterexample_say(
+            example, "%" PRId64 " units were sold of a stock of %" PRId64 ": a contradiction.",
+            judge->sold, initial);
     } else if (sale != NULL) {
         example->shard = sale->shard;
-        example_tell_sale(example, judge, sale);
-        example_say(example,
-                    "A sold unit %" PRId64 ", but %s had units %" PRId64 " to %" PRId64
-                    ": a contradiction.",
-                    sale->unit, row != NULL ? "its stock row" : "the stock",
-                    row != NULL ? row->first_unit : 1,
-                    row != NULL ? row->first_unit + row->initial - 1 : initial);
+        counterexample_tell_sale(example, judge, sale);
+        counterexample_say(example,
+                           "A sold unit %" PRId64 ", but %s had units %" PRId64 " to %" PRId64
+                           ": a contradiction.",
+                           sale->unit, row != NULL ? "its stock row" : "the stock",
+                           row != NULL ? row->first_unit : 1,
+                           row != NULL ? row->first_unit + row->initial - 1 : initial);
     } else {
         assert(judge->twin_count > 0);
-        example_tell_pair(example, judge, twins);
-        example_say(example,
-                    "%" PRId64 " units were sold of a stock of %" PRId64
-                    ", so some were sold twice. A and B both sold unit %" PRId64
-                    ": a contradiction.",
-                    judge->sold, initial, twins->sales[1]->unit);
+        counterexample_tell_pair(example, judge, twins);
+        counterexample_say(example,
+                           "%" PRId64 " units were sold of a stock of %" PRId64
+                           ", so some were sold twice. A and B both sold unit %" PRId64
+                           ": a contradiction.",
+                           judge->sold, initial, twins->sales[1]->unit);
     }
 }
 
@@ -383,9 +384,9 @@ static void tell_tightest_twins(struct counterexample *example, const struct jud
 static void tell_undersell(struct counterexample *example, const struct judge *judge) {
     assert(judge->refused_last != NULL);
     example_tell_outcome(example, judge->refused_last, record_key(judge->refused_last));
-    example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
-    example_say(example, "They were never sold, so they were in the stock when "
-                         "A was told sold out: a contradiction.");
+    counterexample_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
+    counterexample_say(example, "They were never sold, so they were in the stock when "
+                                "A was told sold out: a contradiction.");
 }
 
 static void tell_early(struct counterexample *example, const struct judge *judge) {
@@ -394,15 +395,17 @@ static void tell_early(struct counterexample *example, const struct judge *judge
 
     assert(sale != NULL && judge->early.refusal != NULL);
     example->shard = sale->shard;
-    example_tell_pair(example, judge, &judge->early);
-    example_say(example, "B was sent after A had been answered, and got %s.",
-                judge_units(judge, sale, got));
+    counterexample_tell_pair(example, judge, &judge->early);
+    counterexample_say(example, "B was sent after A had been answered, and got %s.",
+                       judge_units(judge, sale, got));
     if (judge_sale_kind(judge, sale) == SALE_EITHER)
-        example_say(example, "B is right only if its unit had been taken before and had come back; "
-                             "too few requests can have given a unit back: a contradiction.");
+        counterexample_say(example,
+                           "B is right only if its unit had been taken before and had come back; "
+                           "too few requests can have given a unit back: a contradiction.");
     else
-        example_say(example, "The count of a stock only falls, so that unit was in the stock when "
-                             "A was told sold out: a contradiction.");
+        counterexample_say(example,
+                           "The count of a stock only falls, so that unit was in the stock when "
+                           "A was told sold out: a contradiction.");
 }
 
 static void tell_stale(struct counterexample *example, const struct judge *judge) {
@@ -410,21 +413,22 @@ static void tell_stale(struct counterexample *example, const struct judge *judge
 
     assert(a != NULL && b != NULL);
     example->shard = a->shard;
-    example_tell_pair(example, judge, &judge->stale);
+    counterexample_tell_pair(example, judge, &judge->stale);
     if (is_counted(judge, a) && is_counted(judge, b))
-        example_say(example,
-                    "B was sent after A had been answered. A had left %" PRId64
-                    ", and B read %" PRId64 ".",
-                    a->remaining, b->remaining + b->quantity);
+        counterexample_say(example,
+                           "B was sent after A had been answered. A had left %" PRId64
+                           ", and B read %" PRId64 ".",
+                           a->remaining, b->remaining + b->quantity);
     else
-        example_say(example,
-                    "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
-                    b->unit);
+        counterexample_say(
+            example, "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
+            b->unit);
     if (judge_sale_kind(judge, b) == SALE_EITHER)
-        example_say(example, "B is right only if its unit had come back; too few requests can have "
-                             "given a unit back: a contradiction.");
+        counterexample_say(example,
+                           "B is right only if its unit had come back; too few requests can have "
+                           "given a unit back: a contradiction.");
     else
-        example_say(example, "The count of a stock only falls: a contradiction.");
+        counterexample_say(example, "The count of a stock only falls: a contradiction.");
 }
 
 static void tell_stuck(struct counterexample *example, const struct judge *judge) {
@@ -433,23 +437,23 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
     assert(stuck->attempt != NULL);
     if (stuck->last != NULL) {
         example->shard = stuck->last->shard;
-        example_tell_sale(example, judge, stuck->last);
+        counterexample_tell_sale(example, judge, stuck->last);
     }
     example_tell_outcome(example, stuck->attempt, record_key(stuck->attempt));
     if (stuck->last != NULL)
-        example_say(example,
-                    "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
-                    "lock, the last holder that the ledger knows is %s.",
-                    stuck->since,
-                    stuck->last->instance[0] != '\0' ? stuck->last->instance : "not named");
+        counterexample_say(
+            example,
+            "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
+            "lock, the last holder that the ledger knows is %s.",
+            stuck->since, stuck->last->instance[0] != '\0' ? stuck->last->instance : "not named");
     else
-        example_say(example, "%" PRId64 " customers asked, and nothing was ever sold.",
-                    stuck->since);
+        counterexample_say(example, "%" PRId64 " customers asked, and nothing was ever sold.",
+                           stuck->since);
     example_tell_turned_away(example, stuck);
-    example_say(example,
-                "No server was known to be down then, and at the end %" PRId64
-                " units are left in the stock: a contradiction.",
-                judge->left);
+    counterexample_say(example,
+                       "No server was known to be down then, and at the end %" PRId64
+                       " units are left in the stock: a contradiction.",
+                       judge->left);
 }
 
 static void tell_yes(struct counterexample *example, const struct judge *judge,
@@ -466,11 +470,11 @@ static void tell_other(struct counterexample *example, const struct judge *judge
     const struct purchase *owner = judge_find(judge, purchase->id);
 
     if (owner != NULL && owner != purchase)
-        example_say(example,
-                    "Another customer, with the key %s, has the same order: a contradiction.",
-                    record_key(owner->requests[0]));
+        counterexample_say(
+            example, "Another customer, with the key %s, has the same order: a contradiction.",
+            record_key(owner->requests[0]));
     else
-        example_say(
+        counterexample_say(
             example,
             "A was the answer to the key %s, but an order's id is its key: a contradiction.",
             record_key(purchase->requests[0]));
@@ -488,19 +492,20 @@ static void tell_ghost(struct counterexample *example, const struct judge *judge
     else
         example_tell_outcome(example, told, purchase->id);
     if (purchase->sale == NULL)
-        example_say(example, "The ledger has no sale of that order%s: a contradiction.",
-                    purchase->order != NULL ? ", though the order is recorded" : "");
+        counterexample_say(example, "The ledger has no sale of that order%s: a contradiction.",
+                           purchase->order != NULL ? ", though the order is recorded" : "");
     else if (purchase->yes != NULL && purchase->sale->unit != told->unit &&
              (told->unit != -1 || !judge->is_shop_named))
-        example_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
-                    purchase->sale->unit);
+        counterexample_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
+                           purchase->sale->unit);
     else if (purchase->order == NULL)
-        example_say(example, "The unit was taken, and no order was recorded: a contradiction.");
+        counterexample_say(example,
+                           "The unit was taken, and no order was recorded: a contradiction.");
     else if (purchase->order->unit != purchase->sale->unit)
-        example_say(example,
-                    "The order is recorded for unit %" PRId64 ", and the ledger says %" PRId64
-                    ": a contradiction.",
-                    purchase->order->unit, purchase->sale->unit);
+        counterexample_say(example,
+                           "The order is recorded for unit %" PRId64
+                           ", and the ledger says %" PRId64 ": a contradiction.",
+                           purchase->order->unit, purchase->sale->unit);
     else
         tell_other(example, judge, purchase);
 }
@@ -512,39 +517,42 @@ static void tell_orphan(struct counterexample *example, const struct judge *judg
     assert(sale != NULL || judge->orphan != NULL);
     if (sale != NULL) {
         example->shard = sale->shard;
-        example_tell_sale(example, judge, sale);
+        counterexample_tell_sale(example, judge, sale);
     } else {
         example_tell_outcome(example, judge->orphan->requests[0], judge->orphan->id);
     }
     if (judge->denial != NULL)
         example_tell_outcome(example, judge->denial, record_key(judge->orphan->requests[0]));
     if (is_unasked)
-        example_say(example, "Each request without an answer was sent after that unit was gone, or "
-                             "has another order: a contradiction.");
+        counterexample_say(example,
+                           "Each request without an answer was sent after that unit was gone, or "
+                           "has another order: a contradiction.");
     else if (judge->orphan == NULL)
-        example_say(example,
-                    judge->are_keys_ids
-                        ? "The ledger has a sale that no request for this product asked for."
-                        : "The ledger has a sale, and no customer was told yes or nothing for it.");
+        counterexample_say(
+            example,
+            judge->are_keys_ids
+                ? "The ledger has a sale that no request for this product asked for."
+                : "The ledger has a sale, and no customer was told yes or nothing for it.");
     else if (judge->denial != NULL)
-        example_say(example, "A's customer was told yes, asked again as B with the same key, and "
-                             "was told no: a contradiction.");
+        counterexample_say(example,
+                           "A's customer was told yes, asked again as B with the same key, and "
+                           "was told no: a contradiction.");
     else if (sale != NULL)
-        example_say(example,
-                    "The ledger has a sale, and its customer was told no: a contradiction.");
+        counterexample_say(example,
+                           "The ledger has a sale, and its customer was told no: a contradiction.");
     else
-        example_say(example,
-                    "An order was recorded, and its customer was told no: a contradiction.");
+        counterexample_say(example,
+                           "An order was recorded, and its customer was told no: a contradiction.");
 }
 
 static void tell_pair_of_key(struct counterexample *example, const struct judge *judge,
                              const struct ledger_sale *a, const struct ledger_sale *b,
                              const char *key) {
     example->shard = a->shard;
-    example_tell_sale(example, judge, a);
-    example_tell_sale(example, judge, b);
-    example_say(example,
-                "Both were sold for the key %s, but one key buys one unit: a contradiction.", key);
+    counterexample_tell_sale(example, judge, a);
+    counterexample_tell_sale(example, judge, b);
+    counterexample_say(
+        example, "Both were sold for the key %s, but one key buys one unit: a contradiction.", key);
 }
 
 static void tell_duplicate(struct counterexample *example, const struct judge *judge) {
@@ -567,159 +575,26 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
     assert(judge->other_yes != NULL);
     tell_yes(example, judge, purchase->yes);
     tell_yes(example, judge, judge->other_yes);
-    example_say(example,
-                "Both replies are to the key %s, but one key buys one unit: a contradiction.", key);
-}
-
-/* If what is left and what is held are the stock, the stock row is right. */
-static void tell_unbacked(struct counterexample *example, const struct judge *judge) {
-    const int64_t left = judge->ledger->available + judge->ledger->returned;
-    const bool is_right = left + judge->held == judge->ledger->initial;
-    const int64_t count = judge->unbacked_count;
-
-    assert(judge->unbacked != NULL);
-    example_tell_sale(example, judge, judge->unbacked);
-    example_say(example, "A bought %" PRId64 " unit%s, and the shop holds %" PRId64 " for it.",
-                judge->unbacked->quantity, judge->unbacked->quantity == 1 ? "" : "s",
-                judge->unbacked->reserved);
-    if (is_right)
-        example_say(example, "%" PRId64 " left and %" PRId64 " held are the stock of %" PRId64 ".",
-                    left, judge->held, judge->ledger->initial);
-    example_say(example, "%s%" PRId64 " paid order%s %s: a contradiction.",
-                is_right ? "The stock row is right, and " : "", count, count == 1 ? "" : "s",
-                judge->empty_count == count
-                    ? (count == 1 ? "has nothing in it" : "have nothing in it")
-                : count == 1 ? "has less in it than it bought"
-                             : "have less in it than they bought");
-}
-
-/* ---- LEAK */
-
-static const struct ledger_row *tell_surplus(struct counterexample *example,
-                                             const struct judge *judge) {
-    const struct ledger_sale *a = judge->leak.last.sales[0], *b = judge->leak.last.sales[1];
-    const struct ledger_row *row = judge_row(judge, a->shard);
-
-    example_tell_sale(example, judge, a);
-    if (b != NULL && judge_sale_kind(judge, b) == SALE_COUNTED && b->remaining == row->available) {
-        example_tell_sale(example, judge, b);
-        example_say(example, "B wrote %" PRId64 " after A had written %" PRId64 ".", b->remaining,
-                    a->remaining);
-    }
-    example_say(example,
-                "%" PRId64 " are left, from unit %" PRId64 " up, so unit %" PRId64
-                " is in the stock; but A sold it: a contradiction.",
-                row->available, row->first_unit, a->unit);
-    return row;
-}
-
-static const struct ledger_row *tell_missing(struct counterexample *example,
-                                             const struct judge *judge) {
-    const struct pair *missed = &judge->leak.missed;
-    const struct ledger_row *row = judge->leak.row;
-
-    example_tell_pair(example, judge, missed);
-    if (missed->sales[0] == NULL && missed->refusal == NULL)
-        example_say(example,
-                    "%" PRId64 " are left, from unit %" PRId64 " up, so unit %" PRId64
-                    " is gone; but no order has it, and no request gave it back: a contradiction.",
-                    row->available, row->first_unit, missed->unit);
-    else if (judge->is_any_unknown)
-        example_say(example,
-                    "A saw units gone, from unit %" PRId64 " up, that no order has and no request "
-                    "gave back; too few requests of unknown outcome were sent in time to have "
-                    "taken them: a contradiction.",
-                    missed->unit);
-    else
-        example_say(example,
-                    "A saw unit %" PRId64 " gone; but no order has it, and no request gave it "
-                    "back: a contradiction.",
-                    missed->unit);
-    return row;
-}
-
-static const struct ledger_row *tell_wrong(struct counterexample *example,
-                                           const struct judge *judge) {
-    const struct ledger_sale *sale = judge->leak.wrong_sale;
-    const struct ledger_row *row = judge_row(judge, sale->shard);
-
-    example_tell_sale(example, judge, sale);
-    if (row == NULL)
-        example_say(example,
-                    "A sold from shard %" PRId64
-                    ", but that shard has no stock row: a contradiction.",
-                    sale->shard);
-    else if (sale->remaining < 0 || sale->remaining >= row->initial)
-        example_say(example,
-                    "A left %" PRId64 " there, but the row began with %" PRId64
-                    " units: a contradiction.",
-                    sale->remaining, row->initial);
-    else
-        example_say(example,
-                    "A left %" PRId64 " there, from unit %" PRId64 " up, so it took unit %" PRId64
-                    "; but the ledger says unit %" PRId64 ": a contradiction.",
-                    sale->remaining, row->first_unit, row->first_unit + sale->remaining,
-                    sale->unit);
-    return row;
-}
-
-/* Tell the plainest finding. Returns a row that shows it; NULL: only the sums do. */
-static const struct ledger_row *tell_plainest(struct counterexample *example,
-                                              const struct judge *judge) {
-    const struct leak *leak = &judge->leak;
-
-    if (leak->left != NULL)
-        return tell_surplus(example, judge);
-    if (leak->has_missed && !leak->is_elsewhere)
-        return tell_missing(example, judge);
-    if (leak->wrong_sale != NULL)
-        return tell_wrong(example, judge);
-    if (leak->unknown > 0)
-        example_say(example,
-                    "Unit %" PRId64 " came back for sale to a stock row that "
-                    "never had it: a contradiction.",
-                    leak->unknown_unit);
-    else if (leak->doubled > 0)
-        example_say(example,
-                    "Unit %" PRId64 " came back for sale; but an order has it, or it came "
-                    "back twice: a contradiction.",
-                    leak->doubled_unit);
-    else if (leak->untaken > 0 && !judge->is_keyless)
-        example_say(example,
-                    "Unit %" PRId64 " came back; but an order with a key is "
-                    "never given back: a contradiction.",
-                    leak->back_unit);
-    else if (leak->untaken > 0)
-        example_say(example,
-                    "Unit %" PRId64 " came back; but too few requests can have given a unit back: "
-                    "such a request was sent in time, and was told busy, an error or nothing: a "
-                    "contradiction.",
-                    leak->back_unit);
-    return leak->row != NULL ? leak->row : leak->unbalanced_row;
-}
-
-static void tell_leak(struct counterexample *example, const struct judge *judge) {
-    const struct ledger_row *row = tell_plainest(example, judge);
-    char sums[VERDICT_TEXT];
-
-    if (row != NULL && judge->row_count > 1) {
-        example->shard = row->shard;
-        (void)leak_write_row(judge, row, sums);
-        example_say(example, "%s", sums);
-    }
-    example_say(example, "%s.", judge->leak.sums);
+    counterexample_say(
+        example, "Both replies are to the key %s, but one key buys one unit: a contradiction.",
+        key);
 }
 
 /* ---- choosing */
 
 void counterexamples_add(struct counterexamples *all, const struct judge *judge) {
     static void (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
-        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = tell_tightest_twins,
-        [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
-        [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
-        [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
-        [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck,
-        [ANOMALY_UNBACKED] = tell_unbacked};
+        [ANOMALY_OVERSELL] = tell_oversell,
+        [ANOMALY_TWIN] = tell_tightest_twins,
+        [ANOMALY_UNDERSELL] = tell_undersell,
+        [ANOMALY_EARLY_SOLD_OUT] = tell_early,
+        [ANOMALY_GHOST] = tell_ghost,
+        [ANOMALY_ORPHAN] = tell_orphan,
+        [ANOMALY_DUPLICATE] = tell_duplicate,
+        [ANOMALY_LEAK] = counterexample_tell_leak,
+        [ANOMALY_STALE] = tell_stale,
+        [ANOMALY_STUCK] = tell_stuck,
+        [ANOMALY_UNBACKED] = counterexample_tell_unbacked};
 
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (all->has[i] || !judge->has_found[i])
