@@ -557,7 +557,9 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
               "an attempt overlapped with one that got a unit in only %" PRId64
               " pairs; at least %" PRId64 " are needed to show a race%s",
               verdict->pairs, judged->pairs_wanted,
-              judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
+              judged->is_interrupted  ? ""
+              : judged->is_shop_named ? ": send more at a time, with a higher rate or more units"
+                                      : ": raise --rate, --work or --stock");
 }
 
 static enum verdict_kind verdict_conclude(const struct verdict_case *judged,

@@ -130,7 +130,7 @@ class Report(unittest.TestCase):
                      f" {SUBJECT}: VIOLATED: OVERSELL, LEAK one round proves that it happens, not how often not asked: TWIN",
                      "exit code 1: anomalies were found: Späti <b>"]:
             self.assertIn(part, told)
-        for word in ("strategy", "expected", "audit", "cheapest", "round trip", "\x1b"):
+        for word in ("strategy", "expected", "audit", "cheapest", "round trip", "--work", "\x1b"):
             self.assertNotIn(word, self.done.stdout)
         lines = self.done.stdout.splitlines()
         self.assertEqual([line for line in lines if len(line) > 80], [])
