@@ -15,7 +15,7 @@
     X(ORPHAN, "ORPHAN", "the ledger has a sale, and its customer was told no")                     \
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
     X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
-    X(STALE, "STALE", "a sale began after another had finished, and saw the older count")          \
+    X(STALE, "STALE", "a sale saw an old count, and wrote over a newer one")                       \
     X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")                 \
     X(UNBACKED, "UNBACKED", "an order holds fewer units than it bought")
 

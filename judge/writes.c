@@ -129,6 +129,15 @@ static const struct effect *twin_of(const struct writes *writes, const struct ef
     return other != NULL && other->after == effect->after ? other : NULL;
 }
 
+/* The last effect before it that took units, or else the one before it. */
+static const struct effect *written_over(const struct writes *writes, const struct effect *effect) {
+    const struct effect *other = before_it(writes, effect);
+
+    while (other != NULL && taken_by(other) <= 0)
+        other = before_it(writes, other);
+    return other != NULL ? other : before_it(writes, effect);
+}
+
 /* Whether a sale may have seen that too few units were there, and so taken none or all of them. */
 static bool may_have_seen(const struct writes *writes, const struct effect *effect) {
     return taken_by(effect) >= 0 && effect->before < writes->least &&
@@ -163,13 +172,13 @@ static void keep_tightest(const struct effect *pair[2], const struct effect *fir
 
 static void find_candidates(struct writes *writes) {
     for (size_t i = 0; i < writes->count; i++) {
-        const struct effect *effect = &writes->effects[i], *other = before_it(writes, effect);
+        const struct effect *effect = &writes->effects[i], *other;
 
-        if (other == NULL || !is_short(writes, effect))
+        if (before_it(writes, effect) == NULL || !is_short(writes, effect))
             continue;
         if (taken_by(effect) != 0) {
             writes->stales++;
-            keep_tightest(writes->stale, other, effect);
+            keep_tightest(writes->stale, written_over(writes, effect), effect);
         } else if ((other = twin_of(writes, effect)) != NULL) {
             writes->twins++;
             keep_tightest(writes->twin, other, effect);

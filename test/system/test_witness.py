@@ -22,14 +22,14 @@ class Witness(SystemTest):
         cls.stack.env["LOADGEN_NO_RESULTS"] = "0"
         cls.stack.sql("inventory", "GRANT CREATE ON DATABASE inventory TO loadgen; GRANT TRIGGER ON stock TO loadgen")
 
-    def file(self, strategy):
+    def file(self, strategy, more=""):
         text = (ROOT / "shops/order-svc/order-svc.shop").read_text()
         for old, new in [("127.0.0.1:8000", f"127.0.0.1:{self.stack.port('order-svc')}"), ("set strategy none", f"set strategy {strategy}"),
                          (" unit, remaining,", "")]:
             self.assertIn(old, text)
             text = text.replace(old, new)
         with tempfile.NamedTemporaryFile("w", suffix=".shop", delete=False) as file:
-            file.write(text)
+            file.write(text + more)
         self.addCleanup(os.unlink, file.name)
         return file.name
 
@@ -61,6 +61,16 @@ class Witness(SystemTest):
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertNotIn("differs", again.stderr)
         self.assertIn("A and B took the same unit", re.sub(r"\s+", " ", again.stdout))
+
+    def test_a_log_of_the_shop_names_the_orders(self):
+        file = self.file("none,work=50ms", """[Writes]
+SELECT row_number() OVER (ORDER BY reserved_at) AS seq, remaining + 1 AS found, remaining AS left, order_id, reserved_at AS at
+FROM reservation WHERE product_id = {{product}}
+""")
+        done = self.stack.loadgen("--shop", file, "--customers", "60", "--stock", "20", "--rate", "2000", "--no-results")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"A = order \S+ at [0-9:.]+: found (\d+) left, and left (\d+)\. "
+                         r"B = order \S+ at [0-9:.]+: found \2 left, and left \2\. B took nothing: it had read \1, and A and B took")
 
     def test_a_right_shop_is_not_accused(self):
         for strategy in ["atomic", "pg-row"]:
