@@ -36,7 +36,7 @@ static size_t find_named(const struct judge *judge, const char *id) {
     for (size_t count = judge->named_count; count > 0;) {
         size_t half = count / 2;
 
-        if (strcmp(record_order_id(judge->named[low + half]), id) < 0) {
+        if (strcmp(judge->named[low + half].id, id) < 0) {
             low += half + 1;
             count -= half + 1;
         } else {
@@ -47,16 +47,15 @@ static size_t find_named(const struct judge *judge, const char *id) {
 }
 
 static bool judge_is_named(const struct judge *judge, size_t place, const char *id) {
-    return place < judge->named_count && strcmp(record_order_id(judge->named[place]), id) == 0;
+    return place < judge->named_count && strcmp(judge->named[place].id, id) == 0;
 }
 
 const struct purchase *judge_find(const struct judge *judge, const char *id) {
     const struct purchase *purchase = find_key(judge, id);
     size_t place = find_named(judge, id);
 
-    return purchase == NULL && judge_is_named(judge, place, id)
-               ? find_key(judge, record_key(judge->named[place]))
-               : purchase;
+    return purchase == NULL && judge_is_named(judge, place, id) ? judge->named[place].row
+                                                                : purchase;
 }
 
 const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
@@ -72,14 +71,6 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 
 /* ---- the judge's indexes */
 
-static int judge_by_order(const void *a, const void *b) {
-    const struct record *x = *(const struct record *const *)a;
-    const struct record *y = *(const struct record *const *)b;
-    int order = strcmp(record_order_id(x), record_order_id(y));
-
-    return order != 0 ? order : (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
-}
-
 static int by_unit(const void *a, const void *b) {
     const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
     const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
@@ -91,56 +82,82 @@ static int by_unit(const void *a, const void *b) {
     return order != 0 ? order : strcmp(x->order_id, y->order_id);
 }
 
-static int judge_by_key(const void *a, const void *b) {
-    const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
-    const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
-    int order = strcmp(x->key, y->key);
-
-    return order != 0 ? order : strcmp(x->order_id, y->order_id);
-}
-
-static int judge_of_key(const void *key, const void *sale) {
-    return strcmp(key, (*(const struct ledger_sale *const *)sale)->key);
-}
-
 static int index_keys(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
+    struct ids_entry *entries = calloc(ledger->sale_count + 1, sizeof *entries);
+    int code;
 
     judge->by_key = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
-    for (size_t i = 0; i < ledger->sale_count && judge->by_key != NULL; i++)
+    for (size_t i = 0; i < ledger->sale_count && entries != NULL; i++)
         if (ledger->sales[i].key != NULL)
-            judge->by_key[judge->key_count++] = &ledger->sales[i];
-    if (judge->key_count > 1)
-        qsort(judge->by_key, judge->key_count, sizeof(const struct ledger_sale *), judge_by_key);
-    return judge->by_key != NULL ? 0 : -1;
+            entries[judge->key_count++] =
+                (struct ids_entry){.id = ledger->sales[i].key, .row = &ledger->sales[i]};
+    code = entries != NULL && judge->by_key != NULL ? ids_sort(entries, judge->key_count) : -1;
+    for (size_t i = 0; i < judge->key_count && code == 0; i++)
+        judge->by_key[i] = entries[i].row;
+    free(entries);
+    return code;
 }
 
-/* The first sale of this key, or NULL. */
-static const struct ledger_sale *find_sale_of_key(const struct judge *judge, const char *key) {
-    const struct ledger_sale **found =
-        judge->key_count > 0 ? bsearch(key, judge->by_key, judge->key_count,
-                                       sizeof(const struct ledger_sale *), judge_of_key)
-                             : NULL;
+static void find_order(const struct judge *judge, struct purchase *purchase) {
+    if (!judge->is_mirrored)
+        purchase->order = ledger_find_order(judge->ledger, purchase->id);
+    else if (purchase->sale != NULL)
+        purchase->order = &judge->ledger->orders[purchase->sale - judge->ledger->sales];
+}
 
-    while (found != NULL && found > judge->by_key && strcmp(found[-1]->key, key) == 0)
-        found--;
-    return found != NULL ? *found : NULL;
+/* The orders that replies name: names and sales are in the same order. */
+static void join_names(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+    size_t next = 0;
+
+    for (size_t i = 0; i < judge->named_count; i++) {
+        struct purchase *purchase = (struct purchase *)(uintptr_t)judge->named[i].row;
+        const char *id = judge->named[i].id;
+
+        while (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) < 0)
+            next++;
+        if (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) == 0 &&
+            strcmp(purchase->id, id) == 0)
+            purchase->sale = &ledger->sales[next];
+    }
 }
 
 /* A yes that names an order promises that order; any other reply may be of the order that has its
- * key. */
-static void find_rows(struct judge *judge, struct purchase *purchase) {
-    if (purchase->is_named)
-        purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
-    if (purchase->sale == NULL && judge->key_count > 0 &&
-        (purchase->yes == NULL || !purchase->is_named)) {
-        purchase->sale = find_sale_of_key(judge, record_key(purchase->requests[0]));
-        if (purchase->sale != NULL)
-            purchase->id = purchase->sale->order_id;
-        purchase->is_named = true;
+ * key. Purchases, sales and keys are in the same order. */
+static void join_keys(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+    size_t next = 0, next_key = 0;
+
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        struct purchase *purchase = &judge->purchases[i];
+        const char *key = record_key(purchase->requests[0]);
+
+        while (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, key) < 0)
+            next++;
+        if (purchase->sale == NULL && judge->are_keys_ids && next < ledger->sale_count &&
+            strcmp(purchase->id, ledger->sales[next].order_id) == 0)
+            purchase->sale = &ledger->sales[next];
+        while (next_key < judge->key_count && strcmp(judge->by_key[next_key]->key, key) < 0)
+            next_key++;
+        if (purchase->sale == NULL && judge->key_count > 0 &&
+            (purchase->yes == NULL || !purchase->is_named)) {
+            purchase->is_named = true;
+            if (next_key < judge->key_count && strcmp(judge->by_key[next_key]->key, key) == 0) {
+                purchase->sale = judge->by_key[next_key];
+                purchase->id = purchase->sale->order_id;
+            }
+        }
+        if (purchase->is_named)
+            find_order(judge, purchase);
     }
-    if (purchase->is_named)
-        purchase->order = ledger_find_order(judge->ledger, purchase->id);
+}
+
+static bool is_mirrored(const struct ledger *ledger) {
+    for (size_t i = 0; i < ledger->sale_count && i < ledger->order_count; i++)
+        if (ledger->sales[i].order_id != ledger->orders[i].order_id)
+            return false;
+    return ledger->sale_count == ledger->order_count;
 }
 
 /* The purchases of a product stand together, and so do their requests. */
@@ -154,7 +171,6 @@ static void index_purchases(struct judge *judge) {
         assert(i == 0 || compare_key(record_key(purchase[-1].requests[0]), purchase) < 0);
         judge->request_count += purchase->count;
         judge->has_matches = judge->has_matches || purchase->is_named;
-        find_rows(judge, purchase);
     }
 }
 
@@ -164,19 +180,31 @@ static bool names_another(const struct judge *judge, const struct record *record
            (!judge->are_keys_ids || strcmp(record_order_id(record), record_key(record)) != 0);
 }
 
-/* If an order's id must be its key, there are none without a fault. */
-static int index_named(struct judge *judge) {
+static size_t list_named(struct judge *judge, struct ids_entry *entries) {
     size_t count = 0;
 
-    for (size_t i = 0; i < judge->request_count; i++)
-        count += names_another(judge, judge->requests[i]);
-    judge->named = calloc(count + 1, sizeof(const struct record *));
-    for (size_t i = 0; i < judge->request_count && judge->named != NULL; i++)
-        if (names_another(judge, judge->requests[i]))
-            judge->named[judge->named_count++] = judge->requests[i];
-    if (judge->named_count > 1)
-        qsort(judge->named, judge->named_count, sizeof(const struct record *), judge_by_order);
-    return judge->named != NULL ? 0 : -1;
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        for (size_t k = 0; k < judge->purchases[i].count; k++) {
+            const struct record *record = judge->purchases[i].requests[k];
+
+            if (!names_another(judge, record))
+                continue;
+            if (entries != NULL)
+                entries[count] =
+                    (struct ids_entry){.id = record_order_id(record), .row = &judge->purchases[i]};
+            count++;
+        }
+    return count;
+}
+
+/* If an order's id must be its key, there are none without a fault. */
+static int index_named(struct judge *judge) {
+    judge->named_count = list_named(judge, NULL);
+    judge->named = calloc(judge->named_count + 1, sizeof *judge->named);
+    if (judge->named == NULL)
+        return -1;
+    (void)list_named(judge, judge->named);
+    return ids_sort(judge->named, judge->named_count);
 }
 
 static void index_sales(struct judge *judge) {
@@ -210,43 +238,76 @@ static struct buyer buyer_of(const struct purchase *purchase, const char *id) {
     return buyer;
 }
 
-/* The buyer of an order that is no request's key: the first customer that was told of it. */
-static struct buyer told_of(const struct judge *judge, const char *id) {
+/* When the customer of this purchase was told yes with this order; LINEAR_NEVER: never. */
+static int64_t told_at(const struct purchase *purchase, const char *id) {
+    int64_t last_ns = LINEAR_NEVER;
+
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase->requests[i];
+
+        if (record->outcome == RECORD_SOLD && strcmp(record_order_id(record), id) == 0 &&
+            (last_ns == LINEAR_NEVER || record->received_ns > last_ns))
+            last_ns = record->received_ns;
+    }
+    return last_ns;
+}
+
+/* The buyer of an order that is no request's key: the first customer that was told of it. `place`
+ * is that of its id in `named`. */
+static struct buyer told_of(const struct judge *judge, size_t place, const char *id) {
     struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
 
-    for (size_t i = find_named(judge, id); judge_is_named(judge, i, id); i++) {
-        const struct purchase *purchase = find_key(judge, record_key(judge->named[i]));
+    for (; judge_is_named(judge, place, id); place++) {
+        const struct purchase *purchase = judge->named[place].row;
+        const int64_t told_ns = told_at(purchase, id);
         bool is_first = buyer.purchase == NULL;
 
-        if (is_first || purchase->sent_ns < buyer.sent_ns)
+        if (is_first || purchase->sent_ns < buyer.sent_ns) {
             buyer.sent_ns = purchase->sent_ns;
-        if (judge->named[i]->outcome == RECORD_SOLD &&
-            (buyer.answered_ns == LINEAR_NEVER || judge->named[i]->received_ns > buyer.answered_ns))
-            buyer.answered_ns = judge->named[i]->received_ns;
-        buyer.purchase = is_first ? purchase : buyer.purchase;
+            buyer.purchase = purchase;
+        }
+        if (told_ns != LINEAR_NEVER &&
+            (buyer.answered_ns == LINEAR_NEVER || told_ns > buyer.answered_ns))
+            buyer.answered_ns = told_ns;
     }
     return buyer;
 }
 
-/* Sales and purchases are in the same order. All rows of one id have the same buyer. */
-static void index_buyers(struct judge *judge) {
+/* The buyers of sales that tell their key: keys and purchases are in the same order. */
+static void index_key_buyers(struct judge *judge) {
     size_t next = 0;
 
+    for (size_t i = 0; i < judge->key_count; i++) {
+        const struct ledger_sale *sale = judge->by_key[i];
+
+        while (next < judge->purchase_count && compare_key(sale->key, &judge->purchases[next]) > 0)
+            next++;
+        if (next < judge->purchase_count && compare_key(sale->key, &judge->purchases[next]) == 0)
+            judge->buyers[sale - judge->ledger->sales] =
+                buyer_of(&judge->purchases[next], sale->order_id);
+    }
+}
+
+/* Sales, purchases and names are in the same order. All rows of one id have the same buyer. */
+static void index_buyers(struct judge *judge) {
+    size_t next = 0, name = 0;
+
+    index_key_buyers(judge);
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = &judge->ledger->sales[i];
-        const char *id = sale->order_id;
-        const struct purchase *purchase = NULL;
+        const char *id = judge->ledger->sales[i].order_id;
+        struct buyer *buyer = &judge->buyers[i];
 
         while (next < judge->purchase_count && compare_key(id, &judge->purchases[next]) > 0)
             next++;
+        while (name < judge->named_count && strcmp(judge->named[name].id, id) < 0)
+            name++;
         if (judge->are_keys_ids && next < judge->purchase_count &&
             compare_key(id, &judge->purchases[next]) == 0)
-            purchase = &judge->purchases[next];
-        else if (sale->key != NULL)
-            purchase = find_key(judge, sale->key);
-        judge->buyers[i] = purchase != NULL ? buyer_of(purchase, id) : told_of(judge, id);
-        if (judge->buyers[i].answered_ns < judge->buyers[i].sent_ns) /* of another sale */
-            judge->buyers[i].answered_ns = LINEAR_NEVER;
+            *buyer = buyer_of(&judge->purchases[next], id);
+        else if (buyer->purchase == NULL)
+            *buyer = told_of(judge, name, id);
+        if (buyer->answered_ns < buyer->sent_ns) /* of another sale */
+            buyer->answered_ns = LINEAR_NEVER;
     }
 }
 
@@ -287,7 +348,7 @@ static int seat_nameless(struct judge *judge) {
         purchase->is_seated = true;
         purchase->id = sale->order_id;
         purchase->sale = sale;
-        purchase->order = ledger_find_order(judge->ledger, sale->order_id);
+        find_order(judge, purchase);
         judge->buyers[i] = (struct buyer){purchase, LINEAR_BEFORE, LINEAR_NEVER};
     }
     free(nameless);
@@ -356,8 +417,11 @@ int judge_open(struct judge *judge) {
         return -1;
     index_sales(judge);
     index_purchases(judge);
+    judge->is_mirrored = is_mirrored(ledger);
     if (index_named(judge) != 0)
         return -1;
+    join_names(judge);
+    join_keys(judge);
     index_buyers(judge);
     if (seat_nameless(judge) != 0)
         return -1;

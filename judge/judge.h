@@ -8,6 +8,7 @@
 
 #include "anomaly.h"
 #include "event.h"
+#include "ids.h"
 #include "linear.h"
 #include "record.h"
 
@@ -112,8 +113,9 @@ struct judge {
     /* Indexes, by judge_open(). */
     const struct record **requests; /* of all purchases, one after the other */
     size_t request_count;
-    const struct record **named; /* yes replies that name another order than their key, by order */
+    struct ids_entry *named; /* the purchases of replies that name their order, by order */
     size_t named_count;
+    bool is_mirrored;                   /* each order stands at the place of its sale */
     const struct ledger_sale **by_unit; /* sales, by unit, then time */
     const struct ledger_sale **by_key;  /* sales that tell their key, by key, then id */
     size_t key_count;

@@ -532,7 +532,9 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
 /* An order without a sale was counted before if its request was told yes or no; and so was a
  * promise of another unit than the ledger's. */
 static void check_order(struct judge *judge, const struct ledger_order *order) {
-    const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
+    const struct ledger *ledger = judge->ledger;
+    const struct ledger_sale *sale = judge->is_mirrored ? &ledger->sales[order - ledger->orders]
+                                                        : ledger_find_sale(ledger, order->order_id);
     const struct purchase *purchase;
     char of[JUDGE_UNIT];
 

@@ -100,6 +100,25 @@ static int purchase_by_key(const void *a, const void *b) {
     return order != 0 ? order : (sent_x > sent_y) - (sent_x < sent_y);
 }
 
+/* The same order for one product, but faster. Few requests have the same key. */
+static int sort_requests(const struct record **requests, size_t count) {
+    struct ids_entry *entries = calloc(count + 1, sizeof *entries);
+    int code;
+
+    for (size_t i = 0; i < count && entries != NULL; i++)
+        entries[i] = (struct ids_entry){.id = record_key(requests[i]), .row = requests[i]};
+    code = entries != NULL ? ids_sort(entries, count) : -1;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        size_t place = i;
+
+        for (; place > 0 && purchase_by_key(&requests[place - 1], &entries[i].row) > 0; place--)
+            requests[place] = requests[place - 1];
+        requests[place] = entries[i].row;
+    }
+    free(entries);
+    return code;
+}
+
 static void take_request(struct purchase *purchase, const struct record *record) {
     const struct record *yes = purchase->yes;
 
@@ -149,7 +168,10 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
         return -1;
     for (size_t i = 0; i < count; i++)
         purchases->requests[i] = &recorder->records[i];
-    qsort(purchases->requests, count, sizeof(const struct record *), purchase_by_key);
+    if (judged->items > 1)
+        qsort(purchases->requests, count, sizeof(const struct record *), purchase_by_key);
+    else if (sort_requests(purchases->requests, count) != 0)
+        return -1;
     for (size_t i = 0; i < count; i++) {
         const struct record *record = purchases->requests[i];
         const struct record *before = i > 0 ? purchases->requests[i - 1] : NULL;
