@@ -238,71 +238,72 @@ static void test_writes_show_which_orders_took_one_unit(void **state) {
 
 /* ---- refusing: the line, the member, and what it must be */
 
+static const struct {
+    const char *text;
+    int line;
+    const char *reason;
+} bad_lines[] = {
+    {"{\"type\":\"load\"}\n", 1, "its \"version\" is missing"},
+    {"{\"type\":\"load\",\"version\":2}\n", 1, "its \"version\" must be 1"},
+    {"{\"type\":\"load\",\"version\":1,\"name\":7}\n", 1, "its \"name\" must be a text"},
+    {HEAD, 1, "no line of the type product"},
+    {HEAD PRODUCT HEAD, 3, "a line of the type load came before"},
+    {HEAD PRODUCT "{\"type\":\"run\"}\n", 3,
+     "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\", \"write\""},
+    {HEAD PRODUCT "{\"type\":\"request\"\n", 3, "it is no JSON"},
+    {HEAD PRODUCT "5\n", 3, "it is no JSON"},
+    {HEAD PRODUCT ORDER("a b"), 3, "its \"order_id\" must be an id: 1 to 128 "},
+    {HEAD PRODUCT ORDER(""), 3, "its \"order_id\" must be an id"},
+    {HEAD PRODUCT ORDER("a\\u0041"), 3, "its \"order_id\" must be an id"},
+    {HEAD PRODUCT ORDER(LONG_ID "1"), 3, "1 to 128 "},
+    {HEAD PRODUCT SALE("a", ",\"unit\":1") SALE("b", ""), 4,
+     "its \"unit\" must be in all sale lines, or in none"},
+    {HEAD PRODUCT SALE("a", ",\"quantity\":-1"), 3,
+     "its \"quantity\" must be a whole number from 0 to 1000000000"},
+    {HEAD PRODUCT SALE("a", ",\"key\":\"\""), 3, "its \"key\" must be an id"},
+    {HEAD PRODUCT SALE("a", ",\"reserved\":-1"), 3,
+     "its \"reserved\" must be a whole number from 0 to 1000000000000"},
+    {HEAD ORDER("a") PRODUCT, 2, "a line of the type product must come before it"},
+    {HEAD SALE("a", "") PRODUCT, 2, "a line of the type product must come before it"},
+    {HEAD "{\"type\":\"write\",\"seq\":1,\"left\":1}\n" PRODUCT, 2,
+     "a line of the type product must come before it"},
+    {HEAD PRODUCT "{\"type\":\"write\",\"seq\":1}\n", 3, "its \"left\" is missing"},
+    {HEAD PRODUCT SALE("a", ",\"at\":\"today\""), 3, "its \"at\" must be a time such as "},
+    {HEAD PRODUCT SALE("a", "") SALE("b", ",\"remaining\":1"), 4,
+     "its \"remaining\" must be in all sale lines, or in none"},
+    {HEAD "{\"type\":\"product\",\"initial\":2,\"available\":1,\"can_return\":true}\n" SALE(
+         "a", ",\"remaining\":1"),
+     3, "its \"remaining\" must be left out, because units of its product can come back"},
+    {HEAD "{\"type\":\"product\",\"item\":1,\"initial\":2,\"available\":1}\n", 2,
+     "its \"item\" must be 0"},
+    {HEAD "{\"type\":\"product\",\"initial\":-1,\"available\":1}\n", 2,
+     "its \"initial\" must be a whole number from 0 to 1000000000000"},
+    {HEAD "{\"type\":\"product\",\"initial\":1}\n", 2, "its \"available\" is missing"},
+    {HEAD PRODUCT TOLD("yes", ""), 3, "its \"outcome\" must be one of \"sold\", \"sold_out\""},
+    {HEAD PRODUCT TOLD("busy", ",\"item\":1"), 3, "its \"item\" must be below 1"},
+    {HEAD PRODUCT TOLD("busy", ",\"is_repeat\":1"), 3, "must be true or false"},
+    {HEAD PRODUCT TOLD("busy", ",\"colour\":1"), 3, "its \"colour\" is unknown"},
+    {HEAD PRODUCT TOLD("busy", ",\"sent\":11"), 3, "its \"sent\" is given twice"},
+    {HEAD PRODUCT TOLD("sold", ""), 3, "its \"order_id\" or its \"key\" must be given"},
+    {HEAD PRODUCT SOLD("a", 0, 5), 3, "its \"sent\" must be at least 1"},
+    {HEAD PRODUCT SOLD("a", 6, 5), 3, "its \"received\" must not be before its \"sent\""},
+    {HEAD PRODUCT SOLD("a", 6, 99999999999999999999), 3,
+     "its \"received\" must be a whole number from 0 to 1000000000000000000"},
+    {HEAD PRODUCT SOLD("a", 1.5, 6), 3, "its \"sent\" must be a whole number"},
+    {HEAD PRODUCT PRODUCT SALE("a", ",\"remaining\":1") "{\"type\":\"product\",\"initial\":2,"
+                                                        "\"available\":0}\n" ORDER("b"),
+     6, "product 2 has order lines alone"},
+};
+
 static void test_a_bad_line_is_named(void **state) {
-    static const struct {
-        const char *text;
-        int line;
-        const char *reason;
-    } cases[] = {
-        {"{\"type\":\"load\"}\n", 1, "its \"version\" is missing"},
-        {"{\"type\":\"load\",\"version\":2}\n", 1, "its \"version\" must be 1"},
-        {"{\"type\":\"load\",\"version\":1,\"name\":7}\n", 1, "its \"name\" must be a text"},
-        {HEAD, 1, "no line of the type product"},
-        {HEAD PRODUCT HEAD, 3, "a line of the type load came before"},
-        {HEAD PRODUCT "{\"type\":\"run\"}\n", 3,
-         "its \"type\" must be one of \"product\", \"request\", \"sale\", \"order\", \"write\""},
-        {HEAD PRODUCT "{\"type\":\"request\"\n", 3, "it is no JSON"},
-        {HEAD PRODUCT "5\n", 3, "it is no JSON"},
-        {HEAD PRODUCT ORDER("a b"), 3, "its \"order_id\" must be an id: 1 to 128 "},
-        {HEAD PRODUCT ORDER(""), 3, "its \"order_id\" must be an id"},
-        {HEAD PRODUCT ORDER("a\\u0041"), 3, "its \"order_id\" must be an id"},
-        {HEAD PRODUCT ORDER(LONG_ID "1"), 3, "1 to 128 "},
-        {HEAD PRODUCT SALE("a", ",\"unit\":1") SALE("b", ""), 4,
-         "its \"unit\" must be in all sale lines, or in none"},
-        {HEAD PRODUCT SALE("a", ",\"quantity\":-1"), 3,
-         "its \"quantity\" must be a whole number from 0 to 1000000000"},
-        {HEAD PRODUCT SALE("a", ",\"key\":\"\""), 3, "its \"key\" must be an id"},
-        {HEAD PRODUCT SALE("a", ",\"reserved\":-1"), 3,
-         "its \"reserved\" must be a whole number from 0 to 1000000000000"},
-        {HEAD ORDER("a") PRODUCT, 2, "a line of the type product must come before it"},
-        {HEAD SALE("a", "") PRODUCT, 2, "a line of the type product must come before it"},
-        {HEAD "{\"type\":\"write\",\"seq\":1,\"left\":1}\n" PRODUCT, 2,
-         "a line of the type product must come before it"},
-        {HEAD PRODUCT "{\"type\":\"write\",\"seq\":1}\n", 3, "its \"left\" is missing"},
-        {HEAD PRODUCT SALE("a", ",\"at\":\"today\""), 3, "its \"at\" must be a time such as "},
-        {HEAD PRODUCT SALE("a", "") SALE("b", ",\"remaining\":1"), 4,
-         "its \"remaining\" must be in all sale lines, or in none"},
-        {HEAD "{\"type\":\"product\",\"initial\":2,\"available\":1,\"can_return\":true}\n" SALE(
-             "a", ",\"remaining\":1"),
-         3, "its \"remaining\" must be left out, because units of its product can come back"},
-        {HEAD "{\"type\":\"product\",\"item\":1,\"initial\":2,\"available\":1}\n", 2,
-         "its \"item\" must be 0"},
-        {HEAD "{\"type\":\"product\",\"initial\":-1,\"available\":1}\n", 2,
-         "its \"initial\" must be a whole number from 0 to 1000000000000"},
-        {HEAD "{\"type\":\"product\",\"initial\":1}\n", 2, "its \"available\" is missing"},
-        {HEAD PRODUCT TOLD("yes", ""), 3, "its \"outcome\" must be one of \"sold\", \"sold_out\""},
-        {HEAD PRODUCT TOLD("busy", ",\"item\":1"), 3, "its \"item\" must be below 1"},
-        {HEAD PRODUCT TOLD("busy", ",\"is_repeat\":1"), 3, "must be true or false"},
-        {HEAD PRODUCT TOLD("busy", ",\"colour\":1"), 3, "its \"colour\" is unknown"},
-        {HEAD PRODUCT TOLD("busy", ",\"sent\":11"), 3, "its \"sent\" is given twice"},
-        {HEAD PRODUCT TOLD("sold", ""), 3, "its \"order_id\" or its \"key\" must be given"},
-        {HEAD PRODUCT SOLD("a", 0, 5), 3, "its \"sent\" must be at least 1"},
-        {HEAD PRODUCT SOLD("a", 6, 5), 3, "its \"received\" must not be before its \"sent\""},
-        {HEAD PRODUCT SOLD("a", 6, 99999999999999999999), 3,
-         "its \"received\" must be a whole number from 0 to 1000000000000000000"},
-        {HEAD PRODUCT SOLD("a", 1.5, 6), 3, "its \"sent\" must be a whole number"},
-        {HEAD PRODUCT PRODUCT SALE("a", ",\"remaining\":1") "{\"type\":\"product\",\"initial\":2,"
-                                                            "\"available\":0}\n" ORDER("b"),
-         6, "product 2 has order lines alone"},
-    };
     char line[20];
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(line, sizeof line, " line %d: ", cases[i].line);
-        if (load_bytes(cases[i].text, strlen(cases[i].text)) != -1 ||
-            strstr(own.why.text, cases[i].reason) == NULL || strstr(own.why.text, line) == NULL)
-            fail_msg("%s\ngives\n%s\ninstead of%s%s", cases[i].text, own.why.text, line,
-                     cases[i].reason);
+    for (size_t i = 0; i < sizeof bad_lines / sizeof bad_lines[0]; i++) {
+        snprintf(line, sizeof line, " line %d: ", bad_lines[i].line);
+        if (load_bytes(bad_lines[i].text, strlen(bad_lines[i].text)) != -1 ||
+            strstr(own.why.text, bad_lines[i].reason) == NULL || strstr(own.why.text, line) == NULL)
+            fail_msg("%s\ngives\n%s\ninstead of%s%s", bad_lines[i].text, own.why.text, line,
+                     bad_lines[i].reason);
     }
 }
 
