@@ -54,12 +54,6 @@ static int64_t taken_by(const struct effect *effect) {
     return is_made(effect) ? 0 : effect->before - effect->after;
 }
 
-/* The effect before it in its row, or NULL. */
-static const struct effect *before_it(const struct writes *writes, const struct effect *effect) {
-    return effect > writes->effects && is_same_row(effect[-1].last, effect->first) ? effect - 1
-                                                                                   : NULL;
-}
-
 static void add_write(struct writes *writes, const struct ledger_write *write) {
     struct effect *last = writes->count > 0 ? &writes->effects[writes->count - 1] : NULL;
     const bool is_next = last != NULL && is_same_row(last->last, write);
@@ -112,30 +106,21 @@ static void sum_up(struct writes *writes) {
 
 /* ---- candidates */
 
-/* Whether the count was this number before the effect, in its row. */
-static bool was_count(const struct writes *writes, const struct effect *effect, int64_t number) {
-    for (; effect != NULL; effect = before_it(writes, effect))
-        if (effect->before == number && !is_made(effect))
-            return true;
-    return false;
-}
+/* The effects of a row up to the present one. */
+struct past {
+    int64_t highest;                   /* count so far */
+    const struct effect *last, *taker; /* the last one; the last one that took units; or NULL */
+    const struct effect *leaver;       /* it took units to leave the present count; or NULL */
+};
 
-/* The last effect before it that took units to leave the same number, or NULL. */
-static const struct effect *twin_of(const struct writes *writes, const struct effect *effect) {
-    const struct effect *other = before_it(writes, effect);
+static void past_add(struct past *past, const struct effect *effect) {
+    const int64_t taken = taken_by(effect);
+    const int64_t high = number_max(effect->before, effect->after);
 
-    while (other != NULL && other->after == effect->after && taken_by(other) <= 0)
-        other = before_it(writes, other);
-    return other != NULL && other->after == effect->after ? other : NULL;
-}
-
-/* The last effect before it that took units, or else the one before it. */
-static const struct effect *written_over(const struct writes *writes, const struct effect *effect) {
-    const struct effect *other = before_it(writes, effect);
-
-    while (other != NULL && taken_by(other) <= 0)
-        other = before_it(writes, other);
-    return other != NULL ? other : before_it(writes, effect);
+    past->highest = past->last == NULL ? high : number_max(past->highest, high);
+    past->last = effect;
+    past->taker = taken > 0 ? effect : past->taker;
+    past->leaver = taken > 0 ? effect : taken < 0 || is_made(effect) ? NULL : past->leaver;
 }
 
 /* Whether a sale may have seen that too few units were there, and so taken none or all of them. */
@@ -145,14 +130,14 @@ static bool may_have_seen(const struct writes *writes, const struct effect *effe
 }
 
 /* Whether it may be a sale that took too little. */
-static bool is_short(const struct writes *writes, const struct effect *effect) {
+static bool is_short(const struct writes *writes, const struct past *past,
+                     const struct effect *effect) {
     const struct ledger_sale *sale = sale_of(writes, effect);
 
     if (is_made(effect) || taken_by(effect) >= writes->least || may_have_seen(writes, effect))
         return false;
     if (effect->last->order_id[0] == '\0')
-        return writes->least < writes->most ||
-               was_count(writes, before_it(writes, effect), effect->after + writes->least);
+        return writes->least < writes->most || past->highest >= effect->after + writes->least;
     return sale != NULL && writes->taken[sale - writes->judge->ledger->sales] < sale->quantity;
 }
 
@@ -170,19 +155,26 @@ static void keep_tightest(const struct effect *pair[2], const struct effect *fir
     pair[1] = second;
 }
 
-static void find_candidates(struct writes *writes) {
-    for (size_t i = 0; i < writes->count; i++) {
-        const struct effect *effect = &writes->effects[i], *other;
+static void consider(struct writes *writes, const struct past *past, const struct effect *effect) {
+    if (past->last == NULL || !is_short(writes, past, effect))
+        return;
+    if (taken_by(effect) != 0) {
+        writes->stales++;
+        keep_tightest(writes->stale, past->taker != NULL ? past->taker : past->last, effect);
+    } else if (past->leaver != NULL) {
+        writes->twins++;
+        keep_tightest(writes->twin, past->leaver, effect);
+    }
+}
 
-        if (before_it(writes, effect) == NULL || !is_short(writes, effect))
-            continue;
-        if (taken_by(effect) != 0) {
-            writes->stales++;
-            keep_tightest(writes->stale, written_over(writes, effect), effect);
-        } else if ((other = twin_of(writes, effect)) != NULL) {
-            writes->twins++;
-            keep_tightest(writes->twin, other, effect);
-        }
+static void find_candidates(struct writes *writes) {
+    struct past past = {0};
+
+    for (size_t i = 0; i < writes->count; i++) {
+        if (i > 0 && !is_same_row(writes->effects[i - 1].last, writes->effects[i].first))
+            past = (struct past){0};
+        consider(writes, &past, &writes->effects[i]);
+        past_add(&past, &writes->effects[i]);
     }
 }
 
