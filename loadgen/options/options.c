@@ -280,15 +280,38 @@ static int check_words(void) {
     return check_texts() == 0 ? check_thresholds() : -1;
 }
 
-/* Whether a setting is among `places`, and a flag is on. */
-static bool is_in(uint64_t places, const char *name) {
+static size_t place_of(const char *name) {
     const struct setting *flags = flags_of(set.command);
     size_t i = 0;
 
     while (strcmp(flags[i].name, name) != 0)
         i++;
+    return i;
+}
+
+/* Whether a setting is among `places`, and a flag is on. */
+static bool is_in(uint64_t places, const char *name) {
+    const struct setting *flags = flags_of(set.command);
+    const size_t i = place_of(name);
+
     return (places >> i & 1) != 0 &&
            (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
+}
+
+static bool is_shop_run(void) {
+    return set.command == COMMAND_FIRE && set.shop[0] != '\0';
+}
+
+/* check_pairs() refuses these flags beside --shop, so only the environment has set them. */
+static void forget_own_services(void) {
+    char *const texts[] = {set.product, set.fault, set.work, set.wait, set.ttl};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        texts[i][0] = '\0';
+    set.keyless = set.no_judge = set.list_strategies = false;
+    set.items = set.workers = 1;
+    set.requests = set.max_in_flight = 0;
+    strcpy(set.dup_rate, "0");
 }
 
 /* The settings of a run against a shop, and its own defaults. */
@@ -301,8 +324,6 @@ static int fit_shop(void) {
             return why_set(&refusal, "--%s has no effect without --shop", of_shop[i]);
     if (set.shop[0] == '\0')
         return set.rate > 0 ? 0 : why_set(&refusal, "--rate auto needs --shop");
-    strcpy(set.dup_rate, "0");
-    set.shape.dup_rate = 0;
     if (!is_in(any, "stock"))
         set.stock = SHOP_STOCK;
     if (!is_in(any, "timeout"))
@@ -377,7 +398,7 @@ static int make_list(void) {
         {"work", set.work, false}, {"wait", set.wait, false}, {"ttl", set.ttl, false}};
     int64_t ns;
 
-    if (set.shop[0] != '\0')
+    if (is_shop_run())
         return list_shop();
     for (size_t i = 0; i < set.fault_list.failpoint_count; i++)
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
@@ -467,12 +488,23 @@ static const struct {
     {"list-strategies", "markdown"},
 };
 
+/* The settings that have no effect beside --shop. */
+static uint64_t places_beside_shop(void) {
+    uint64_t places = 0;
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && is_shop_run(); i++)
+        if (strcmp(pairs[i].strong, "shop") == 0)
+            places |= UINT64_C(1) << place_of(pairs[i].weak);
+    return places;
+}
+
 /* A flag wins over the environment, so only a flag can contradict. */
 static int check_pairs(void) {
-    const uint64_t any = given.by_flag | given.by_environment;
+    const uint64_t any = given.by_flag | (given.by_environment & ~places_beside_shop());
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
+        if (command_has(set.command, pairs[i].strong) && is_in(any, pairs[i].strong) &&
+            is_in(given.by_flag, pairs[i].weak))
             return why_set(&refusal, "--%s has no effect with --%s", pairs[i].weak,
                            pairs[i].strong);
     if (set.limit[0] == '\0' && is_in(given.by_flag, "limit"))
@@ -523,7 +555,11 @@ static int check_command(int argc, char **argv) {
     words = &commands[set.command];
     if (set.argument_count < words->least || set.argument_count > words->most)
         return why_set(&refusal, "usage: loadgen %s", words->rest);
-    return check_flags() == 0 ? check_pairs() : -1;
+    if (check_flags() != 0 || check_pairs() != 0)
+        return -1;
+    if (is_shop_run())
+        forget_own_services();
+    return 0;
 }
 
 /* The command line, quoted so that a shell takes it again. */

@@ -197,6 +197,88 @@ static const char *type_of(const json_t *value) {
 }
 
 /* The schema describes each setting of the summary, and no other. */
+static void test_a_shop_has_its_own_defaults(void **state) {
+    assert_int_equal(READ("--shop", "a.shop", "--rate", "20", NULL), OPTIONS_OK);
+    assert_int_equal(options->requests, 200);
+    assert_int_equal(options->stock, 50);
+    assert_int_equal(options->timeout_ns, INT64_C(30000000000));
+    assert_int_equal(options->shape.count, 200);
+    assert_int_equal(options->list.count, 1);
+    assert_int_equal(READ("--shop", "a.shop", "--rate", "auto", NULL), OPTIONS_OK);
+    assert_int_equal(options->rate, 0);
+    assert_int_equal(options_pace(options, 40, &why), 0);
+    assert_int_equal(options->shape.count, 200);
+    assert_int_equal(READ("--shop", "a.shop", "--duration=5s", NULL), OPTIONS_OK);
+    assert_int_equal(options_pace(options, 40, &why), 0);
+    assert_int_equal(options->shape.count, 200);
+    assert_int_equal(READ("--shop", "a.shop", "--stages=2s:0..60", NULL), OPTIONS_OK);
+    assert_int_equal(options->shape.count, 60);
+    REFUSED({"--rate", "auto"}, {"--customers", "5"}, {"--this-shop-is-mine"}, {"--witness"},
+            {"--shop", "a.shop", "--stock", "0"},
+            {"--shop", "a.shop", "--duration=5s", "--customers=9"},
+            {"--shop", "a.shop", "--stages=2s:0..60", "--customers=9"});
+}
+
+static void test_a_shop_is_no_place_for_settings_of_the_own_services(void **state) {
+    static const char *const settings[] = {
+        "--strategy=none",  "--requests=9",
+        "--dup-rate=5%",    "--keyless",
+        "--connections=9",  "--max-in-flight=9",
+        "--workers=2",      "--target=http://a",
+        "--path=/a",        "--product=00000000-0000-7000-8000-000000000000",
+        "--items=2",        "--skew=zipf:1.1",
+        "--work=1ms",       "--wait=1ms",
+        "--ttl=1ms",        "--fault=redis:kill@1s",
+        "--stack=a",        "--no-judge",
+        "--list-strategies"};
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        assert_int_equal(READ("--shop", "a.shop", settings[i], NULL), OPTIONS_BAD);
+}
+
+/* The environment serves all runs. */
+static void test_a_shop_takes_no_setting_of_the_own_services_from_the_environment(void **state) {
+    static const char *const set[][2] = {
+        {"LOADGEN_PRODUCT", "00000000-0000-7000-8000-000000000000"},
+        {"LOADGEN_ITEMS", "3"},
+        {"LOADGEN_WORKERS", "2"},
+        {"LOADGEN_KEYLESS", "true"},
+        {"LOADGEN_NO_JUDGE", "true"},
+        {"LOADGEN_LIST_STRATEGIES", "true"},
+        {"LOADGEN_FAULT", "redis:kill@1s"},
+        {"LOADGEN_WORK", "1ms"},
+        {"LOADGEN_DUP_RATE", "5%"},
+        {"LOADGEN_REQUESTS", "7"},
+        {"LOADGEN_MAX_IN_FLIGHT", "9"},
+        {"LOADGEN_STRATEGY", "a,b"}};
+
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_int_equal(setenv(set[i][0], set[i][1], 1), 0);
+    assert_int_equal(READ("--shop", "a.shop", "--rate=20", "--repeat=2", "--expect=shop=VALID"),
+                     OPTIONS_OK);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_int_equal(unsetenv(set[i][0]), 0);
+    assert_string_equal(options->product, "");
+    assert_int_equal(options->items, 1);
+    assert_int_equal(options->repeat, 2);
+    assert_int_equal(options->workers, 1);
+    assert_int_equal(options->requests, 200);
+    assert_int_equal(options->max_in_flight, 0);
+    assert_int_equal(options->fault_list.count, 0);
+    assert_int_equal(options->list.count, 1);
+    assert_false(options->keyless || options->no_judge || options->list_strategies);
+    assert_true(options->shape.dup_rate == 0);
+    assert_string_equal(options->work, "");
+}
+
+static void test_a_shop_of_the_environment_is_for_runs_alone(void **state) {
+    assert_int_equal(setenv("LOADGEN_SHOP", "a.shop", 1), 0);
+    assert_int_equal(READ("create", "--strategy", "atomic", "--stock=0", NULL), OPTIONS_OK);
+    assert_string_equal(options->list.items[0].name, "atomic");
+    REFUSED({"--strategy", "atomic"});
+    assert_int_equal(unsetenv("LOADGEN_SHOP"), 0);
+}
+
 static void test_a_summary_tells_what_its_schema_describes(void **state) {
     const json_t *settings, *described;
     json_t *value;
@@ -343,6 +425,10 @@ int main(void) {
         READING(test_a_command_has_its_arguments),
         READING(test_a_flag_is_refused_where_it_does_nothing),
         READING(test_a_product_to_attack_says_the_rest),
+        READING(test_a_shop_has_its_own_defaults),
+        READING(test_a_shop_is_no_place_for_settings_of_the_own_services),
+        READING(test_a_shop_takes_no_setting_of_the_own_services_from_the_environment),
+        READING(test_a_shop_of_the_environment_is_for_runs_alone),
         READING(test_a_summary_tells_what_its_schema_describes),
         READING(test_a_summary_tells_what_follows),
         READING(test_what_makes_runs_unequal_is_told_in_a_summary),
