@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHOWN 78 /* bytes of the line on a terminal; the steps are ASCII */
+
 void check_report_begin(struct check_report *report, FILE *to, bool is_json) {
     *report = (struct check_report){.to = to, .is_json = is_json, .steps = json_array()};
 }
@@ -17,6 +19,17 @@ static char *make_line(const struct check_report *report, const char *text) {
     static const struct values none;
 
     return values_show(report->values != NULL ? report->values : &none, text, strlen(text));
+}
+
+static void check_report_show(const struct check_report *report, const char *step) {
+    if (report->terminal == NULL)
+        return;
+    fprintf(report->terminal, "\r\033[K%.*s", SHOWN, step);
+    (void)fflush(report->terminal);
+}
+
+void check_report_wipe(const struct check_report *report) {
+    check_report_show(report, "");
 }
 
 /* Prints the line, or adds it to the members of a JSON object. */
@@ -41,6 +54,7 @@ void check_report_ok(struct check_report *report, const char *format, ...) {
     va_end(arguments);
     tell(report, &json, "step", "ok      ", text);
     json_text_append(&report->steps, json);
+    check_report_show(report, text);
 }
 
 void check_report_failed(struct check_report *report, const char *step, const char *expected,
@@ -134,10 +148,16 @@ int check_report_end(struct check_report *report, const struct shop *shop,
                      const struct ability *abilities, const struct order_times *times) {
     int code;
 
+    check_report_wipe(report);
     if (times->count > 0)
         qsort(times->ns, times->count, sizeof *times->ns, by_time);
     code = report->is_json ? print_json(report, shop, abilities, times)
                            : print_text(report, abilities, times);
     json_decref(report->steps);
     return code;
+}
+
+void check_report_drop(struct check_report *report) {
+    check_report_wipe(report);
+    json_decref(report->steps);
 }

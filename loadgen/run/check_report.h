@@ -13,6 +13,7 @@
 
 struct check_report {
     FILE *to;
+    FILE *terminal; /* one line there shows the last step, until the end; or NULL */
     bool is_json, has_failed;
     const struct values *values; /* their secrets are masked; or NULL */
     json_t *steps;               /* NULL: without memory */
@@ -21,6 +22,10 @@ struct check_report {
 void check_report_begin(struct check_report *report, FILE *to, bool is_json);
 void check_report_ok(struct check_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Wipes the line on the terminal. */
+void check_report_wipe(const struct check_report *report);
+/* Frees a report that has no end. */
+void check_report_drop(struct check_report *report);
 /* The expected result of this step, the result that came, and the place in the file to change. */
 void check_report_failed(struct check_report *report, const char *step, const char *expected,
                          const char *came, const char *change);

@@ -15,6 +15,7 @@
 #include "run.h"
 #include "serve.h"
 #include "shell_word.h"
+#include "shop_check.h"
 #include "shop_command.h"
 #include "shop_run.h"
 #include "table.h"
@@ -207,14 +208,20 @@ static int prepare_list(struct run *run) {
     return exit_code == 0 ? prepare_finish(run) : exit_code;
 }
 
+/* A round takes half of a fiber's stack. */
 static int prepare_create(struct run *run) {
-    struct round round = {.item = &run->options->list.items[0]};
-    int exit_code = fire_products(run, &round);
+    struct round *round = calloc(1, sizeof *round);
+    int exit_code;
 
     assert(run->options->list.count == 1);
-    for (size_t i = 0; i < round.items && exit_code == 0; i++)
-        fprintf(run->to, "%s\n", round.products[i].id);
-    round_free(&round);
+    if (round == NULL)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    round->item = &run->options->list.items[0];
+    exit_code = fire_products(run, round);
+    for (size_t i = 0; i < round->items && exit_code == 0; i++)
+        fprintf(run->to, "%s\n", round->products[i].id);
+    round_free(round);
+    free(round);
     return exit_code == 0 ? prepare_finish(run) : exit_code;
 }
 
@@ -272,7 +279,7 @@ static void loadgen_on_signal(void *data, int number) {
     const char *told =
         run->has_begun
             ? "loadgen: interrupted: judging the part that ran; interrupt again to stop at once\n"
-            : "loadgen: interrupted: tidying up the shop; interrupt again to stop at once\n";
+            : "loadgen: " SHOP_TIDYING "\n";
 
     (void)number;
     /* Before the first request there is nothing to report, and waits of up to 20 s may follow. */

@@ -46,7 +46,7 @@ struct check {
     bool is_repeat; /* customer 1 orders twice */
     struct flow *flow;
     struct flow_customer *customers[CUSTOMERS + 1]; /* [0] does setup and teardown */
-    struct flow_customer *on_way;
+    struct flow_customer *on_way;                   /* a signal breaks it off; or NULL */
     struct books_reader *reader;
     struct books books; /* as last read */
     int64_t sold;
@@ -350,9 +350,11 @@ static void tell_end(const struct flow_result *result, char came[static WORDS * 
 /* Takes a customer through a section. */
 static void check_run(struct check *check, int customer, enum shop_section section,
                       struct flow_result *result) {
-    check->on_way = check->customers[customer];
-    check->report.values = flow_customer_values(check->on_way);
-    flow_run(check->on_way, section, result);
+    struct flow_customer *way = check->customers[customer];
+
+    check->on_way = section != SHOP_TEARDOWN ? way : NULL;
+    check->report.values = flow_customer_values(way);
+    flow_run(way, section, result);
     check->on_way = NULL;
 }
 
@@ -516,7 +518,9 @@ static void check_orders(struct check *check) {
 
 static void walk_round(void *arg) {
     struct check *check = arg;
+    struct flow_result ignored;
     char step[WORDS];
+    bool is_set_up;
     struct why why;
 
     if (!open_customers(check)) {
@@ -526,13 +530,17 @@ static void walk_round(void *arg) {
     }
     (void)snprintf(step, sizeof step, "stock %" PRId64 ", setup", check->stock);
     expect_done(check, 0, SHOP_SETUP, step);
+    is_set_up = goes_on(check);
     if (goes_on(check) && books_reader_open(&check->reader, check->loop, check->shop,
                                             flow_customer_values(check->customers[0]), &why) != 0)
         check->exit_code = check_refuse(EXIT_USAGE, why.text);
     if (goes_on(check))
         check_orders(check);
     (void)snprintf(step, sizeof step, "stock %" PRId64 ", teardown", check->stock);
-    expect_done(check, 0, SHOP_TEARDOWN, step);
+    if (is_set_up)
+        expect_done(check, 0, SHOP_TEARDOWN, step);
+    else
+        check_run(check, 0, SHOP_TEARDOWN, &ignored); /* it may lack captures of `setup` */
     if (check->reader != NULL)
         books_reader_close(check->reader, on_gone, NULL);
     books_free(&check->books);
@@ -573,6 +581,8 @@ static void check_on_signal(void *data, int number) {
     if (check->is_interrupted)
         _exit(EXIT_INTERRUPTED);
     check->is_interrupted = true;
+    check_report_wipe(&check->report);
+    complain("loadgen", SHOP_TIDYING);
     if (check->on_way != NULL)
         flow_cancel(check->on_way);
 }
@@ -623,6 +633,18 @@ static int tell_abilities(struct check *check) {
     return check_report_end(&check->report, check->shop, abilities, &times);
 }
 
+/* Without a step that failed, an exit code other than 0 has told its reason. */
+static void end_report(struct check *check) {
+    const bool has_end = !check->is_interrupted && (goes_on(check) || check->report.has_failed);
+
+    if (!has_end) {
+        check_report_drop(&check->report);
+    } else if (tell_abilities(check) != 0) {
+        complain("loadgen", "the output could not be written");
+        check->exit_code = EXIT_INTERNAL;
+    }
+}
+
 static int check_all(struct check *check) {
     interrupts_watch(&check->interrupts, check->loop, check_on_signal, check);
     run_round(check, 1, 2, false);
@@ -631,25 +653,18 @@ static int check_all(struct check *check) {
         run_round(check, 2, 1, true);
     interrupts_close(&check->interrupts);
     (void)uv_run(check->loop, UV_RUN_DEFAULT);
-    if (check->is_interrupted)
-        check->exit_code = EXIT_INTERRUPTED;
-    else if ((goes_on(check) || check->report.has_failed) && tell_abilities(check) != 0) {
-        complain("loadgen", "the output could not be written");
-        check->exit_code = EXIT_INTERNAL;
-    }
-    return check->exit_code;
-}
-
-static int check_to(struct check *check, FILE *to, bool is_json) {
-    check_report_begin(&check->report, to, is_json);
-    return check_all(check);
+    end_report(check);
+    return check->is_interrupted ? EXIT_INTERRUPTED : check->exit_code;
 }
 
 int shop_check_learn(uv_loop_t *loop, const struct options *options, const struct shop *shop,
-                     FILE *to, int64_t *order_ns) {
+                     FILE *to, FILE *terminal, int64_t *order_ns) {
     struct check check = {.options = options, .loop = loop, .shop = shop};
-    int exit_code = check_to(&check, to, false);
+    int exit_code;
 
+    check_report_begin(&check.report, to, false);
+    check.report.terminal = terminal;
+    exit_code = check_all(&check);
     /* The report has sorted the times. */
     *order_ns = check.time_count > 0 ? check.times[check.time_count / 2] : 0;
     return exit_code;
@@ -658,5 +673,6 @@ int shop_check_learn(uv_loop_t *loop, const struct options *options, const struc
 int shop_check(uv_loop_t *loop, const struct options *options, const struct shop *shop, FILE *to) {
     struct check check = {.options = options, .loop = loop, .shop = shop};
 
-    return check_to(&check, to, strcmp(options->output_format, "json") == 0);
+    check_report_begin(&check.report, to, strcmp(options->output_format, "json") == 0);
+    return check_all(&check);
 }

@@ -26,7 +26,7 @@ struct shop_order {
     struct flow_customer *customer; /* the one that is on the way */
     struct flow_watch watch;
     const struct web_request *request; /* the one that is on its way */
-    bool has_left, is_interrupted;
+    bool has_left, is_interrupted, is_in_teardown;
     struct interrupts interrupts;
     int exit_code;
 };
@@ -166,6 +166,7 @@ static void pass(struct shop_order *order, struct flow_customer *customer,
         (order->is_interrupted && section != SHOP_TEARDOWN))
         return;
     order->customer = customer;
+    order->is_in_teardown = section == SHOP_TEARDOWN;
     fprintf(order->to, "== %s ==\n", names[section]);
     flow_run(customer, section, &result);
     end_section(order, names[section], &result);
@@ -214,7 +215,7 @@ static void on_signal(void *data, int number) {
     if (order->is_interrupted)
         _exit(EXIT_INTERRUPTED);
     order->is_interrupted = true;
-    if (order->customer != NULL)
+    if (order->customer != NULL && !order->is_in_teardown)
         flow_cancel(order->customer);
 }
 

@@ -13,18 +13,19 @@
 #include "shop_command.h"
 #include "shop_kept.h"
 #include "steps.h"
-#include "utf8.h"
 #include "witness.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOOK_MS     250  /* between two looks at the customers in `prepare` */
 #define READ_MS     100  /* between two looks at a ledger that lags */
 #define STILL_MS    500  /* the ledger is quiet if it does not change for so long */
 #define UNKNOWN_MS  2000 /* the same while an order may still be on its way */
+#define LEAVE_MS    3000 /* after an interrupt: how long the ledger may take to settle */
 #define STEP_NAME   120
 #define AUTO_FACTOR 3 /* --rate auto: so many times the rate of orders in turn */
 
@@ -33,6 +34,7 @@ struct shop_run {
     struct flow *flow; /* of the next round, or of this one; NULL: it could not be opened */
     struct flow_customer *owner; /* does setup and teardown; NULL outside of a round */
     bool is_in_setup;
+    bool is_set_up; /* the captures of `setup` have values, which `teardown` may need */
     struct books_reader *reader;
     struct witness *witness; /* with --witness */
     struct crowd *crowd;
@@ -43,17 +45,33 @@ static const struct values *owner_values(const struct shop_run *shop) {
     return flow_customer_values(shop->owner);
 }
 
-/* A reason that may quote the shop. */
-static int shop_fail(int exit_code, const char *before, const char *reason) {
-    char text[sizeof((struct why *)0)->text];
+/* Makes a reason that may quote the shop one printable line without secrets. */
+static void show_reason(const struct shop_run *shop, struct why *why) {
+    static const struct values none;
+    char *shown =
+        values_show(shop->owner != NULL ? owner_values(shop) : &none, why->text, strlen(why->text));
 
-    (void)snprintf(text, sizeof text, "%s", reason);
-    utf8_make_printable(text);
-    complain("loadgen", "%s%s", before, text);
+    (void)why_set(why, "%s", shown != NULL ? shown : "out of memory");
+    free(shown);
+}
+
+/* The view on a terminal ends first, or it would wipe the reason. */
+static int shop_fail(struct run *run, int exit_code, const char *before, const struct why *why) {
+    struct why shown = *why;
+
+    show_reason(run->shop, &shown);
+    progress_stop(&run->progress);
+    complain("loadgen", "%s%s", before, shown.text);
     return exit_code;
 }
 
 /* ---- before the first round */
+
+static bool is_view_wanted(const struct options *options) {
+    const char *term = getenv("TERM");
+
+    return !options->no_tui && isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
 
 /* Tells the steps of a check only if one of them failed. */
 static int check_shop(struct run *run, int64_t *order_ns) {
@@ -61,16 +79,18 @@ static int check_shop(struct run *run, int64_t *order_ns) {
     char *told = NULL;
     size_t size;
     FILE *to = open_memstream(&told, &size);
+    const bool is_told = !run->options->no_progress && !run->options->json_progress;
     int exit_code;
 
     if (to == NULL)
         return run_fail(EXIT_INTERNAL, "out of memory");
-    if (!run->options->no_progress && !run->options->json_progress)
-        fprintf(stderr, "loadgen: checking %s first, with one order after the other\n", shop->path);
-    exit_code = shop_check_learn(run->loop, run->options, shop, to, order_ns);
+    if (is_told)
+        complain("loadgen", "checking %s first, with one order after the other", shop->path);
+    exit_code = shop_check_learn(run->loop, run->options, shop, to,
+                                 is_told && is_view_wanted(run->options) ? stderr : NULL, order_ns);
     if (fclose(to) != 0 && exit_code == EXIT_AS_EXPECTED)
         exit_code = run_fail(EXIT_INTERNAL, "out of memory");
-    if (exit_code != EXIT_AS_EXPECTED && told != NULL)
+    if (exit_code != EXIT_AS_EXPECTED && exit_code != EXIT_INTERRUPTED && told != NULL)
         fputs(told, stderr);
     free(told);
     if (exit_code != EXIT_UNEXPECTED)
@@ -179,8 +199,10 @@ static int open_flow(struct run *run) {
     struct why why;
 
     if (shop->flow == NULL &&
-        flow_open(&shop->flow, run->loop, &shop->shop, &how, options->stock, &why) != 0)
-        return shop_fail(EXIT_USAGE, "", why.text);
+        flow_open(&shop->flow, run->loop, &shop->shop, &how, options->stock, &why) != 0) {
+        fiber_sleep(run->loop, 1); /* a Ctrl-C that ended a command of `run` is told now */
+        return run->is_interrupted ? EXIT_INTERRUPTED : shop_fail(run, EXIT_USAGE, "", &why);
+    }
     shop->owner = flow_customer_open(shop->flow, 0, NULL);
     return shop->owner != NULL ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, "out of memory");
 }
@@ -194,7 +216,7 @@ int shop_run_meet(struct run *run) {
     if (exit_code != EXIT_AS_EXPECTED)
         return exit_code;
     if (tell_about(shop, &run->options->about, &why) != 0)
-        exit_code = shop_fail(EXIT_USAGE, "", why.text);
+        exit_code = shop_fail(run, EXIT_USAGE, "", &why);
     else
         (void)snprintf(item->given, sizeof item->given, "%s", run->options->about.name);
     flow_customer_close(shop->owner);
@@ -215,10 +237,10 @@ static int run_owner(struct run *run, enum shop_section section) {
     shop->is_in_setup = section == SHOP_SETUP;
     flow_run(shop->owner, section, &result);
     shop->is_in_setup = false;
-    if (result.end == FLOW_DONE)
+    if (result.end == FLOW_DONE || (section == SHOP_TEARDOWN && !shop->is_set_up))
         return EXIT_AS_EXPECTED;
-    return shop_fail(result.reached == WEB_NOT_SENT ? EXIT_UNREACHABLE : EXIT_INCONCLUSIVE,
-                     names[section], result.why.text);
+    return shop_fail(run, result.reached == WEB_NOT_SENT ? EXIT_UNREACHABLE : EXIT_INCONCLUSIVE,
+                     names[section], &result.why);
 }
 
 static enum books_end read_books(struct run *run, struct books *books, struct why *why) {
@@ -247,8 +269,8 @@ static int expect_fresh(struct run *run) {
         if (is_fresh || run->is_interrupted)
             return is_fresh ? EXIT_AS_EXPECTED : EXIT_INTERRUPTED;
         if (end != BOOKS_READ || clock_now_ms() >= deadline_ms)
-            return shop_fail(end == BOOKS_AWAY ? EXIT_UNREACHABLE : EXIT_INCONCLUSIVE, "",
-                             why.text);
+            return shop_fail(run, end == BOOKS_AWAY ? EXIT_UNREACHABLE : EXIT_INCONCLUSIVE, "",
+                             &why);
         fiber_sleep(run->loop, READ_MS);
     }
 }
@@ -264,17 +286,17 @@ static int begin_witness(struct run *run) {
     if (!run->options->witness)
         return EXIT_AS_EXPECTED;
     if (witness_open(&shop->witness, run->loop, &shop->shop, owner_values(shop), &why) != 0)
-        return shop_fail(EXIT_USAGE, "--witness: ", why.text);
+        return shop_fail(run, EXIT_USAGE, "--witness: ", &why);
     switch (
         witness_begin(shop->witness, owner_values(shop), run->options->stock, wait_ms(run), &why)) {
     case WITNESS_OK:
         return EXIT_AS_EXPECTED;
     case WITNESS_WRONG:
-        return shop_fail(EXIT_USAGE, "--witness: ", why.text);
+        return shop_fail(run, EXIT_USAGE, "--witness: ", &why);
     case WITNESS_AWAY:
         break;
     }
-    return shop_fail(EXIT_UNREACHABLE, "--witness: ", why.text);
+    return shop_fail(run, EXIT_UNREACHABLE, "--witness: ", &why);
 }
 
 static void on_look(uv_timer_t *timer) {
@@ -301,7 +323,7 @@ static int prepare_customers(struct run *run, struct round *round) {
     if (code == 0)
         return EXIT_AS_EXPECTED;
     return run->is_interrupted ? EXIT_INTERRUPTED
-                               : shop_fail(EXIT_INCONCLUSIVE, "prepare: ", why.text);
+                               : shop_fail(run, EXIT_INCONCLUSIVE, "prepare: ", &why);
 }
 
 int shop_run_prepare(struct run *run, struct round *round) {
@@ -312,9 +334,10 @@ int shop_run_prepare(struct run *run, struct round *round) {
     assert(shop->crowd == NULL && shop->reader == NULL);
     if (exit_code == EXIT_AS_EXPECTED)
         exit_code = run_owner(run, SHOP_SETUP);
+    shop->is_set_up = exit_code == EXIT_AS_EXPECTED;
     if (exit_code == EXIT_AS_EXPECTED &&
         books_reader_open(&shop->reader, run->loop, &shop->shop, owner_values(shop), &why) != 0)
-        exit_code = shop_fail(EXIT_USAGE, "", why.text);
+        exit_code = shop_fail(run, EXIT_USAGE, "", &why);
     if (exit_code == EXIT_AS_EXPECTED)
         exit_code = expect_fresh(run);
     if (exit_code == EXIT_AS_EXPECTED)
@@ -324,20 +347,12 @@ int shop_run_prepare(struct run *run, struct round *round) {
     return run->is_interrupted ? EXIT_INTERRUPTED : exit_code;
 }
 
-/* The reason, such as a refused connection, is in no record. */
-static void tell_silence(const struct crowd_counts *counts) {
-    if (counts->silent > 0)
-        complain("loadgen", "%zu %s got no reply to a request; the first: %s", counts->silent,
-                 counts->silent == 1 ? "order" : "orders", counts->why_silent.text);
-}
-
 int shop_run_send(struct run *run, struct round *round) {
     int code;
 
     (void)punctual_start(!run->options->no_realtime);
     code = crowd_send(run->shop->crowd);
     round->is_realtime = punctual_stop();
-    tell_silence(crowd_counts(run->shop->crowd));
     return code == 0 ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, uv_strerror(code));
 }
 
@@ -352,28 +367,51 @@ static bool is_complete(const struct round *round, const struct books *books) {
     return books->count >= round->recorder->by_outcome[RECORD_SOLD];
 }
 
-/* Reads until nothing changes any more. `is_quiet`: it did so in time. */
-static enum books_end read_quiet(struct run *run, const struct round *round, struct books *books,
-                                 bool *is_quiet, struct why *why) {
-    const int64_t deadline_ms = clock_now_ms() + run->options->drain_ns / 1000000;
-    const int64_t still_ms =
-        round->recorder->by_outcome[RECORD_UNKNOWN] > 0 ? UNKNOWN_MS : STILL_MS;
-    int64_t since_ms = clock_now_ms();
-    enum books_end end = read_books(run, books, why);
+/* How long the ledger must stay the same. A shorter --drain counts only if each outcome is known. */
+static int64_t still_ms(const struct run *run, const struct round *round) {
+    return round->recorder->by_outcome[RECORD_UNKNOWN] > 0
+               ? UNKNOWN_MS
+               : number_min(STILL_MS, run->options->drain_ns / 1000000 / 2);
+}
 
-    *is_quiet = false;
-    while (end == BOOKS_READ && !*is_quiet && clock_now_ms() < deadline_ms) {
+static bool is_patient(const struct run *run, int64_t began_ms) {
+    const int64_t drain_ms = run->options->drain_ns / 1000000;
+
+    return clock_now_ms() - began_ms <
+           (run->is_interrupted ? number_min(drain_ms, LEAVE_MS) : drain_ms);
+}
+
+enum ledger_rest {
+    AT_REST,   /* it stayed the same */
+    LOOKED_AT, /* it stayed the same, but for too short a time */
+    IN_MOTION,
+};
+
+/* Reads until nothing changes any more. A query may take long, so the ledger was the same from the
+ * end of one reading to the beginning of another. */
+static enum books_end read_quiet(struct run *run, const struct round *round, struct books *books,
+                                 enum ledger_rest *rest, struct why *why) {
+    const int64_t began_ms = clock_now_ms(), still = still_ms(run, round);
+    enum books_end end = read_books(run, books, why);
+    int64_t since_ms = clock_now_ms();
+
+    *rest = still == 0 ? AT_REST : LOOKED_AT;
+    while (end == BOOKS_READ && is_patient(run, began_ms) &&
+           !(*rest == AT_REST && (is_complete(round, books) || run->is_interrupted))) {
         struct books next;
+        int64_t asked_ms;
 
         fiber_sleep(run->loop, READ_MS);
+        asked_ms = clock_now_ms();
         end = read_books(run, &next, why);
-        if (end == BOOKS_READ && !is_same(books, &next))
+        if (end == BOOKS_READ && !is_same(books, &next)) {
             since_ms = clock_now_ms();
+            *rest = IN_MOTION;
+        }
         books_free(books);
         *books = next;
-        *is_quiet = clock_now_ms() - since_ms >= still_ms && is_complete(round, books);
+        *rest = asked_ms - since_ms >= still ? AT_REST : *rest;
     }
-    *is_quiet = *is_quiet || clock_now_ms() - since_ms >= still_ms;
     return end;
 }
 
@@ -423,24 +461,26 @@ static struct why *doubt(struct round *round) {
     return &round->doubts[round->doubt_count++];
 }
 
-static void note_doubts(const struct run *run, struct round *round, bool is_quiet) {
+static void note_doubts(const struct run *run, struct round *round, enum ledger_rest rest) {
     const struct crowd_counts *counts = crowd_counts(run->shop->crowd);
     const struct crowd_reply *reply = &counts->first_unmatched;
 
     if (counts->unmatched > 0)
         (void)why_set(doubt(round),
-                      "no rule matches %zu of the replies; the first: %s: %s; add a rule for it to "
-                      "== outcome ==",
-                      counts->unmatched, reply->why.text, reply->text);
+                      "no rule matches %zu of the replies; the first, with status %d: %s: %s; add "
+                      "a rule for it to == outcome ==",
+                      counts->unmatched, reply->status, reply->why.text, reply->text);
     if (counts->failed > 0)
-        (void)why_set(doubt(round), "%zu customers could not be prepared; the first: %s",
-                      counts->failed, counts->why_failed.text);
+        (void)why_set(doubt(round), "%zu customer%s could not be prepared; the first: %s",
+                      counts->failed, counts->failed == 1 ? "" : "s", counts->why_failed.text);
     if (counts->sold_without_id > 0 && shop_names_order(&run->shop->shop))
-        (void)why_set(doubt(round), "%zu customers were told sold, without an id of the order",
-                      counts->sold_without_id);
-    if (!is_quiet)
-        (void)why_set(doubt(round), "the ledger still changed %" PRId64 " ms after the last reply",
-                      run->options->drain_ns / 1000000);
+        (void)why_set(doubt(round), "%zu customer%s told sold, without an id of the order",
+                      counts->sold_without_id, counts->sold_without_id == 1 ? " was" : "s were");
+    if (rest == LOOKED_AT)
+        (void)why_set(doubt(round),
+                      "the ledger may still change: it was not seen to stay the same for %" PRId64
+                      " ms; a longer --drain gives it the time",
+                      still_ms(run, round));
 }
 
 /* "POST /carts/{{cart}}/pay". */
@@ -474,24 +514,44 @@ static void read_witness(struct run *run, struct round *round) {
     if (run->shop->witness == NULL || round->problem.text[0] != '\0' ||
         witness_read(run->shop->witness, round->ledgers, wait_ms(run), &why) == WITNESS_OK)
         return;
-    utf8_make_printable(why.text);
+    show_reason(run->shop, &why);
     (void)why_set(doubt(round), "--witness: %s", why.text);
 }
 
+/* The reason, such as a refused connection, is in no record. */
+static void tell_silence(struct run *run) {
+    const struct crowd_counts *counts = crowd_counts(run->shop->crowd);
+    struct why told;
+
+    if (counts->silent == 0 || run->is_interrupted)
+        return;
+    (void)why_set(&told, "loadgen: %zu %s got no reply to a request; the first: %.1000s\n",
+                  counts->silent, counts->silent == 1 ? "order" : "orders",
+                  counts->why_silent.text);
+    progress_say(&run->progress, told.text);
+}
+
 void shop_run_read(struct run *run, struct round *round) {
+    const int64_t began_ms = clock_now_ms();
     struct books books;
-    bool is_quiet;
+    enum ledger_rest rest;
     struct why why;
 
-    if (read_quiet(run, round, &books, &is_quiet, &why) != BOOKS_READ) {
-        utf8_make_printable(why.text);
+    if (read_quiet(run, round, &books, &rest, &why) != BOOKS_READ) {
+        show_reason(run->shop, &why);
         round->problem = why;
+    } else if (rest == IN_MOTION) {
+        (void)why_set(&round->problem,
+                      "the ledger still changed %" PRId64 " ms after the last reply, so it proves "
+                      "nothing",
+                      clock_now_ms() - began_ms);
     } else if (make_ledger(round, &books, run->options->stock, &why) != 0) {
         round->problem = why;
     }
     books_free(&books);
+    tell_silence(run);
     read_witness(run, round);
-    note_doubts(run, round, is_quiet || round->problem.text[0] != '\0');
+    note_doubts(run, round, round->problem.text[0] == '\0' ? rest : AT_REST);
     note_steps(run, round);
     round->is_shop_named = true;
 }
@@ -507,7 +567,7 @@ static void drop_witness(struct run *run) {
     struct why why;
 
     if (witness_drop(run->shop->witness, wait_ms(run), &why) != WITNESS_OK)
-        (void)shop_fail(0, "--witness: ", why.text);
+        (void)shop_fail(run, 0, "--witness: ", &why);
     witness_close(run->shop->witness, on_gone, &gone);
     fiber_event_wait(&gone);
     run->shop->witness = NULL;
@@ -523,18 +583,18 @@ void shop_run_leave(struct run *run) {
         (void)!run_owner(run, SHOP_TEARDOWN);
     if (shop->crowd != NULL)
         crowd_close(shop->crowd);
+    shop->crowd = NULL; /* a signal may come while this waits */
     if (shop->reader != NULL) {
         books_reader_close(shop->reader, on_gone, &gone[0]);
         fiber_event_wait(&gone[0]);
     }
     if (shop->owner != NULL)
         flow_customer_close(shop->owner);
+    shop->owner = NULL;
     if (shop->flow != NULL) {
         flow_close(shop->flow, on_gone, &gone[1]);
         fiber_event_wait(&gone[1]);
     }
-    shop->owner = NULL;
-    shop->crowd = NULL;
     shop->reader = NULL;
     shop->flow = NULL;
 }
