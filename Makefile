@@ -126,6 +126,11 @@ SEES_lab/student := strategies/seam uvkit
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
+# It judges lock libraries by their behaviour, so it sees none of them.
+SEES_lockjudge/history := uvkit/text uvkit
+SEES_lockjudge/oracle := lockjudge/history uvkit/text uvkit
+SEES_lockjudge/worker := uvkit
+SEES_lockjudge/faults := lockjudge/worker lockjudge/history $(UVKIT)
 SEES_bench := order-svc $(SEES_order-svc) lockkit/include loadgen/crowd loadgen/send loadgen/flow loadgen/shop loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # Rooms above a room that its tests see, to compare with or to run on.
 TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/selling $(SEES_inventory-svc/selling)

@@ -1,0 +1,90 @@
+/* Lines of workers: those of the protocol are read, and each other one is refused with its reason.
+ */
+#include "line.h"
+#include "test.h"
+#include "why.h"
+
+#include <string.h>
+
+static struct line line;
+static struct why why;
+
+static int parse(const char *text) {
+    why.text[0] = '\0';
+    return line_parse(text, strlen(text), &line, &why);
+}
+
+static void test_each_word_is_read(void **state) {
+    assert_int_equal(parse("ready caps=ttl,fence,told"), 0);
+    assert_int_equal(line.word, LINE_READY);
+    assert_int_equal(line.caps, LINE_CAP_TTL | LINE_CAP_FENCE | LINE_CAP_TOLD);
+    assert_int_equal(parse("ready"), 0);
+    assert_int_equal(line.caps, 0);
+    assert_int_equal(parse("ready caps="), 0);
+    assert_int_equal(parse("held 42"), 0);
+    assert_int_equal(line.word, LINE_HELD);
+    assert_int_equal(line.fence, 42);
+    assert_int_equal(parse("held -"), 0);
+    assert_int_equal(line.fence, 0);
+    assert_int_equal(parse("held"), 0);
+    assert_int_equal(parse("busy"), 0);
+    assert_int_equal(parse("released\r"), 0);
+    assert_int_equal(line.word, LINE_RELEASED);
+    assert_int_equal(parse("error the server is gone"), 0);
+    assert_string_equal(line.text, "the server is gone");
+    assert_int_equal(parse("!suspect"), 0);
+    assert_true(line.is_unasked);
+}
+
+static void test_other_lines_are_refused_with_the_reason(void **state) {
+    static const struct {
+        const char *text, *reason;
+    } rows[] = {
+        {"", "begins with no word"},
+        {"hold", "begins with no word"},
+        {"held -1", "a fence is a number"},
+        {"held 0", "greater than 0"},
+        {"held 99999999999999999999", "below 2^63"},
+        {"busy now", "nothing may follow \"busy\""},
+        {"ready ttl", "\"caps=\" was expected"},
+        {"ready caps=ttl,magic", "no capability \"magic\""},
+        {"suspect", "only unasked"},
+        {"!busy", "only when it is asked"},
+        {"\x1b[2Jheld", "\"?[2Jheld\" begins"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(parse(rows[i].text), -1);
+        assert_non_null(strstr(why.text, rows[i].reason));
+    }
+    assert_int_equal(line_parse("held\0x", 6, &line, &why), -1);
+    assert_non_null(strstr(why.text, "zero byte"));
+}
+
+static void test_a_line_that_is_too_long_is_refused(void **state) {
+    char text[LINE_BYTES + 1];
+
+    memset(text, 'x', sizeof text);
+    assert_int_equal(line_parse(text, sizeof text, &line, &why), -1);
+    assert_non_null(strstr(why.text, "longer than"));
+}
+
+static void test_capabilities_have_their_words(void **state) {
+    char text[64];
+
+    line_caps_text(LINE_CAP_TTL | LINE_CAP_RENEW, text, sizeof text);
+    assert_string_equal(text, "ttl,renew");
+    line_caps_text(0, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_word_is_read),
+        cmocka_unit_test(test_other_lines_are_refused_with_the_reason),
+        cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
+        cmocka_unit_test(test_capabilities_have_their_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+/* Five handles live while a worker does: its process, its three pipes, and the timer of the wait
+ * for an answer. worker_close() goes on when the last of them is closed.
+ *
+ * What can go wrong, and is told: a line that is no line of the protocol, an answer that nobody
+ * asked for, silence, a flood of lines, the end of the process. */
+#include "worker.h"
+
+#include "buffer.h"
+#include "clock.h"
+#include "fiber.h"
+#include "loop.h"
+#include "utf8.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define REQUEST_BYTES 512
+#define TOLD_BYTES    512    /* of its errors, kept for the reason of its end */
+#define UNASKED_MAX   100000 /* more lines unasked are a flood */
+#define STOP_TRIES    2000   /* of a millisecond each, until a stopped process has stopped */
+
+struct worker {
+    uv_loop_t *loop;
+    unsigned number;
+    struct worker_events events;
+    uv_process_t process;
+    uv_pipe_t pipes[3];
+    unsigned open; /* handles that are not closed */
+    struct fiber_event closed;
+
+    bool has_exited, is_killed, is_stopped, is_ready;
+    int64_t ran_ns; /* when it was last continued; 0: it was never stopped */
+    unsigned caps;
+    unsigned unasked;
+
+    bool is_asked; /* a request, or the ready line, is awaited */
+    struct fiber_event answered;
+    struct worker_answer answer;
+
+    struct why broken; /* "" while it is not */
+    struct buffer input;
+    char read[8 * 1024];
+    char told[TOLD_BYTES]; /* the end of what it wrote on stderr */
+    size_t told_length;
+};
+
+/* ---- the end of a request: an answer, or the end of hope for one */
+
+static void worker_wake(struct worker *worker) {
+    if (!worker->is_asked || worker->answered.is_set)
+        return;
+    fiber_event_set(&worker->answered);
+}
+
+static void worker_break(struct worker *worker, const char *text) {
+    if (worker->broken.text[0] == '\0' && !worker->is_killed)
+        (void)why_set(&worker->broken, "worker %u: %.700s", worker->number + 1, text);
+    worker_wake(worker);
+}
+
+static void worker_on_line(struct worker *worker, const char *bytes, size_t length) {
+    struct line line;
+    struct why why, text;
+
+    if (worker->broken.text[0] != '\0')
+        return;
+    if (line_parse(bytes, length, &line, &why) != 0) {
+        (void)why_set(&text, "its line is no line of the protocol: %.600s", why.text);
+        worker_break(worker, text.text);
+    } else if (line.is_unasked) {
+        if (++worker->unasked > UNASKED_MAX)
+            worker_break(worker, "it floods: it said more than 100000 lines unasked");
+        else if (worker->events.on_told != NULL)
+            worker->events.on_told(worker, line.word, worker->events.data);
+    } else if (!worker->is_asked || worker->answered.is_set ||
+               (line.word == LINE_READY) == worker->is_ready) {
+        (void)why_set(&text, "it said \"%s\", which is no answer to anything that it was asked",
+                      line_word_text(line.word));
+        worker_break(worker, text.text);
+    } else {
+        worker->answer.line = line;
+        worker->answer.answered_ns = clock_now_ns();
+        worker_wake(worker);
+    }
+}
+
+/* ---- its handles */
+
+static void worker_on_closed(uv_handle_t *handle) {
+    struct worker *worker = handle->data;
+
+    assert(worker->open > 0);
+    if (--worker->open == 0)
+        fiber_event_set(&worker->closed);
+}
+
+static void worker_shut(void *handle) {
+    if (!uv_is_closing(handle))
+        uv_close(handle, worker_on_closed);
+}
+
+/* Its stderr may still be on the way: the reason takes the part that is here. */
+static void worker_on_exit(uv_process_t *process, int64_t exit_code, int number) {
+    struct worker *worker = process->data;
+    struct why text;
+
+    worker->has_exited = true;
+    (void)uv_kill(-process->pid, SIGKILL); /* its children */
+    utf8_make_printable(worker->told);
+    (void)why_set(&text, "it ended with %s %d%s%s", number != 0 ? "signal" : "exit code",
+                  number != 0 ? number : (int)exit_code, worker->told[0] != '\0' ? ": " : "",
+                  worker->told);
+    if (worker->events.on_death != NULL)
+        worker->events.on_death(worker, worker->events.data);
+    worker_break(worker, text.text);
+}
+
+static void worker_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    struct worker *worker = handle->data;
+
+    (void)suggested;
+    *buf = uv_buf_init(worker->read, sizeof worker->read);
+}
+
+static void worker_on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct worker *worker = stream->data;
+    struct buffer *input = &worker->input;
+    char *end;
+
+    if (length < 0) {
+        (void)uv_read_stop(stream);
+        return;
+    }
+    if (!buffer_append(input, buf->base, (size_t)length)) {
+        worker_break(worker, "its output does not fit into the memory");
+        return;
+    }
+    while (input->length > 0 && (end = memchr(input->bytes, '\n', input->length)) != NULL) {
+        const size_t line = (size_t)(end - input->bytes);
+        char copy[LINE_BYTES];
+
+        if (line < sizeof copy)
+            memcpy(copy, input->bytes, line);
+        buffer_drop_front(input, line + 1);
+        if (line < sizeof copy)
+            worker_on_line(worker, copy, line);
+        else
+            worker_break(worker, "it floods: a line has more than 1023 bytes");
+    }
+    if (input->length >= LINE_BYTES) {
+        buffer_reset(input);
+        worker_break(worker, "it floods: a line has more than 1023 bytes");
+    }
+}
+
+/* Keeps the beginning of the last line: that is where most languages print the error. */
+static void worker_on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct worker *worker = stream->data;
+
+    if (length < 0) {
+        (void)uv_read_stop(stream);
+        return;
+    }
+    for (ssize_t i = 0; i < length; i++) {
+        if (worker->told_length > 0 && worker->told[worker->told_length - 1] == '\n')
+            worker->told_length = 0;
+        if (worker->told_length < sizeof worker->told - 1)
+            worker->told[worker->told_length++] = buf->base[i];
+        worker->told[worker->told_length] = '\0';
+    }
+}
+
+static void worker_on_freed(struct worker *worker) {
+    buffer_free(&worker->input);
+    free(worker);
+}
+
+static int worker_spawn(struct worker *worker, char *const *argv) {
+    uv_stdio_container_t streams[3];
+    uv_process_options_t options = {.exit_cb = worker_on_exit,
+                                    .file = argv[0],
+                                    .args = (char **)(uintptr_t)argv,
+                                    .flags = UV_PROCESS_DETACHED, /* its own group */
+                                    .stdio_count = 3,
+                                    .stdio = streams};
+
+    for (size_t i = 0; i < 3; i++) {
+        (void)uv_pipe_init(worker->loop, &worker->pipes[i], 0);
+        worker->pipes[i].data = worker;
+        streams[i].flags = UV_CREATE_PIPE | (i == 0 ? UV_READABLE_PIPE : UV_WRITABLE_PIPE);
+        streams[i].data.stream = (uv_stream_t *)&worker->pipes[i];
+    }
+    worker->process.data = worker;
+    worker->open = 4;
+    return uv_spawn(worker->loop, &worker->process, &options);
+}
+
+int worker_start(struct worker **worker, uv_loop_t *loop, char *const *argv, unsigned number,
+                 const struct worker_events *events, struct why *why) {
+    struct worker *new = calloc(1, sizeof *new);
+    int code;
+
+    *worker = NULL;
+    if (new == NULL)
+        return why_set(why, "out of memory");
+    loop_ignore_sigpipe();
+    new->loop = loop;
+    new->number = number;
+    new->events = *events;
+    code = worker_spawn(new, argv);
+    if (code != 0) {
+        new->has_exited = true;
+        worker_close(new);
+        return why_set(why, "cannot start \"%.200s\": %s", argv[0], uv_strerror(code));
+    }
+    (void)uv_read_start((uv_stream_t *)&new->pipes[1], worker_on_room, worker_on_output);
+    (void)uv_read_start((uv_stream_t *)&new->pipes[2], worker_on_room, worker_on_errors);
+    *worker = new;
+    return 0;
+}
+
+void worker_close(struct worker *worker) {
+    worker->is_killed = true;
+    worker->events = (struct worker_events){NULL, NULL, NULL};
+    worker_kill(worker);
+    assert(!worker->is_asked);
+    while (!worker->has_exited) /* its process is reaped on the loop */
+        fiber_sleep(worker->loop, 1);
+    for (size_t i = 0; i < 3; i++)
+        worker_shut(&worker->pipes[i]);
+    worker_shut(&worker->process);
+    fiber_event_wait(&worker->closed);
+    worker_on_freed(worker);
+}
+
+/* ---- requests */
+
+struct sending {
+    uv_write_t write;
+    char bytes[REQUEST_BYTES];
+};
+
+static void worker_on_sent(uv_write_t *write, int status) {
+    (void)status; /* a worker that reads no more has ended, or is silent */
+    free(write->data);
+}
+
+static int worker_send(struct worker *worker, const char *request) {
+    struct sending *sending = malloc(sizeof *sending);
+    uv_buf_t bytes;
+
+    if (sending == NULL)
+        return -1;
+    sending->write.data = sending;
+    bytes = uv_buf_init(sending->bytes,
+                        (unsigned)snprintf(sending->bytes, sizeof sending->bytes, "%s\n", request));
+    assert(bytes.len < sizeof sending->bytes);
+    if (uv_write(&sending->write, (uv_stream_t *)&worker->pipes[0], &bytes, 1, worker_on_sent) == 0)
+        return 0;
+    free(sending);
+    return -1;
+}
+
+/* Waits for the answer. Time in which the worker is stopped does not count. */
+static bool worker_wait(struct worker *worker, uint64_t ms) {
+    int64_t ends_ns = clock_now_ns() + (int64_t)ms * 1000000;
+
+    for (;;) {
+        const int64_t now_ns = clock_now_ns();
+        uint64_t rest_ms = ms;
+
+        if (worker->ran_ns != 0 && worker->ran_ns + (int64_t)ms * 1000000 > ends_ns)
+            ends_ns = worker->ran_ns + (int64_t)ms * 1000000;
+        if (!worker->is_stopped) {
+            if (now_ns >= ends_ns)
+                return false;
+            rest_ms = (uint64_t)((ends_ns - now_ns) / 1000000) + 1;
+        }
+        if (fiber_event_wait_for(worker->loop, &worker->answered, rest_ms))
+            return true;
+    }
+}
+
+static int worker_expect(struct worker *worker, uint64_t ms, const char *request, struct why *why) {
+    struct why text;
+
+    if (!worker_wait(worker, ms)) {
+        (void)why_set(&text, "it is silent: no answer to \"%.80s\" within %" PRIu64 " ms", request,
+                      ms);
+        worker->is_asked = false;
+        worker_break(worker, text.text);
+    }
+    worker->is_asked = false;
+    if (worker->broken.text[0] != '\0')
+        return why_set(why, "%.1000s", worker->broken.text);
+    if (worker->is_killed || worker->has_exited)
+        return why_set(why, "worker %u was killed", worker->number + 1);
+    return 0;
+}
+
+static int worker_begin(struct worker *worker, struct why *why) {
+    assert(!worker->is_asked);
+    if (worker->broken.text[0] != '\0')
+        return why_set(why, "%.1000s", worker->broken.text);
+    if (worker->is_killed || worker->has_exited)
+        return why_set(why, "worker %u was killed", worker->number + 1);
+    worker->is_asked = true;
+    worker->answered = (struct fiber_event)FIBER_EVENT_INIT;
+    worker->answer = (struct worker_answer){.sent_ns = clock_now_ns()};
+    return 0;
+}
+
+int worker_await_ready(struct worker *worker, uint64_t ms, struct why *why) {
+    if (worker_begin(worker, why) != 0 || worker_expect(worker, ms, "(its start)", why) != 0)
+        return -1;
+    worker->is_ready = true;
+    worker->caps = worker->answer.line.caps;
+    return 0;
+}
+
+int worker_ask(struct worker *worker, const char *request, uint64_t ms,
+               struct worker_answer *answer, struct why *why) {
+    if (worker_begin(worker, why) != 0)
+        return -1;
+    if (worker_send(worker, request) != 0)
+        worker_break(worker, "it does not read its input");
+    if (worker_expect(worker, ms, request, why) != 0)
+        return -1;
+    *answer = worker->answer;
+    return 0;
+}
+
+/* ---- its group */
+
+/* A signal is on its way when kill(2) returns; a process that runs on another processor goes on
+ * for a moment. */
+int worker_stop(struct worker *worker) {
+    siginfo_t info;
+
+    if (worker->has_exited || uv_kill(-worker->process.pid, SIGSTOP) != 0)
+        return -1;
+    worker->is_stopped = true;
+    for (int i = 0; i < STOP_TRIES; i++) {
+        memset(&info, 0, sizeof info);
+        if (worker->has_exited ||
+            waitid(P_PID, (id_t)worker->process.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0)
+            return -1;
+        if (info.si_pid != 0)
+            return 0;
+        fiber_sleep(worker->loop, 1);
+    }
+    return -1;
+}
+
+void worker_continue(struct worker *worker) {
+    worker->is_stopped = false;
+    worker->ran_ns = clock_now_ns();
+    if (!worker->has_exited)
+        (void)uv_kill(-worker->process.pid, SIGCONT);
+}
+
+void worker_kill(struct worker *worker) {
+    worker->is_killed = true;
+    worker->is_stopped = false;
+    if (!worker->has_exited)
+        (void)uv_kill(-worker->process.pid, SIGKILL);
+}
+
+bool worker_is_alive(const struct worker *worker) {
+    return !worker->has_exited && !worker->is_killed;
+}
+
+const char *worker_broken(const struct worker *worker) {
+    return worker->broken.text[0] != '\0' ? worker->broken.text : NULL;
+}
+
+unsigned worker_caps(const struct worker *worker) {
+    return worker->caps;
+}
+
+unsigned worker_number(const struct worker *worker) {
+    return worker->number;
+}
