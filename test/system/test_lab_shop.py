@@ -4,6 +4,7 @@ two. Real runs of loadgen with the student's shop decide."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -94,10 +95,22 @@ class OwnShop(unittest.TestCase):
             with self.subTest(change):
                 self.write_file(PORTS, change)
                 self.check(0, "FAILED  ")
-        self.write_file(PORTS, ("WHERE product = '{{product}}'", "WHERE product = '{{product}}' LIMIT {{stock}}"))
-        self.check(70, "  FAILS    0 of  30  your file finds that the wrong shop oversells\n")
-        self.write_file(PORTS[:1])
-        self.check(70, "in two processes\n      mine.shop has one line base\n      Next: ")
+        self.write_file(PORTS[:1], ("WHERE product = '{{product}}'", "WHERE product = '{{product}}' LIMIT {{stock}}"))
+        self.check(40, "  FAILS    0 of  30  your file finds that the wrong shop oversells\n",
+                   "in two processes\n      mine.shop has one line base\n      Next: ")
+
+    def test_a_shop_in_another_language(self):
+        self.lab("hint", "13")
+        for name in "shop.js", "cured.js":
+            shutil.copy(ROOT / "shops/student-node" / name, self.mine)
+        text = (ROOT / "shops/student-node/student.shop").read_text()
+        for old, new in [(":9811", f":{PORTS[0]}"), (":9812", f":{PORTS[1]}"), ("# base", "base"), (".run/student-node", f"{self.mine}/data")]:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        (self.mine / "mine.shop").write_text(text)
+        (self.mine / "serve").write_text('#!/bin/sh\ncd "$(dirname "$0")" || exit\n'
+                                         'if [ "$2" = wrong ]; then exec node shop.js "$1" data; fi\nexec node cured.js "$1" data\n')
+        self.check(100)
 
     def test_hints_and_reset(self):
         self.assertIn("POST /orders", self.lab("hint", "13"))
