@@ -220,6 +220,16 @@ class Programs(unittest.TestCase):
         said = self.run_there("lab", "run", "1", "--requests", "200", "--stock", "150")
         self.assertIn("exercise: sold all 150 units once each and refused the other 50", said)
 
+    def test_the_chapter_about_an_own_shop(self):
+        self.assertIn("  lab check 13\n", self.run_there("lab", "start", "13"))
+        self.assertIn("mine.shop: run lab run 13 shop new, and ", self.run_there("lab", "check", "13", code=66))
+        self.run_there("lab", "run", "13", "shop", "new")
+        text = self.run_there("lab", "answer", "13").partition("\n# ----")[0]
+        for port in 9801, 9802:
+            text = text.replace(f":{port}", f":{PORT_BASE + port - 9750}")
+        (self.dir / "inventory-sale/lab/13/mine.shop").write_text(text)
+        self.assertIn("A run can judge:\n", self.run_there("lab", "run", "13", "shop", "check"))
+
     def test_a_missing_compiler_is_named(self):
         file = self.cwd / "01.c"
         shutil.copy(ROOT / "lab/01-oversell/answer.c", file)
