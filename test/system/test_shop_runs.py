@@ -122,6 +122,13 @@ class Runs(SystemTest):
 class Page(unittest.TestCase):
     """docs/shops.md against scripts/shops."""
 
+    def test_each_run_is_in_the_page(self):
+        text = PAGE.read_text()
+        names = subprocess.run([ROOT / "scripts/shops", "--list"], capture_output=True, text=True, check=True).stdout.split()
+        missing = re.findall(r"(?m)^- `([^`]+)`: ", text.partition("\n## Not judged\n")[2])
+        self.assertEqual(sorted([*rows(text), *missing]), sorted(names))
+        self.assertEqual(re.findall(r"(?m)^scripts/shops (\S+)$", text), list(rows(text)))
+
     def test_a_shop_that_npm_does_not_bring_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in "scripts", "shops":
