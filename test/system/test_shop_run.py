@@ -198,7 +198,7 @@ class ShopRun(unittest.TestCase):
         return done
 
     def checked(self, *changes):
-        """The path of a file whose green check is kept."""
+        """The path of a file with a green check that is kept."""
         path = self.write(*changes)
         self.shop.together, self.shop.wrong = 1, False
         self.run_shop("--customers", "1", path=path, code=2)  # one customer proves nothing

@@ -1,6 +1,6 @@
 /* Owns many small texts, in blocks: none is moved or freed before all are. */
-#ifndef UVKIT_TEXTS_H
-#define UVKIT_TEXTS_H
+#ifndef JUDGE_TEXTS_H
+#define JUDGE_TEXTS_H
 
 #include <stddef.h>
 
