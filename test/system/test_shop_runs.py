@@ -130,6 +130,17 @@ class Page(unittest.TestCase):
         self.assertEqual(sorted([*rows(text), *missing]), sorted(names))
         self.assertEqual(re.findall(r"(?m)^scripts/shops (\S+) +# ", text), list(rows(text)))
 
+    def test_each_command_of_loadgen_in_the_page_is_right(self):
+        """Without its shop it ends with 66, and with 64 for a wrong option."""
+        commands = re.findall(r"(?m)^scripts/shops \S+ +# (?:STRATEGY=\w+ )?scripts/loadgen (.*)$", PAGE.read_text())
+        self.assertEqual(len(commands), len(rows(PAGE.read_text())))
+        for command in commands:
+            shop, file, *options = command.split()
+            done = subprocess.run([ROOT / BUILD / "bin/loadgen", shop, "/nowhere.shop", *options, "--no-results"], capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 66, command + done.stderr)
+            self.assertTrue(file.startswith(".run/shops/") or (ROOT / file).is_file(), command)
+
     def test_a_shop_that_npm_does_not_bring_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in "scripts", "shops":
