@@ -371,6 +371,16 @@ class Doubts(ShopRun):
                          r"reply: <b>\?\[2J \*\*\* \S+</b>; add a rule for it",
                    faults={"POST /orders": lambda number, _: (418, hostile) if number % 2 else None})
 
+    def test_sold_without_an_id(self):
+        def sell(number, said):
+            if number != 3:
+                return None
+            with self.shop.changed:
+                self.shop.order(self.shop.products[said["product"]], said)
+            return 201, {}
+
+        self.doubt(sentence="1 customer was told sold, without an id of the order", faults={"POST /orders": sell})
+
     def test_customers_that_could_not_be_prepared(self):
         self.doubt(sentence=r"2 customers could not be prepared; the first: line \d+: the reply has status 500, and not 201",
                    faults={"POST /carts": lambda _, said: (500, {}) if said["n"] in (5, 6) else None})
