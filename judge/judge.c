@@ -461,6 +461,11 @@ const char *judge_units(const struct judge *judge, const struct ledger_sale *sal
     return text;
 }
 
+const char *judge_place(const struct ledger_sale *sale, char text[JUDGE_PLACE]) {
+    snprintf(text, JUDGE_PLACE, sale->instance[0] != '\0' ? " (%s)" : "", sale->instance);
+    return text;
+}
+
 void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
                  ...) {
     struct anomaly_found *found = &judge->found[anomaly];

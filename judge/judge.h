@@ -177,6 +177,9 @@ const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_
 /* The same of all units of a sale: "3 units". */
 const char *judge_units(const struct judge *judge, const struct ledger_sale *sale,
                         char text[JUDGE_UNIT]);
+#define JUDGE_PLACE 128
+/* " (inventory-1)", where the sale happened; "" if the ledger does not tell it. */
+const char *judge_place(const struct ledger_sale *sale, char text[JUDGE_PLACE]);
 /* The first unit of a sale; none that a ledger may name in error reaches the end of the numbers. */
 int64_t judge_first_unit(const struct ledger_sale *sale);
 /* Whether the sales tell their units. */

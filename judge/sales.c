@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SALE_TEXT 320
+
 /* ---- the ledger alone */
 
 /* How far apart in time two sales are. Sales of one instance count as a millisecond further apart,
@@ -41,12 +43,20 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
     judge->twins[place] = pair;
 }
 
+/* "order o-7 by inventory-1 at 05:43:35.878", or less if the ledger does not tell it. */
+static const char *tell_sale(const struct ledger_sale *sale, char text[SALE_TEXT]) {
+    snprintf(text, SALE_TEXT, "order %s%s%s%s%.12s", sale->order_id,
+             sale->instance[0] != '\0' ? " by " : "", sale->instance,
+             sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at));
+    return text;
+}
+
 static void found_twin(struct judge *judge, const struct ledger_sale *a,
                        const struct ledger_sale *b, int64_t units) {
-    judge_found(judge, ANOMALY_TWIN, units,
-                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
-                b->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
-                ledger_clock(b->at));
+    char one[SALE_TEXT], other[SALE_TEXT];
+
+    judge_found(judge, ANOMALY_TWIN, units, "unit %" PRId64 " sold twice: %s, %s", b->unit,
+                tell_sale(a, one), tell_sale(b, other));
     keep_twin(judge, a, b);
 }
 
@@ -95,6 +105,7 @@ static void find_oversell(struct judge *judge) {
     int64_t beyond = judge->sold - ledger->initial;
     int64_t outside = 0;
     const struct ledger_sale *first = NULL;
+    char text[SALE_TEXT];
 
     for (size_t i = 0; i < ledger->sale_count && !ledger->is_unnumbered; i++) {
         const int64_t units = count_outside(judge, &ledger->sales[i]);
@@ -108,10 +119,8 @@ static void find_oversell(struct judge *judge) {
                     judge->sold, ledger->initial);
     else if (outside > 0)
         judge_found(judge, ANOMALY_OVERSELL, outside,
-                    "unit %" PRId64 " sold, but the stock is 1 to %" PRId64
-                    ": order %s by %s at %.12s",
-                    first->unit, ledger->initial, first->order_id, first->instance,
-                    ledger_clock(first->at));
+                    "unit %" PRId64 " sold, but the stock is 1 to %" PRId64 ": %s", first->unit,
+                    ledger->initial, tell_sale(first, text));
 }
 
 static void find_double_rows(struct judge *judge) {
@@ -448,14 +457,14 @@ static void found_orphan(struct judge *judge, const struct purchase *purchase,
 static void check_no(struct judge *judge, const struct purchase *purchase) {
     const struct ledger_sale *sale = purchase->sale;
     const struct ledger_order *order = purchase->order;
-    char took[JUDGE_UNIT];
+    char took[JUDGE_UNIT], place[JUDGE_PLACE];
 
     if (sale == NULL && order == NULL)
         return;
     judge_found(
-        judge, ANOMALY_ORPHAN, 1, "order %s took %s (%s), and its customer was %s", purchase->id,
+        judge, ANOMALY_ORPHAN, 1, "order %s took %s%s, and its customer was %s", purchase->id,
         sale != NULL ? judge_units(judge, sale, took) : judge_unit(judge, order->unit, took),
-        sale != NULL ? sale->instance : "an order without a sale",
+        sale != NULL ? judge_place(sale, place) : " (an order without a sale)",
         record_outcome_text(purchase->requests[0]->outcome));
     found_orphan(judge, purchase, sale);
 }
@@ -515,14 +524,14 @@ static void check_purchase(struct judge *judge, const struct purchase *purchase)
 
 static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
     const struct purchase *buyer = judge_buyer(judge, sale)->purchase;
-    char took[JUDGE_UNIT];
+    char took[JUDGE_UNIT], place[JUDGE_PLACE];
 
     if (buyer == NULL) {
         judge_found(judge, ANOMALY_ORPHAN, 1,
                     judge->are_keys_ids
-                        ? "order %s took %s (%s), and no request for this product asked for it"
-                        : "order %s took %s (%s), and no customer was told yes or nothing for it",
-                    sale->order_id, judge_units(judge, sale, took), sale->instance);
+                        ? "order %s took %s%s, and no request for this product asked for it"
+                        : "order %s took %s%s, and no customer was told yes or nothing for it",
+                    sale->order_id, judge_units(judge, sale, took), judge_place(sale, place));
         found_orphan(judge, NULL, sale);
     } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
         judge->unsettled++;

@@ -529,14 +529,15 @@ static void found_unasked(const struct rows *rows, size_t which,
                           const struct linear_finding *found) {
     struct judge *judge = rows->judge;
     const struct ledger_sale *sale;
+    char place[JUDGE_PLACE];
 
     if (found->count == 0)
         return;
     sale = pair_of(rows, which, found).sales[0];
     judge_found(judge, ANOMALY_ORPHAN, found->count,
-                "order %s took unit %" PRId64 " (%s), and every request that may have bought it "
+                "order %s took unit %" PRId64 "%s, and every request that may have bought it "
                 "was sent after the unit was gone",
-                sale->order_id, sale->unit, sale->instance);
+                sale->order_id, sale->unit, judge_place(sale, place));
     judge->unasked = judge->unasked != NULL ? judge->unasked : sale;
 }
 

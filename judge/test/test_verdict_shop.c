@@ -307,6 +307,15 @@ static bool plant_early(void) {
     return true;
 }
 
+/* No row tells its moment or its instance. */
+static void assert_no_gap_in_a_sentence(void) {
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        for (size_t j = 0; j < shop.verdict.found[i].examples; j++) {
+            assert_null(strstr(shop.verdict.found[i].example[j], " by "));
+            assert_null(strstr(shop.verdict.found[i].example[j], "()"));
+        }
+}
+
 static void plant(bool (*fault)(void), enum anomaly anomaly) {
     size_t planted = 0;
 
@@ -321,6 +330,7 @@ static void plant(bool (*fault)(void), enum anomaly anomaly) {
             }
             assert_int_equal(shop.verdict.kind, VERDICT_VIOLATED);
             assert_true(shop.verdict.counterexamples > 0);
+            assert_no_gap_in_a_sentence();
         }
         end_shop();
     }
