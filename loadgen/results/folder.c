@@ -64,7 +64,8 @@ static void name_folder(const struct options *options, int64_t started_us, char 
 
     if (gmtime_r(&seconds, &utc) != NULL)
         (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-    if (!slug(options->name, what))
+    if (!slug(options->name, what) &&
+        (options->about.name == NULL || !slug(options->about.name, what)))
         slug_strategies(&options->list, what);
     snprintf(to, size, "%s-%s", stamp, what);
 }

@@ -242,6 +242,9 @@ class Verdicts(ShopRun):
         self.assertEqual(len(self.shop.products[max(self.shop.products)]["orders"]), 60)
         self.assertIn("failure", read_junit(self.folder + "/junit.xml")[1].values())
         self.assertIn("VIOLATED: OVERSELL", self.check_again(1))
+        self.assertRegex(os.readlink(self.latest()), r"\A\d{8}T\d{6}Z-Test-shop(-\d)?\Z")
+        for expected, code in ("VIOLATED", 0), ("OVERSELL", 1), ("OVERSELL+LEAK", 0):
+            self.run_shop("--expect", f"shop={expected}", path=path, code=code)
 
     def test_the_summary_has_the_shop_its_steps_and_what_was_not_asked(self):
         path = self.checked()

@@ -80,6 +80,20 @@ static void test_the_folder_is_named_after_the_moment_and_the_strategies(void **
     }
 }
 
+static void test_the_folder_of_a_shop_has_its_name(void **state) {
+    static const char *const cases[][3] = {{"Vendure, a shop", "", AT_NOON "Vendure-a-shop"},
+                                           {"\xe9\xbb\x84", "", AT_NOON "none-redis"},
+                                           {"Vendure", "mine", AT_NOON "mine"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(shop_about_make(&options.about, cases[i][0], "", "", "a.shop"), 0);
+        snprintf(name, sizeof name, "%s", cases[i][1]);
+        assert_string_equal(opened_name(), cases[i][2]);
+        folder_close(&folder);
+        shop_about_free(&options.about);
+    }
+}
+
 static void test_an_empty_place_is_here(void **state) {
     assert_int_equal(chdir(root), 0);
     options.results = deep + strlen(deep); /* "" */
@@ -221,6 +235,7 @@ static void test_a_summary_is_whole_or_not_there(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         FOLDER(test_the_folder_is_named_after_the_moment_and_the_strategies),
+        FOLDER(test_the_folder_of_a_shop_has_its_name),
         FOLDER(test_an_empty_place_is_here),
         FOLDER(test_folders_of_one_second_differ),
         FOLDER(test_a_folder_without_a_round_is_removed),
