@@ -32,6 +32,7 @@ struct http_call {
     const char *body;    /* or NULL */
     size_t body_length;
     int64_t deadline_ms; /* a moment, clock_now_ms(); INT64_MAX: none */
+    bool is_urgent;      /* it goes before other calls that wait for a connection */
     void *data;          /* the caller's */
     /* Gets the body piece by piece, for a reply that lasts long; or NULL. Then none of the body is
      * kept, and it may have any length. False breaks the call off. Must not call the client. */

@@ -63,7 +63,8 @@ struct http_client {
     char authority[DIAL_HOST_BYTES + 16]; /* the Host header */
     struct http_connections connections[CONNECTION_STATES];
     unsigned count[CONNECTION_STATES]; /* in each state */
-    struct http_calls queue, ended;
+    struct http_calls urgent, queue;   /* both wait for a connection */
+    struct http_calls ended;
     struct http_calls running; /* all calls that have not ended, by deadline */
     uv_timer_t timer;
     uv_check_t polled;              /* active while something is due */
@@ -159,7 +160,7 @@ static void http_client_on_handle_closed(uv_handle_t *handle) {
     }
     while (!TAILQ_EMPTY(&client->ended)) /* calls made after the close */
         tell_ended(client);
-    assert(TAILQ_EMPTY(&client->queue) && TAILQ_EMPTY(&client->running));
+    assert(client->stats.queued == 0 && TAILQ_EMPTY(&client->running));
     buffer_free(&client->request);
     free(client);
     on_closed(data);
@@ -209,9 +210,19 @@ static void http_client_end(struct http_client *client, struct http_call *call,
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
 }
 
+static struct http_calls *queue_of(struct http_client *client, const struct http_call *call) {
+    return call->is_urgent ? &client->urgent : &client->queue;
+}
+
+static struct http_call *first_queued(struct http_client *client) {
+    struct http_call *urgent = TAILQ_FIRST(&client->urgent);
+
+    return urgent != NULL ? urgent : TAILQ_FIRST(&client->queue);
+}
+
 static void dequeue(struct http_client *client, struct http_call *call) {
     assert(client->stats.queued > 0 && call->internal.connection == NULL);
-    TAILQ_REMOVE(&client->queue, call, internal.entry);
+    TAILQ_REMOVE(queue_of(client, call), call, internal.entry);
     client->stats.queued--;
 }
 
@@ -241,7 +252,7 @@ static void http_client_connect_failed(struct http_client *client, const char *w
         return;
     }
     for (; share > 0; share--)
-        end_queued(client, TAILQ_FIRST(&client->queue), why);
+        end_queued(client, first_queued(client), why);
 }
 
 static bool may_connect(const struct http_client *client) {
@@ -417,7 +428,7 @@ static void give_call_back(struct http_connection *connection, struct http_call 
     if (connection->is_fresh) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, uv_strerror(code));
     } else {
-        TAILQ_INSERT_HEAD(&client->queue, call, internal.entry);
+        TAILQ_INSERT_HEAD(queue_of(client, call), call, internal.entry);
         client->stats.queued++;
     }
     http_connection_close(connection, NULL);
@@ -476,7 +487,7 @@ static void http_client_dispatch(struct http_client *client) {
 
     if (client->is_closing)
         return;
-    while ((call = TAILQ_FIRST(&client->queue)) != NULL && client->count[CONNECTION_IDLE] > 0) {
+    while ((call = first_queued(client)) != NULL && client->count[CONNECTION_IDLE] > 0) {
         if (call->deadline_ms <= (int64_t)uv_now(client->loop)) {
             end_queued(client, call, too_late);
         } else {
@@ -596,7 +607,7 @@ void http_call_start(struct http_client *client, struct http_call *call, http_ca
         return;
     }
     http_client_run(client, call);
-    TAILQ_INSERT_TAIL(&client->queue, call, internal.entry);
+    TAILQ_INSERT_TAIL(queue_of(client, call), call, internal.entry);
     client->stats.queued++;
     http_client_dispatch(client);
 }
@@ -630,7 +641,7 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
     client->on_closed = cb;
     client->on_closed_data = data;
     while (client->stats.queued > 0)
-        end_queued(client, TAILQ_FIRST(&client->queue), why);
+        end_queued(client, first_queued(client), why);
     for (int state = 0; state < CONNECTION_CLOSED; state++)
         while (client->count[state] > 0)
             http_connection_close(TAILQ_FIRST(&client->connections[state]), why);
@@ -686,6 +697,7 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     http_client_set_defaults(&made->options);
     for (int state = 0; state < CONNECTION_STATES; state++)
         TAILQ_INIT(&made->connections[state]);
+    TAILQ_INIT(&made->urgent);
     TAILQ_INIT(&made->queue);
     TAILQ_INIT(&made->ended);
     TAILQ_INIT(&made->running);

@@ -118,6 +118,30 @@ static void test_queue_is_bounded_and_in_order(void **state) {
     (void)close(fd);
 }
 
+static void test_urgent_calls_go_before_others_that_wait(void **state) {
+    static const int in_order[] = {0, 3, 4, 1, 2};
+    struct record records[5];
+    int fd;
+
+    open_client((struct http_client_options){.connections = 1});
+    call_start(&records[0]);
+    fd = accept_one();
+    expect_request(fd);
+    for (int i = 1; i < 5; i++) {
+        call_prepare(&records[i]);
+        records[i].call.is_urgent = i >= 3;
+        http_call_start(caller.client, &records[i].call, on_ended);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (i > 0)
+            expect_request(fd);
+        for (int j = i; j < 5; j++)
+            assert_int_equal(records[in_order[j]].callbacks, 0);
+        say_ok(&records[in_order[i]], fd);
+    }
+    (void)close(fd);
+}
+
 static void test_calls_end_in_the_order_of_their_deadlines(void **state) {
     static const int64_t timeouts_ms[] = {300, 100, 500, 200, 400};
     static const unsigned in_order[] = {1, 3, 0, 4, 2};
@@ -287,6 +311,7 @@ int main(void) {
         TEST_OPEN(test_body_and_headers_are_sent),
         TEST(test_calls_run_in_parallel_and_the_rest_wait),
         TEST(test_queue_is_bounded_and_in_order),
+        TEST(test_urgent_calls_go_before_others_that_wait),
         TEST(test_calls_end_in_the_order_of_their_deadlines),
         TEST_OPEN(test_last_used_connection_goes_first),
         TEST_OPEN(test_idle_connection_is_dropped_when_the_server_closes_it),
