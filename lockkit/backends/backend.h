@@ -81,6 +81,10 @@ struct lk_backend {
     const struct lk_backend_ops *ops;
     lk_close_cb on_closed; /* the argument of close(), for backend_end() */
     void *data;
+    /* open() may set these. The core has at most `acquires_most` ACQUIREs out at a time, fewer while
+     * their answers are slow, but at least `acquires_least`. Others wait in the core, before their
+     * reply_ms begins. 0: no bound, and 16 at least. */
+    unsigned acquires_most, acquires_least;
 };
 
 /* Free the backend, of which nothing is left, and call its `on_closed`, unless that is NULL. */

@@ -206,7 +206,9 @@ uv_loop_t *lk_client_loop(const lk_client *client);
 
 /* ---- Acquire and release */
 
-#define LK_TRY     0U /* wait_ms: one attempt, then LK_BUSY */
+/* wait_ms: one attempt, then LK_BUSY. LK_UNAVAILABLE if so many other attempts of this client are
+ * under way that this one is not sent within reply_ms. */
+#define LK_TRY     0U
 #define LK_FOREVER UINT32_MAX
 
 /* How an acquisition ended. On LK_OK the caller owns `lease` until it passes the lease to

@@ -2,6 +2,7 @@
 #include "client.h"
 #include "clock.h"
 #include "log.h"
+#include "number.h"
 #include "parameter.h"
 
 #include <assert.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ROOM_LEAST 16 /* ACQUIREs at a time, however slow the answers are */
 
 /* Every backend; NULL where this build lacks it. */
 #define BUILT(room, ops) (LOCKKIT_WITH_##room ? &(ops) : NULL)
@@ -93,12 +96,77 @@ static void run_tasks(struct task_list *tasks) {
     }
 }
 
+static bool client_has_room(const struct lk_client *client) {
+    return client->backend->acquires_most == 0 || client->acquires_out < client->acquires_room;
+}
+
+static bool run_first(struct task_list *tasks) {
+    struct client_task *task = TAILQ_FIRST(tasks);
+
+    if (task == NULL)
+        return false;
+    TAILQ_REMOVE(tasks, task, entry);
+    task->run(task->data);
+    return true;
+}
+
+/* Run the attempts that are due now, as far as there is room. Where both kinds wait they take
+ * turns, so that no crowd in line keeps new waiters from the server. */
+static void run_attempts(struct lk_client *client) {
+    struct task_list urgent = TAILQ_HEAD_INITIALIZER(urgent);
+    struct task_list due = TAILQ_HEAD_INITIALIZER(due);
+    bool has_more = true;
+
+    TAILQ_CONCAT(&urgent, &client->urgent_attempts, entry);
+    TAILQ_CONCAT(&due, &client->attempts, entry);
+    while (has_more && client_has_room(client)) {
+        has_more = run_first(&urgent);
+        if (client_has_room(client))
+            has_more |= run_first(&due);
+    }
+    TAILQ_CONCAT(&urgent, &client->urgent_attempts, entry);
+    TAILQ_CONCAT(&due, &client->attempts, entry);
+    TAILQ_CONCAT(&client->urgent_attempts, &urgent, entry);
+    TAILQ_CONCAT(&client->attempts, &due, entry);
+}
+
 static void client_on_idle(uv_idle_t *idle) {
     struct lk_client *client = idle->data;
 
     (void)uv_idle_stop(idle);
-    run_tasks(&client->attempts);
+    run_attempts(client);
     run_tasks(&client->outcomes);
+}
+
+void client_acquire_begun(struct lk_client *client) {
+    client->acquires_out++;
+}
+
+static void adapt_room(struct lk_client *client, int64_t sent_ns, bool is_timely) {
+    const struct lk_backend *backend = client->backend;
+    const unsigned most = backend->acquires_most;
+    const unsigned least = backend->acquires_least > 0 ? backend->acquires_least : ROOM_LEAST;
+
+    if (is_timely && client->acquires_room < most) {
+        client->acquires_room++;
+    } else if (!is_timely && sent_ns >= client->narrowed_ns) {
+        /* Answers to attempts from before say nothing about the narrower room. */
+        client->acquires_room =
+            (unsigned)number_min(number_max(client->acquires_room / 2, least), most);
+        client->narrowed_ns = client_now_ns(client);
+    }
+}
+
+void client_acquire_answered(struct lk_client *client, int64_t sent_ns, const bool *is_timely) {
+    const bool is_waited_for =
+        !TAILQ_EMPTY(&client->attempts) || !TAILQ_EMPTY(&client->urgent_attempts);
+
+    assert(client->acquires_out > 0);
+    client->acquires_out--;
+    if (is_timely != NULL && (!*is_timely || is_waited_for))
+        adapt_room(client, sent_ns, *is_timely);
+    if (is_waited_for)
+        (void)uv_idle_start(&client->idle, client_on_idle);
 }
 
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
@@ -134,6 +202,7 @@ static bool client_init(struct lk_client *client, uv_loop_t *loop,
     client->cleanup_ms = options.cleanup_ms ? options.cleanup_ms : 10000;
     client->clock_ns = options.clock_ns;
     client->clock_data = options.clock_data;
+    TAILQ_INIT(&client->urgent_attempts);
     TAILQ_INIT(&client->attempts);
     TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->locks);
@@ -189,6 +258,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     if (status != LK_OK)
         goto err_after_client;
     assert(client->backend->ops == ops);
+    client->acquires_room = client->backend->acquires_most;
     client->caps = ops->caps_of != NULL ? ops->caps_of(client->backend) : ops->caps;
     (void)uv_idle_init(loop, &client->idle);
     client->idle.data = client;

@@ -46,8 +46,14 @@ struct lk_client {
 
     uv_idle_t idle; /* runs the tasks */
     /* Queues with a head that should attempt, and acquisitions with a callback that should run. The
-     * attempts run first: a callback may take long, and a free lock should not wait for it. */
-    struct task_list attempts, outcomes;
+     * attempts run first: a callback may take long, and a free lock should not wait for it. Urgent:
+     * the head stands in line at the server, or the lock may have become free. */
+    struct task_list urgent_attempts, attempts, outcomes;
+    /* ACQUIREs without an answer, and how many there may be. More would wait in a queue of the
+     * backend or the server, past their reply_ms, and renewals and releases would wait behind them.
+     * Answers that take too long make the room narrower; while attempts wait, others widen it. */
+    unsigned acquires_out, acquires_room;
+    int64_t narrowed_ns;
 
     void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
@@ -74,9 +80,15 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 
-/* Run `task` in the next turn of the loop. `tasks` is the client's attempts or outcomes. */
+/* Run `task` in the next turn of the loop, an attempt as soon as there is room. `tasks` is one of
+ * the client's lists. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task,
                      void (*run)(void *data), void *data);
+
+/* An ACQUIRE was started; it was answered. `is_timely` says what the answer tells about the room:
+ * there is no queue before the server, or there is one. NULL: nothing. */
+void client_acquire_begun(struct lk_client *client);
+void client_acquire_answered(struct lk_client *client, int64_t sent_ns, const bool *is_timely);
 
 /* A queue has gone, or the client is closed. The last call tears the client down. */
 void client_part_gone(struct lk_client *client);

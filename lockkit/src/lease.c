@@ -153,16 +153,30 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                                    .data = lease,
                                    .internal = internal};
     lease->in_flight++;
+    if (verb == LK_ACQUIRE)
+        client_acquire_begun(lease->client);
     lease->client->backend->ops->run(lease->client->backend, command);
+}
+
+/* An answer without a round trip was a hand-over, or was never sent. If the answer took half of the
+ * time that it may take, there is a queue before the server. */
+static void lease_saw_acquired(struct lk_lease *lease, const struct lk_command *command) {
+    struct lk_client *client = lease->client;
+    const int64_t most_ns = (int64_t)command->reply_ms * NS_PER_MS / 2;
+    const bool is_timely =
+        command->status != LK_UNKNOWN && client_now_ns(client) - lease->sent_ns < most_ns;
+
+    client_acquire_answered(client, lease->sent_ns, command->round_trips > 0 ? &is_timely : NULL);
+    if (command->round_trips > 0)
+        lease_saw_answer(client, lease->sent_ns);
 }
 
 void lease_answered(struct lk_lease *lease, struct lk_command *command) {
     assert(lease->in_flight > 0 && command->on_answer);
     command->on_answer = NULL;
     lease->in_flight--;
-    /* else the answer was a hand-over */
-    if (command->verb == LK_ACQUIRE && command->round_trips > 0)
-        lease_saw_answer(lease->client, lease->sent_ns);
+    if (command->verb == LK_ACQUIRE)
+        lease_saw_acquired(lease, command);
 }
 
 static void lease_on_timer_closed(uv_handle_t *handle) {

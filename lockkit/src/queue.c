@@ -100,6 +100,8 @@ static void acquire_attempt(struct lk_lease *lease) {
         reply_ms = lease->policy.asked_ms;
     lease_move(lease, LEASE_TRYING);
     lease->is_lost_early = false;
+    if (lease->is_try)
+        (void)uv_timer_stop(&lease->timer); /* from now on the backend has a deadline */
     lease->sent_ns = client_now_ns(client); /* before it is sent: the validity counts from here */
     lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
 }
@@ -126,12 +128,17 @@ static void queue_on_due(void *data) {
 
 /* Attempt in the next turn of the loop. Events until then need no attempt of their own. */
 static void set_due(struct lk_queue *queue, enum queue_reason reason) {
+    struct lk_client *client = queue->client;
+
     if (queue->is_due)
         return;
     queue->is_due = true;
     queue->reason = reason;
     queue->refs++;
-    client_run_soon(queue->client, &queue->client->attempts, &queue->task, queue_on_due, queue);
+    client_run_soon(client,
+                    reason == QUEUE_EVENT || queue->is_in_line ? &client->urgent_attempts
+                                                               : &client->attempts,
+                    &queue->task, queue_on_due, queue);
 }
 
 static void on_poll(uv_timer_t *timer) {
@@ -531,10 +538,16 @@ static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {
         lease_end(lease);
         return;
     }
-    if (!lease->is_try && wait_ms != LK_FOREVER) {
+    if (lease->is_try) {
+        /* For as long it waits for its turn to be sent. */
+        wait_ms = lease->client->reply_ms;
+        lease->last = LK_UNAVAILABLE;
+    }
+    if (wait_ms != LK_FOREVER) {
         /* The time of a busy loop is old, and the wait would end early. */
         uv_update_time(loop);
-        lease->until_ns = client_moment_ns(lease->client, wait_ms);
+        if (!lease->is_try)
+            lease->until_ns = client_moment_ns(lease->client, wait_ms);
         (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
     }
     queue_join(lease->queue, lease);

@@ -12,14 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOODBYE_MS   500
-#define MS_PER_S     1000
-#define DELETES_MOST 100 /* operations of a transaction: etcd allows 128 */
+#define GOODBYE_MS    500
+#define MS_PER_S      1000
+#define ACQUIRES_MOST 64  /* the connections of a member's HTTP client */
+#define DELETES_MOST  100 /* operations of a transaction: etcd allows 128 */
 
 void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool is_repeatable,
                    void (*on_answer)(struct etcd_ask *ask)) {
     sent->asked_ns = clock_ns(CLOCK_BOOTTIME);
     sent->ask.is_repeatable = is_repeatable;
+    /* A lease must not be lost, nor stay taken, because others want to acquire. */
+    sent->ask.is_urgent = sent->command->verb == LK_RENEW || sent->command->verb == LK_RELEASE;
     sent->ask.round_trips = &sent->command->round_trips;
     sent->ask.on_answer = on_answer;
     sent->ask.data = sent;
@@ -225,6 +228,7 @@ static enum lk_status open_etcd(struct lk_backend **backend,
         return status;
     }
     etcd->base.ops = &backend_etcd;
+    etcd->base.acquires_most = ACQUIRES_MOST;
     etcd->config = *config;
     etcd->config.url = NULL; /* the URL lives only during this call */
     TAILQ_INIT(&etcd->by_use);

@@ -363,6 +363,7 @@ static void send_now(struct etcd_ask *ask) {
         .body_length = ask->internal.body != NULL ? strlen(ask->internal.body) : 0,
         /* Out of memory: send nothing, and answer later. */
         .deadline_ms = ask->internal.is_out_of_memory ? 0 : deadline_of(ask),
+        .is_urgent = ask->is_urgent,
         .data = ask,
     };
     ask->internal.tries++;
@@ -420,8 +421,8 @@ static void authenticate(struct etcd_servers *servers, int64_t deadline_ms) {
     if (servers->is_authenticating)
         return;
     servers->is_authenticating = true;
-    servers->authentication =
-        (struct etcd_ask){.is_repeatable = true, .on_answer = on_authenticated, .data = servers};
+    servers->authentication = (struct etcd_ask){
+        .is_repeatable = true, .is_urgent = true, .on_answer = on_authenticated, .data = servers};
     etcd_ask_start(
         servers, &servers->authentication, "/v3/auth/authenticate",
         json_pack("{s:s, s:s}", "name", servers->url.user, "password", servers->url.password),

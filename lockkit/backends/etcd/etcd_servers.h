@@ -50,6 +50,7 @@ struct etcd_servers;
  * freed, or ask again. */
 struct etcd_ask {
     bool is_repeatable;    /* asking twice does no harm, so another member may be asked, too */
+    bool is_urgent;        /* it goes before other questions */
     unsigned *round_trips; /* counts each sending */
     void (*on_answer)(struct etcd_ask *ask);
     void *data;

@@ -16,7 +16,8 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#define SCHEME "file:"
+#define SCHEME        "file:"
+#define ACQUIRES_MOST 4 /* one is under way at a time: a release should not wait for many */
 
 /* Work for a thread: the backend's memory for a command, or a check whether a lock is still held.
  */
@@ -320,6 +321,7 @@ static enum lk_status file_backend_open_file(struct lk_backend **backend,
         return LK_INVALID;
     }
     folder->base.ops = &backend_file;
+    folder->base.acquires_most = ACQUIRES_MOST;
     folder->config = *config;
     LIST_INIT(&folder->owners);
     STAILQ_INIT(&folder->tasks);

@@ -60,6 +60,24 @@ static void tell_command_refused(struct pg_backend *backend, const char *why) {
 
 static void calls_dispatch(struct pg_backend *backend);
 
+/* Renewals, releases and session ends first: a lease must not be lost, nor stay taken, because
+ * others want to acquire. */
+static struct pg_calls *calls_list_of(struct pg_backend *backend, const struct pg_call *call) {
+    return call->is_urgent ? &backend->urgent : &backend->waiting;
+}
+
+static struct pg_call *calls_first(struct pg_backend *backend) {
+    struct pg_call *urgent = TAILQ_FIRST(&backend->urgent);
+
+    return urgent != NULL ? urgent : TAILQ_FIRST(&backend->waiting);
+}
+
+static void calls_take_out(struct pg_backend *backend, struct pg_call *call) {
+    assert(backend->waiting_count > 0 && call->worker == NULL);
+    TAILQ_REMOVE(calls_list_of(backend, call), call, entry);
+    backend->waiting_count--;
+}
+
 static void worker_start(struct pg_worker *worker, struct pg_call *call) {
     assert(worker->call == NULL && call->worker == NULL);
     worker->call = call;
@@ -116,7 +134,8 @@ static void on_worker_result(void *data, PGresult *result) {
         call->worker = NULL;
     if (call != NULL && call_runs_again(call, result, is_stale)) {
         PQclear(result);
-        TAILQ_INSERT_HEAD(&worker->backend->waiting, call, entry);
+        TAILQ_INSERT_HEAD(calls_list_of(worker->backend, call), call, entry);
+        worker->backend->waiting_count++;
     } else if (call != NULL) {
         call->on_end(call, result, LK_OK);
     } else {
@@ -132,8 +151,8 @@ static void calls_end_waiting(struct pg_backend *backend, enum lk_status status)
     for (unsigned i = 0; i < backend->mode->connections; i++)
         if (backend->workers[i].link != NULL)
             return;
-    while ((call = TAILQ_FIRST(&backend->waiting)) != NULL) {
-        TAILQ_REMOVE(&backend->waiting, call, entry);
+    while ((call = calls_first(backend)) != NULL) {
+        calls_take_out(backend, call);
         call->on_end(call, NULL, status);
     }
 }
@@ -171,7 +190,7 @@ static bool worker_is_stuck(const struct pg_worker *worker) {
 
 /* Give waiting calls to free connections, and open others for the rest. */
 static void calls_dispatch(struct pg_backend *backend) {
-    unsigned waiting = 0, opening = 0;
+    unsigned opening = 0;
     struct pg_call *call;
 
     for (unsigned i = 0; i < backend->mode->connections; i++) {
@@ -183,15 +202,13 @@ static void calls_dispatch(struct pg_backend *backend) {
         if (!worker_is_open(worker) || worker->link->running > 0 ||
             PQstatus(worker->link->pg) != CONNECTION_OK) /* its end is about to be told */
             continue;
-        call = TAILQ_FIRST(&backend->waiting);
+        call = calls_first(backend);
         if (call == NULL)
             return;
-        TAILQ_REMOVE(&backend->waiting, call, entry);
+        calls_take_out(backend, call);
         worker_start(worker, call);
     }
-    TAILQ_FOREACH (call, &backend->waiting, entry)
-        waiting++;
-    for (unsigned i = 0; i < backend->mode->connections && opening < waiting; i++) {
+    for (unsigned i = 0; i < backend->mode->connections && opening < backend->waiting_count; i++) {
         struct pg_worker *worker = &backend->workers[i];
 
         if (worker->link != NULL)
@@ -204,7 +221,8 @@ static void calls_dispatch(struct pg_backend *backend) {
 void pg_call(struct pg_backend *backend, struct pg_call *call) {
     assert(call->on_end != NULL && call->count <= PG_CALL_PARAMS);
     call->worker = NULL;
-    TAILQ_INSERT_TAIL(&backend->waiting, call, entry);
+    TAILQ_INSERT_TAIL(calls_list_of(backend, call), call, entry);
+    backend->waiting_count++;
     calls_dispatch(backend);
 }
 
@@ -213,7 +231,7 @@ static bool calls_forget(struct pg_backend *backend, struct pg_call *call) {
     struct pg_worker *worker = call->worker;
 
     if (worker == NULL) {
-        TAILQ_REMOVE(&backend->waiting, call, entry);
+        calls_take_out(backend, call);
         return false;
     }
     assert(worker->call == call);
@@ -304,17 +322,28 @@ static void postgres_arm(struct pg_backend *backend, int64_t due_ms) {
 static void on_postgres_due(uv_timer_t *timer) {
     struct pg_backend *backend = timer->data;
     int64_t now_ms = clock_now_ms();
-    struct pg_sent *sent, *next;
+    struct pg_sent *sent;
 
-    for (sent = TAILQ_FIRST(&backend->sent); sent != NULL; sent = next) {
-        next = TAILQ_NEXT(sent, entry);
-        if (sent->due_ms > now_ms)
-            postgres_arm(backend, sent->due_ms);
-        else if (!sent->is_called)
+    while ((sent = TAILQ_FIRST(&backend->sent)) != NULL && sent->due_ms <= now_ms) {
+        if (!sent->is_called)
             pg_answer(sent, backend->mode->expire(sent));
         else
             pg_answer(sent, calls_forget(backend, &sent->call) ? LK_UNKNOWN : LK_UNAVAILABLE);
     }
+    if (sent != NULL)
+        postgres_arm(backend, sent->due_ms);
+}
+
+/* Deadlines mostly come in order, so the place is near the end. */
+static void sent_insert(struct pg_backend *backend, struct pg_sent *sent) {
+    struct pg_sent *before = TAILQ_LAST(&backend->sent, pg_line);
+
+    while (before != NULL && before->due_ms > sent->due_ms)
+        before = TAILQ_PREV(before, pg_line, entry);
+    if (before != NULL)
+        TAILQ_INSERT_AFTER(&backend->sent, before, sent, entry);
+    else
+        TAILQ_INSERT_HEAD(&backend->sent, sent, entry);
 }
 
 static void on_postgres_idle(uv_idle_t *idle) {
@@ -400,6 +429,7 @@ static void on_asked(struct pg_call *call, PGresult *result, enum lk_status stat
 
 void pg_ask(struct pg_sent *sent) {
     sent->is_called = true;
+    sent->call.is_urgent = sent->command->verb == LK_RENEW || sent->command->verb == LK_RELEASE;
     sent->call.round_trips = &sent->command->round_trips;
     sent->call.on_end = on_asked;
     sent->call.data = sent;
@@ -422,7 +452,7 @@ static void run_postgres(struct lk_backend *base, struct lk_command *command) {
                    (unsigned long long)command->fence_above);
     (void)snprintf(sent->reserved, sizeof sent->reserved, "%u", command->handover);
     (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)lk_pg_key(command->name));
-    TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
+    sent_insert(backend, sent);
     backend->mode->run(sent);
     postgres_arm(backend, sent->due_ms);
 }
@@ -499,9 +529,11 @@ static enum lk_status open_postgres(struct lk_backend **out,
     }
     backend->base.ops = &backend_postgres;
     backend->config = *config;
+    backend->base.acquires_most = mode->acquires_most;
     backend->mode = mode;
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
+    TAILQ_INIT(&backend->urgent);
     TAILQ_INIT(&backend->waiting);
     (void)uv_timer_init(config->loop, &backend->timer);
     (void)uv_idle_init(config->loop, &backend->idle);

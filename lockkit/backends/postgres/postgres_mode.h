@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #define PG_CALL_PARAMS 6
+#define PG_ANY_NUMBER  0 /* of ACQUIREs at a time */
 #define PG_WORKERS     4
 #define PG_NUMBER_SIZE 24
 
@@ -27,6 +28,7 @@ struct pg_call {
      */
     void (*on_end)(struct pg_call *call, PGresult *result, enum lk_status status);
     void *data;
+    bool is_urgent; /* it goes before other calls that wait */
     TAILQ_ENTRY(pg_call) entry;
     struct pg_worker *worker; /* the worker that runs it, or NULL */
     bool is_again;            /* it was refused once, for a reason outside the statement */
@@ -54,7 +56,8 @@ TAILQ_HEAD(pg_line, pg_sent);
 struct pg_mode {
     const char *name;
     unsigned caps;
-    unsigned connections; /* connections for calls, at most */
+    unsigned connections;   /* connections for calls, at most */
+    unsigned acquires_most; /* see struct lk_backend */
     void (*run)(struct pg_sent *sent);
     void (*take)(struct pg_sent *sent, const PGresult *result); /* take the answer to pg_ask() */
     /* It was not answered in time, and pg_ask() does not run it: forget it. Returns the answer. */
@@ -69,8 +72,10 @@ struct pg_backend {
     struct lk_backend_config config;
     const struct pg_mode *mode;
     struct pg_links links;
-    struct pg_line sent, answered;
-    TAILQ_HEAD(, pg_call) waiting;
+    struct pg_line sent; /* by deadline */
+    struct pg_line answered;
+    TAILQ_HEAD(pg_calls, pg_call) urgent, waiting;
+    unsigned waiting_count; /* calls in both lists */
     /* Connections for calls, opened when there is work. */
     struct pg_worker {
         struct pg_backend *backend;

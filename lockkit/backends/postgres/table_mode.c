@@ -172,6 +172,7 @@ const struct pg_mode pg_table_mode = {
     .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK |
             LK_CAP_HANDOVER,
     .connections = PG_WORKERS,
+    .acquires_most = 2 * PG_WORKERS, /* one under way on each connection, and the next one */
     .run = table_mode_run,
     .take = table_mode_take,
     .close = table_mode_close,

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACQUIRES_MOST       512 /* of one connection, on which the server answers in order */
 #define REPLICAS_MS_DEFAULT 100
 #define REPLICAS_MOST       99999 /* for `wait` and for `wait_ms` */
 
@@ -475,6 +476,7 @@ static enum lk_status redis_backend_open_redis(struct lk_backend **backend,
     if (server == NULL)
         return LK_NOMEM;
     server->base.ops = &backend_redis;
+    server->base.acquires_most = ACQUIRES_MOST;
     server->config = *config;
     TAILQ_INIT(&server->due);
     if (redis_handovers_init(&server->handovers, &server->config))

@@ -38,6 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At any speed: a node that is silent must not keep the others from their work. */
+#define ACQUIRES_MOST     1024
 #define DEFAULT_PORT      6379
 #define NODES_MOST        256
 #define REDIRECTIONS_MOST 5
@@ -340,6 +342,7 @@ static enum lk_status open_cluster(struct lk_backend **backend,
     if (cluster == NULL)
         return LK_NOMEM;
     cluster->base.ops = &backend_redis_cluster;
+    cluster->base.acquires_most = cluster->base.acquires_least = ACQUIRES_MOST;
     cluster->config = *config;
     status = parse_and_open(cluster, config->url);
     cluster->config.url = NULL;

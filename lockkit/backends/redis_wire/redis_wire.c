@@ -15,8 +15,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define BESIDE_SIZE (NAME_MAX_BYTES + sizeof "lk:{}:wire")
-#define HELD_SIZE   512 /* longer texts of other programs are cut to this */
+#define ACQUIRES_MOST 512 /* like those of redis:// */
+#define BESIDE_SIZE   (NAME_MAX_BYTES + sizeof "lk:{}:wire")
+#define HELD_SIZE     512 /* longer texts of other programs are cut to this */
 
 /* A waiter comes back earlier: one SUBSCRIBE serves a row of waits. */
 #define LINGER_MS 5000
@@ -258,6 +259,7 @@ static enum lk_status open_layout(struct lk_backend **backend,
     if (server == NULL)
         return LK_NOMEM;
     server->base.ops = ops;
+    server->base.acquires_most = ACQUIRES_MOST;
     server->config = *config;
     server->layout = layout;
     TAILQ_INIT(&server->watches);

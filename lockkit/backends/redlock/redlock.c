@@ -60,6 +60,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACQUIRES_MOST   64 /* a node should vote within the cut-off */
 #define CUTOFF_PART     20 /* of the TTL */
 #define CUTOFF_MOST_MS  50
 #define CUTOFF_LEAST_MS 10   /* a server that waits for a processor is not away */
@@ -642,6 +643,7 @@ static enum lk_status open_redlock(struct lk_backend **backend,
         return status;
     }
     redlock->base.ops = &backend_redlock;
+    redlock->base.acquires_most = ACQUIRES_MOST;
     redlock->config = *config;
     memcpy(redlock->random, &now_ns, sizeof redlock->random);
     status = redlock_nodes_open(redlock);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACQUIRES_MOST 128 /* the server takes a session's requests one after another */
+
 /* ---- The contenders of a client, by owner token */
 
 static int compare_owners(const void *a, const void *b) {
@@ -532,6 +534,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
     if (client == NULL)
         return LK_NOMEM;
     client->base.ops = &backend_zookeeper;
+    client->base.acquires_most = ACQUIRES_MOST;
     client->config = *config;
     TAILQ_INIT(&client->fresh);
     TAILQ_INIT(&client->begun);

@@ -539,6 +539,173 @@ static void test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait(vo
     lk_lock_close(lock);
 }
 
+/* ---- The room: how many ACQUIREs may be out */
+
+static void set_room(struct env *env, unsigned most, unsigned room) {
+    env->server.backend.acquires_most = most;
+    env->fixture.client->acquires_room = room;
+}
+
+static void assert_room(const struct env *env, unsigned room) {
+    assert_int_equal(env->fixture.client->acquires_room, room);
+}
+
+/* A waiter for another name than the fixture's. It never polls. */
+static void start_for(struct env *env, struct caller *caller, const char *name, uint32_t wait_ms) {
+    const struct lk_lock_options options = {
+        .size = sizeof options, .ttl_ms = TTL_MS, .poll_ms = LONG_MS};
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, &options), LK_OK);
+    start(caller, lock, wait_ms);
+    lk_lock_close(lock);
+}
+
+static void expect_for(struct env *env, int index, const char *name) {
+    assert_string_equal(expect(env, index, LK_ACQUIRE)->name, name);
+}
+
+static void test_attempts_beyond_the_room_wait_and_releases_do_not(void **state) {
+    struct env *env = *state;
+    struct caller holder, callers[3];
+
+    set_room(env, 2, 2);
+    start_for(env, &holder, "held", LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_OK);
+    start_for(env, &callers[0], "a", LK_FOREVER);
+    start_for(env, &callers[1], "b", LK_FOREVER);
+    start_for(env, &callers[2], "c", LK_FOREVER);
+    expect_for(env, 2, "b"); /* 1 is that of "a" */
+    expect_granted(env, &holder, 0);
+    wait_ms(env, TTL_MS);
+    answer(env, 1, LK_BUSY);
+    expect_for(env, 4, "c");
+    answer(env, 4, LK_OK);
+    expect_granted(env, &callers[2], 4); /* its validity counts from when it was sent */
+    answer(env, 2, LK_BUSY);
+    end_wait(env, &callers[0]);
+    end_wait(env, &callers[1]);
+}
+
+static void test_waiter_that_gives_up_for_lack_of_room_sends_nothing(void **state) {
+    struct env *env = *state;
+    struct caller first, waiter, trier;
+
+    set_room(env, 1, 1);
+    start_for(env, &first, "a", LK_FOREVER);
+    expect_for(env, 0, "a");
+    env->fixture.client->reply_ms = 1;
+    start_for(env, &waiter, "b", LK_FOREVER);
+    start_for(env, &trier, "c", LK_TRY);
+    WAIT_FOR(&env->fixture.loop, trier.calls == 1);
+    assert_int_equal(trier.status, LK_UNAVAILABLE);
+    end_wait(env, &waiter);
+    end_wait(env, &first);
+    answer(env, 0, LK_BUSY);
+    assert_int_equal(env->server.count, 1);
+}
+
+static void test_one_who_tries_is_sent_once_there_is_room(void **state) {
+    struct env *env = *state;
+    struct caller first, trier;
+
+    set_room(env, 1, 1);
+    start_for(env, &first, "a", LK_FOREVER);
+    expect_for(env, 0, "a");
+    env->fixture.client->reply_ms = LONG_MS;
+    start_for(env, &trier, "b", LK_TRY);
+    settle(env);
+    answer(env, 0, LK_BUSY);
+    expect_for(env, 1, "b");
+    answer(env, 1, LK_BUSY);
+    assert_int_equal(trier.status, LK_BUSY);
+    end_wait(env, &first);
+}
+
+static void test_news_go_before_new_waiters_and_both_take_turns(void **state) {
+    struct env *env = *state;
+    struct caller told[2], first, fresh[2];
+
+    start_for(env, &told[0], "told", LK_FOREVER);
+    start_for(env, &told[1], "told, too", LK_FOREVER);
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 0, LK_BUSY);
+    answer(env, 1, LK_BUSY);
+    set_room(env, 1, 1);
+    start_for(env, &first, "first", LK_FOREVER);
+    expect_for(env, 2, "first");
+    start_for(env, &fresh[0], "fresh", LK_FOREVER);
+    start_for(env, &fresh[1], "fresh, too", LK_FOREVER);
+    settle(env);
+    push_free(env, "told", NULL);
+    push_free(env, "told, too", NULL);
+    answer(env, 2, LK_BUSY);
+    expect_for(env, 3, "told");
+    set_room(env, 2, 2);
+    answer(env, 3, LK_BUSY);
+    (void)expect(env, 5, LK_ACQUIRE);
+    assert_string_equal(env->server.commands[4]->name, "told, too");
+    assert_string_equal(env->server.commands[5]->name, "fresh");
+    set_room(env, 1, 1);
+    answer(env, 4, LK_BUSY);
+    answer(env, 5, LK_BUSY);
+    expect_for(env, 6, "fresh, too");
+    answer(env, 6, LK_BUSY);
+    end_wait(env, &told[0]);
+    end_wait(env, &told[1]);
+    end_wait(env, &first);
+    end_wait(env, &fresh[0]);
+    end_wait(env, &fresh[1]);
+}
+
+static void test_slow_answers_narrow_the_room_once_for_those_sent_before(void **state) {
+    struct env *env = *state;
+    struct caller callers[3];
+
+    set_room(env, 64, 64);
+    start_for(env, &callers[0], "a", LK_FOREVER);
+    start_for(env, &callers[1], "b", LK_FOREVER);
+    (void)expect(env, 1, LK_ACQUIRE);
+    wait_ms(env, env->fixture.client->reply_ms / 2);
+    answer(env, 0, LK_BUSY);
+    assert_room(env, 32);
+    answer(env, 1, LK_BUSY);
+    assert_room(env, 32);
+    start_for(env, &callers[2], "c", LK_FOREVER);
+    (void)expect(env, 2, LK_ACQUIRE);
+    answer(env, 2, LK_UNKNOWN);
+    assert_room(env, 16);
+    for (int i = 0; i < 2; i++)
+        end_wait(env, &callers[i]);
+    end_wait(env, &callers[2]);
+    wait_ms(env, 2 * TTL_MS); /* its release needs no second answer */
+    answer_release(env, 3, 2);
+}
+
+static void test_room_widens_while_attempts_wait_and_never_goes_below_its_least(void **state) {
+    struct env *env = *state;
+    struct caller callers[3];
+
+    set_room(env, 64, 1);
+    start_for(env, &callers[0], "a", LK_FOREVER);
+    start_for(env, &callers[1], "b", LK_FOREVER);
+    expect_for(env, 0, "a");
+    answer(env, 0, LK_BUSY);
+    assert_room(env, 2);
+    expect_for(env, 1, "b");
+    answer(env, 1, LK_BUSY); /* nobody waits for room */
+    assert_room(env, 2);
+    set_room(env, 64, 17);
+    start_for(env, &callers[2], "c", LK_FOREVER);
+    expect_for(env, 2, "c");
+    wait_ms(env, env->fixture.client->reply_ms);
+    answer(env, 2, LK_BUSY);
+    assert_room(env, 16);
+    for (int i = 0; i < 3; i++)
+        end_wait(env, &callers[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -565,6 +732,12 @@ int main(void) {
         TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
         TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
         TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
+        TEST(test_attempts_beyond_the_room_wait_and_releases_do_not),
+        TEST(test_waiter_that_gives_up_for_lack_of_room_sends_nothing),
+        TEST(test_one_who_tries_is_sent_once_there_is_room),
+        TEST(test_news_go_before_new_waiters_and_both_take_turns),
+        TEST(test_slow_answers_narrow_the_room_once_for_those_sent_before),
+        TEST(test_room_widens_while_attempts_wait_and_never_goes_below_its_least),
         TEST(test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait),
     };
 

@@ -1,4 +1,5 @@
 /* Rows of a table: the server's clock, and the effects of releases, waits and missing rights. */
+#include "backend.h"
 #include "postgres_env.h"
 
 #include <libpq-fe.h>
@@ -123,6 +124,75 @@ static void test_missing_rights_are_refused(void **state) {
         "DROP ROLE lockkit_bare");
 }
 
+/* ---- Commands in the backend's queue */
+
+#define CROWD 200
+
+struct crowd {
+    struct lk_command commands[CROWD + 1]; /* the last is a release */
+    char names[CROWD + 1][16];
+    int answered, before_the_release;
+    bool is_released, is_closed;
+};
+
+static void on_crowd_answer(struct lk_command *command) {
+    struct crowd *crowd = command->data;
+
+    if (command->verb == LK_RELEASE) {
+        crowd->is_released = true;
+        crowd->before_the_release = crowd->answered;
+    }
+    crowd->answered++;
+    free(command->internal);
+}
+
+static void crowd_run(struct crowd *crowd, struct lk_backend *backend, int index,
+                      enum lk_verb verb) {
+    struct lk_command *command = &crowd->commands[index];
+
+    (void)snprintf(crowd->names[index], sizeof crowd->names[index], "crowd-%d", index);
+    *command = (struct lk_command){.verb = verb,
+                                   .permits = 1,
+                                   .name = crowd->names[index],
+                                   .owner = "00112233445566778899aabbccddeeff00112233",
+                                   .ttl_ms = 60000,
+                                   .reply_ms = 60000,
+                                   .on_answer = on_crowd_answer,
+                                   .data = crowd,
+                                   .internal = calloc(1, backend->ops->command_size)};
+    assert_non_null(command->internal);
+    backend->ops->run(backend, command);
+}
+
+static void ignore_push(void *data, enum lk_push what, const char *name, const char *owner,
+                        const char *why) {
+}
+
+/* No connection is open yet, so all wait. */
+static void test_release_goes_before_acquires_that_wait(void **state) {
+    struct env *env = *state;
+    struct crowd *crowd = calloc(1, sizeof *crowd);
+    const struct lk_backend_config config = {.loop = &env->fixture.loop,
+                                             .url = postgres_url(postgres_mode),
+                                             .label = "crowd",
+                                             .push = ignore_push};
+    struct lk_backend *backend;
+
+    assert_non_null(crowd);
+    assert_int_equal(backend_postgres.open(&backend, &config), LK_OK);
+    for (int i = 0; i < CROWD; i++)
+        crowd_run(crowd, backend, i, LK_ACQUIRE);
+    crowd_run(crowd, backend, CROWD, LK_RELEASE);
+    WAIT_FOR(&env->fixture.loop, crowd->is_released);
+    assert_true(crowd->before_the_release < CROWD / 2);
+    WAIT_FOR(&env->fixture.loop, crowd->answered == CROWD + 1);
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(crowd->commands[i].status, LK_OK);
+    backend->ops->close(backend, on_flag, &crowd->is_closed);
+    WAIT_FOR(&env->fixture.loop, crowd->is_closed);
+    free(crowd);
+}
+
 static void test_url_names_the_mode(void **state) {
     struct env *env = *state;
     static const struct {
@@ -154,6 +224,7 @@ int main(void) {
         POSTGRES_TEST(test_renewal_never_revives),
         POSTGRES_TEST(test_reply_lost_after_the_command_took_effect),
         POSTGRES_TEST(test_missing_rights_are_refused),
+        POSTGRES_TEST(test_release_goes_before_acquires_that_wait),
         POSTGRES_TEST(test_url_names_the_mode),
     };
 
