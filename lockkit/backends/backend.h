@@ -85,6 +85,8 @@ struct lk_backend {
      * their answers are slow, but at least `acquires_least`. Others wait in the core, before their
      * reply_ms begins. 0: no bound, and 16 at least. */
     unsigned acquires_most, acquires_least;
+    /* open() sets it where tokens are the server's own count, which no `fence_above` can raise. */
+    bool has_own_count;
 };
 
 /* Free the backend, of which nothing is left, and call its `on_closed`, unless that is NULL. */

@@ -222,9 +222,17 @@ uint64_t lk_lease_fence(const lk_lease *lease) {
     return lease->fence;
 }
 
+static void client_saw_fence(struct lk_client *client, uint64_t fence) {
+    if (fence > client->seen_fence)
+        client->seen_fence = fence;
+}
+
 void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence) {
-    if (fence > lease->client->seen_fence)
-        lease->client->seen_fence = fence;
+    struct lk_queue *named = lease->queue->named;
+
+    client_saw_fence(lease->client, fence);
+    if (fence > named->seen_fence)
+        named->seen_fence = fence;
 }
 
 const char *lk_lease_owner(const lk_lease *lease) {
@@ -482,7 +490,7 @@ void lease_hold(struct lk_lease *lease) {
     assert(!lease->on_state);
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    lk_lease_saw_fence(lease, lease->fence);
+    client_saw_fence(lease->client, lease->fence);
     lease->granted_ns = client_now_ns(lease->client);
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);

@@ -52,6 +52,8 @@ struct queue_key {
 struct lk_queue {
     struct queue_key key;
     const char *name;
+    /* The queue of the name, which keeps its news; the queue of one waiter has a reference to it. */
+    struct lk_queue *named;
     struct lk_client *client;
     unsigned refs; /* locks, leases, inspections, and a due attempt */
     TAILQ_HEAD(, lk_lease) waiters;
@@ -65,6 +67,8 @@ struct lk_queue {
      * seen. */
     int64_t kept_since_ns;
     int64_t changed_ns; /* for the queue of a name: the last change that the client saw; 0: none */
+    /* For the queue of a name: a resource has seen this token, so each grant needs a greater one. */
+    uint64_t seen_fence;
     struct client_task task;
     enum queue_reason reason; /* of the due attempt */
     char text[];              /* the name, and the owner if it has one */
@@ -214,5 +218,23 @@ void queue_giving_back(struct lk_queue *queue);
 void queue_wake(struct lk_client *client, const char *name, const char *owner);
 /* The wait of `lease`, QUEUED or TRYING, ends with `status`. */
 void queue_end_wait(struct lk_lease *lease, enum lk_status status);
+
+/* For handover.c. This client was granted the lock, perhaps too late, or it gives the lock back. */
+void queue_saw_change(struct lk_queue *queue);
+/* The head waits for an event, at most its `poll_ms`, and `remaining_ms` (negative: unknown). */
+void queue_wait_for_event(struct lk_queue *queue, int64_t remaining_ms);
+/* `lease` leaves the queue. Returns the new head. Without one there is no reason to poll, or to be
+ * woken. */
+struct lk_lease *queue_take_out(struct lk_queue *queue, struct lk_lease *lease);
+/* Each gets the owner token of the other. No command of either is under way. */
+void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other);
+/* `lease` leaves its place in the line, or its unanswered attempt, to `next` (or NULL), if `next`
+ * can take it over. True: `next` now stands in the server's line. */
+bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next);
+/* The request of `lease` is over. */
+void acquire_let_go(struct lk_lease *lease);
+/* Run `tell` in the next turn of the loop; the lease stays until then. Or: tell this status. */
+void acquire_tell_soon(struct lk_lease *lease, void (*tell)(void *data));
+void acquire_set_outcome(struct lk_lease *lease, enum lk_status status);
 
 #endif

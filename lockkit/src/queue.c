@@ -1,4 +1,4 @@
-/* The waiters of a name, and the way of a lock to them: attempts at the server, and hand-overs.
+/* The waiters of a name, and the way of a lock to them: attempts at the server.
  *
  * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
  * runs in the next turn of the loop. A refused lease stays the head and attempts again. So does an
@@ -16,8 +16,6 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FRESH_PART 3 /* of the TTL: an older lease is not handed over */
 
 /* ---- The queue of a name */
 
@@ -44,7 +42,10 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
         (struct queue_key){owner != NULL ? queue->text + name_size : queue->name, owner != NULL};
     queue->client = client;
     TAILQ_INIT(&queue->waiters);
-    if (tsearch(queue, &client->queues, queue_compare) == NULL) {
+    queue->named = owner != NULL ? queue_ref(client, name, NULL) : queue;
+    if (queue->named == NULL || tsearch(queue, &client->queues, queue_compare) == NULL) {
+        if (owner != NULL && queue->named != NULL)
+            queue_unref(queue->named);
         free(queue);
         return NULL;
     }
@@ -85,6 +86,8 @@ void queue_unref(struct lk_queue *queue) {
         return;
     assert(TAILQ_EMPTY(&queue->waiters) && !queue->is_due && !queue->is_trying);
     tdelete(queue, &queue->client->queues, queue_compare);
+    if (queue->key.is_own)
+        queue_unref(queue->named);
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
 }
 
@@ -154,37 +157,24 @@ static void queue_wake_waiters(struct lk_queue *queue) {
         set_due(queue, QUEUE_EVENT);
 }
 
-/* The queue that keeps the news of the name. Queues of one owner use it, too. NULL: nobody keeps
- * it. */
-static struct lk_queue *queue_of_name(struct lk_queue *queue) {
-    return queue->key.is_own ? queue_find(queue->client, queue->name, false) : queue;
-}
-
-/* This client was granted the lock, perhaps too late, or it gives the lock back. */
-static void queue_saw_change(struct lk_queue *queue) {
-    struct lk_queue *named = queue_of_name(queue);
-
-    if (named == NULL)
-        return;
-    named->kept_since_ns = 0;
-    named->changed_ns = client_now_ns(queue->client);
+void queue_saw_change(struct lk_queue *queue) {
+    queue->named->kept_since_ns = 0;
+    queue->named->changed_ns = client_now_ns(queue->client);
 }
 
 /* The server says that another owner holds it. */
 static void queue_saw_kept(struct lk_queue *queue) {
-    struct lk_queue *named = queue_of_name(queue);
-
-    if (named != NULL && named->kept_since_ns == 0)
-        named->kept_since_ns = client_now_ns(queue->client);
+    if (queue->named->kept_since_ns == 0)
+        queue->named->kept_since_ns = client_now_ns(queue->client);
 }
 
 /* For how long others have kept it, counted from `from_ns` at the earliest. 0: it has changed since
  * then, and was not seen kept after that. -1: not known. */
 static int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
-    const struct lk_queue *named = queue_of_name(queue);
+    const struct lk_queue *named = queue->named;
     const int64_t now_ns = client_now_ns(queue->client);
 
-    if (named == NULL || (named->kept_since_ns == 0 && named->changed_ns < from_ns))
+    if (named->kept_since_ns == 0 && named->changed_ns < from_ns)
         return -1;
     if (named->kept_since_ns == 0)
         return 0;
@@ -235,7 +225,7 @@ void queue_wake(struct lk_client *client, const char *name, const char *owner) {
         twalk_r(client->queues, wake_named, (void *)(uintptr_t)name);
 }
 
-static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
+void queue_wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
     const struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
     uint64_t wait_ms = client_jitter_ms(queue->client, head->policy.poll_ms);
 
@@ -255,7 +245,7 @@ static void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_
     queue->is_trying = false;
     queue->is_in_line = is_in_line;
     queue->is_woken |= queue->is_given_back && !is_in_line;
-    wait_for_event(queue, remaining_ms);
+    queue_wait_for_event(queue, remaining_ms);
 }
 
 static void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
@@ -264,13 +254,12 @@ static void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
     if (TAILQ_FIRST(&queue->waiters) != lease || queue->is_trying)
         return;
     if (queue->is_ours && !lease->is_try)
-        wait_for_event(queue, -1);
+        queue_wait_for_event(queue, -1);
     else
         set_due(queue, QUEUE_FRESH);
 }
 
-/* Returns the new head. Without one there is no reason to poll, or to be woken. */
-static struct lk_lease *take_out(struct lk_queue *queue, struct lk_lease *lease) {
+struct lk_lease *queue_take_out(struct lk_queue *queue, struct lk_lease *lease) {
     if (lease == TAILQ_FIRST(&queue->waiters))
         queue->is_in_line = false;
     TAILQ_REMOVE(&queue->waiters, lease, place);
@@ -288,7 +277,7 @@ static struct lk_lease *take_out(struct lk_queue *queue, struct lk_lease *lease)
 static void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_in_line) {
     const bool was_head = TAILQ_FIRST(&queue->waiters) == lease;
 
-    if (take_out(queue, lease) == NULL || !was_head)
+    if (queue_take_out(queue, lease) == NULL || !was_head)
         return;
     queue->is_in_line = is_in_line;
     if (!is_in_line && !queue->is_trying)
@@ -309,11 +298,11 @@ static void queue_granted(struct lk_queue *queue, struct lk_lease *lease) {
 
     assert(TAILQ_FIRST(&queue->waiters) == lease && queue->is_trying);
     queue->is_trying = queue->is_woken = queue->is_given_back = false;
-    next = take_out(queue, lease);
+    next = queue_take_out(queue, lease);
     if (next != NULL && lease->policy.mode == LK_SHARED && next->policy.mode == LK_SHARED)
         set_due(queue, QUEUE_FRESH);
     else if (next != NULL)
-        wait_for_event(queue, -1);
+        queue_wait_for_event(queue, -1);
 }
 
 /* ---- Acquiring */
@@ -331,8 +320,7 @@ static bool may_go_on(const struct lk_lease *next, const struct lk_lease *lease)
            one->handover == other->handover && one->asked_ms == other->asked_ms;
 }
 
-/* Each gets the owner token of the other. No command of either is under way. */
-static void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
+void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
     char owner[OWNER_SIZE];
 
     assert(lease->in_flight == 0 && other->in_flight == 0);
@@ -349,9 +337,7 @@ static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease->is_in_line = lease->is_doubtful = false;
 }
 
-/* `lease` leaves its place in the line, or its unanswered attempt, to `next` (or NULL), if `next`
- * can take it over. True: `next` now stands in the server's line. */
-static bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
+bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
     if (next == NULL || lease->in_flight > 0 || !is_anything_begun(lease) || next->is_try ||
         !may_go_on(next, lease))
         return false;
@@ -359,8 +345,7 @@ static bool lease_pass_on(struct lk_lease *lease, struct lk_lease *next) {
     return next->is_in_line;
 }
 
-/* The request of `lease` is over. */
-static void acquire_let_go(struct lk_lease *lease) {
+void acquire_let_go(struct lk_lease *lease) {
     if (is_anything_begun(lease))
         lease_withdraw(lease);
     else
@@ -389,16 +374,16 @@ static void tell_outcome(void *data) {
     }
 }
 
-static void tell_soon(struct lk_lease *lease, void (*tell)(void *data)) {
+void acquire_tell_soon(struct lk_lease *lease, void (*tell)(void *data)) {
     assert(!lease->is_outcome_due);
     lease->is_outcome_due = true;
     client_run_soon(lease->client, &lease->client->outcomes, &lease->tell_outcome, tell, lease);
 }
 
-static void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
+void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
     lease->outcome = status;
     lease->kept_ns = queue_kept_ns(lease->queue, lease->joined_ns);
-    tell_soon(lease, tell_outcome);
+    acquire_tell_soon(lease, tell_outcome);
 }
 
 /* LK_OK is counted where holding begins. */
@@ -420,7 +405,7 @@ void queue_end_wait(struct lk_lease *lease, enum lk_status status) {
     if (lease->in_flight > 0) {
         assert(TAILQ_FIRST(&lease->queue->waiters) == lease && lease->queue->is_trying);
         lease->round_trips += lease->command.round_trips;
-        (void)take_out(lease->queue, lease); /* no other waiter asks before the answer */
+        (void)queue_take_out(lease->queue, lease); /* no other waiter asks before the answer */
         lease_move(lease, LEASE_ORPHANED);
         return;
     }
@@ -446,7 +431,51 @@ static void acquire_told_no(struct lk_lease *lease, enum lk_status status, int64
     queue_refused(lease->queue, remaining_ms, lease->is_in_line);
 }
 
+/* The resource has seen this token, or a greater one, while the attempt was under way or in line at
+ * the server: it may refuse the token. */
+static bool has_seen_token(const struct lk_lease *lease) {
+    return lease->fence > 0 && lease->fence <= lease->queue->named->seen_fence &&
+           !lease->client->backend->has_own_count;
+}
+
+/* Give the grant back in the name of `rest`, and go on as the head, under its owner token. */
+static void acquire_anew(struct lk_lease *lease, struct lk_lease *rest) {
+    struct lk_queue *queue = lease->queue;
+
+    queue->is_trying = queue->is_woken = queue->is_given_back = false;
+    (void)queue_take_out(queue, lease);
+    lease_swap_owners(lease, rest);
+    lease->queue = rest->queue; /* the queue of one waiter has its owner token */
+    rest->queue = queue;
+    rest->is_doubtful = lease->is_doubtful;
+    lease->is_doubtful = lease->is_in_line = false;
+    lease_move(lease, LEASE_QUEUED);
+    lease_withdraw(rest);
+    TAILQ_INSERT_HEAD(&lease->queue->waiters, lease, place);
+    set_due(lease->queue, QUEUE_FRESH);
+}
+
+/* False: out of memory. */
+static bool acquire_again(struct lk_lease *lease) {
+    struct lk_lock lock = {.queue = lease->queue, .policy = lease->policy};
+    struct lk_lease *rest;
+
+    lock.policy.ttl_ms = lock.policy.asked_ms;
+    lock.policy.suspect_ms = lock.policy.asked_suspect_ms;
+    if (lease_new(&rest, &lock) != LK_OK)
+        return false;
+    lease->client->counters.late_grants++;
+    acquire_anew(lease, rest);
+    return true;
+}
+
 static void acquire_take_answer(struct lk_lease *lease, enum lk_status status) {
+    if (status == LK_OK && has_seen_token(lease)) {
+        if (acquire_again(lease))
+            return;
+        lease->is_doubtful = true;
+        status = LK_UNKNOWN;
+    }
     if (status != LK_OK) {
         acquire_told_no(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
         return;
@@ -581,100 +610,4 @@ void lk_cancel(lk_request *request) {
 
     if (!lease->is_outcome_due)
         queue_end_wait(lease, LK_CANCELED);
-}
-
-/* ---- Handing over: a lock that is given back goes to the next waiter of the same client, without
- * a word to the server, as in cohort locking (Dice, Marathe, Shavit: Lock Cohorting, 2012).
- *
- * The server sees one lease throughout; only its holder changes. So the heir takes over the owner
- * token, the validity and the renewals, and gets the next of the fencing tokens that the grant
- * reserved. In return the heir leaves its own owner token, which may stand in the server's line.
- * The client's next waiter gets that place, or the place is withdrawn.
- *
- * The number of hand-overs is bounded, so that other clients get the lock. The time is bounded to a
- * third of the TTL since the grant or its last renewal. So each heir has two thirds of the TTL
- * left. Renewal is due after that third, so none is under way while the token changes hands. */
-
-static bool release_may_hand_over(const struct lk_lease *lease, int64_t now_ns) {
-    const int64_t fresh_ns = (int64_t)lease->policy.ttl_ms * NS_PER_MS / FRESH_PART;
-
-    return lease->phase == LEASE_HELD && lease->handovers_left > 0 && !lease->is_doubtful &&
-           lease->in_flight == 0 && lease->told == LK_HELD && lk_lease_state(lease) == LK_HELD &&
-           (!lease->policy.has_ttl || now_ns - lease->sent_ns < fresh_ns);
-}
-
-/* The heir asks for the same, and the lease would not be SUSPECT for it from the start. */
-static bool may_inherit(const struct lk_lease *heir, const struct lk_lease *lease, int64_t now_ns) {
-    assert(heir->phase == LEASE_QUEUED && heir->in_flight == 0);
-    return !heir->is_doubtful && heir->policy.handover == lease->policy.handover &&
-           heir->policy.mode == lease->policy.mode &&
-           heir->policy.asked_ms == lease->policy.asked_ms &&
-           validity_state(atomic_load(&lease->valid_until_ns), heir->policy.suspect_ms, now_ns) ==
-               LK_HELD;
-}
-
-static void swap_tokens(struct lk_lease *lease, struct lk_lease *heir) {
-    const bool is_in_line = heir->is_in_line;
-
-    lease_swap_owners(lease, heir);
-    heir->is_in_line = false; /* a holder does not wait */
-    lease->is_in_line = is_in_line;
-}
-
-static void tell_handed_over(void *data) {
-    struct lk_lease *lease = data;
-    lk_release_cb cb = lease->on_released;
-    void *cb_data = lease->release_data;
-
-    lease->is_outcome_due = false;
-    lease_maybe_free(lease);
-    if (cb != NULL)
-        cb(LK_OK, cb_data);
-}
-
-static void end_handed_over(struct lk_lease *lease) {
-    lease->client->counters.released++;
-    lease->client->counters.handed_over++;
-    tell_soon(lease, tell_handed_over);
-    acquire_let_go(lease); /* gives up its place in the server's line */
-}
-
-static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
-    struct lk_queue *queue = lease->queue;
-    bool is_in_line;
-
-    lease_stop_holding(lease);
-    queue_saw_change(queue);
-    is_in_line = lease_pass_on(heir, TAILQ_NEXT(heir, place));
-    swap_tokens(lease, heir);
-    heir->policy.ttl_ms = lease->policy.ttl_ms;
-    heir->sent_ns = lease->sent_ns;
-    heir->fence = lease->fence + 1;
-    heir->handovers_left = lease->handovers_left - 1;
-    atomic_store(&heir->valid_until_ns, atomic_load(&lease->valid_until_ns));
-    /* The poll goes on as before: a place in the server's line lasts only while somebody asks. */
-    if (take_out(queue, heir) != NULL && !uv_is_active((const uv_handle_t *)&queue->poll))
-        wait_for_event(queue, -1);
-    queue->is_in_line = is_in_line;
-    lease_hold(heir);
-    acquire_set_outcome(heir, LK_OK);
-    end_handed_over(lease);
-}
-
-static bool lease_hand_over(struct lk_lease *lease) {
-    const int64_t now_ns = client_now_ns(lease->client);
-    struct lk_lease *heir = TAILQ_FIRST(&lease->queue->waiters);
-
-    if (heir == NULL || lease->queue->is_trying || !release_may_hand_over(lease, now_ns) ||
-        !may_inherit(heir, lease, now_ns))
-        return false;
-    hand_over(lease, heir);
-    return true;
-}
-
-void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {
-    lease->on_released = cb;
-    lease->release_data = data;
-    if (!lease_hand_over(lease))
-        lease_release(lease);
 }

@@ -229,6 +229,7 @@ static enum lk_status open_etcd(struct lk_backend **backend,
     }
     etcd->base.ops = &backend_etcd;
     etcd->base.acquires_most = ACQUIRES_MOST;
+    etcd->base.has_own_count = true; /* a revision */
     etcd->config = *config;
     etcd->config.url = NULL; /* the URL lives only during this call */
     TAILQ_INIT(&etcd->by_use);

@@ -41,6 +41,16 @@ struct local {
 /* One counter for all names and clients. It also rises from one client to the next. */
 static atomic_uint_fast64_t last_fence;
 
+/* Above the last one of the process, and above the one that the resource has seen. */
+static uint64_t mint(const struct lk_command *command) {
+    uint_fast64_t last = atomic_load(&last_fence), from;
+
+    do
+        from = last > command->fence_above ? last : command->fence_above;
+    while (!atomic_compare_exchange_weak(&last_fence, &last, from + 1 + command->handover));
+    return from + 1;
+}
+
 static int local_compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -104,13 +114,12 @@ static enum lk_status grant(struct local *local, struct name *name, struct lk_co
         return LK_NOMEM;
     assert(strlen(command->owner) == OWNER_SIZE - 1);
     memcpy(held->owner, command->owner, OWNER_SIZE);
-    held->holder =
-        (struct lk_holder){.owner = held->owner,
-                           .label = local->config.label,
-                           .fence = atomic_fetch_add(&last_fence, 1 + command->handover) + 1,
-                           .remaining_ms = -1,
-                           .mode = command->mode,
-                           .permits = command->permits};
+    held->holder = (struct lk_holder){.owner = held->owner,
+                                      .label = local->config.label,
+                                      .fence = mint(command),
+                                      .remaining_ms = -1,
+                                      .mode = command->mode,
+                                      .permits = command->permits};
     LIST_INSERT_HEAD(&name->held, held, entry);
     command->fence = held->holder.fence;
     return LK_OK;

@@ -535,6 +535,7 @@ static enum lk_status open_zookeeper(struct lk_backend **backend,
         return LK_NOMEM;
     client->base.ops = &backend_zookeeper;
     client->base.acquires_most = ACQUIRES_MOST;
+    client->base.has_own_count = true; /* a zxid */
     client->config = *config;
     TAILQ_INIT(&client->fresh);
     TAILQ_INIT(&client->begun);

@@ -539,6 +539,87 @@ static void test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait(vo
     lk_lock_close(lock);
 }
 
+/* ---- Tokens that a resource has seen */
+
+/* Attempt 0 is granted, and attempt 1 of the next waiter is under way. */
+static void have_seen(struct env *env, struct caller *holder, struct caller *next, lk_lock *lock,
+                      uint64_t fence) {
+    start(holder, lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_OK);
+    start(next, lock, LK_FOREVER);
+    (void)expect(env, 1, LK_ACQUIRE);
+    lk_lease_saw_fence(holder->lease, fence);
+    lk_release(holder->lease, on_caller_released, holder);
+    answer_release(env, 2, 0);
+}
+
+static void test_grant_with_a_token_that_the_resource_has_seen_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller holder, next;
+
+    have_seen(env, &holder, &next, env->fixture.lock, 101);
+    answer(env, 1, LK_OK);
+    assert_int_equal(next.calls, 0);
+    WAIT_FOR(&env->fixture.loop, env->server.count == 5);
+    assert_int_equal(env->server.verbs[3], LK_RELEASE);
+    expect_same_owner(env, 3, 1, true);
+    assert_int_equal(env->server.verbs[4], LK_ACQUIRE);
+    expect_same_owner(env, 4, 1, false);
+    assert_int_equal(env->server.commands[4]->fence_above, 101);
+    answer(env, 3, LK_OK);
+    answer(env, 4, LK_OK);
+    expect_granted(env, &next, 4);
+    assert_int_equal(counters(env->fixture.client).late_grants, 1);
+}
+
+static void test_waiter_in_a_queue_of_its_own_goes_on_with_another_owner(void **state) {
+    struct env *env = *state;
+    struct caller holder, next;
+    lk_lock *lock;
+
+    env->fixture.client->caps |= LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+    lock =
+        open_as(env, (struct lk_lock_options){.ttl_ms = TTL_MS, .poll_ms = LONG_MS, .is_fair = 1});
+    have_seen(env, &holder, &next, lock, 101);
+    answer(env, 1, LK_OK);
+    answer(env, 3, LK_OK);
+    answer_in_line(env, 4);
+    push_free(env, env->fixture.name, env->server.owners[1]); /* nobody's any more */
+    settle(env);
+    push_free(env, env->fixture.name, env->server.owners[4]);
+    (void)expect(env, 5, LK_ACQUIRE);
+    expect_same_owner(env, 5, 4, true);
+    answer(env, 5, LK_OK);
+    expect_granted(env, &next, 5);
+    lk_lock_close(lock);
+}
+
+static void test_late_grant_with_a_seen_token_is_not_for_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller holder, next, last;
+
+    have_seen(env, &holder, &next, env->fixture.lock, 101);
+    end_wait(env, &next);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    answer(env, 1, LK_OK);
+    WAIT_FOR(&env->fixture.loop, env->server.count == 5);
+    expect_same_owner(env, 3, 1, true);
+    answer(env, 3, LK_OK);
+    answer(env, 4, LK_OK);
+    expect_granted(env, &last, 4);
+}
+
+static void test_token_of_a_servers_own_count_is_taken_as_it_is(void **state) {
+    struct env *env = *state;
+    struct caller holder, next;
+
+    env->server.backend.has_own_count = true;
+    have_seen(env, &holder, &next, env->fixture.lock, 101);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
 /* ---- The room: how many ACQUIREs may be out */
 
 static void set_room(struct env *env, unsigned most, unsigned room) {
@@ -732,6 +813,10 @@ int main(void) {
         TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
         TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
         TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
+        TEST(test_grant_with_a_token_that_the_resource_has_seen_is_given_back),
+        TEST(test_waiter_in_a_queue_of_its_own_goes_on_with_another_owner),
+        TEST(test_late_grant_with_a_seen_token_is_not_for_the_next_waiter),
+        TEST(test_token_of_a_servers_own_count_is_taken_as_it_is),
         TEST(test_attempts_beyond_the_room_wait_and_releases_do_not),
         TEST(test_waiter_that_gives_up_for_lack_of_room_sends_nothing),
         TEST(test_one_who_tries_is_sent_once_there_is_room),

@@ -252,6 +252,43 @@ static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_th
     assert_free(fixture, fixture->lock);
 }
 
+/* Both waited before the resource was asked for its token: one may inherit, one may stand in line. */
+static void expect_tokens_above_seen(struct fixture *fixture, struct lk_lock_options options) {
+    struct caller holder, waiters[2];
+    uint64_t seen;
+    lk_lock *lock = open_lock_as(fixture, fixture->client, options);
+
+    obtain(fixture, &holder, lock, 10000);
+    for (int i = 0; i < 2; i++)
+        start(&waiters[i], lock, LK_FOREVER);
+    turn(fixture, 5);
+    seen = BEYOND_CLOCKS + lk_lease_fence(holder.lease) / 2;
+    lk_lease_saw_fence(holder.lease, seen);
+    assert_int_equal(give(fixture, &holder), LK_OK);
+    for (int i = 0; i < 2; i++) {
+        WAIT_FOR(&fixture->loop, waiters[i].calls == 1);
+        assert_int_equal(waiters[i].status, LK_OK);
+        assert_true(lk_lease_fence(waiters[i].lease) > seen);
+        seen = lk_lease_fence(waiters[i].lease);
+        assert_int_equal(give(fixture, &waiters[i]), LK_OK);
+    }
+    lk_lock_close(lock);
+}
+
+static void test_waiters_and_heirs_get_tokens_above_that_of_the_resource(void **state) {
+    struct fixture *fixture = *state;
+    struct lk_lock_options options = {.ttl_ms = 60000};
+
+    if (!has(fixture, LK_CAP_HANDOVER))
+        return;
+    expect_tokens_above_seen(fixture, options);
+    options.handover = 2;
+    expect_tokens_above_seen(fixture, options);
+    options.handover = 0;
+    options.is_fair = has(fixture, LK_CAP_FAIR);
+    expect_tokens_above_seen(fixture, options);
+}
+
 const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_what_it_cannot_do_is_refused),
     CONTRACT(test_permits_out_of_range_are_invalid),
@@ -262,5 +299,6 @@ const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_one_who_gives_up_leaves_the_line),
     CONTRACT(test_broken_lock_is_lost_and_the_next_token_is_higher),
     CONTRACT(test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_them),
+    CONTRACT(test_waiters_and_heirs_get_tokens_above_that_of_the_resource),
 };
 const size_t contract_modes_count = sizeof contract_modes / sizeof *contract_modes;
