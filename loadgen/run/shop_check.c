@@ -493,10 +493,27 @@ static void close_customers(struct check *check) {
     memset(check->customers, 0, sizeof check->customers);
 }
 
-static int check_refuse(int exit_code, char *reason) {
-    utf8_make_printable(reason);
-    complain("loadgen", "%s", reason);
-    return exit_code;
+static void check_refuse(struct check *check, int exit_code, const struct why *why) {
+    static const struct values none;
+    const struct values *values = check->report.values != NULL ? check->report.values : &none;
+    char *shown = values_show(values, why->text, strlen(why->text));
+
+    complain("loadgen", "%s", shown != NULL ? shown : "out of memory");
+    free(shown);
+    check->exit_code = exit_code;
+}
+
+static bool open_flow(struct check *check) {
+    const struct flow_options options = {.any_address = check->options->this_shop_is_mine,
+                                         .timeout_ms = check->options->timeout_ns / 1000000};
+    struct why why;
+
+    if (flow_open(&check->flow, check->loop, check->shop, &options, check->stock, &why) == 0)
+        return true;
+    fiber_sleep(check->loop, 1); /* a Ctrl-C that ended a command of `run` is told now */
+    if (!check->is_interrupted)
+        check_refuse(check, EXIT_USAGE, &why);
+    return false;
 }
 
 static void check_orders(struct check *check) {
@@ -523,6 +540,8 @@ static void walk_round(void *arg) {
     bool is_set_up;
     struct why why;
 
+    if (!open_flow(check))
+        return;
     if (!open_customers(check)) {
         complain("loadgen", "out of memory");
         check->exit_code = EXIT_INTERNAL;
@@ -533,7 +552,7 @@ static void walk_round(void *arg) {
     is_set_up = goes_on(check);
     if (goes_on(check) && books_reader_open(&check->reader, check->loop, check->shop,
                                             flow_customer_values(check->customers[0]), &why) != 0)
-        check->exit_code = check_refuse(EXIT_USAGE, why.text);
+        check_refuse(check, EXIT_USAGE, &why);
     if (goes_on(check))
         check_orders(check);
     (void)snprintf(step, sizeof step, "stock %" PRId64 ", teardown", check->stock);
@@ -550,10 +569,6 @@ end:
 }
 
 static void run_round(struct check *check, int64_t stock, int customers, bool is_repeat) {
-    const struct flow_options options = {.any_address = check->options->this_shop_is_mine,
-                                         .timeout_ms = check->options->timeout_ns / 1000000};
-    struct why why;
-
     if (!goes_on(check))
         return;
     check->stock = stock;
@@ -561,14 +576,9 @@ static void run_round(struct check *check, int64_t stock, int customers, bool is
     check->is_repeat = is_repeat;
     check->sold = 0;
     check->reader = NULL;
-    if (flow_open(&check->flow, check->loop, check->shop, &options, stock, &why) != 0) {
-        check->exit_code = check_refuse(EXIT_USAGE, why.text);
-        return;
-    }
     if (fiber_start(walk_round, check) != 0) {
         complain("loadgen", "out of memory");
         check->exit_code = EXIT_INTERNAL;
-        flow_close(check->flow, on_gone, NULL);
     }
     (void)uv_run(check->loop, UV_RUN_DEFAULT);
 }

@@ -90,7 +90,7 @@ static int check_shop(struct run *run, int64_t *order_ns) {
                                  is_told && is_view_wanted(run->options) ? stderr : NULL, order_ns);
     if (fclose(to) != 0 && exit_code == EXIT_AS_EXPECTED)
         exit_code = run_fail(EXIT_INTERNAL, "out of memory");
-    if (exit_code != EXIT_AS_EXPECTED && exit_code != EXIT_INTERRUPTED && told != NULL)
+    if ((exit_code == EXIT_UNEXPECTED || exit_code == EXIT_UNREACHABLE) && told != NULL)
         fputs(told, stderr);
     free(told);
     if (exit_code != EXIT_UNEXPECTED)

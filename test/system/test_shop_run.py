@@ -395,6 +395,10 @@ class Doubts(ShopRun):
                    sentence=r"the ledger still changed 2\d\d\d ms after the last reply, so it proves nothing", args=["--drain", "2s"],
                    faults={"POST /orders": lambda *_: Path(self.folder, "restless").touch()})
 
+    def test_a_ledger_that_had_no_time_to_rest(self):
+        self.doubt(sentence="the ledger may still change: it was not seen to stay the same for 2000 ms; a longer --drain", args=["--drain", "1s"],
+                   faults={"POST /orders": lambda number, _: DROP if number == 60 else None})
+
     def test_a_ledger_that_ends(self):
         self.doubt((f"cat {self.shop.folder}/{{{{product}}}}.stock",
                     f"[ ! -f {self.folder}/gone ] || {{ echo no {{{{TEST_TOKEN}}}} >&2; exit 3; }}; cat {self.shop.folder}/{{{{product}}}}.stock"),
@@ -403,6 +407,21 @@ class Doubts(ShopRun):
 
 
 class Trouble(ShopRun):
+    def test_no_secret_is_in_any_file(self):
+        self.shop.together = 60
+        base = f"base http://127.0.0.1:{self.shop.server_port}"
+        path = self.write(("env TEST_TOKEN\n", ""), (base, "env TEST_TOKEN\n" + base.replace("//", "//user:{{TEST_TOKEN}}@") + "\nrun told echo told {{TEST_TOKEN}}\nset more <{{TEST_TOKEN}}>"),
+                          ("version 1.2", ""), ("config two rows", ""), ("== setup", "version {{told}}\nconfig {{more}}\n== setup"))
+        done = self.run_shop("--output-format", "json", path=path)
+        self.assertIn("told ***", done.stdout)
+        self.assertIn("<***>", done.stdout)
+        for file in [file for file in Path(self.results).rglob("*") if file.is_file()]:
+            self.assertNotIn(SECRET, file.read_text(), file)
+
+    def test_an_address_of_a_ledger_that_is_no_address(self):
+        path = self.write(("== ledger command sh ==", "== ledger postgres {{TEST_TOKEN}} =="))
+        self.assertRegex(self.run_shop(path=path, code=64).stderr, r"test.shop:\d+: libpq cannot read the address of the database\n\Z")
+
     def test_a_shop_that_dies_in_mid_sale(self):
         def die(number, _):
             if number <= 30:
@@ -475,9 +494,9 @@ class Trouble(ShopRun):
 class Interrupts(ShopRun):
     """The shop holds the reply of a step when the signal comes."""
 
-    def start(self, path, *args):
+    def start(self, path, *args, session=False):
         run = subprocess.Popen(self.command(path, "--no-progress", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=self.env, stdin=subprocess.DEVNULL)
+                               env=self.env, stdin=subprocess.DEVNULL, start_new_session=session)
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
         return run
@@ -519,6 +538,20 @@ class Interrupts(ShopRun):
                 self.shop.release()
                 made = step != "POST /products"  # no reply, so nobody knows the product
                 self.assertEqual((self.shop.count("POST /products"), self.shop.count("DELETE /products")), (1, made))
+
+    def test_a_terminal_sends_it_to_commands_too(self):
+        pipe = self.folder + "/pipe"
+        os.mkfifo(pipe)
+        path = self.checked(("version 1.2", f"run built [ ! -f {self.folder}/slow ] || cat {pipe}; echo 7\nversion {{{{built}}}}"))
+        Path(self.folder, "slow").touch()
+        other = Path(path).read_text() + "# without a check\n"
+        for text in Path(path).read_text(), other:
+            Path(path).write_text(text)
+            run = self.start(path, session=True)
+            with open(pipe, "w"):  # opens when the command reads
+                os.killpg(run.pid, signal.SIGINT)
+                self.end(run)
+            self.assertEqual(self.shop.count("POST /products"), 0)
 
     def test_in_a_run_after_its_own_check(self):
         self.shop.faults = {"POST /products": lambda number, _: self.shop.hold("POST /orders") if number == 4 else None}
