@@ -297,7 +297,9 @@ const char *lk_lease_owner(const lk_lease *lease);
  *   HELD -> SUSPECT
  *   SUSPECT -> HELD   a renewal was confirmed
  *   -> LOST_STATE     once, last; straight from HELD when the server says that this client does
- *                     not hold it, or when the program was paused past the end
+ *                     not hold it, or when the program was paused past the end. If its session
+ *                     goes on (LK_CAP_SESSION), the client gives the lock back after this callback,
+ *                     unless the callback abandons the lease
  * If you set it when the lease is no longer HELD, it runs at once, but not inside the call. */
 typedef void (*lk_state_cb)(lk_lease *lease, enum lk_state state, const char *why, void *data);
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);

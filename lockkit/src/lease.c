@@ -295,8 +295,12 @@ static void on_release_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     enum lk_status status = command->status;
 
-    assert(lease->phase == LEASE_RELEASING && command == &lease->command);
+    assert(command == &lease->command);
     lease_answered(lease, command);
+    if (lease->phase != LEASE_RELEASING) { /* it was withdrawn, and the caller has it still */
+        lease_maybe_free(lease);
+        return;
+    }
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
     queue_given_back(lease->queue);
@@ -311,7 +315,16 @@ static void release_give_back(uv_timer_t *timer) {
     struct lk_lease *lease = timer->data;
 
     assert(lease->phase == LEASE_RELEASING);
-    lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
+    if (lease->command.on_answer == NULL) /* else it is being withdrawn */
+        lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
+}
+
+/* The lease was lost by this client's clock. Where the session goes on at the server, so would the
+ * lock, for as long as the caller does nothing. A session that others cannot reach now does it
+ * later. */
+static void withdraw_lost(struct lk_lease *lease) {
+    if (lease->policy.is_session && lease->phase == LEASE_HELD && lease->command.on_answer == NULL)
+        lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
 }
 
 static void begin_release(struct lk_lease *lease) {
@@ -383,7 +396,8 @@ static void hold_count(struct lk_lease *lease, enum lk_state state) {
     counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
 }
 
-/* Make it the last line of the calling function: the callback may release the lease. */
+/* Make it the last line of the calling function: the callback may release the lease, or abandon it,
+ * which keeps the lock a little longer if it can still be kept. */
 static void tell_state(struct lk_lease *lease, const char *why) {
     enum lk_state state = lk_lease_state(lease);
 
@@ -401,6 +415,8 @@ static void tell_state(struct lk_lease *lease, const char *why) {
     }
     if (lease->on_state != NULL)
         lease->on_state(lease, state, why, lease->state_data);
+    if (state == LK_LOST_STATE && lease->phase == LEASE_HELD)
+        withdraw_lost(lease);
 }
 
 void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns) {

@@ -539,6 +539,61 @@ static void test_a_waiter_knows_no_more_of_the_lock_than_was_seen_in_its_wait(vo
     lk_lock_close(lock);
 }
 
+/* ---- A lease that was lost while its session goes on at the server */
+
+static void lose_in_session(struct env *env, struct caller *holder, lk_state_cb cb, void *data) {
+    lk_lock *lock;
+
+    env->fixture.client->caps |= LK_CAP_SESSION;
+    lock = open_lock(&env->fixture, env->fixture.client, TTL_MS);
+    start(holder, lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_OK);
+    lk_lease_on_state(holder->lease, cb, data);
+    client_push(env->fixture.client, LK_PUSH_LOST, NULL, env->server.owners[0], "the test says so");
+}
+
+static void test_lost_lease_of_a_session_is_withdrawn_before_its_release(void **state) {
+    struct env *env = *state;
+    struct caller holder;
+
+    lose_in_session(env, &holder, NULL, NULL);
+    answer_release(env, 1, 0);
+    lk_release(holder.lease, on_caller_released, &holder);
+    (void)expect(env, 2, LK_RELEASE);
+    answer(env, 2, LK_LOST);
+    assert_int_equal(holder.release_status, LK_LOST);
+}
+
+static void test_release_of_a_lease_that_is_being_withdrawn_is_one_command(void **state) {
+    struct env *env = *state;
+    struct caller holder;
+
+    lose_in_session(env, &holder, NULL, NULL);
+    (void)expect(env, 1, LK_RELEASE);
+    lk_release(holder.lease, on_caller_released, &holder);
+    answer_release(env, 1, 0);
+    assert_int_equal(holder.release_status, LK_OK);
+}
+
+static void on_lost_abandon(lk_lease *lease, enum lk_state lease_state, const char *why,
+                            void *data) {
+    *(enum lk_state *)data = lease_state;
+    lk_abandon(lease, TTL_MS);
+}
+
+/* It asks the server to keep the lock, and gives back nothing. */
+static void test_lost_lease_that_is_abandoned_at_once_is_not_withdrawn(void **state) {
+    struct env *env = *state;
+    struct caller holder;
+    enum lk_state told = LK_HELD;
+
+    lose_in_session(env, &holder, on_lost_abandon, &told);
+    assert_int_equal(told, LK_LOST_STATE);
+    (void)expect(env, 1, LK_RENEW);
+    answer(env, 1, LK_LOST);
+}
+
 /* ---- Tokens that a resource has seen */
 
 /* Attempt 0 is granted, and attempt 1 of the next waiter is under way. */
@@ -813,6 +868,9 @@ int main(void) {
         TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
         TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
         TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
+        TEST(test_lost_lease_of_a_session_is_withdrawn_before_its_release),
+        TEST(test_release_of_a_lease_that_is_being_withdrawn_is_one_command),
+        TEST(test_lost_lease_that_is_abandoned_at_once_is_not_withdrawn),
         TEST(test_grant_with_a_token_that_the_resource_has_seen_is_given_back),
         TEST(test_waiter_in_a_queue_of_its_own_goes_on_with_another_owner),
         TEST(test_late_grant_with_a_seen_token_is_not_for_the_next_waiter),

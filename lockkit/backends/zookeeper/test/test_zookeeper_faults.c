@@ -42,6 +42,20 @@ static void test_lease_lost_in_silence_is_given_back(void **state) {
     await_crowd(&env->fixture, 0, 0);
 }
 
+/* The session goes on, and the holder does nothing. */
+static void test_lease_lost_in_silence_is_free_before_its_holder_gives_it_back(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    reopen_far(env, 3000, FIXTURE_REPLY_MS);
+    env_hold(env, &caller, env->far, 10000);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    use_once(&env->fixture, env->fixture.lock, 10000);
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+}
+
 /* Nobody waits for it any more: it gives its grant back. */
 static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state) {
     struct env *env = *state;
@@ -285,6 +299,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         ZOOKEEPER_TEST(test_broken_connection_is_suspect_until_a_renewal),
         ZOOKEEPER_TEST(test_lease_lost_in_silence_is_given_back),
+        ZOOKEEPER_TEST(test_lease_lost_in_silence_is_free_before_its_holder_gives_it_back),
         ZOOKEEPER_TEST(test_wait_that_is_over_before_the_answer_leaves_nothing),
         ZOOKEEPER_TEST(test_waiter_that_gives_up_while_cut_off_leaves_the_line),
         ZOOKEEPER_TEST(test_release_in_an_outage_takes_effect_after_it),
