@@ -33,7 +33,14 @@
  * Callbacks: when a function that starts something returns LK_OK, its callback runs exactly once,
  * later, on the loop, never inside the call. When it returns any other value, nothing started and
  * the callback never runs. Strings are copied. Durations are milliseconds. Not thread-safe: one
- * client, one loop, one thread. */
+ * client, one loop, one thread.
+ *
+ * fork(): clients, and all that belongs to them, stay with the parent, which holds its leases as
+ * before. In the child, calls on them that return a status return LK_INVALID at once, a lease is
+ * LK_LOST_STATE, and other calls do nothing: no callback runs, and memory is not freed. Do not run
+ * the parent's loop there. The child may open clients of its own. A lock of `file:` with
+ * kind=flock that the parent never gives back stays taken until the child, too, has ended or called
+ * exec(). */
 #ifndef LOCKKIT_H
 #define LOCKKIT_H
 

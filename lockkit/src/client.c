@@ -1,6 +1,7 @@
 /* A client: it opens a backend, runs due tasks, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#include "fork.h"
 #include "log.h"
 #include "number.h"
 #include "parameter.h"
@@ -47,6 +48,10 @@ const char *lk_status_text(enum lk_status status) {
     };
 
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+}
+
+bool client_is_inherited(const struct lk_client *client) {
+    return client->fork_depth != fork_depth();
 }
 
 int64_t client_now_ns(const struct lk_client *client) {
@@ -196,6 +201,7 @@ static bool client_init(struct lk_client *client, uv_loop_t *loop,
     if (options.label != NULL)
         (void)snprintf(client->label, sizeof client->label, "%s", options.label);
     memcpy(client->random, &now_ns, sizeof client->random);
+    client->fork_depth = fork_depth();
     client->loop = loop;
     client->parts = 1;
     client->reply_ms = options.reply_ms ? options.reply_ms : 500;

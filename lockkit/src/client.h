@@ -61,11 +61,15 @@ struct lk_client {
     /* The number of queues with a reference, plus one until the client is closed. */
     unsigned parts;
     bool is_closing;
+    unsigned fork_depth; /* of the process that opened it */
     /* once no part is left: of backend and idle handle, the number still open */
     unsigned tearing_down;
     lk_close_cb on_closed;
     void *close_data;
 };
+
+/* This process is a child of the one that opened the client, and must not use it. */
+bool client_is_inherited(const struct lk_client *client);
 
 /* Now, on the clock of validity. Any thread may call it. */
 int64_t client_now_ns(const struct lk_client *client);

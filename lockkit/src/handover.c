@@ -95,6 +95,8 @@ static bool lease_hand_over(struct lk_lease *lease) {
 }
 
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {
+    if (client_is_inherited(lease->client))
+        return;
     lease->on_released = cb;
     lease->release_data = data;
     if (!lease_hand_over(lease))

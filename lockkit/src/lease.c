@@ -204,6 +204,8 @@ enum lk_state lk_lease_state(const lk_lease *lease) {
     enum lk_state state = validity_state(atomic_load(&lease->valid_until_ns),
                                          lease->policy.suspect_ms, client_now_ns(lease->client));
 
+    if (client_is_inherited(lease->client))
+        return LK_LOST_STATE;
     return state == LK_HELD && atomic_load(&lease->is_suspended) ? LK_SUSPECT : state;
 }
 
@@ -215,6 +217,8 @@ enum lk_status lk_lease_check(const lk_lease *lease, uint32_t need_ms) {
     int64_t until_ns = atomic_load(&lease->valid_until_ns);
     int64_t then_ns = client_moment_ns(lease->client, need_ms);
 
+    if (client_is_inherited(lease->client))
+        return LK_INVALID;
     return validity_state(until_ns, 0, then_ns) == LK_LOST_STATE ? LK_LOST : LK_OK;
 }
 
@@ -612,6 +616,8 @@ static void stay_abandoned(uv_timer_t *timer) {
 }
 
 void lk_abandon(lk_lease *lease, uint32_t hold_ms) {
+    if (client_is_inherited(lease->client))
+        return;
     lease_stop_holding(lease);
     lease->hold_until_ns = client_moment_ns(lease->client, hold_ms);
     lease_move(lease, LEASE_ABANDONED);

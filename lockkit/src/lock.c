@@ -72,6 +72,8 @@ enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
     enum lk_status status = fill_policy(&policy, client, options);
 
     *out = NULL;
+    if (client_is_inherited(client))
+        return LK_INVALID;
     if (*name == '\0' || strlen(name) > NAME_MAX_BYTES)
         return LK_INVALID;
     if (status != LK_OK)
@@ -155,6 +157,10 @@ static enum lk_status inspect_start(struct lk_lock *lock, enum lk_verb verb, con
     struct lk_backend *backend = client->backend;
     struct inspection *inspection = calloc(1, sizeof *inspection + backend->ops->command_size);
 
+    if (client_is_inherited(client)) {
+        free(inspection);
+        return LK_INVALID;
+    }
     if (inspection == NULL)
         return LK_NOMEM;
     *inspection = *wanted;
@@ -234,7 +240,7 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     struct lk_lock *lock;
     struct lk_lease *lease;
 
-    if (client->is_closing)
+    if (client->is_closing || client_is_inherited(client))
         return;
     client->is_closing = true;
     client->on_closed = cb;

@@ -585,7 +585,8 @@ static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {
 enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
                           lk_request **request) {
     struct lk_lease *lease;
-    enum lk_status status = lease_new(&lease, lock);
+    enum lk_status status =
+        client_is_inherited(lock->queue->client) ? LK_INVALID : lease_new(&lease, lock);
 
     if (status != LK_OK)
         return status;
@@ -608,6 +609,6 @@ unsigned lk_request_round_trips(const lk_request *request) {
 void lk_cancel(lk_request *request) {
     struct lk_lease *lease = request->lease;
 
-    if (!lease->is_outcome_due)
+    if (!lease->is_outcome_due && !client_is_inherited(lease->client))
         queue_end_wait(lease, LK_CANCELED);
 }

@@ -2,6 +2,7 @@
  * for them. A job lives on the stack of the waiting thread. */
 #include "lockkit.h"
 
+#include "fork.h"
 #include "loop.h"
 
 #include <assert.h>
@@ -34,6 +35,7 @@ struct lk_sync {
     uv_mutex_t mutex; /* guards the jobs and their is_done */
     uv_cond_t is_done;
     STAILQ_HEAD(, job) jobs;
+    unsigned fork_depth; /* of the process that opened it: only there the thread runs */
 };
 
 static void sync_finish(struct job *job, enum lk_status status) {
@@ -65,6 +67,8 @@ static void on_job(uv_async_t *async) {
 static enum lk_status sync_run(struct job *job) {
     lk_sync *sync = job->sync;
 
+    if (sync->fork_depth != fork_depth())
+        return LK_INVALID;
     uv_mutex_lock(&sync->mutex);
     STAILQ_INSERT_TAIL(&sync->jobs, job, entry);
     (void)uv_async_send(&sync->async);
@@ -128,6 +132,7 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
     *out = NULL;
     if (sync == NULL)
         return LK_NOMEM;
+    sync->fork_depth = fork_depth();
     STAILQ_INIT(&sync->jobs);
     if (uv_mutex_init(&sync->mutex) != 0)
         goto err_after_sync;
@@ -166,7 +171,8 @@ err_after_sync:
 void lk_sync_close(lk_sync *sync) {
     struct job job = {.sync = sync, .start = start_close};
 
-    (void)sync_run(&job);
+    if (sync_run(&job) == LK_INVALID)
+        return; /* what the parent uses is left alone */
     (void)uv_thread_join(&sync->thread);
     assert(STAILQ_EMPTY(&sync->jobs));
     (void)uv_loop_close(&sync->loop);
