@@ -1,0 +1,341 @@
+/* The rules, one function each. They see tenures, and the items of the history for the rest. */
+#include "oracle.h"
+
+#include "tenure.h"
+
+#define MS INT64_C(1000000)
+
+struct case_file {
+    const struct history *history;
+    struct tenures tenures;
+    int64_t slack_ms;
+    struct oracle *oracle;
+};
+
+static const char *const word_texts[] = {
+#define X(name, text, meaning) text,
+    ORACLE_WORDS(X)
+#undef X
+};
+static const char *const word_meanings[] = {
+#define X(name, text, meaning) meaning,
+    ORACLE_WORDS(X)
+#undef X
+};
+static const char *const verdict_texts[] = {
+#define X(name, text, meaning) text,
+    ORACLE_VERDICTS(X)
+#undef X
+};
+static const char *const verdict_meanings[] = {
+#define X(name, text, meaning) meaning,
+    ORACLE_VERDICTS(X)
+#undef X
+};
+
+const char *oracle_word_text(enum oracle_word word) {
+    return word_texts[word];
+}
+
+const char *oracle_word_meaning(enum oracle_word word) {
+    return word_meanings[word];
+}
+
+const char *oracle_verdict_text(enum oracle_verdict verdict) {
+    return verdict_texts[verdict];
+}
+
+const char *oracle_verdict_meaning(enum oracle_verdict verdict) {
+    return verdict_meanings[verdict];
+}
+
+/* Keeps the longest case of a word. A case that nobody was told of is worse than a longer one. */
+static void found(struct case_file *file, enum oracle_word word, const struct oracle_finding *new) {
+    struct oracle_finding *old = &file->oracle->findings[word];
+    const size_t count = old->count + 1;
+
+    if (old->count == 0 || (old->is_told && !new->is_told) ||
+        (old->is_told == new->is_told &&new->length_ns > old->length_ns))
+        *old = *new;
+    old->count = count;
+}
+
+static struct oracle_finding pair_of(const struct tenure *older, const struct tenure *newer) {
+    return (struct oracle_finding){.worker = older->worker,
+                                   .other = newer->worker,
+                                   .older_ns = older->got_ns,
+                                   .newer_ns = newer->got_ns};
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* A fault with one of these flags at any moment between the two. */
+static bool has_fault(const struct case_file *file, unsigned flags, int64_t from_ns,
+                      int64_t to_ns) {
+    for (size_t i = 0; i < file->history->count; i++) {
+        const struct history_item *item = &file->history->items[i];
+
+        if (item->kind == HISTORY_FAULT && (item->flags & flags) != 0 && item->at_ns <= to_ns &&
+            item->end_ns >= from_ns)
+            return true;
+    }
+    return false;
+}
+
+/* ---- two holders */
+
+static void judge_twins(struct case_file *file, const struct tenure *older,
+                        const struct tenure *newer) {
+    const int64_t from = most(older->got_ns, newer->got_ns);
+    const int64_t to = least(older->believed_ns, newer->believed_ns);
+    struct oracle_finding twin = pair_of(older, newer);
+
+    if (older->worker == newer->worker || to <= from)
+        return;
+    twin.length_ns = to - from;
+    twin.is_told = older->told_ns != HISTORY_OPEN;
+    file->oracle->untold += !twin.is_told;
+    found(file, ORACLE_TWIN_UNAWARE, &twin);
+    if (!twin.is_told)
+        return;
+    twin.length_ns = older->told_ns - newer->got_ns;
+    found(file, ORACLE_LATE_TOLD, &twin);
+}
+
+/* The last check before this write that was answered with held, or the grant: when it was sent. */
+static int64_t belief_of(const struct history *history, size_t write, const struct tenure *tenure) {
+    for (size_t i = write; i > 0; i--) {
+        const struct history_item *item = &history->items[i - 1];
+
+        if (item->worker == tenure->worker && item->kind == HISTORY_CHECK &&
+            item->result == HISTORY_RESULT_HELD && item->at_ns >= tenure->got_ns)
+            return item->at_ns;
+    }
+    return tenure->got_ns;
+}
+
+/* Two kinds: an older holder that believed it held the lock although the newer one had written; and
+ * a write that was on its way, which only a fence can stop. */
+static void judge_write(struct case_file *file, size_t index) {
+    const struct history_item *write = &file->history->items[index];
+    const struct tenure *older = tenures_of(&file->tenures, write->worker, write->at_ns);
+
+    file->oracle->writes++;
+    file->oracle->refused += write->result == HISTORY_RESULT_REFUSED;
+    for (size_t i = 0; older != NULL && i < file->tenures.count; i++) {
+        const struct tenure *newer = &file->tenures.rows[i];
+        struct oracle_finding stale = pair_of(older, newer);
+
+        if (newer->worker == older->worker || !tenure_is_older(older, newer) ||
+            newer->wrote_ns >= write->at_ns)
+            continue;
+        stale.length_ns = write->at_ns - newer->wrote_ns;
+        stale.is_told = belief_of(file->history, index, older) <= newer->wrote_ns;
+        if (!stale.is_told && older->told_ns == HISTORY_OPEN)
+            file->oracle->untold++;
+        if (write->result != HISTORY_RESULT_REFUSED) {
+            file->oracle->unguarded++;
+            if (older->fence == HISTORY_NO_FENCE || newer->fence == HISTORY_NO_FENCE)
+                found(file, ORACLE_NO_FENCE, &stale);
+        }
+        found(file, ORACLE_STALE_WRITE, &stale);
+        return;
+    }
+}
+
+static void judge_fences(struct case_file *file, const struct tenure *earlier,
+                         const struct tenure *later) {
+    struct oracle_finding falls = pair_of(earlier, later);
+
+    if (earlier->got_ns >= later->asked_ns || earlier->fence == HISTORY_NO_FENCE ||
+        later->fence == HISTORY_NO_FENCE || later->fence > earlier->fence)
+        return;
+    falls.number = later->fence;
+    found(file, ORACLE_FENCE_FALLS, &falls);
+}
+
+/* ---- releases */
+
+/* The TTL of `other` could end, `owner` got the lock, and `other` released. Then a third got the lock
+ * although the TTL of `owner` had not ended, and no server was disturbed. */
+static void judge_frees(struct case_file *file, const struct tenure *other,
+                        const struct tenure *owner) {
+    struct oracle_finding frees = pair_of(other, owner);
+
+    if (other->worker == owner->worker || other->released_ns == HISTORY_OPEN ||
+        owner->got_ns >= other->answered_ns || owner->ended_ns <= other->released_ns ||
+        owner->got_ns <= other->asked_ns + other->ttl_ms * MS)
+        return;
+    for (size_t i = 0; i < file->tenures.count; i++) {
+        const struct tenure *third = &file->tenures.rows[i];
+
+        if (third->got_ns <= most(other->released_ns, owner->got_ns) ||
+            third->worker == owner->worker || third->got_ns >= owner->believed_ns ||
+            third->got_ns >= owner->asked_ns + owner->ttl_ms * MS ||
+            has_fault(file, ~(HISTORY_STOPS | HISTORY_KILLS | HISTORY_WORKS), owner->asked_ns,
+                      third->got_ns))
+            continue;
+        frees.length_ns = third->got_ns - other->released_ns;
+        found(file, ORACLE_FREES_ANOTHERS, &frees);
+        return;
+    }
+}
+
+/* ---- waiting */
+
+/* When the lock was last held for certain before `at_ns`; HISTORY_OPEN: it may be held now. */
+static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t until_ns) {
+    int64_t last = INT64_MIN;
+
+    for (size_t i = 0; i < file->tenures.count; i++) {
+        const struct tenure *tenure = &file->tenures.rows[i];
+        int64_t end = tenure->ended_ns;
+
+        if (tenure->asked_ns > until_ns)
+            continue;
+        if (tenure->freed_ns != HISTORY_OPEN)
+            end = tenure->freed_ns;
+        if (end >= at_ns || tenure->got_ns > at_ns)
+            return HISTORY_OPEN;
+        last = most(last, end);
+    }
+    for (size_t i = 0; i < file->history->count; i++)
+        if (file->history->items[i].kind == HISTORY_DEATH && file->history->items[i].at_ns <= at_ns)
+            last = most(last, file->history->items[i].at_ns);
+    return last;
+}
+
+static void judge_busy(struct case_file *file, const struct history_item *busy) {
+    struct oracle_finding stuck = {.worker = busy->worker, .other = HISTORY_NOBODY};
+    const int64_t last = last_held_ns(file, busy->at_ns, busy->end_ns);
+    const bool is_away = has_fault(file, HISTORY_AWAY, last, busy->end_ns);
+
+    stuck.older_ns = stuck.newer_ns = busy->at_ns;
+    if (last == HISTORY_OPEN || last == INT64_MIN)
+        return;
+    stuck.length_ns = busy->end_ns - last;
+    if (!is_away && busy->at_ns > last + (busy->ttl_ms + file->slack_ms) * MS)
+        found(file, ORACLE_STUCK, &stuck);
+    for (size_t i = 0; is_away && i < file->history->count; i++) {
+        const struct history_item *fault = &file->history->items[i];
+
+        if (fault->kind == HISTORY_FAULT && fault->flags & HISTORY_AWAY &&
+            fault->at_ns < busy->at_ns && fault->end_ns > busy->end_ns) {
+            found(file, ORACLE_ERROR_AS_BUSY, &stuck);
+            return;
+        }
+    }
+}
+
+/* A stopped waiter is not passed over: it does not ask. */
+static void judge_wait(struct case_file *file, const struct history_item *wait) {
+    struct oracle_finding starved = {.worker = wait->worker,
+                                     .other = HISTORY_NOBODY,
+                                     .older_ns = wait->at_ns,
+                                     .newer_ns = wait->at_ns,
+                                     .length_ns = wait->end_ns - wait->at_ns};
+
+    for (size_t i = 0; i < file->tenures.count; i++)
+        starved.number += file->tenures.rows[i].asked_ns > wait->at_ns &&
+                          file->tenures.rows[i].got_ns < wait->end_ns;
+    if (starved.number >= ORACLE_PASSED_OVER && wait->end_ns != HISTORY_OPEN &&
+        !has_fault(file, HISTORY_STOPS, wait->at_ns, wait->end_ns))
+        found(file, ORACLE_STARVED, &starved);
+}
+
+/* ---- leases that end under a holder that lives */
+
+static void judge_kept(struct case_file *file, const struct history_item *fault) {
+    const enum oracle_word word =
+        fault->flags & HISTORY_LOADS ? ORACLE_LOST_UNDER_LOAD : ORACLE_NO_RENEWAL;
+    const struct tenure *holder = tenures_of(&file->tenures, fault->worker, fault->at_ns);
+    struct oracle_finding lost = {.worker = fault->worker, .other = HISTORY_NOBODY};
+
+    if (holder == NULL)
+        return;
+    lost.older_ns = lost.newer_ns = holder->got_ns;
+    for (size_t i = 0; i < file->tenures.count; i++) {
+        const struct tenure *other = &file->tenures.rows[i];
+
+        if (other->worker == holder->worker || other->got_ns <= holder->got_ns ||
+            other->got_ns >= least(fault->end_ns, holder->released_ns))
+            continue;
+        lost.other = other->worker;
+        lost.newer_ns = other->got_ns;
+        break;
+    }
+    if (holder->told_ns <= fault->end_ns || lost.other != HISTORY_NOBODY ||
+        holder->release == HISTORY_RESULT_LOST)
+        found(file, word, &lost);
+}
+
+/* ---- all of it */
+
+static void judge_item(struct case_file *file, size_t index) {
+    const struct history_item *item = &file->history->items[index];
+
+    switch (item->kind) {
+    case HISTORY_WRITE:
+        judge_write(file, index);
+        break;
+    case HISTORY_ACQUIRE:
+        judge_wait(file, item);
+        if (item->result == HISTORY_RESULT_BUSY)
+            judge_busy(file, item);
+        break;
+    case HISTORY_FAULT:
+        if (item->flags & (HISTORY_WORKS | HISTORY_LOADS))
+            judge_kept(file, item);
+        break;
+    case HISTORY_STALL:
+        file->oracle->stalled_ns = most(file->oracle->stalled_ns, item->end_ns - item->at_ns);
+        break;
+    case HISTORY_CHECK:
+    case HISTORY_RELEASE:
+    case HISTORY_TOLD:
+    case HISTORY_DEATH:
+        break;
+    }
+}
+
+static enum oracle_verdict verdict_of(const struct oracle *oracle) {
+    const bool are_two = oracle->findings[ORACLE_TWIN_UNAWARE].count > 0;
+
+    if (oracle->untold > 0)
+        return ORACLE_UNTOLD;
+    if (are_two || oracle->unguarded > 0)
+        return ORACLE_TOLD;
+    return oracle->findings[ORACLE_STALE_WRITE].count > 0 ? ORACLE_FENCED : ORACLE_SAFE;
+}
+
+int oracle_judge(const struct history *history, int64_t slack_ms, struct oracle *oracle) {
+    struct case_file file = {.history = history, .slack_ms = slack_ms, .oracle = oracle};
+
+    *oracle = (struct oracle){.verdict = ORACLE_SAFE};
+    if (tenures_find(&file.tenures, history) != 0)
+        return -1;
+    oracle->grants = file.tenures.count;
+    for (size_t i = 0; i < file.tenures.count; i++)
+        for (size_t j = 0; j < file.tenures.count; j++) {
+            const struct tenure *one = &file.tenures.rows[i], *other = &file.tenures.rows[j];
+
+            if (i == j)
+                continue;
+            if (tenure_is_older(one, other))
+                judge_twins(&file, one, other);
+            if (i < j)
+                judge_fences(&file, one, other);
+            judge_frees(&file, one, other);
+        }
+    for (size_t i = 0; i < history->count; i++)
+        judge_item(&file, i);
+    oracle->verdict = verdict_of(oracle);
+    tenures_free(&file.tenures);
+    return 0;
+}

@@ -1,0 +1,189 @@
+#include "planted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIT(word) (1U << ORACLE_##word)
+
+static const struct planted planted[] = {
+    /* ---- locks that are right */
+    {"Two workers take turns.",
+     "1 0..5 acquire held 1; 1 10..11 check held; 1 12 write landed 1; 2 3..40 acquire held 2;"
+     "1 20..21 release released; 2 50..51 check held; 2 52 write landed 2; 2 60..61 release "
+     "released",
+     0, ORACLE_SAFE},
+    {"A holder is stopped past its TTL, and knows when it wakes.",
+     "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
+     "-; 2 2501..2502 check held; 2 2503 write landed; 1 2550..2610 check lost; 2 2700..2701 "
+     "check held",
+     0, ORACLE_SAFE},
+    {"It is stopped between its check and its write; the fence refuses the write.",
+     "1 0..5 acquire held 1; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
+     "2; 2 2501..2502 check held; 2 2503 write landed 2; 1 2601 write refused 1; 1 2602..2603 "
+     "check lost; 2 2700..2701 check held",
+     BIT(STALE_WRITE), ORACLE_FENCED},
+    {"A lock without TTL is kept while its holder is stopped.",
+     "1 0..5 acquire held -; 1 10..3000 fault stops; 2 20..3000 acquire busy; 1 3001..3002 check "
+     "held; 1 3003 write landed; 1 3010..3011 release released",
+     0, ORACLE_SAFE},
+    {"A dead holder's lock is free after its TTL.",
+     "1 0..5 acquire held -; 1 10..10 fault kills; 1 11 death; 2 20..520 acquire busy; 2 521..2100 "
+     "acquire held -",
+     0, ORACLE_SAFE},
+    {"A waiter that is stopped gets its grant late, and says that it was lost.",
+     "1 0..5 acquire held 1; 2 6..2600 acquire held 2; 2 10..2590 fault stops; 1 20..21 release "
+     "released; 3 2100..2110 acquire held 3; 2 2601..2602 check lost; 3 2603..2604 check held",
+     0, ORACLE_SAFE},
+    {"A holder releases what it lost; its successor keeps the lock.",
+     "1 0..5 acquire held -; 1 10..2550 fault stops; 2 2400..2500 acquire held -; 1 2500..2560 "
+     "release lost; 3 2510..3010 acquire busy; 2 3100..3101 check held; 2 3110..3111 release "
+     "released; 3 3050..3120 acquire held -",
+     0, ORACLE_SAFE},
+    {"A server that is gone is an error, not busy.",
+     "1 0..5 acquire held -; 1 10..11 release released; 2 100..5000 fault away; 2 150..700 acquire "
+     "error",
+     0, ORACLE_SAFE},
+    {"The answer to a check is late, but the check was sent before the next grant.",
+     "1 0..5 acquire held -; 1 1990..2600 check held; 2 1900..2100 acquire held -; 1 2601..2602 "
+     "check lost; 2 2700..2701 check held",
+     0, ORACLE_SAFE},
+    /* ---- locks that are wrong */
+    {"A stopped holder goes on for ever.",
+     "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
+     "-; 2 2501..2502 check held; 2 2503 write landed; 1 2601..2602 check held; 1 2603 write "
+     "landed; 2 2650..2651 check held; 1 2700..2701 release released",
+     BIT(TWIN_UNAWARE) | BIT(STALE_WRITE) | BIT(NO_FENCE), ORACLE_UNTOLD},
+    {"It is told 10 ms later.",
+     "1 0..5 acquire held -; 1 10..2600 fault stops; 2 2000..2500 acquire held -; 2 2501..2502 "
+     "check held; 2 2503 write landed; 1 2601..2602 check held; 1 2603 write landed; 1 2611 told "
+     "lost; 2 2650..2651 check held",
+     BIT(TWIN_UNAWARE) | BIT(STALE_WRITE) | BIT(NO_FENCE) | BIT(LATE_TOLD), ORACLE_TOLD},
+    {"Its fence stops its writes, but nothing tells it.",
+     "1 0..5 acquire held 1; 1 10..2600 fault stops; 2 2000..2500 acquire held 2; 2 2503 write "
+     "landed 2; 1 2601..2602 check held; 1 2603 write refused 1; 2 2650..2651 check held",
+     BIT(TWIN_UNAWARE) | BIT(STALE_WRITE), ORACLE_UNTOLD},
+    {"A write that was on its way lands, and there is no fence.",
+     "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
+     "-; 2 2501..2502 check held; 2 2503 write landed; 1 2601 write landed; 1 2602..2603 check "
+     "lost; 2 2700..2701 check held",
+     BIT(STALE_WRITE) | BIT(NO_FENCE), ORACLE_TOLD},
+    {"It wakes when its successor has already released, and believes and writes.",
+     "1 0..5 acquire held -; 1 10..2600 fault stops; 2 2000..2500 acquire held -; 2 2503 write "
+     "landed; 2 2510..2511 release released; 1 2601..2602 check held; 1 2603 write landed",
+     BIT(STALE_WRITE) | BIT(NO_FENCE), ORACLE_UNTOLD},
+    {"A waiter is granted what another holds.",
+     "1 0..5 acquire held -; 2 1..9 acquire held -; 1 20..21 check held; 2 22..23 check held",
+     BIT(TWIN_UNAWARE), ORACLE_UNTOLD},
+    {"A release of a lost lock frees the lock of its successor.",
+     "1 0..5 acquire held -; 1 10..2550 fault stops; 2 2400..2500 acquire held -; 1 2500..2560 "
+     "release released; 3 2510..2570 acquire held -; 2 2600..2601 check held; 3 2590..2591 check "
+     "held; 3 2592 write landed; 2 2602 write landed",
+     BIT(TWIN_UNAWARE) | BIT(FREES_ANOTHERS) | BIT(STALE_WRITE) | BIT(NO_FENCE), ORACLE_UNTOLD},
+    {"A fence begins again.",
+     "1 0..5 acquire held 9; 1 10..11 release released; 2 20..25 acquire held 1", BIT(FENCE_FALLS),
+     ORACLE_SAFE},
+    {"A fence repeats.",
+     "1 0..5 acquire held 9; 1 10..11 release released; 2 20..25 acquire held 9", BIT(FENCE_FALLS),
+     ORACLE_SAFE},
+    {"A dead holder's lock is never free.",
+     "1 0..5 acquire held -; 1 10..10 fault kills; 1 11 death; 2 20..520 acquire busy; 2 3100..3600 "
+     "acquire busy",
+     BIT(STUCK), ORACLE_SAFE},
+    {"A holder that works loses its lock, and is told.",
+     "1 0..5 acquire held -; 1 6..3000 fault works; 1 2010..2011 check lost", BIT(NO_RENEWAL),
+     ORACLE_SAFE},
+    {"A holder that works loses its lock to another.",
+     "1 0..5 acquire held -; 1 6..3000 fault works; 2 1900..2010 acquire held -; 1 2500..2501 check "
+     "held; 2 2600..2601 check held",
+     BIT(NO_RENEWAL) | BIT(TWIN_UNAWARE), ORACLE_UNTOLD},
+    {"A lease is lost under load.",
+     "1 0..5 acquire held -; 1 6..3000 fault loads; 1 2010..2011 check lost", BIT(LOST_UNDER_LOAD),
+     ORACLE_SAFE},
+    {"A server that is gone is called busy.",
+     "1 0..5 acquire held -; 1 10..11 release released; 2 100..5000 fault away; 2 150..700 acquire "
+     "busy",
+     BIT(ERROR_AS_BUSY), ORACLE_SAFE},
+};
+
+const struct planted *planted_at(size_t index) {
+    return index < sizeof planted / sizeof *planted ? &planted[index] : NULL;
+}
+
+static const struct {
+    const char *name;
+    unsigned flags;
+} flag_names[] = {{"stops", HISTORY_STOPS},
+                  {"kills", HISTORY_KILLS},
+                  {"away", HISTORY_AWAY},
+                  {"works", HISTORY_WORKS},
+                  {"loads", HISTORY_LOADS}};
+
+static int planted_read_result(struct history_item *item, const char *result) {
+    for (size_t i = 0; item->kind == HISTORY_FAULT && i < 5; i++)
+        if (strcmp(result, flag_names[i].name) == 0) {
+            item->flags = flag_names[i].flags;
+            return 0;
+        }
+    for (int i = 0; i <= HISTORY_RESULT_REFUSED; i++)
+        if (strcmp(result, history_result_text((enum history_result)i)) == 0) {
+            item->result = (enum history_result)i;
+            return 0;
+        }
+    return -1;
+}
+
+static int planted_read_item(const char *line, struct history_item *item) {
+    char kind[16], result[16] = "none", fence[16] = "-";
+    long from, to;
+    int used = 0, kinds = 0;
+
+    *item = (struct history_item){.ttl_ms = PLANTED_TTL_MS};
+    if (sscanf(line, " %u %ld..%ld%n", &item->worker, &from, &to, &used) != 3 || used == 0) {
+        if (sscanf(line, " %u %ld%n", &item->worker, &from, &used) != 2)
+            return -1;
+        to = from;
+    }
+    if (sscanf(line + used, " %15s %15s %15s", kind, result, fence) < 1)
+        return -1;
+    item->worker--;
+    item->at_ns = from * 1000000L;
+    item->end_ns = to * 1000000L;
+    item->fence = strtoull(fence, NULL, 10);
+    while (strcmp(history_kind_text((enum history_kind)kinds), kind) != 0)
+        if (++kinds > HISTORY_STALL)
+            return -1;
+    item->kind = (enum history_kind)kinds;
+    return planted_read_result(item, result);
+}
+
+int planted_read(const char *text, struct history *history) {
+    while (*text != '\0') {
+        char line[128];
+        const size_t length = strcspn(text, ";\n");
+        struct history_item item;
+
+        if (length >= sizeof line)
+            return -1;
+        memcpy(line, text, length);
+        line[length] = '\0';
+        text += length + (text[length] != '\0');
+        if (line[strspn(line, " ")] != '\0' &&
+            (planted_read_item(line, &item) != 0 || history_add(history, &item) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+int planted_judge(const struct planted *one, struct oracle *oracle) {
+    struct history history = {NULL, 0, 0};
+    int code = planted_read(one->text, &history);
+
+    if (code == 0)
+        code = oracle_judge(&history, PLANTED_SLACK_MS, oracle);
+    history_free(&history);
+    for (unsigned i = 0; code == 0 && i < ORACLE_WORD_COUNT; i++)
+        if ((oracle->findings[i].count > 0) != ((one->words >> i & 1) != 0))
+            return 1;
+    return code != 0 ? -1 : oracle->verdict != one->verdict;
+}
