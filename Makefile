@@ -131,6 +131,10 @@ SEES_lockjudge/history := uvkit/text uvkit
 SEES_lockjudge/oracle := lockjudge/history uvkit/text uvkit
 SEES_lockjudge/worker := uvkit
 SEES_lockjudge/faults := lockjudge/worker lockjudge/history $(UVKIT)
+SEES_lockjudge/trial := lockjudge/faults lockjudge/worker lockjudge/history $(UVKIT)
+SEES_lockjudge/report := lockjudge/oracle lockjudge/trial $(SEES_lockjudge/trial)
+SEES_lockjudge/run := lockjudge/report $(SEES_lockjudge/report)
+SEES_lockjudge/adapters := lockkit/include
 SEES_bench := order-svc $(SEES_order-svc) lockkit/include loadgen/crowd loadgen/send loadgen/flow loadgen/shop loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # Rooms above a room that its tests see, to compare with or to run on.
 TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/selling $(SEES_inventory-svc/selling)
@@ -158,7 +162,9 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # only the rooms below it.
 is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
-PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lab lockctl)
+PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lab lockctl lockjudge)
+# Workers of lockjudge that are programs of ours.
+ADAPTERS := $(B)/bin/lockjudge-lockkit
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
@@ -168,7 +174,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-all: $(PROGRAMS) ## build the programs
+all: $(PROGRAMS) $(ADAPTERS) ## build the programs
 
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 # The functions that a strategy may call, even one in a shared object (--exercise).
@@ -180,11 +186,13 @@ $(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
 $(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
 # It uses of lockkit only the public functions.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
+$(B)/bin/lockjudge: $(call archives,lockjudge/run $(SEES_lockjudge/run))
+$(B)/bin/lockjudge-lockkit: $(B)/lockjudge/adapters/lockkit.o $(call archives,$(SEES_lockjudge/adapters))
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
-$(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
+$(PROGRAMS) $(ADAPTERS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $(filter-out %.list,$^) -Wl,--end-group $(LIBS)
 
@@ -200,7 +208,7 @@ $(B)/%.a:
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
-rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl lockjudge/adapters,$(ROOMS))) ## link each room whole against those below it
 
 # All sources of a folder have the same flags, in a file that is written only when they change. So another edit of this Makefile
 # compiles nothing. GNU make 4.3 leaves the last newline in files of some lengths, so both sides are stripped. It read the

@@ -59,7 +59,7 @@ static const struct fault faults[] = {
      .end = stop_end},
     {.name = "kill",
      .about = "killed",
-     .moments = AT(HELD) | AT(RELEASE) | AT(WAIT),
+     .moments = AT(HELD) | AT(WAIT),
      .flags = HISTORY_KILLS,
      .begin = kill_begin},
 };

@@ -22,13 +22,18 @@ static const char *const word_meanings[] = {
     ORACLE_WORDS(X)
 #undef X
 };
+static const char *const verdict_keys[] = {
+#define X(name, key, text, meaning) key,
+    ORACLE_VERDICTS(X)
+#undef X
+};
 static const char *const verdict_texts[] = {
-#define X(name, text, meaning) text,
+#define X(name, key, text, meaning) text,
     ORACLE_VERDICTS(X)
 #undef X
 };
 static const char *const verdict_meanings[] = {
-#define X(name, text, meaning) meaning,
+#define X(name, key, text, meaning) meaning,
     ORACLE_VERDICTS(X)
 #undef X
 };
@@ -39,6 +44,10 @@ const char *oracle_word_text(enum oracle_word word) {
 
 const char *oracle_word_meaning(enum oracle_word word) {
     return word_meanings[word];
+}
+
+const char *oracle_verdict_key(enum oracle_verdict verdict) {
+    return verdict_keys[verdict];
 }
 
 const char *oracle_verdict_text(enum oracle_verdict verdict) {

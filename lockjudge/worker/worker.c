@@ -76,8 +76,12 @@ static void worker_on_line(struct worker *worker, const char *bytes, size_t leng
             worker_break(worker, "it floods: it said more than 100000 lines unasked");
         else if (worker->events.on_told != NULL)
             worker->events.on_told(worker, line.word, worker->events.data);
-    } else if (!worker->is_asked || worker->answered.is_set ||
-               (line.word == LINE_READY) == worker->is_ready) {
+    } else if (line.word == LINE_READY && !worker->is_ready) {
+        worker->is_ready = true;
+        worker->caps = line.caps;
+        worker_wake(worker);
+    } else if (!worker->is_asked || worker->answered.is_set || !worker->is_ready ||
+               line.word == LINE_READY) {
         (void)why_set(&text, "it said \"%s\", which is no answer to anything that it was asked",
                       line_word_text(line.word));
         worker_break(worker, text.text);
@@ -315,11 +319,11 @@ static int worker_begin(struct worker *worker, struct why *why) {
 }
 
 int worker_await_ready(struct worker *worker, uint64_t ms, struct why *why) {
-    if (worker_begin(worker, why) != 0 || worker_expect(worker, ms, "(its start)", why) != 0)
+    if (worker_begin(worker, why) != 0)
         return -1;
-    worker->is_ready = true;
-    worker->caps = worker->answer.line.caps;
-    return 0;
+    if (worker->is_ready)
+        worker_wake(worker);
+    return worker_expect(worker, ms, "(its start)", why);
 }
 
 int worker_ask(struct worker *worker, const char *request, uint64_t ms,

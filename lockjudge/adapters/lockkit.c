@@ -1,0 +1,152 @@
+/* A worker of lockjudge that uses lockkit, any backend:
+ *
+ *     lockjudge -- lockjudge-lockkit {url}
+ *
+ * See docs/lockjudge.md for its lines. */
+#include <lockkit.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    uv_loop_t *loop;
+    lk_client *client;
+    lk_lock *lock;
+    char name[256];
+    uint32_t ttl_ms;
+    lk_lease *lease;
+    uv_pipe_t input;
+    char line[512], read[512];
+    size_t length;
+} state;
+
+static void say(const char *text) {
+    (void)puts(text);
+    (void)fflush(stdout);
+}
+
+static void on_state(lk_lease *lease, enum lk_state now, const char *why, void *data) {
+    (void)lease;
+    (void)why;
+    (void)data;
+    say(now == LK_HELD ? "!held" : now == LK_SUSPECT ? "!suspect" : "!lost");
+}
+
+static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    (void)request;
+    (void)data;
+    if (status == LK_OK) {
+        const uint64_t fence = lk_lease_fence(lease);
+
+        state.lease = lease;
+        lk_lease_on_state(lease, on_state, NULL);
+        if (fence > 0)
+            (void)printf("held %" PRIu64 "\n", fence);
+        else
+            (void)puts("held -");
+    } else if (status == LK_BUSY || status == LK_TIMEOUT) {
+        (void)puts("busy");
+    } else {
+        (void)printf("error %s\n", lk_status_text(status));
+    }
+    (void)fflush(stdout);
+}
+
+static void acquire(const char *name, uint32_t ttl_ms, uint32_t wait_ms) {
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
+    enum lk_status status = LK_OK;
+
+    if (state.lock == NULL || strcmp(state.name, name) != 0 || state.ttl_ms != ttl_ms) {
+        lk_lock_close(state.lock);
+        state.lock = NULL;
+        (void)snprintf(state.name, sizeof state.name, "%s", name);
+        state.ttl_ms = ttl_ms;
+        status = lk_lock_open(&state.lock, state.client, name, &options);
+    }
+    if (status == LK_OK)
+        status = lk_acquire(state.lock, wait_ms, on_acquired, NULL, NULL);
+    if (status != LK_OK)
+        on_acquired(NULL, status, NULL, NULL);
+}
+
+static void on_released(enum lk_status status, void *data) {
+    char text[160];
+
+    (void)data;
+    (void)snprintf(text, sizeof text, "error %s", lk_status_text(status));
+    say(status == LK_OK ? "released" : status == LK_LOST ? "lost" : text);
+}
+
+static void release(void) {
+    lk_lease *lease = state.lease;
+
+    state.lease = NULL;
+    if (lease == NULL) {
+        say("lost");
+        return;
+    }
+    lk_lease_on_state(lease, NULL, NULL);
+    lk_release(lease, on_released, NULL);
+}
+
+static void on_line(const char *line) {
+    char name[256];
+    uint32_t ttl_ms, wait_ms;
+
+    if (sscanf(line, "acquire %255s %" SCNu32 " %" SCNu32, name, &ttl_ms, &wait_ms) == 3)
+        acquire(name, ttl_ms, wait_ms);
+    else if (strcmp(line, "check") == 0)
+        say(state.lease != NULL && lk_lease_check(state.lease, 0) == LK_OK ? "held" : "lost");
+    else if (strcmp(line, "release") == 0)
+        release();
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    (void)handle;
+    (void)suggested;
+    *buf = uv_buf_init(state.read, sizeof state.read);
+}
+
+static void on_input(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    if (length < 0) {
+        uv_close((uv_handle_t *)stream, NULL);
+        lk_client_close(state.client, NULL, NULL);
+        return;
+    }
+    for (ssize_t i = 0; i < length; i++) {
+        if (buf->base[i] != '\n') {
+            state.length += state.length < sizeof state.line - 1;
+            state.line[state.length - 1] = buf->base[i];
+            continue;
+        }
+        state.line[state.length] = '\0';
+        state.length = 0;
+        on_line(state.line);
+    }
+}
+
+int main(int argc, char **argv) {
+    enum lk_status status;
+    unsigned caps;
+
+    if (argc != 2) {
+        (void)fputs("usage: lockjudge-lockkit URL\n", stderr);
+        return 64;
+    }
+    state.loop = uv_default_loop();
+    status = lk_client_open(&state.client, state.loop, argv[1], NULL);
+    if (status != LK_OK) {
+        (void)fprintf(stderr, "lockjudge-lockkit: the URL: %s\n", lk_status_text(status));
+        return 64;
+    }
+    caps = lk_client_caps(state.client);
+    (void)printf("ready caps=told,renew%s%s\n", caps & LK_CAP_TTL ? ",ttl" : "",
+                 caps & (LK_CAP_FENCE_LINEAR | LK_CAP_FENCE_BEST) ? ",fence" : "");
+    (void)fflush(stdout);
+    (void)uv_pipe_init(state.loop, &state.input, 0);
+    if (uv_pipe_open(&state.input, 0) != 0 ||
+        uv_read_start((uv_stream_t *)&state.input, on_room, on_input) != 0)
+        return 70;
+    return uv_run(state.loop, UV_RUN_DEFAULT);
+}

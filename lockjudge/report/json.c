@@ -1,0 +1,76 @@
+/* The report for programs. */
+#include "json_text.h"
+#include "line.h"
+#include "prose.h"
+#include "report.h"
+#include "shrink.h"
+
+static void on_line(const char *line, void *data) {
+    while (*line == ' ')
+        line++;
+    json_text_append(data, json_text(line));
+}
+
+static json_t *finding_json(const struct report *report, const struct report_row *row,
+                            enum oracle_word word) {
+    const struct oracle_finding *finding = &row->oracle.findings[word];
+    struct history shortest;
+    char sentence[PROSE_LINE];
+    json_t *lines = json_array();
+
+    if (shrink(&row->history, report->slack_ms, word, &shortest) != 0) {
+        json_decref(lines);
+        return NULL;
+    }
+    if (prose_tell(&shortest, on_line, &lines) != 0) {
+        json_decref(lines);
+        lines = NULL;
+    }
+    history_free(&shortest);
+    return JSON_TEXT_OBJECT(
+        {"word", json_text(oracle_word_text(word))},
+        {"meaning", json_text(oracle_word_meaning(word))},
+        {"count", json_integer((json_int_t)finding->count)},
+        {"length_ms", json_ms((double)finding->length_ns)},
+        {"text", json_text(prose_finding(word, finding, sentence, sizeof sentence))},
+        {"history", lines});
+}
+
+static json_t *findings_json(const struct report *report, const struct report_row *row) {
+    json_t *findings = json_array();
+
+    for (int word = 0; word < ORACLE_WORD_COUNT; word++)
+        if (row->oracle.findings[word].count > 0)
+            json_text_append(&findings, finding_json(report, row, (enum oracle_word)word));
+    return findings;
+}
+
+static json_t *row_json(const struct report *report, const struct report_row *row) {
+    return JSON_TEXT_OBJECT(
+        {"fault", json_text(row->name)}, {"about", json_text(row->fault->about)},
+        {"moment", json_text(fault_moment_clause(row->moment))},
+        {"verdict", json_text(oracle_verdict_key(row->verdict))},
+        {"text", json_text(oracle_verdict_text(row->verdict))}, {"reason", json_text(row->reason)},
+        {"is_expected", json_boolean(!row->is_unexpected)}, {"expected", json_text(row->expected)},
+        {"trials", json_integer(row->trials)}, {"repeated", json_integer(row->again)},
+        {"grants", json_integer((json_int_t)row->oracle.grants)},
+        {"writes", json_integer((json_int_t)row->oracle.writes)},
+        {"refused", json_integer((json_int_t)row->oracle.refused)},
+        {"stalled_ms", json_ms((double)row->oracle.stalled_ns)},
+        {"found", findings_json(report, row)});
+}
+
+json_t *report_json(const struct report *report) {
+    json_t *rows = json_array(), *command = json_array();
+    char caps[64];
+
+    line_caps_text(report->caps, caps, sizeof caps);
+    for (size_t i = 0; report->command[i] != NULL; i++)
+        json_text_append(&command, json_text(report->command[i]));
+    for (size_t i = 0; i < report->count; i++)
+        json_text_append(&rows, row_json(report, &report->rows[i]));
+    return JSON_TEXT_OBJECT(
+        {"command", command}, {"caps", json_text(caps)}, {"ttl_ms", json_integer(report->ttl_ms)},
+        {"slack_ms", json_integer(report->slack_ms)}, {"workers", json_integer(report->workers)},
+        {"seed", json_integer((json_int_t)report->seed)}, {"rows", rows});
+}

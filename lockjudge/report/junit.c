@@ -1,0 +1,95 @@
+/* The report as tests, for Jenkins, GitLab and others: an unexpected verdict is a failure; a row
+ * that was not judged or not asked is skipped. */
+#include "duration.h"
+#include "prose.h"
+#include "report.h"
+#include "shrink.h"
+
+static void put_escaped(const char *text, FILE *to) {
+    for (; *text != '\0'; text++)
+        switch (*text) {
+        case '&':
+            (void)fputs("&amp;", to);
+            break;
+        case '<':
+            (void)fputs("&lt;", to);
+            break;
+        case '>':
+            (void)fputs("&gt;", to);
+            break;
+        case '"':
+            (void)fputs("&quot;", to);
+            break;
+        default:
+            (void)fputc(*text, to);
+        }
+}
+
+static void on_line(const char *line, void *data) {
+    put_escaped(line, data);
+    (void)fputc('\n', data);
+}
+
+static int put_failure(const struct report *report, const struct report_row *row, FILE *to) {
+    char sentence[PROSE_LINE];
+    int code = 0;
+
+    (void)fprintf(to, "      <failure message=\"%s; expected: %s\">",
+                  oracle_verdict_text(row->verdict), row->expected);
+    for (int word = 0; word < ORACLE_WORD_COUNT && code == 0; word++)
+        if (row->oracle.findings[word].count > 0) {
+            struct history shortest;
+
+            put_escaped(prose_finding((enum oracle_word)word, &row->oracle.findings[word], sentence,
+                                      sizeof sentence),
+                        to);
+            (void)fputc('\n', to);
+            code = shrink(&row->history, report->slack_ms, (enum oracle_word)word, &shortest);
+            if (code == 0) {
+                code = prose_tell(&shortest, on_line, to);
+                history_free(&shortest);
+            }
+        }
+    (void)fputs("</failure>\n", to);
+    return code;
+}
+
+static int put_row(const struct report *report, const struct report_row *row, FILE *to) {
+    const bool is_skipped = row->verdict == ORACLE_UNJUDGED || row->verdict == ORACLE_UNASKED;
+    int code = 0;
+
+    (void)fprintf(to, "    <testcase classname=\"lockjudge\" name=\"%s\">\n", row->name);
+    if (row->is_unexpected) {
+        code = put_failure(report, row, to);
+    } else if (is_skipped) {
+        (void)fprintf(to, "      <skipped message=\"%s: ", oracle_verdict_text(row->verdict));
+        put_escaped(row->reason, to);
+        (void)fputs("\"/>\n", to);
+    } else {
+        (void)fprintf(to, "      <system-out>%s</system-out>\n", oracle_verdict_text(row->verdict));
+    }
+    (void)fputs("    </testcase>\n", to);
+    return code;
+}
+
+int report_junit(const struct report *report, FILE *to) {
+    size_t failures = 0, skipped = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const enum oracle_verdict verdict = report->rows[i].verdict;
+
+        failures += report->rows[i].is_unexpected;
+        skipped += !report->rows[i].is_unexpected &&
+                   (verdict == ORACLE_UNJUDGED || verdict == ORACLE_UNASKED);
+    }
+    (void)fprintf(to,
+                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+                  "  <testsuite name=\"lockjudge\" tests=\"%zu\" failures=\"%zu\" "
+                  "skipped=\"%zu\" errors=\"0\">\n",
+                  report->count, failures, skipped);
+    for (size_t i = 0; i < report->count && code == 0; i++)
+        code = put_row(report, &report->rows[i], to);
+    (void)fputs("  </testsuite>\n</testsuites>\n", to);
+    return code == 0 && fflush(to) == 0 && !ferror(to) ? 0 : -1;
+}

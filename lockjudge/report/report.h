@@ -1,0 +1,46 @@
+/* The report of a run: a row for each fault, and never one "pass" for all. */
+#ifndef LOCKJUDGE_REPORT_H
+#define LOCKJUDGE_REPORT_H
+
+#include "faults.h"
+#include "history.h"
+#include "oracle.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define REPORT_ROW_NAME 32
+
+struct report_row {
+    char name[REPORT_ROW_NAME]; /* "stop-held" */
+    const struct fault *fault;
+    enum fault_moment moment;
+    enum oracle_verdict verdict;
+    struct oracle oracle;   /* of the worst trial */
+    struct history history; /* of that trial */
+    uint64_t seed;          /* of that trial */
+    unsigned trials, again; /* trials that were judged; trials repeated because of a stall */
+    char reason[400];       /* why it was not judged or not asked; "" */
+    bool is_unexpected;
+    char expected[64]; /* the keys of the verdicts that were expected */
+};
+
+struct report {
+    char *const *command; /* of the worker, with {url} in it: the URL may have a password */
+    unsigned caps, workers;
+    int64_t ttl_ms, slack_ms;
+    uint64_t seed;
+    struct report_row *rows;
+    size_t count;
+};
+
+/* The table, and for each word that was found its shortest history. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int report_text(const struct report *report, FILE *to);
+/* A line for a row, as soon as it is judged. */
+void report_progress(const struct report_row *row, FILE *to);
+/* All of it as JSON, a new reference; NULL without memory. */
+__attribute__((warn_unused_result)) json_t *report_json(const struct report *report);
+/* JUnit's XML, a test case for each row. 0, or -1 when it could not be written. */
+__attribute__((warn_unused_result)) int report_junit(const struct report *report, FILE *to);
+
+#endif

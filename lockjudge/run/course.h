@@ -1,0 +1,35 @@
+/* The course of a run: its rows, one after the other, each with its trials. */
+#ifndef LOCKJUDGE_COURSE_H
+#define LOCKJUDGE_COURSE_H
+
+#include "report.h"
+#include "why.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct course {
+    uv_loop_t *loop;
+    struct report *report;
+    char *const *argv; /* of the worker, with the URL in it */
+    int64_t start_ms;
+    unsigned trials;    /* of each row */
+    const char *expect; /* lines, as of --expect */
+    struct proxy *proxy;
+    struct servers *servers;
+    bool is_stopped; /* set it to end soon */
+    FILE *progress;  /* or NULL */
+};
+
+/* Make the rows of the report: all, or those of `names`, a list with commas, unless "". 0; or -1
+ * with the reason. course_free() in any case. */
+__attribute__((warn_unused_result)) int course_plan(struct report *report, const char *names,
+                                                    struct why *why);
+/* Check the lines of --expect against the rows. 0; or -1 with the reason. */
+__attribute__((warn_unused_result)) int course_check_expect(const struct report *report,
+                                                            const char *expect, struct why *why);
+/* Judge all rows, in a fiber. 0; or -1 with the reason: a worker cannot start. */
+__attribute__((warn_unused_result)) int course_run(struct course *course, struct why *why);
+void course_free(struct report *report);
+
+#endif

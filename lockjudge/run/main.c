@@ -1,0 +1,302 @@
+/* lockjudge: judges a lock library in any language, fault by fault.
+ *
+ * A run is one fiber. Signals end it: the workers are killed with all their children first. */
+#include "complain.h"
+#include "course.h"
+#include "fiber.h"
+#include "inherited.h"
+#include "interrupts.h"
+#include "json_text.h"
+#include "loop.h"
+#include "number.h"
+#include "pg_variables.h"
+#include "planted.h"
+#include "reference.h"
+#include "settings.h"
+#include "trial.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum exit_code {
+    EXIT_AS_EXPECTED = 0,
+    EXIT_UNEXPECTED = 1,
+    EXIT_INCONCLUSIVE = 2,
+    EXIT_USAGE = 64,
+    EXIT_UNREACHABLE = 69,
+    EXIT_INTERNAL = 70,
+    EXIT_WRITE = 74,
+    EXIT_INTERRUPTED = 130
+};
+
+static struct {
+    char *url, *faults, *expect, *junit;
+    int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
+    bool is_json;
+} set;
+
+static const struct setting table[] = {
+    {"url", 'u', SETTING_TEXT, &set.url, NULL, "stands for {url} in the worker's arguments", NULL},
+    {"faults", 'f', SETTING_TEXT, &set.faults, NULL, "rows to judge, with commas; empty: all",
+     NULL},
+    {"ttl", 't', SETTING_DURATION, &set.ttl_ns, "2s", "TTL that the workers ask for", "100ms..1h"},
+    {"slack", 0, SETTING_DURATION, &set.slack_ns, "2s",
+     "after the TTL: a lock that is taken for longer is STUCK", "10ms..1h"},
+    {"workers", 'n', SETTING_INT, &set.workers, "3", "workers of a trial with a fault", "2..64"},
+    {"trials", 0, SETTING_INT, &set.trials, "1", "trials of each row", "1..10000"},
+    {"start", 0, SETTING_DURATION, &set.start_ns, "20s", "for how long a worker may start",
+     "100ms..1h"},
+    {"seed", 0, SETTING_INT, &set.seed, "1", "places the faults; the same again with the same seed",
+     "0..1000000000000"},
+    {"expect", 'e', SETTING_LIST, &set.expect, NULL,
+     "ROW=VERDICT or ROW=VERDICT|VERDICT; ROW may be `all`", NULL},
+    {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print JSON", NULL},
+    {"junit", 0, SETTING_TEXT, &set.junit, NULL, "also write JUnit's XML to this file", NULL},
+    {.name = NULL}};
+
+static const struct settings_program program = {
+    .about = "lockjudge: show what a lock library keeps, fault by fault\n"
+             "The worker is a program of yours that uses the library: it reads `acquire`,\n"
+             "`check` and `release` on its standard input (docs/lockjudge.md).\n"
+             "`lockjudge self-test` judges planted histories, right ones and wrong ones.\n"
+             "Exit codes: 0 each row as expected, 1 a row is not, 2 a row was not judged,\n"
+             "64 bad usage, 69 the worker does not start, 70 internal, 74 a file cannot be\n"
+             "written, 130 interrupted. Without --expect a row must be safe, or safe with\n"
+             "the fence; without a fence a write that is on its way may land.",
+    .prefix = "LOCKJUDGE",
+    .rest = "-- WORKER [ARGUMENT...]",
+    .name = "lockjudge"};
+
+static struct {
+    struct course course;
+    struct report report;
+    struct interrupts interrupts;
+    struct why why;
+    int code, signal;
+    uv_loop_t loop;
+} run;
+
+/* ---- the worker's command: {url} in it becomes the URL */
+
+static char *argument_with_url(const char *argument, const char *url) {
+    static const char hole[] = "{url}";
+    const char *at = strstr(argument, hole);
+    const size_t size = strlen(argument) + strlen(url) + 1;
+    char *text = malloc(size);
+
+    if (text != NULL && at != NULL)
+        (void)snprintf(text, size, "%.*s%s%s", (int)(at - argument), argument, url,
+                       at + strlen(hole));
+    else if (text != NULL)
+        (void)snprintf(text, size, "%s", argument);
+    return text;
+}
+
+static bool has_hole(char *const *command) {
+    for (; *command != NULL; command++)
+        if (strstr(*command, "{url}") != NULL)
+            return true;
+    return false;
+}
+
+static void free_arguments(char **arguments) {
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
+        free(arguments[i]);
+    free(arguments);
+}
+
+static char **make_arguments(char *const *command, const char *url) {
+    size_t count = 0;
+    char **arguments;
+
+    while (command[count] != NULL)
+        count++;
+    arguments = calloc(count + 1, sizeof *arguments);
+    for (size_t i = 0; arguments != NULL && i < count; i++) {
+        arguments[i] = argument_with_url(command[i], url);
+        if (arguments[i] == NULL) {
+            free_arguments(arguments);
+            return NULL;
+        }
+    }
+    return arguments;
+}
+
+/* ---- a run */
+
+static void run_on_signal(void *data, int number) {
+    (void)data;
+    run.signal = number;
+    run.course.is_stopped = true;
+    trial_kill();
+}
+
+static void run_judge(void *arg) {
+    (void)arg;
+    if (course_run(&run.course, &run.why) != 0)
+        run.code = EXIT_UNREACHABLE;
+    interrupts_close(&run.interrupts);
+}
+
+static int run_code(const struct report *report) {
+    int code = EXIT_AS_EXPECTED;
+
+    for (size_t i = 0; i < report->count; i++)
+        if (report->rows[i].is_unexpected)
+            return EXIT_UNEXPECTED;
+        else if (report->rows[i].verdict == ORACLE_UNJUDGED)
+            code = EXIT_INCONCLUSIVE;
+    return code;
+}
+
+static int run_tell(FILE *junit) {
+    int code = 0;
+
+    if (run.signal != 0)
+        return EXIT_INTERRUPTED;
+    if (run.code != 0) {
+        complain("lockjudge", "%s", run.why.text);
+        return run.code;
+    }
+    if (set.is_json)
+        code = json_text_print(report_json(&run.report), stdout);
+    else
+        code = report_text(&run.report, stdout);
+    if (code == 0 && junit != NULL)
+        code = report_junit(&run.report, junit);
+    if (code != 0) {
+        complain("lockjudge", "cannot write the report");
+        return EXIT_WRITE;
+    }
+    return run_code(&run.report);
+}
+
+static int run_loop(void) {
+    int code = loop_init(&run.loop);
+
+    if (code != 0) {
+        complain("lockjudge", "cannot make an event loop: %s", uv_strerror(code));
+        return EXIT_INTERNAL;
+    }
+    interrupts_watch(&run.interrupts, &run.loop, run_on_signal, NULL);
+    if (fiber_start(run_judge, NULL) != 0) {
+        complain("lockjudge", "out of memory");
+        return EXIT_INTERNAL;
+    }
+    (void)uv_run(&run.loop, UV_RUN_DEFAULT);
+    code = uv_loop_close(&run.loop);
+    assert(code == 0);
+    fiber_cleanup();
+    return code;
+}
+
+static int main_refuse(const char *text) {
+    complain("lockjudge", "%s", text);
+    return EXIT_USAGE;
+}
+
+static int main_run(char *const *command) {
+    FILE *junit = NULL;
+    char **arguments;
+    int code;
+
+    run.report = (struct report){.command = command,
+                                 .workers = (unsigned)set.workers,
+                                 .ttl_ms = set.ttl_ns / 1000000,
+                                 .slack_ms = set.slack_ns / 1000000,
+                                 .seed = (uint64_t)set.seed};
+    if (has_hole(command) && set.url[0] == '\0')
+        return main_refuse("the worker's arguments have {url}: give --url URL");
+    if (course_plan(&run.report, set.faults, &run.why) != 0 ||
+        course_check_expect(&run.report, set.expect, &run.why) != 0)
+        return main_refuse(run.why.text);
+    if (set.junit[0] != '\0' && (junit = fopen(set.junit, "w")) == NULL) {
+        complain("lockjudge", "cannot write %s: %s", set.junit, strerror(errno));
+        return EXIT_WRITE;
+    }
+    arguments = make_arguments(command, set.url);
+    run.course = (struct course){.loop = &run.loop,
+                                 .report = &run.report,
+                                 .argv = arguments,
+                                 .start_ms = set.start_ns / 1000000,
+                                 .trials = (unsigned)set.trials,
+                                 .expect = set.expect,
+                                 .progress = isatty(STDERR_FILENO) ? stderr : NULL};
+    code = arguments != NULL ? run_loop() : EXIT_INTERNAL;
+    if (code == 0)
+        code = run_tell(junit);
+    if (junit != NULL && fclose(junit) != 0)
+        code = EXIT_WRITE;
+    free_arguments(arguments);
+    return code;
+}
+
+/* ---- self-test */
+
+static int main_self_test(void) {
+    unsigned wrong = 0, count = 0;
+
+    for (; planted_at(count) != NULL; count++) {
+        struct oracle oracle;
+        const int code = planted_judge(planted_at(count), &oracle);
+
+        wrong += code != 0;
+        (void)printf("%-6s %-20s %s\n", code == 0 ? "ok" : "WRONG",
+                     oracle_verdict_text(planted_at(count)->verdict), planted_at(count)->name);
+    }
+    (void)printf("%u planted histories, %u judged wrongly\n", count, wrong);
+    if (fflush(stdout) != 0)
+        return EXIT_WRITE;
+    return wrong == 0 ? EXIT_AS_EXPECTED : EXIT_UNEXPECTED;
+}
+
+static int main_reference(int argc, char **argv) {
+    const struct reference_command rows[] = {{"", &program, table}};
+    const struct reference reference = {"lockjudge", 1, ".Xr lockctl 1\n", rows, 1};
+
+    return reference_asked(&reference, argc, argv);
+}
+
+/* The worker's command is behind `--`; its arguments are not ours. */
+static char **split_command(int *argc, char **argv) {
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            argv[i] = NULL;
+            *argc = i;
+            return argv + i + 1;
+        }
+    return argv + *argc;
+}
+
+int main(int argc, char **argv) {
+    char **command;
+    int code = main_reference(argc, argv);
+
+    if (code >= 0)
+        return code;
+    inherited_mend();
+    pg_variables_forget();
+    if (argc == 2 && strcmp(argv[1], "self-test") == 0)
+        return main_self_test();
+    command = split_command(&argc, argv);
+    switch (settings_read(table, &program, &argc, argv, NULL)) {
+    case SETTINGS_OK:
+        break;
+    case SETTINGS_HELP:
+        return EXIT_AS_EXPECTED;
+    case SETTINGS_ERROR:
+        return EXIT_USAGE;
+    }
+    if (argc > 1)
+        code = main_refuse("the worker's command goes behind --");
+    else if (command[0] == NULL)
+        code = main_refuse("no worker: lockjudge [settings] -- WORKER [ARGUMENT...]");
+    else
+        code = main_run(command);
+    course_free(&run.report);
+    settings_free(table);
+    return code;
+}

@@ -1,0 +1,215 @@
+#include "trial_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS             INT64_C(1000000)
+
+#define PULSE_MS       10
+#define STALL_MS       60 /* a later pulse is noted */
+#define SLICE_MS       10 /* how soon a pause sees the end of the trial */
+#define SETTLED_GRANTS 4
+#define CALM_GRANTS    150 /* of a trial without a fault */
+
+static struct trial *running; /* at most one */
+
+void trial_spoil(struct trial *trial, const char *reason) {
+    if (trial->why.text[0] == '\0')
+        (void)why_set(&trial->why, "%.1000s", reason);
+    trial->is_over = true;
+}
+
+/* At its end the trial kills workers that wait: neither their deaths nor their requests count. */
+void trial_note(struct trial *trial, const struct history_item *item) {
+    const bool has_ended = item->kind != HISTORY_DEATH && item->end_ns != HISTORY_OPEN;
+
+    if ((!trial->is_over || has_ended) && history_add(&trial->outcome->history, item) < 0)
+        trial_spoil(trial, "out of memory");
+}
+
+bool trial_pause(struct trial *trial, int64_t ms) {
+    const int64_t ends_ns = clock_now_ns() + ms * MS;
+    int64_t rest_ns = ms * MS;
+
+    do {
+        const int64_t slice_ns = rest_ns < SLICE_MS * MS ? rest_ns : SLICE_MS * MS;
+
+        trial->is_over = trial->is_over || *trial->setup->is_stopped;
+        if (trial->is_over)
+            return false;
+        fiber_sleep(trial->setup->loop, (uint64_t)((slice_ns + MS - 1) / MS));
+        rest_ns = ends_ns - clock_now_ns();
+    } while (rest_ns > 0);
+    return !trial->is_over;
+}
+
+void trial_move(struct trial *trial, enum trial_phase phase) {
+    assert(phase > trial->phase);
+    trial->phase = phase;
+    if (phase == TRIAL_SETTLED)
+        trial->settled_ns = clock_now_ns();
+}
+
+/* ---- what happens unasked */
+
+static void trial_on_told(struct worker *worker, enum line_word word, void *data) {
+    const int64_t now_ns = clock_now_ns();
+
+    trial_note(data, &(struct history_item){.at_ns = now_ns,
+                                            .end_ns = now_ns,
+                                            .kind = HISTORY_TOLD,
+                                            .result = word == LINE_LOST   ? HISTORY_RESULT_LOST
+                                                      : word == LINE_HELD ? HISTORY_RESULT_HELD
+                                                                          : HISTORY_RESULT_SUSPECT,
+                                            .worker = worker_number(worker)});
+}
+
+static void trial_on_death(struct worker *worker, void *data) {
+    const int64_t now_ns = clock_now_ns();
+
+    trial_note(data, &(struct history_item){.at_ns = now_ns,
+                                            .end_ns = now_ns,
+                                            .kind = HISTORY_DEATH,
+                                            .worker = worker_number(worker)});
+}
+
+static void trial_on_pulse(uv_timer_t *timer) {
+    struct trial *trial = timer->data;
+    const int64_t now_ns = clock_now_ns();
+
+    if (now_ns - trial->pulse_ns > STALL_MS * MS)
+        trial_note(trial, &(struct history_item){.at_ns = trial->pulse_ns,
+                                                 .end_ns = now_ns,
+                                                 .kind = HISTORY_STALL,
+                                                 .worker = HISTORY_NOBODY});
+    trial->pulse_ns = now_ns;
+}
+
+static void trial_on_pulse_closed(uv_handle_t *handle) {
+    struct fiber_event *closed = handle->data;
+
+    fiber_event_set(closed);
+}
+
+/* ---- its course */
+
+static int trial_start(struct trial *trial) {
+    const struct trial_setup *setup = trial->setup;
+    const struct worker_events events = {trial_on_told, trial_on_death, trial};
+    struct why why;
+
+    for (unsigned i = 0; i < setup->workers; i++) {
+        struct contender *one = &trial->contenders[i];
+
+        one->trial = trial;
+        one->number = i;
+        if (worker_start(&one->worker, setup->loop, setup->argv, i, &events, &why) != 0) {
+            trial_spoil(trial, why.text);
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < setup->workers; i++)
+        if (worker_await_ready(trial->contenders[i].worker, (uint64_t)setup->start_ms, &why) != 0) {
+            trial_spoil(trial, why.text);
+            return -1;
+        }
+    trial->outcome->caps = worker_caps(trial->contenders[0].worker);
+    trial->site = (struct fault_site){.loop = setup->loop,
+                                      .victim = trial->contenders[trial->plan.victim].worker,
+                                      .ttl_ms = setup->ttl_ms,
+                                      .lock_name = setup->lock_name,
+                                      .proxy = setup->proxy,
+                                      .servers = setup->servers};
+    return 0;
+}
+
+static size_t count_grants(const struct history *history) {
+    size_t grants = 0;
+
+    for (size_t i = 0; i < history->count; i++)
+        grants += history->items[i].kind == HISTORY_ACQUIRE &&
+                  history->items[i].result == HISTORY_RESULT_HELD;
+    return grants;
+}
+
+/* Whether all that can show has shown. */
+static bool trial_is_done(const struct trial *trial, int64_t began_ns) {
+    const struct trial_setup *setup = trial->setup;
+    const int64_t now_ns = clock_now_ns(), ttl_ns = setup->ttl_ms * MS;
+
+    if (setup->moment == FAULT_AT_NONE)
+        return now_ns - began_ns > 2 * ttl_ns ||
+               count_grants(&trial->outcome->history) >= CALM_GRANTS;
+    if (count_grants(&trial->outcome->history) == 0 && now_ns - began_ns > 3 * ttl_ns)
+        return true;
+    if (trial->phase != TRIAL_SETTLED)
+        return now_ns - began_ns > 10 * ttl_ns + setup->slack_ms * MS;
+    return (trial->settled_grants >= SETTLED_GRANTS && now_ns - trial->settled_ns > ttl_ns / 10) ||
+           now_ns - trial->settled_ns > 2 * ttl_ns + setup->slack_ms * MS;
+}
+
+static void trial_play(struct trial *trial) {
+    const int64_t began_ns = clock_now_ns();
+
+    for (unsigned i = 0; i < trial->setup->workers; i++) {
+        trial->living++;
+        if (fiber_start(contender_live, &trial->contenders[i]) != 0) {
+            trial->living--;
+            trial_spoil(trial, "out of memory");
+        }
+    }
+    while (!trial->is_over && !trial_is_done(trial, began_ns))
+        (void)trial_pause(trial, SLICE_MS);
+    trial->is_over = true;
+}
+
+/* A contender in the middle of a wait for the lock ends only with its worker. */
+static void trial_end(struct trial *trial) {
+    for (unsigned i = 0; i < trial->setup->workers; i++)
+        if (trial->contenders[i].worker != NULL && trial->contenders[i].is_asking)
+            worker_kill(trial->contenders[i].worker);
+    if (trial->why.text[0] != '\0' || *trial->setup->is_stopped)
+        trial_kill();
+    while (trial->living > 0)
+        fiber_sleep(trial->setup->loop, 1);
+    for (unsigned i = 0; i < trial->setup->workers; i++)
+        if (trial->contenders[i].worker != NULL)
+            worker_close(trial->contenders[i].worker);
+}
+
+void trial_kill(void) {
+    for (unsigned i = 0; running != NULL && i < running->setup->workers; i++)
+        if (running->contenders[i].worker != NULL)
+            worker_kill(running->contenders[i].worker);
+}
+
+int trial_run(const struct trial_setup *setup, struct trial_outcome *outcome, struct why *why) {
+    static struct trial trial; /* too large for the stack of a fiber; at most one runs */
+    struct fiber_event closed = FIBER_EVENT_INIT;
+
+    assert(running == NULL && setup->workers >= 1 && setup->workers <= TRIAL_WORKERS_MAX);
+    memset(outcome, 0, sizeof *outcome);
+    memset(&trial, 0, sizeof trial);
+    trial.setup = setup;
+    trial.outcome = outcome;
+    trial.plan = plan_make(setup->seed, setup->workers);
+    running = &trial;
+    (void)uv_timer_init(setup->loop, &trial.pulse);
+    trial.pulse.data = &trial;
+    if (trial_start(&trial) == 0) {
+        trial.pulse_ns = clock_now_ns();
+        (void)uv_timer_start(&trial.pulse, trial_on_pulse, PULSE_MS, PULSE_MS);
+        trial_play(&trial);
+    }
+    (void)uv_timer_stop(&trial.pulse);
+    trial_end(&trial);
+    trial.pulse.data = &closed;
+    uv_close((uv_handle_t *)&trial.pulse, trial_on_pulse_closed);
+    fiber_event_wait(&closed);
+    running = NULL;
+    return trial.why.text[0] == '\0' ? 0 : why_set(why, "%.1000s", trial.why.text);
+}
