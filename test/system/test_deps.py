@@ -53,6 +53,8 @@ class OtherSystem(unittest.TestCase):
         self.assertEqual(self.missing(self.deps("build")), BUILD)
         self.assertIn("  libuv            libuv1-dev\n", done.stderr)
         self.assertLessEqual(BUILD | {"etcd", "java"}, self.missing(self.deps("lab")))
+        self.assertLessEqual(BUILD | {"etcd", "java", "etcdctl", "npm", "python-redis"}, self.missing(self.deps("locks")))
+        self.assertNotIn("cmocka", self.missing(self.deps("locks")))
         self.assertLess(BUILD | {"etcd", "java", "cmocka", "wrk", "python-kazoo"}, self.missing(self.deps("test")))
 
     def test_one_that_is_missing_is_named_alone(self):
@@ -81,7 +83,7 @@ class OtherSystem(unittest.TestCase):
     def test_a_word_that_it_does_not_know_is_refused(self):
         done = self.deps("everything")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("Usage: scripts/deps [compile|build|lab|test]", done.stderr)
+        self.assertIn("Usage: scripts/deps [compile|build|lab|locks|test]", done.stderr)
 
 
 if __name__ == "__main__":

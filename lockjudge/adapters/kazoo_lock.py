@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""kazoo: client.Lock() of ZooKeeper, with a listener of the session's state, as its documentation asks for. The session has the TTL.
+
+Usage: kazoo_lock.py HOST:PORT"""
+import sys
+
+try:
+    from kazoo.client import KazooClient, KazooState
+    from kazoo.exceptions import KazooException, LockTimeout
+except ImportError:
+    sys.exit("kazoo_lock.py: python3 has no module kazoo (Debian: python3-kazoo): scripts/deps locks")
+
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+client, lock, is_lost = None, None, False
+
+
+def say(text):
+    sys.stdout.write(text + "\n")  # once: the listener has a thread of its own
+    sys.stdout.flush()
+
+
+def on_state(state):
+    global is_lost
+    if lock and lock.is_acquired:
+        is_lost = is_lost or state == KazooState.LOST
+        say({KazooState.SUSPENDED: "!suspect", KazooState.LOST: "!lost"}.get(state, "!lost" if is_lost else "!held"))
+
+
+def do(verb, name="", ttl_ms=0, wait_ms=0):
+    global client, lock, is_lost
+    if verb == "acquire":
+        if client is None:
+            client = KazooClient(hosts=sys.argv[1].split("://")[-1], timeout=int(ttl_ms) / 1000)
+            client.add_listener(on_state)
+        if not client.connected:
+            client.start(timeout=5)
+        lock, is_lost = client.Lock("/lockjudge/" + name), False
+        try:
+            return "held -" if lock.acquire(blocking=wait_ms != "0", timeout=int(wait_ms) / 1000 or None) else "busy"
+        except LockTimeout:
+            return "busy"
+    if verb == "check":
+        return "held" if lock and lock.is_acquired and not is_lost else "lost"
+    return "released" if lock.release() and not is_lost else "lost"
+
+
+say("ready caps=ttl,renew,fair,told")
+for line in sys.stdin:
+    try:
+        answer = do(*line.split())
+    except (KazooException, client.handler.timeout_exception if client else OSError) as error:
+        answer = "error " + " ".join((str(error) or type(error).__name__).split())
+    say(answer)

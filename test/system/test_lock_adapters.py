@@ -1,0 +1,182 @@
+"""The adapters of lockjudge: each speaks the line protocol with its library on real servers. An adapter without its library is
+skipped, with its own words."""
+
+import json
+import queue
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import ROOT, Stack
+
+FOLDER = ROOT / "lockjudge/adapters"
+ADAPTERS = json.loads((FOLDER / "adapters.json").read_text())
+CAPS = {"ttl", "fence", "renew", "fair", "told", "reentrant", "shared"}
+TTL_MS = 30_000  # no stall of the machine lasts so long
+PATIENCE = 180  # seconds for an answer: ioredis gives up after 10 s, and redlock asks it several times
+# These wait for their server until WAIT_MS is over, and then have the same answer as for a lock that is held.
+BUSY_WITHOUT_SERVER = {"simple-redis-mutex", "etcdctl"}
+
+
+class Missing(Exception):
+    """The library is not there; the text is the adapter's."""
+
+
+class Worker:
+    def __init__(self, adapter, url):
+        program, *args = (word.replace("{url}", url) for word in adapter["command"])
+        self.name, self.lines = adapter["name"], queue.Queue()
+        self.process = subprocess.Popen([FOLDER / program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, bufsize=1, start_new_session=True)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+        try:
+            ready = self.line()
+            if ready is None:
+                raise Missing(self.process.stderr.read().strip())
+            assert re.fullmatch(r"ready( caps=[a-z,]+)?", ready), ready
+            self.caps = set(ready[11:].split(",")) - {""}
+            assert self.caps <= CAPS, ready
+        except BaseException:
+            self.end()
+            raise
+
+    def read(self):
+        for line in self.process.stdout:
+            if not line.startswith("!"):
+                self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def line(self):
+        try:
+            return self.lines.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise AssertionError(f"{self.name} did not answer for {PATIENCE} s") from None
+
+    def ask(self, request):
+        self.process.stdin.write(request + "\n")
+        answer = self.line()
+        if answer is None:
+            raise AssertionError(f"{self.name} ended at {request!r}: {self.process.stderr.read()}")
+        return answer
+
+    def acquire(self, name, wait_ms):
+        # Each adapter has names of its own: some libraries share a wire format.
+        return self.ask(f"acquire {self.name}-{name} {TTL_MS} {wait_ms}")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        for pipe in self.process.stdin, self.process.stdout, self.process.stderr:
+            pipe.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+class Adapters(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack("servers", "--with", "zookeeper,etcd,pgbouncer").up()
+        cls.folder = tempfile.mkdtemp(prefix="sale-adapters-")
+        settings = cls.stack.settings
+        cls.urls = {"redis": settings["INVENTORY_SVC_REDIS"], "postgres": settings["INVENTORY_SVC_DB"],
+                    "pgbouncer": settings["INVENTORY_SVC_POOLER"], "zookeeper": f"127.0.0.1:{cls.stack.port('zookeeper-1')}",
+                    "etcd": f"http://127.0.0.1:{cls.stack.port('etcd-1')}", "folder": cls.folder}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.down()
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def each(self, check):
+        """Runs check(adapter) for all at the same time: most of them wait. Reports each one alone."""
+        with ThreadPoolExecutor(len(ADAPTERS)) as pool:
+            checks = [(adapter, pool.submit(check, adapter)) for adapter in ADAPTERS]
+        for adapter, done in checks:
+            with self.subTest(adapter["name"]):
+                try:
+                    done.result()
+                except Missing as error:
+                    self.skipTest(str(error))
+
+    def start(self, adapter):
+        return Worker(adapter, self.urls[adapter["server"]])
+
+    def speak(self, adapter):
+        with self.start(adapter) as first, self.start(adapter) as second:
+            held = first.acquire("stock", 10_000)
+            self.assertRegex(held, r"^held [1-9][0-9]*$" if "fence" in first.caps else "^held -$")
+            self.assertEqual(first.ask("check"), "held")
+            self.assertEqual(second.ask("check"), "lost")
+            if adapter["name"] != "psql-pgbouncer":  # both may have one session of Postgres
+                self.assertEqual(second.acquire("stock", 0), "busy")
+                self.assertEqual(second.acquire("stock", 300), "busy")
+            self.assertRegex(second.acquire("other", 10_000), "^held ")
+            self.assertEqual(second.ask("release"), "released")
+            self.assertEqual(first.ask("release"), "released")
+            self.assertEqual(first.ask("check"), "lost")
+            self.assertRegex(second.acquire("stock", 10_000), "^held ")
+            self.assertEqual(second.ask("release"), "released")
+            for worker in first, second:
+                worker.process.stdin.close()
+                self.assertEqual(worker.process.wait(PATIENCE), 0)
+
+    def test_each_speaks_the_protocol(self):
+        self.each(self.speak)
+
+    def hand_over(self, adapter):
+        with self.start(adapter) as first, self.start(adapter) as second, ThreadPoolExecutor(1) as pool:
+            self.assertRegex(first.acquire("hand-over", 10_000), "^held ")
+            waiter = pool.submit(second.acquire, "hand-over", 50_000)
+            self.assertEqual(first.ask("release"), "released")
+            self.assertRegex(waiter.result(), "^held ")
+
+    def test_a_waiter_gets_the_lock(self):
+        self.each(self.hand_over)
+
+    def ask_in_vain(self, adapter):
+        with self.start(adapter) as worker:
+            if adapter["name"] in BUSY_WITHOUT_SERVER:
+                self.assertEqual(worker.acquire("stock", 500), "busy")
+            else:
+                self.assertRegex(worker.acquire("stock", 0), "^error .")
+
+    def test_without_its_server_it_says_error(self):
+        servers = ["redis", "pgbouncer", "postgres", "zookeeper-1", "etcd-1"]
+        for server in servers:
+            self.stack.kill(server)
+        shutil.move(self.folder, self.folder + "-away")
+        try:
+            self.each(self.ask_in_vain)
+        finally:
+            shutil.move(self.folder + "-away", self.folder)
+            self.stack.script("start")
+
+    def test_without_its_library_it_ends_with_one_line(self):
+        empty = tempfile.mkdtemp(prefix="sale-no-library-")
+        self.addCleanup(shutil.rmtree, empty)
+        for program in sorted({adapter["command"][0] for adapter in ADAPTERS} - {"mkdir.sh"}):
+            with self.subTest(program):
+                shutil.copy(FOLDER / program, empty)
+                for part in FOLDER.glob("*.js"):
+                    shutil.copy(part, empty)
+                command = {".py": ["/usr/bin/python3", "-S", "-E"], ".js": [shutil.which("node") or "/usr/bin/node"],
+                           ".sh": ["/bin/bash"]}[program[-3:]]
+                done = subprocess.run([*command, program, "redlock", "url"], cwd=empty, env={"PATH": empty},
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, rf"\A{program}: [^\n]+\n\Z")
+                self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
