@@ -212,6 +212,7 @@ static const struct setting bench_settings[] = {
     {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "how long to measure", "10ms..1h"},
     {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "TTL of the locks", "10ms..24h"},
     {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
+    CREATE_SETTING,
     JSON_SETTING,
     REPLY_SETTING,
     VERBOSE_SETTING,

@@ -21,7 +21,8 @@
 extern struct shared_settings {
     int64_t reply_ns;
     bool is_json, is_verbose;
-    bool is_patient; /* it waits without an end, so the first warning is printed */
+    bool is_patient; /* it waits for longer than a second, so the first warning is printed */
+    bool is_create;  /* make a folder that is not there */
     char **behind;   /* the arguments behind the first `--`, if `rest` contains `--` */
 } shared;
 #define VERBOSE_SETTING                                                                            \
@@ -30,6 +31,11 @@ extern struct shared_settings {
     {                                                                                              \
         "reply", 0, SETTING_DURATION, &shared.reply_ns, "500ms",                                   \
             "how long to wait for one reply of the server", "1ms..1h"                              \
+    }
+#define CREATE_SETTING                                                                             \
+    {                                                                                              \
+        "create", 0, SETTING_FLAG, &shared.is_create, NULL,                                        \
+            "make the folder of a file: URL if it is not there", NULL                              \
     }
 #define JSON_SETTING                                                                               \
     { "json", 0, SETTING_FLAG, &shared.is_json, NULL, "print JSON, for programs", NULL }
@@ -50,6 +56,8 @@ extern const struct command command_run, command_holders, command_break, command
 __attribute__((format(printf, 2, 3))) int fail(int code, const char *format, ...);
 /* The same, only with --verbose. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* Print why it waits, once: nothing after the first call or warning, or with --verbose. */
+void say_that_it_waits(const char *why);
 /* Print the outcome on stderr. Returns its exit code. */
 int fail_status(const char *what, enum lk_status status);
 /* Print one line on stdout, and free the JSON. -1: `json` is NULL, or the output failed. */

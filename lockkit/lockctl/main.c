@@ -8,10 +8,13 @@
 #include "version.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char help[] =
     "lockctl: hold a distributed lock while a command runs (flock(1) does that on one\n"
@@ -52,14 +55,19 @@ void say(const char *format, ...) {
     va_end(args);
 }
 
+void say_that_it_waits(const char *why) {
+    if (shared.is_patient && !shared.is_verbose)
+        (void)fail(0, "%s; it goes on trying", why);
+    shared.is_patient = false;
+}
+
 static void session_on_log(enum lk_log_level level, const char *message, const char *pairs,
                            void *data) {
     (void)data;
     if (level >= LK_LOG_WARN)
         (void)snprintf(last_warning, sizeof last_warning, "%s (%s)", message, pairs);
-    if (level >= LK_LOG_WARN && shared.is_patient && !shared.is_verbose)
-        (void)fail(0, "%s; it goes on trying", last_warning);
-    shared.is_patient = shared.is_patient && level < LK_LOG_WARN;
+    if (level >= LK_LOG_WARN)
+        say_that_it_waits(last_warning);
     if (level >= LK_LOG_INFO)
         say("%s (%s)", message, pairs);
 }
@@ -119,6 +127,36 @@ int session_end(struct session *session) {
     return session->code;
 }
 
+/* lockkit makes the folder of such a URL if it is not there. A person may have mistyped it, and
+ * would then hold a lock that nobody else sees. */
+static int look_for_folder(const char *url) {
+    static const char scheme[] = "file:";
+    char path[PATH_MAX];
+    struct stat stat;
+
+    if (shared.is_create || strncmp(url, scheme, strlen(scheme)) != 0)
+        return 0;
+    (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(url + strlen(scheme), "?"),
+                   url + strlen(scheme));
+    if (lstat(path, &stat) == 0 || errno != ENOENT)
+        return 0;
+    return fail(EX_USAGE,
+                "there is no folder %s: correct the URL, or make the folder (lockctl run "
+                "--create does that)",
+                path);
+}
+
+/* Kinds of URL that can do what this one cannot: all that the settings of `lock` ask for. */
+static const char *kinds_for(const struct lk_lock_options *lock) {
+    if (lock == NULL)
+        return "another kind of server";
+    if (lock->limit > 0)
+        return "redis://, redis+cluster://, etcd:// or zookeeper://";
+    if (lock->mode == LK_SHARED || lock->is_fair)
+        return "redis://, redis+cluster://, etcd://, zookeeper:// or postgres://...?mode=session";
+    return "redis:// or postgres://";
+}
+
 /* The URL is never printed: it may contain a password. */
 static int session_open_client(struct session *session, const char *argument, const char *label) {
     const struct lk_client_options options = {
@@ -133,11 +171,14 @@ static int session_open_client(struct session *session, const char *argument, co
     status = lk_client_open(&session->client, &session->loop, session->url, &options);
     if (status == LK_INVALID)
         return fail(EX_USAGE,
-                    "%s names no backend, or has a mistake; an example: redis://host:port", what);
+                    "%s names no backend, or has a mistake%s%s; examples: redis://host:port, "
+                    "postgres://host/database?mode=table, etcd://host, zookeeper://host, "
+                    "file:/folder",
+                    what, last_warning[0] ? ": " : "", last_warning);
     if (status == LK_UNSUPPORTED)
         return fail(EX_USAGE, "this build does not support %s%s%s", what,
                     last_warning[0] ? ": " : "", last_warning);
-    return status == LK_OK ? 0 : fail_status("the client", status);
+    return status == LK_OK ? look_for_folder(session->url) : fail_status("the client", status);
 }
 
 int session_open(struct session *session, const char *argument, const char *name, const char *label,
@@ -153,7 +194,10 @@ int session_open(struct session *session, const char *argument, const char *name
     code = session_open_client(session, argument, label);
     if (code == 0 && name != NULL) {
         status = lk_lock_open(&session->lock, session->client, name, lock);
-        if (status != LK_OK)
+        if (status == LK_UNSUPPORTED)
+            code = fail(EX_USAGE, "the lock: %s; such a URL could: %s", lk_status_text(status),
+                        kinds_for(lock));
+        else if (status != LK_OK)
             code = fail_status(status == LK_INVALID ? "the name or a setting" : "the lock", status);
     }
     if (code == 0)

@@ -24,7 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_MS 500
+#define LOOK_MS    500
+#define PATIENT_MS 1000 /* after this it says why it waits */
+#define AGAIN_MS   5000
 
 static struct {
     int64_t ttl_ns, suspect_ns, limit, permits;
@@ -51,6 +53,7 @@ static const struct setting settings[] = {
      "the signal that warns the command of danger; none: it gets only SIGKILL", NULL},
     {"suspect", 0, SETTING_DURATION, &set.suspect_ns, "0",
      "how long before the end of the lock to send --signal; 0: a quarter of --ttl", "0..24h"},
+    CREATE_SETTING,
     REPLY_SETTING,
     VERBOSE_SETTING,
     {.name = NULL},
@@ -267,6 +270,7 @@ struct run {
     int signal; /* the one that warns of danger; 0: none */
     uv_signal_t signals[FORWARDED];
     lk_request *request; /* while lockctl waits */
+    uv_timer_t waits;    /* to look whether the server answers */
     lk_lease *lease;     /* while lockctl holds */
     struct child child;
     bool is_lost, is_told;
@@ -310,6 +314,7 @@ static void run_finish(struct run *run, int code) {
     assert(run->lease == NULL && run->session.client != NULL);
     for (size_t i = 0; i < FORWARDED; i++)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
+    uv_close((uv_handle_t *)&run->waits, NULL);
     session_finish(&run->session, code);
 }
 
@@ -439,6 +444,26 @@ static void run_on_acquired(lk_request *request, enum lk_status status, lk_lease
         run_finish(run, fail_status(run->name, status));
 }
 
+/* A server that is cut off or stands still says nothing, and no connection breaks. */
+static void run_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                             void *data) {
+    struct run *run = data;
+    char why[600];
+
+    (void)inspection;
+    (void)snprintf(why, sizeof why, "%s: the server does not answer", run->name);
+    if (run->request != NULL && (status == LK_UNKNOWN || status == LK_UNAVAILABLE))
+        say_that_it_waits(why);
+}
+
+static void run_on_waits(uv_timer_t *timer) {
+    struct run *run = timer->data;
+
+    if (run->request == NULL || !shared.is_patient ||
+        lk_inspect(run->session.lock, run_on_inspected, run) != LK_OK)
+        (void)uv_timer_stop(timer);
+}
+
 static void run_on_signal(uv_signal_t *handle, int number) {
     struct run *run = handle->data;
 
@@ -482,7 +507,10 @@ static int run_hold(struct run *run, const char *url, uint32_t wait_ms) {
         return code;
     run->began_ms = uv_now(&run->session.loop);
     catch_signals(run);
-    shared.is_patient = wait_ms == LK_FOREVER;
+    shared.is_patient = wait_ms > PATIENT_MS;
+    (void)uv_timer_init(&run->session.loop, &run->waits);
+    run->waits.data = run;
+    (void)uv_timer_start(&run->waits, run_on_waits, PATIENT_MS, AGAIN_MS);
     status = lk_acquire(run->session.lock, wait_ms, run_on_acquired, run, &run->request);
     if (status != LK_OK)
         run_finish(run, fail_status(run->name, status));

@@ -167,6 +167,37 @@ class Run(LockctlTest):
             _, rest = run.communicate(timeout=60)
         self.assertNotIn("goes on trying", rest)
 
+    def test_a_wait_for_a_server_that_stands_still_says_so_and_goes_on(self):
+        self.redis.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.redis.process.send_signal, signal.SIGCONT)
+        run = subprocess.Popen([LOCKCTL, "run", "--wait", "10m", "-", self.name, "--", "true"], env=self.env, cwd=self.dir,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, run)
+        said = run.stderr.readline()
+        self.assertRegex(said, r"\Alockctl: .*; it goes on trying\n\Z")
+        self.redis.process.send_signal(signal.SIGCONT)
+        _, rest = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, rest), (0, ""))
+
+    def test_a_folder_that_is_not_there_is_made_only_if_asked_for(self):
+        folder = self.dir / "mistyped"
+        url = f"file:{folder}"
+        for words in (["run", url, "x", "--", "true"], ["holders", f"{url}?kind=mkdir", "x"], ["bench", url]):
+            done = self.lockctl(*words)
+            self.assertEqual(done.returncode, USAGE)
+            self.assertIn(f"there is no folder {folder}:", done.stderr)
+            self.assertFalse(folder.exists())
+        self.assertEqual(self.lockctl("run", "--create", url, "x", "--", "true").returncode, 0)
+        self.assertEqual(self.lockctl("holders", url, "x").returncode, 0)
+
+    def test_a_url_that_cannot_do_it_is_told_which_can(self):
+        for flags, url, kind in ((["--fair"], f"file:{self.dir}", "etcd://"), (["--limit", "2"], f"redis+string:{URL}", "zookeeper://"),
+                                 (["--shared"], f"file:{self.dir}", "postgres://...?mode=session")):
+            done = self.lockctl("run", *flags, url, "x", "--", "true")
+            self.assertEqual(done.returncode, USAGE)
+            self.assertIn(kind, done.stderr)
+        self.assertIn("modes=session,table", self.lockctl("run", "postgres://host/db", "x", "--", "true").stderr)
+
     def test_bad_usage(self):
         bad = [[], ["nonsense"], ["run"], ["run", "-"], ["run", "-", "x"], ["run", "-", "x", "--"], ["run", "-", "x", "true"],
                ["run", "--no-such", "-", "x", "--", "true"], ["run", "--ttl", "soon", "-", "x", "--", "true"],
