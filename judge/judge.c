@@ -462,7 +462,9 @@ const char *judge_units(const struct judge *judge, const struct ledger_sale *sal
 }
 
 const char *judge_place(const struct ledger_sale *sale, char text[JUDGE_PLACE]) {
-    snprintf(text, JUDGE_PLACE, sale->instance[0] != '\0' ? " (%s)" : "", sale->instance);
+    text[0] = '\0';
+    if (sale->instance[0] != '\0')
+        snprintf(text, JUDGE_PLACE, " (%s)", sale->instance);
     return text;
 }
 
