@@ -107,7 +107,8 @@ class Grading(unittest.TestCase):
         (self.folder / "08.c").symlink_to("nowhere")
         out, found = self.grade()
         self.assertIn(f"{found['score']} of 1200 points", out)
-        plan = [json.loads((each / "chapter.json").read_text())["checks"] for each in sorted((ROOT / "lab").glob("[0-9][0-9]-*"))]
+        plan = [json.loads((each.parent / "chapter.json").read_text())["checks"]
+                for each in sorted((ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))]
         self.assertEqual([(test["name"], test["max_score"]) for test in found["tests"]],
                          [(check["name"], check["points"]) for checks in plan for check in checks])
         by = {}
@@ -182,7 +183,8 @@ class Grading(unittest.TestCase):
                       self.run_lab("check", ROOT / "lab/01-oversell/answer.c", code=64)[1])
 
     def test_a_mistake_of_the_instructor_is_no_grade(self):
-        for arguments, says in [((), "name one"), (("nowhere",), "No such file"), ((self.folder, "--chapter", "13"), "no chapter 13"),
+        for arguments, says in [((), "name one"), (("nowhere",), "No such file"), ((self.folder, "--chapter", "14"), "no chapter 14"),
+                                ((self.folder, "--chapter", "13"), "chapter 13 is about a shop of your own"),
                                 ((self.folder, "--chapters", "nowhere"), "it has no chapter 1"),
                                 ((self.folder, "--chapter", "1", "--chapters", self.chapters(points=99)), "99, not 100")]:
             with self.subTest(arguments):
