@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLAUSES (2 + ANOMALY_COUNT + RECORD_OUTCOME_COUNT)
+#define CLAUSES (3 + ANOMALY_COUNT + RECORD_OUTCOME_COUNT)
 #define CLAUSE  96
 
 struct clauses {
@@ -59,7 +59,7 @@ static void add_sold(struct clauses *clauses, const struct verdict *verdict, int
 /* Leaves out LEAK and STALE if they follow from another anomaly of the sentence: twins saw an old
  * count, and lower the count too little. */
 static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
-                        const struct verdict *verdict, bool is_count_told) {
+                        const struct verdict *verdict, bool is_count_told, bool is_row_right) {
     static const struct {
         const char *one, *many, *rest;
     } told[ANOMALY_COUNT] = {
@@ -81,19 +81,27 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
 
     if (is_told && (anomaly == ANOMALY_LEAK || anomaly == ANOMALY_STALE))
         return;
-    if (anomaly == ANOMALY_UNDERSELL)
+    if (anomaly == ANOMALY_UNBACKED && is_row_right)
+        sentence_add(clauses, "%" PRId64 " paid %s nothing in it", count,
+                     count == 1 ? "order has" : "orders have");
+    else if (anomaly == ANOMALY_UNDERSELL)
         sentence_add(clauses, "customers were told sold out while units were left");
     else
         sentence_add(clauses, "%" PRId64 " %s %s", count,
                      count == 1 ? told[anomaly].one : told[anomaly].many, told[anomaly].rest);
 }
 
-/* A wrong number of units left comes first: the shop itself would notice it. */
+/* A wrong number of units left comes first: the shop itself would notice it. It would not notice
+ * orders without a unit in a row that is right. */
 static void add_anomalies(struct clauses *clauses, const struct verdict *verdict, int64_t units,
                           bool is_shop) {
     const int64_t right = units - verdict->sold;
+    const int64_t unbacked = verdict->found[ANOMALY_UNBACKED].count;
     bool is_count_told = right >= 0 && verdict->left != right;
+    bool is_row_right = unbacked > 0 && verdict->left == right + unbacked;
 
+    if (is_row_right)
+        sentence_add(clauses, "the stock row is right");
     if (is_shop && right < 0 && verdict->left > 0)
         sentence_add(clauses, "the shop says that %" PRId64 " are left", verdict->left);
     if (is_count_told)
@@ -101,7 +109,7 @@ static void add_anomalies(struct clauses *clauses, const struct verdict *verdict
                      verdict->left, right);
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (verdict->found[i].count > 0)
-            add_anomaly(clauses, (enum anomaly)i, verdict, is_count_told);
+            add_anomaly(clauses, (enum anomaly)i, verdict, is_count_told, is_row_right);
 }
 
 /* ---- the other answers */

@@ -53,8 +53,12 @@ static const struct scene scenes[] = {
                  "units were left"},
     {"test_orders_without_units_are_told", 50, 160, 160, 0, VERDICT_VIOLATED,
      .found[ANOMALY_UNBACKED] = 110,
-     .sentence = "none: sold 160 of 50 units, and 110 paid orders have too little or nothing in "
-                 "the stock row"},
+     .sentence = "none: sold 160 of 50 units, the stock row is right, and 110 paid orders have "
+                 "nothing in it"},
+    {"test_an_order_without_a_unit_beside_a_wrong_row_is_told", 10, 15, 15, 0, VERDICT_VIOLATED,
+     .found = {[ANOMALY_OVERSELL] = 5, [ANOMALY_UNBACKED] = 1},
+     .sentence = "none: sold 15 of 10 units, 5 customers hold an order for nothing, and 1 paid "
+                 "order has too little or nothing in the stock row"},
     /* Eight customers asked twice. */
     {"test_a_right_strategy_sold_once_each_and_refused_the_others", 500, 500, 500, 0, VERDICT_VALID,
      .requests = 808, .repeats = 8, .outcomes = {[RECORD_SOLD] = 505, [RECORD_SOLD_OUT] = 303},
