@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define REQUEST_BYTES 512
 #define TOLD_BYTES    512    /* of its errors, kept for the reason of its end */
@@ -107,13 +108,42 @@ static void worker_shut(void *handle) {
         uv_close(handle, worker_on_closed);
 }
 
-/* Its stderr may still be on the way: the reason takes the part that is here. */
+/* Keeps the beginning of the last line: that is where most languages print the error. */
+static void take_errors(struct worker *worker, const char *bytes, ssize_t length) {
+    for (ssize_t i = 0; i < length; i++) {
+        if (worker->told_length > 0 && worker->told[worker->told_length - 1] == '\n')
+            worker->told_length = 0;
+        if (worker->told_length < sizeof worker->told - 1)
+            worker->told[worker->told_length++] = bytes[i];
+        worker->told[worker->told_length] = '\0';
+    }
+}
+
+static void worker_on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    if (length < 0)
+        (void)uv_read_stop(stream);
+    else
+        take_errors(stream->data, buf->base, length);
+}
+
+/* What it wrote on stderr just before its end is still in the pipe. */
+static void take_last_errors(struct worker *worker) {
+    char bytes[1024];
+    ssize_t length;
+    uv_os_fd_t fd;
+
+    if (uv_fileno((uv_handle_t *)&worker->pipes[2], &fd) == 0)
+        while ((length = read(fd, bytes, sizeof bytes)) > 0)
+            take_errors(worker, bytes, length);
+}
+
 static void worker_on_exit(uv_process_t *process, int64_t exit_code, int number) {
     struct worker *worker = process->data;
     struct why text;
 
     worker->has_exited = true;
     (void)uv_kill(-process->pid, SIGKILL); /* its children */
+    take_last_errors(worker);
     utf8_make_printable(worker->told);
     (void)why_set(&text, "it ended with %s %d%s%s", number != 0 ? "signal" : "exit code",
                   number != 0 ? number : (int)exit_code, worker->told[0] != '\0' ? ": " : "",
@@ -158,23 +188,6 @@ static void worker_on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t
     if (input->length >= LINE_BYTES) {
         buffer_reset(input);
         worker_break(worker, "it floods: a line has more than 1023 bytes");
-    }
-}
-
-/* Keeps the beginning of the last line: that is where most languages print the error. */
-static void worker_on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
-    struct worker *worker = stream->data;
-
-    if (length < 0) {
-        (void)uv_read_stop(stream);
-        return;
-    }
-    for (ssize_t i = 0; i < length; i++) {
-        if (worker->told_length > 0 && worker->told[worker->told_length - 1] == '\n')
-            worker->told_length = 0;
-        if (worker->told_length < sizeof worker->told - 1)
-            worker->told[worker->told_length++] = buf->base[i];
-        worker->told[worker->told_length] = '\0';
     }
 }
 
