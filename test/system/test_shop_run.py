@@ -465,6 +465,17 @@ class Trouble(ShopRun):
                 self.assertIn(reason, terminal.screen.text)
                 self.assertNotIn("0/60", terminal.screen.text)
 
+    def test_a_missed_threshold_stops_the_orders(self):
+        path = self.checked()
+        self.shop.together = 0
+        self.shop.faults = {"POST /orders": lambda number, _: self.shop.hold("POST /orders") if number == 30 else None}
+        done = subprocess.run(self.command(path, "--threshold", "p(99)<1us", "--abort-on-fail", "--json-progress"), capture_output=True,
+                              text=True, env=self.env, timeout=180)
+        self.assertIn(done.returncode, (2, 99), done.stdout + done.stderr)
+        self.assertIn("MISSED", done.stdout)
+        self.assertTrue(self.summary()["strategies"][0]["rounds"][0]["is_aborted"])
+        self.assertEqual(self.shop.count("DELETE /products"), 1)
+
     def test_a_full_disk_for_results(self):
         path = self.checked()
         self.shop.together = 60
