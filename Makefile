@@ -308,7 +308,7 @@ $(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
 lib: $(LIBRARY) ## build lockkit as a library, static and shared
 
 # What the programs tell of themselves: man pages of all but lockctl, and completions of all.
-MANUALS := $(addprefix $(B)/man/,loadgen.1 lab.1 order-svc.8 inventory-svc.8)
+MANUALS := $(addprefix $(B)/man/,loadgen.1 lab.1 lockjudge.1 order-svc.8 inventory-svc.8)
 COMPLETIONS := $(patsubst $(B)/bin/%,$(B)/completions/bash/%,$(PROGRAMS)) $(B)/completions/zsh/_inventory-sale \
     $(patsubst $(B)/bin/%,$(B)/completions/fish/%.fish,$(PROGRAMS))
 $(MANUALS): $$(B)/bin/$$(basename $$(@F)) ; @mkdir -p $(@D)
@@ -324,7 +324,7 @@ completions: $(COMPLETIONS) ## completions for bash, zsh and fish, in build/gcc/
 
 HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
 INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS) $(SCRIPT_MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
-install: $(PROGRAMS) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
+install: $(PROGRAMS) $(ADAPTERS) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
 	@$(INSTALL) all
 install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, headers, lockctl, man pages
 	@$(INSTALL) lockkit

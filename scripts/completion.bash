@@ -5,4 +5,4 @@ _inventory_sale() { # _inventory_sale PROGRAM WORD
     [[ $word != = ]] || word=''
     mapfile -t COMPREPLY < <(compgen -W "$("$1" --help-format words "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$word" 2>/dev/null | cut -f 1)" -- "$word")
 }
-complete -o default -F _inventory_sale inventory-svc lab loadgen lockctl order-svc
+complete -o default -F _inventory_sale inventory-svc lab loadgen lockctl lockjudge order-svc

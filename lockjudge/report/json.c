@@ -52,6 +52,7 @@ static json_t *row_json(const struct report *report, const struct report_row *ro
         {"verdict", json_text(oracle_verdict_key(row->verdict))},
         {"text", json_text(oracle_verdict_text(row->verdict))}, {"reason", json_text(row->reason)},
         {"is_expected", json_boolean(!row->is_unexpected)}, {"expected", json_text(row->expected)},
+        {"victim", json_integer(row->victim + 1)}, {"grant", json_integer(row->grant)},
         {"trials", json_integer(row->trials)}, {"repeated", json_integer(row->again)},
         {"grants", json_integer((json_int_t)row->oracle.grants)},
         {"writes", json_integer((json_int_t)row->oracle.writes)},
@@ -72,5 +73,6 @@ json_t *report_json(const struct report *report) {
     return JSON_TEXT_OBJECT(
         {"command", command}, {"caps", json_text(caps)}, {"ttl_ms", json_integer(report->ttl_ms)},
         {"slack_ms", json_integer(report->slack_ms)}, {"workers", json_integer(report->workers)},
-        {"seed", json_integer((json_int_t)report->seed)}, {"rows", rows});
+        {"trials", json_integer(report->trials)}, {"seed", json_integer((json_int_t)report->seed)},
+        {"rows", rows});
 }

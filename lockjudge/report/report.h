@@ -19,6 +19,7 @@ struct report_row {
     struct oracle oracle;   /* of the worst trial */
     struct history history; /* of that trial */
     uint64_t seed;          /* of that trial */
+    unsigned victim, grant; /* where its seed placed the fault: the worker, and its grant */
     unsigned trials, again; /* trials that were judged; trials repeated because of a stall */
     char reason[400];       /* why it was not judged or not asked; "" */
     bool is_unexpected;
@@ -27,7 +28,7 @@ struct report_row {
 
 struct report {
     char *const *command; /* of the worker, with {url} in it: the URL may have a password */
-    unsigned caps, workers;
+    unsigned caps, workers, trials;
     int64_t ttl_ms, slack_ms;
     uint64_t seed;
     struct report_row *rows;

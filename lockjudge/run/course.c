@@ -140,7 +140,7 @@ static uint64_t row_seed(const struct report_row *row, uint64_t seed, unsigned t
 }
 
 static void row_take(struct report_row *row, struct trial_outcome *outcome,
-                     const struct oracle *oracle, uint64_t seed) {
+                     const struct oracle *oracle, uint64_t seed, unsigned workers) {
     if (row->trials++ > 0 && oracle->verdict <= row->verdict) {
         history_free(&outcome->history);
         return;
@@ -150,6 +150,8 @@ static void row_take(struct report_row *row, struct trial_outcome *outcome,
     row->oracle = *oracle;
     row->verdict = oracle->verdict;
     row->seed = seed;
+    row->victim = plan_make(seed, workers).victim;
+    row->grant = plan_make(seed, workers).grant;
 }
 
 static const char *last_error(const struct history *history) {
@@ -191,7 +193,7 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
         else
             trial_doubt(setup, &outcome, &oracle, row->reason, sizeof row->reason);
         if (row->reason[0] == '\0') {
-            row_take(row, &outcome, &oracle, setup->seed);
+            row_take(row, &outcome, &oracle, setup->seed, setup->workers);
             return true;
         }
         history_free(&outcome.history);

@@ -12,6 +12,7 @@
 #include "pg_variables.h"
 #include "planted.h"
 #include "reference.h"
+#include "replay.h"
 #include "settings.h"
 #include "trial.h"
 
@@ -33,7 +34,7 @@ enum exit_code {
 };
 
 static struct {
-    char *url, *faults, *expect, *junit;
+    char *url, *faults, *expect, *junit, *replay;
     int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
     bool is_json;
 } set;
@@ -51,6 +52,8 @@ static const struct setting table[] = {
      "100ms..1h"},
     {"seed", 0, SETTING_INT, &set.seed, "1", "places the faults; the same again with the same seed",
      "0..1000000000000"},
+    {"replay", 0, SETTING_TEXT, &set.replay, NULL, "the JSON of an earlier run: ask the same again",
+     NULL},
     {"expect", 'e', SETTING_LIST, &set.expect, NULL,
      "ROW=VERDICT or ROW=VERDICT|VERDICT; ROW may be `all`", NULL},
     {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print JSON", NULL},
@@ -205,6 +208,7 @@ static int main_run(char *const *command) {
 
     run.report = (struct report){.command = command,
                                  .workers = (unsigned)set.workers,
+                                 .trials = (unsigned)set.trials,
                                  .ttl_ms = set.ttl_ns / 1000000,
                                  .slack_ms = set.slack_ns / 1000000,
                                  .seed = (uint64_t)set.seed};
@@ -260,6 +264,25 @@ static int main_reference(int argc, char **argv) {
     return reference_asked(&reference, argc, argv);
 }
 
+static int main_replay(void) {
+    struct replay replay;
+    int code;
+
+    if (replay_read(set.replay, &replay, &run.why) != 0)
+        return main_refuse(run.why.text);
+    set.ttl_ns = replay.ttl_ms * 1000000;
+    set.slack_ns = replay.slack_ms * 1000000;
+    set.workers = replay.workers;
+    set.trials = replay.trials;
+    set.seed = replay.seed;
+    free(set.faults);
+    set.faults = replay.faults;
+    replay.faults = NULL;
+    code = main_run(replay.command);
+    replay_free(&replay);
+    return code;
+}
+
 /* The worker's command is behind `--`; its arguments are not ours. */
 static char **split_command(int *argc, char **argv) {
     for (int i = 1; i < *argc; i++)
@@ -292,6 +315,8 @@ int main(int argc, char **argv) {
     }
     if (argc > 1)
         code = main_refuse("the worker's command goes behind --");
+    else if (set.replay[0] != '\0')
+        code = command[0] == NULL ? main_replay() : main_refuse("--replay has its own worker");
     else if (command[0] == NULL)
         code = main_refuse("no worker: lockjudge [settings] -- WORKER [ARGUMENT...]");
     else

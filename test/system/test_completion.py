@@ -85,7 +85,7 @@ class Completion(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_every_program_tells_its_version(self):
-        for program in ("inventory-svc", "lab", "loadgen", "lockctl", "order-svc"):
+        for program in ("inventory-svc", "lab", "loadgen", "lockctl", "lockjudge", "order-svc"):
             told = subprocess.run([ROOT / BUILD / "bin" / program, "--version"], capture_output=True, text=True)
             self.assertRegex(told.stdout, rf"\A{program} 0\.1\.0 \(([0-9a-f]{{40}}(-dirty)?|unknown)\)\n\Z")
 

@@ -247,7 +247,7 @@ class Programs(unittest.TestCase):
     def test_each_command_has_a_manual_and_each_program_completions(self):
         share = self.prefix / "share"
         commands = sorted(path.name for path in (self.prefix / "bin").iterdir())
-        self.assertEqual(commands, ["inventory-svc", "lab", "loadgen", "lockctl", "order-svc", "sale-audit", "sale-stack"])
+        self.assertEqual(commands, ["inventory-svc", "lab", "loadgen", "lockctl", "lockjudge", "order-svc", "sale-audit", "sale-stack"])
         manuals = {path.stem: path for path in share.glob("man/man[18]/*")}
         self.assertEqual(sorted(manuals), commands)
         for path in manuals.values():

@@ -1,0 +1,147 @@
+"""lockjudge on real workers and a real Redis: a lock that is wrong on purpose has two holders, lockkit is safe with its fence; and
+workers, files and signals that are in the way are told."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from harness import BUILD, ROOT, Stack, wait_for
+
+SET_NX = ("sh", "lockjudge/adapters/set_nx.sh", "{url}")
+LOCKKIT = (f"{BUILD}/bin/lockjudge-lockkit", "{url}")
+
+
+def is_gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+class LockJudge(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack("servers").up()
+        cls.addClassCleanup(cls.stack.down)
+        cls.dir = Path(tempfile.mkdtemp(prefix="lockjudge-test-"))
+        cls.addClassCleanup(subprocess.run, ["rm", "-rf", str(cls.dir)])
+
+    def run_judge(self, *args, code=0):
+        done = subprocess.run([str(ROOT / BUILD / "bin/lockjudge"), *args], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                              env=dict(os.environ, LOCKJUDGE_URL=self.stack.settings["TEST_REDIS"]), stdin=subprocess.DEVNULL)
+        if code is not None:
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def judge(self, faults, *args, worker=SET_NX, code=0):
+        """The rows of a run, by name. A run that the machine disturbed says so, and is repeated."""
+        for _ in range(5):
+            done = self.run_judge("--json", "-t", "1s", "-f", faults, *args, "--", *worker, code=None)
+            if done.returncode != 2:
+                break
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.report = json.loads(done.stdout)
+        return {row["fault"]: row for row in self.report["rows"]}
+
+    def test_set_nx_with_a_blind_del_has_two_holders_under_a_stop(self):
+        row = self.judge("stop-held", code=1)["stop-held"]
+        found = {finding["word"]: finding for finding in row["found"]}
+        self.assertEqual(row["verdict"], "untold")
+        self.assertFalse(row["is_expected"])
+        self.assertLessEqual({"STALE-WRITE", "NO-FENCE"}, set(found))
+        history = found["STALE-WRITE"]["history"]
+        self.assertTrue(any(line.endswith("is stopped") for line in history), history)
+        self.assertTrue(any(line.endswith("runs again") for line in history), history)
+        self.assertLess(len(history), 12)
+
+    def test_it_loses_the_lock_when_it_works_for_longer_than_the_ttl(self):
+        row = self.judge("work-held", "--expect", "work-held=untold")["work-held"]
+        self.assertIn("NO-RENEWAL", [finding["word"] for finding in row["found"]])
+
+    def test_lockkit_is_safe_with_its_fence(self):
+        rows = self.judge("stop-held,stop-write,stop-release,kill-held", worker=LOCKKIT)
+        self.assertEqual({name: row["verdict"] for name, row in rows.items()},
+                         {"stop-held": "safe", "stop-write": "fenced", "stop-release": "safe", "kill-held": "safe"})
+        self.assertGreater(rows["stop-write"]["refused"], 0)
+        self.assertNotIn("NO-FENCE", str(rows["stop-write"]["found"]))
+        self.assertIn("fence", self.report["caps"])
+
+    def test_expectations_decide_the_exit_code(self):
+        self.judge("stop-held", "--expect", "all=safe", "--expect", "stop-held=told|untold")
+        self.judge("kill-held", "--expect", "kill-held=untold", worker=LOCKKIT, code=1)
+
+    def test_one_seed_places_the_same_faults_again(self):
+        first = self.judge("kill-held,kill-wait", "--seed", "7", worker=LOCKKIT)
+        file = self.dir / "run.json"
+        file.write_text(json.dumps(self.report))
+        done = self.run_judge("--replay", str(file), "--json", code=None)
+        self.assertIn(done.returncode, (0, 2), done.stderr)
+        again = json.loads(done.stdout)
+        self.assertEqual((again["seed"], again["ttl_ms"], again["command"]), (7, 1000, list(LOCKKIT)))
+        for row in again["rows"]:
+            if row["verdict"] != "not-judged":
+                self.assertEqual((row["victim"], row["grant"]), (first[row["fault"]]["victim"], first[row["fault"]]["grant"]))
+        file.write_text("{}")
+        self.assertIn("is not the JSON of a run", self.run_judge("--replay", str(file), code=64).stderr)
+
+    def test_junit_and_text_tell_the_same(self):
+        file = self.dir / "junit.xml"
+        done = self.run_judge("-t", "1s", "-f", "stop-held", "--junit", str(file), "--", *SET_NX, code=None)
+        suite = ElementTree.parse(file).getroot()[0]
+        self.assertEqual(suite[0].get("name"), "stop-held")
+        if done.returncode != 2: # the machine stalled
+            self.assertEqual((done.returncode, suite.get("failures")), (1, "1"))
+            self.assertIn("two holders, untold", suite[0][0].get("message"))
+            self.assertIn("two holders, untold", done.stdout)
+            self.assertIn("is stopped\n", done.stdout)
+            self.assertNotIn(self.stack.settings["TEST_REDIS"], done.stdout)  # it has a password
+
+    def test_workers_that_do_not_work_are_told(self):
+        for script, reason in [("echo hello", 'its line is no line of the protocol: "hello" begins with no word of the protocol'),
+                               ("echo no module named redis >&2; exit 1", "it ended with exit code 1: no module named redis"),
+                               ("exec sleep 1000", "it is silent: no answer to \"(its start)\" within 300 ms")]:
+            self.assertIn(f"lockjudge: worker 1: {reason}", self.run_judge("--start", "300ms", "--", "sh", "-c", script, code=69).stderr)
+        self.assertIn("no such file", self.run_judge("--", "/no/such/worker", code=69).stderr)
+        # This one begins well.
+        done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready caps=ttl; read -r a; echo perhaps", code=2)
+        self.assertIn('"perhaps" begins with no word', json.loads(done.stdout)["rows"][0]["reason"])
+
+    def test_a_lock_that_nobody_gets_is_not_judged(self):
+        busy = "echo ready caps=ttl; while read -r a; do echo error the server is gone; done"
+        done = self.run_judge("-t", "100ms", "-f", "none,stop-held", "--json", "--", "sh", "-c", busy, code=2)
+        self.assertEqual({row["reason"] for row in json.loads(done.stdout)["rows"]}, {"no worker got the lock: the server is gone"})
+
+    def test_bad_usage_is_told(self):
+        for args, reason in [([], "no worker: lockjudge"), (["x", "--", "true"], "the worker's command goes behind --"),
+                             (["-f", "nonsense", "--", "true"], "these are: none work-held"),
+                             (["-e", "stop-held", "--", "true"], "--expect takes ROW=VERDICT"),
+                             (["-e", "stop-held=good", "--", "true"], 'no verdict "good"; these are: safe|fenced|told|untold'),
+                             (["-e", "stopheld=safe", "--", "true"], "no row of this run has this name"),
+                             (["-u", "", "--", "sh", "{url}"], "give --url URL")]:
+            self.assertIn(reason, self.run_judge(*args, code=64).stderr)
+
+    def test_the_oracle_finds_what_is_planted(self):
+        self.assertIn(" 0 judged wrongly", self.run_judge("self-test").stdout)
+
+    def test_an_interrupt_leaves_no_process(self):
+        pids = self.dir / "pids"
+        script = f"sleep 1000 & echo $$ $! >>{pids}; echo ready caps=ttl; while read -r a; do echo busy; done"
+        for number in signal.SIGINT, signal.SIGTERM:
+            pids.write_text("")
+            with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "none", "-t", "1m", "--", "sh", "-c", script], cwd=ROOT,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+                wait_for("four workers", lambda: len(pids.read_text().splitlines()) == 4)
+                run.send_signal(number)
+                run.communicate(timeout=60)
+            self.assertEqual(run.returncode, 130)
+            for pid in pids.read_text().split():
+                wait_for("the end of each worker and its child", lambda: is_gone(pid))
+
+
+if __name__ == "__main__":
+    unittest.main()
