@@ -280,6 +280,7 @@ static bool is_final(const struct lk_lease *lease, enum lk_status status) {
 }
 
 static void release_give_back(uv_timer_t *timer);
+static void stay_abandoned(uv_timer_t *timer);
 
 /* Repeat the release when the clean-up time ends, if that comes before the pause is over. After the
  * clean-up time only the pause counts. */
@@ -301,8 +302,11 @@ static void on_release_answered(struct lk_command *command) {
 
     assert(command == &lease->command);
     lease_answered(lease, command);
-    if (lease->phase != LEASE_RELEASING) { /* it was withdrawn, and the caller has it still */
-        lease_maybe_free(lease);
+    if (lease->phase != LEASE_RELEASING) { /* it was withdrawn */
+        if (lease->phase == LEASE_ABANDONED)
+            stay_abandoned(&lease->timer);
+        else
+            lease_maybe_free(lease);
         return;
     }
     if (status != LK_OK && status != LK_LOST)
@@ -356,8 +360,6 @@ void lease_release(struct lk_lease *lease) {
 
 /* ---- Holding: renewal, and the local timer that says SUSPECT and LOST, whether the network works
  * or not */
-
-static void stay_abandoned(uv_timer_t *timer);
 
 static int64_t part_ns(const struct lk_lease *lease, uint32_t part) {
     return (int64_t)lease->policy.ttl_ms * NS_PER_MS / part;

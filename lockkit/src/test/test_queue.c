@@ -576,6 +576,18 @@ static void test_release_of_a_lease_that_is_being_withdrawn_is_one_command(void 
     assert_int_equal(holder.release_status, LK_OK);
 }
 
+static void test_lease_that_is_abandoned_while_it_is_withdrawn_ends(void **state) {
+    struct env *env = *state;
+    struct caller holder;
+
+    lose_in_session(env, &holder, NULL, NULL);
+    (void)expect(env, 1, LK_RELEASE);
+    lk_abandon(holder.lease, TTL_MS);
+    answer(env, 1, LK_OK);
+    (void)expect(env, 2, LK_RENEW);
+    answer(env, 2, LK_LOST);
+}
+
 static void on_lost_abandon(lk_lease *lease, enum lk_state lease_state, const char *why,
                             void *data) {
     *(enum lk_state *)data = lease_state;
@@ -870,6 +882,7 @@ int main(void) {
         TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
         TEST(test_lost_lease_of_a_session_is_withdrawn_before_its_release),
         TEST(test_release_of_a_lease_that_is_being_withdrawn_is_one_command),
+        TEST(test_lease_that_is_abandoned_while_it_is_withdrawn_ends),
         TEST(test_lost_lease_that_is_abandoned_at_once_is_not_withdrawn),
         TEST(test_grant_with_a_token_that_the_resource_has_seen_is_given_back),
         TEST(test_waiter_in_a_queue_of_its_own_goes_on_with_another_owner),
