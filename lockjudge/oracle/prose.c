@@ -85,8 +85,8 @@ static void tell_item(struct telling *telling, const struct history_item *item) 
         tell_acquire(telling, item, who);
         break;
     case HISTORY_CHECK:
-        tell(telling, item->result == HISTORY_RESULT_HELD ? item->at_ns : item->end_ns,
-             "worker %u is asked whether it holds the lock, and believes: %s", who, result);
+        tell(telling, item->end_ns, "worker %u is asked, and %s the lock", who,
+             item->result == HISTORY_RESULT_HELD ? "believes that it holds" : "knows that it lost");
         break;
     case HISTORY_RELEASE:
         tell_release(telling, item, who);

@@ -158,6 +158,14 @@ static void strike_wait(struct trial *trial) {
             break;
 }
 
+/* A stopped holder goes on with its next check: that is sent before it wakes, and is the first that
+ * it reads. A library has no time to mend its state before it answers. */
+static void strike_wake(struct trial *trial) {
+    trial->is_waking = true;
+    for (int turn = 0; turn < 3; turn++)
+        fiber_sleep(trial->setup->loop, 1);
+}
+
 static void strike_note(struct trial *trial) {
     const struct fault *fault = trial->setup->fault;
     struct history_item item = {.at_ns = trial->struck_ns,
@@ -183,6 +191,7 @@ static void strike_run(void *arg) {
         trial->outcome->has_struck = true;
         if (fault->end != NULL) {
             strike_wait(trial);
+            strike_wake(trial);
             if (fault->end(&trial->site, &why) != 0)
                 trial_spoil(trial, why.text);
         }
@@ -194,7 +203,13 @@ static void strike_run(void *arg) {
     trial->living--;
 }
 
-/* Returns when the fault has begun; after a stop, when it is over. */
+static bool is_asleep(const struct trial *trial) {
+    const bool is_held = trial->setup->moment == FAULT_AT_HELD;
+
+    return trial->phase == TRIAL_STRUCK && !(is_held && trial->is_waking);
+}
+
+/* Returns when the fault has begun; after a stop, when it is over, or the victim is about to wake. */
 static void contender_strike(struct contender *one, bool waits_for_its_end) {
     struct trial *trial = one->trial;
 
@@ -204,9 +219,10 @@ static void contender_strike(struct contender *one, bool waits_for_its_end) {
         trial_spoil(trial, "out of memory");
         return;
     }
-    while (waits_for_its_end && trial->phase == TRIAL_STRUCK)
-        if (!trial_pause(trial, 2))
+    while (waits_for_its_end && is_asleep(trial))
+        if (!trial_pause(trial, 1))
             break;
+    one->is_awake = waits_for_its_end;
 }
 
 /* ---- a cycle */
@@ -285,7 +301,9 @@ static void contender_hold(struct contender *one) {
             contender_strike(one, trial->setup->fault->flags & (HISTORY_STOPS | HISTORY_KILLS));
     }
     while (is_alive && contender_stays(one, hold_ms)) {
-        (void)trial_pause(trial, number_min(BEAT_MS, hold_ms));
+        if (!one->is_awake)
+            (void)trial_pause(trial, number_min(BEAT_MS, hold_ms));
+        one->is_awake = false;
         is_alive = worker_is_alive(one->worker) && contender_beat(one);
     }
     if (is_victim(one) && trial->setup->fault->flags & HISTORY_WORKS &&

@@ -17,6 +17,7 @@ struct contender {
     uint64_t fence;
     int64_t got_ns, wrote_ns;
     bool is_asking, is_holding, has_lost, has_wait_strike;
+    bool is_awake; /* it was stopped just now */
 };
 
 struct trial {
@@ -29,6 +30,7 @@ struct trial {
     enum trial_phase phase;
     unsigned living; /* fibers of contenders, and of the strike */
     bool is_over;
+    bool is_waking;                          /* the fault is about to end */
     int64_t struck_ns, ended_ns, settled_ns; /* when each phase began */
     unsigned settled_grants;
     uv_timer_t pulse; /* finds stalls of the judge itself */

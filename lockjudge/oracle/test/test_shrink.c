@@ -34,13 +34,13 @@ static void test_only_what_shows_the_twin_is_left(void **state) {
         0);
     assert_int_equal(shrink(&history, PLANTED_SLACK_MS, ORACLE_TWIN_UNAWARE, &shortest), 0);
     assert_int_equal(prose_tell(&shortest, on_line, NULL), 0);
-    assert_string_equal(
-        told, "  0.000 s  worker 1 gets the lock\n"
-              "  0.009 s  worker 1 is stopped\n"
-              "  2.089 s  worker 2 gets the lock\n"
-              "  2.289 s  worker 1 runs again\n"
-              "  2.299 s  worker 1 is asked whether it holds the lock, and believes: held\n"
-              "  2.339 s  worker 2 is asked whether it holds the lock, and believes: held\n");
+    assert_string_equal(told,
+                        "  0.000 s  worker 1 gets the lock\n"
+                        "  0.009 s  worker 1 is stopped\n"
+                        "  2.089 s  worker 2 gets the lock\n"
+                        "  2.289 s  worker 1 runs again\n"
+                        "  2.300 s  worker 1 is asked, and believes that it holds the lock\n"
+                        "  2.340 s  worker 2 is asked, and believes that it holds the lock\n");
 }
 
 static void test_each_planted_finding_shrinks_and_has_a_sentence(void **state) {
