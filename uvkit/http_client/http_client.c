@@ -15,7 +15,6 @@
 #include "buffer.h"
 #include "clock.h"
 #include "dial.h"
-#include "fiber.h"
 #include "http_wire.h"
 #include "loop.h"
 
@@ -610,26 +609,6 @@ void http_call_start(struct http_client *client, struct http_call *call, http_ca
     TAILQ_INSERT_TAIL(queue_of(client, call), call, internal.entry);
     client->stats.queued++;
     http_client_dispatch(client);
-}
-
-static void on_awaited_ended(struct http_call *call) {
-    fiber_event_set(call->internal.awaited);
-}
-
-enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call) {
-    struct fiber_event ended = FIBER_EVENT_INIT;
-
-    http_call_start(client, call, on_awaited_ended);
-    call->internal.awaited = &ended; /* it ends later, from the loop */
-    fiber_event_wait(&ended);
-    return call->outcome;
-}
-
-void http_call_done(struct http_call *call) {
-    free(call->internal.body);
-    call->internal.body = NULL;
-    call->reply = NULL;
-    call->reply_length = 0;
 }
 
 void http_client_close(struct http_client *client, http_client_cb cb, void *data) {

@@ -444,7 +444,6 @@ static struct caller {
     int client, name, releases;
     lk_request *request;
     lk_lease *lease; /* until it is released */
-    uint64_t promised;
 } callers[CALLERS];
 static uint64_t told[NAMES], promised[CLIENTS][NAMES];
 
@@ -502,26 +501,17 @@ static void caller_release(struct caller *caller) {
 
 static void caller_hold(struct caller *caller) {
     const uint64_t seen = lk_lease_fence(caller->lease) + chance(6);
+    const unsigned what = chance(12);
 
-    switch (chance(12)) {
-    case 0:
+    if (what == 0) {
         lk_lease_saw_fence(caller->lease, seen);
         if (seen > promised[caller->client][caller->name])
             promised[caller->client][caller->name] = seen;
-        break;
-    case 1:
+    } else if (what == 1) {
         lk_abandon(caller->lease, chance(300));
         *caller = (struct caller){0};
-        break;
-    case 2:
-    case 3:
-    case 4:
-    case 5:
-    case 6:
+    } else if (what < 7) {
         caller_release(caller);
-        break;
-    default:
-        break;
     }
 }
 
@@ -564,20 +554,14 @@ static void step_time(void) {
     const uv_timer_t *timer = first_timer(UINT64_MAX);
     const int64_t next_ns =
         timer != NULL ? (int64_t)timer->timeout * NS_PER_MS - loop.now_ns : SECOND_NS;
+    const unsigned what = chance(20);
 
-    switch (chance(20)) {
-    case 0:
+    if (what == 0)
         advance((int64_t)chance(3000) * NS_PER_MS);
-        break;
-    case 1:
-    case 2:
-    case 3:
+    else if (what < 4)
         advance(number_max(next_ns, 0));
-        break;
-    default:
+    else
         advance((int64_t)chance(8000) * 1000);
-        break;
-    }
 }
 
 static void run_step(void) {
