@@ -58,14 +58,29 @@ const char *oracle_verdict_meaning(enum oracle_verdict verdict) {
     return verdict_meanings[verdict];
 }
 
-/* Keeps the longest case of a word. A case that nobody was told of is worse than a longer one. */
-static void found(struct case_file *file, enum oracle_word word, const struct oracle_finding *new) {
+static bool is_hit(const struct history *history, uint32_t worker) {
+    for (size_t i = 0; i < history->count; i++)
+        if (history->items[i].kind == HISTORY_FAULT && history->items[i].worker == worker)
+            return true;
+    return false;
+}
+
+/* A case that nobody was told of is worse than another; one that the fault itself made tells more;
+ * then the longer one counts. */
+static bool is_worse(const struct oracle_finding *new, const struct oracle_finding *old) {
+    if (new->is_told != old->is_told)
+        return !new->is_told;
+    return new->is_hit != old->is_hit ? new->is_hit : new->length_ns > old->length_ns;
+}
+
+/* Keeps the worst case of a word. */
+static void found(struct case_file *file, enum oracle_word word, struct oracle_finding new) {
     struct oracle_finding *old = &file->oracle->findings[word];
     const size_t count = old->count + 1;
 
-    if (old->count == 0 || (old->is_told && !new->is_told) ||
-        (old->is_told == new->is_told &&new->length_ns > old->length_ns))
-        *old = *new;
+    new.is_hit = is_hit(file->history, new.worker);
+    if (old->count == 0 || is_worse(&new, old))
+        *old = new;
     old->count = count;
 }
 
@@ -110,11 +125,11 @@ static void judge_twins(struct case_file *file, const struct tenure *older,
     twin.length_ns = to - from;
     twin.is_told = older->told_ns != HISTORY_OPEN;
     file->oracle->untold += !twin.is_told;
-    found(file, ORACLE_TWIN_UNAWARE, &twin);
+    found(file, ORACLE_TWIN_UNAWARE, twin);
     if (!twin.is_told)
         return;
     twin.length_ns = older->told_ns - newer->got_ns;
-    found(file, ORACLE_LATE_TOLD, &twin);
+    found(file, ORACLE_LATE_TOLD, twin);
 }
 
 /* The last check before this write that was answered with held, or the grant: when it was sent. */
@@ -151,9 +166,9 @@ static void judge_write(struct case_file *file, size_t index) {
         if (write->result != HISTORY_RESULT_REFUSED) {
             file->oracle->unguarded++;
             if (older->fence == HISTORY_NO_FENCE || newer->fence == HISTORY_NO_FENCE)
-                found(file, ORACLE_NO_FENCE, &stale);
+                found(file, ORACLE_NO_FENCE, stale);
         }
-        found(file, ORACLE_STALE_WRITE, &stale);
+        found(file, ORACLE_STALE_WRITE, stale);
         return;
     }
 }
@@ -166,7 +181,7 @@ static void judge_fences(struct case_file *file, const struct tenure *earlier,
         later->fence == HISTORY_NO_FENCE || later->fence > earlier->fence)
         return;
     falls.number = later->fence;
-    found(file, ORACLE_FENCE_FALLS, &falls);
+    found(file, ORACLE_FENCE_FALLS, falls);
 }
 
 /* ---- releases */
@@ -191,7 +206,7 @@ static void judge_frees(struct case_file *file, const struct tenure *other,
                       third->got_ns))
             continue;
         frees.length_ns = third->got_ns - other->released_ns;
-        found(file, ORACLE_FREES_ANOTHERS, &frees);
+        found(file, ORACLE_FREES_ANOTHERS, frees);
         return;
     }
 }
@@ -230,13 +245,13 @@ static void judge_busy(struct case_file *file, const struct history_item *busy) 
         return;
     stuck.length_ns = busy->end_ns - last;
     if (!is_away && busy->at_ns > last + (busy->ttl_ms + file->slack_ms) * MS)
-        found(file, ORACLE_STUCK, &stuck);
+        found(file, ORACLE_STUCK, stuck);
     for (size_t i = 0; is_away && i < file->history->count; i++) {
         const struct history_item *fault = &file->history->items[i];
 
         if (fault->kind == HISTORY_FAULT && fault->flags & HISTORY_AWAY &&
             fault->at_ns < busy->at_ns && fault->end_ns > busy->end_ns) {
-            found(file, ORACLE_ERROR_AS_BUSY, &stuck);
+            found(file, ORACLE_ERROR_AS_BUSY, stuck);
             return;
         }
     }
@@ -255,7 +270,7 @@ static void judge_wait(struct case_file *file, const struct history_item *wait) 
                           file->tenures.rows[i].got_ns < wait->end_ns;
     if (starved.number >= ORACLE_PASSED_OVER && wait->end_ns != HISTORY_OPEN &&
         !has_fault(file, HISTORY_STOPS, wait->at_ns, wait->end_ns))
-        found(file, ORACLE_STARVED, &starved);
+        found(file, ORACLE_STARVED, starved);
 }
 
 /* ---- leases that end under a holder that lives */
@@ -281,7 +296,7 @@ static void judge_kept(struct case_file *file, const struct history_item *fault)
     }
     if (holder->told_ns <= fault->end_ns || lost.other != HISTORY_NOBODY ||
         holder->release == HISTORY_RESULT_LOST)
-        found(file, word, &lost);
+        found(file, word, lost);
 }
 
 /* ---- all of it */

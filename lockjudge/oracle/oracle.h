@@ -54,6 +54,7 @@ struct oracle_finding {
     int64_t older_ns, newer_ns; /* when they got the lock; or the item that shows it */
     int64_t length_ns;          /* TWIN-UNAWARE, LATE-TOLD, STUCK, STARVED: how long */
     uint64_t number;            /* STARVED: grants; FENCE-FALLS: the later fence */
+    bool is_hit;                /* the fault hit `worker` */
     bool is_told;               /* TWIN-UNAWARE: the older one was told; STALE-WRITE: it knew */
 };
 

@@ -23,7 +23,7 @@ struct report_row {
     unsigned trials, again; /* trials that were judged; trials repeated because of a stall */
     char reason[400];       /* why it was not judged or not asked; "" */
     bool is_unexpected;
-    char expected[64]; /* the keys of the verdicts that were expected */
+    char expected[200]; /* as in --expect */
 };
 
 struct report {

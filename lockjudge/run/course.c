@@ -104,8 +104,8 @@ int course_check_expect(const struct report *report, const char *expect, struct 
         bool is_known = false;
 
         for (size_t i = 0; i < report->count; i++) {
-            uint32_t verdicts;
-            const int code = expect_read(line, report->rows[i].name, &verdicts, why);
+            struct expectation expectation;
+            const int code = expect_read(line, report->rows[i].name, &expectation, why);
 
             if (code < 0)
                 return -1;
@@ -118,14 +118,15 @@ int course_check_expect(const struct report *report, const char *expect, struct 
 }
 
 static void row_expect(struct report_row *row, const char *expect, unsigned caps) {
-    uint32_t verdicts = expect_model(row->fault, row->moment, caps);
+    struct expectation expectation = {.verdicts = expect_model(row->fault, row->moment, caps),
+                                      .never = expect_model_words(caps)};
     struct why why;
     char line[LINE];
 
     while ((expect = next_line(expect, line)) != NULL)
-        (void)expect_read(line, row->name, &verdicts, &why);
-    row->is_unexpected = row->verdict != ORACLE_UNJUDGED && (verdicts >> row->verdict & 1) == 0;
-    expect_text(verdicts, row->expected, sizeof row->expected);
+        (void)expect_read(line, row->name, &expectation, &why);
+    row->is_unexpected = !expect_hold(&expectation, row);
+    expect_text(&expectation, row->expected, sizeof row->expected);
 }
 
 /* ---- trials */

@@ -2,6 +2,7 @@
 
 #include "line.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BIT(verdict) (1U << ORACLE_##verdict)
@@ -13,59 +14,107 @@ uint32_t expect_model(const struct fault *fault, enum fault_moment moment, unsig
            (is_paused && !(caps & LINE_CAP_FENCE) ? BIT(TOLD) : 0);
 }
 
-static int verdict_find(const char *key, size_t length) {
-    for (int i = 0; i < ORACLE_VERDICT_COUNT; i++) {
-        const char *text = oracle_verdict_key((enum oracle_verdict)i);
+#define WORD(name) (1U << ORACLE_##name)
 
-        if (strlen(text) == length && strncmp(text, key, length) == 0)
+uint32_t expect_model_words(unsigned caps) {
+    return WORD(FENCE_FALLS) | WORD(FREES_ANOTHERS) | WORD(LOST_UNDER_LOAD) |
+           (caps & LINE_CAP_TTL ? WORD(STUCK) : 0) | (caps & LINE_CAP_RENEW ? WORD(NO_RENEWAL) : 0);
+}
+
+/* The number of a key that ends at one of `ends`, or -1. */
+static int find_key(const char *(*text_of)(int), int count, const char *key, const char *ends) {
+    const size_t length = strcspn(key, ends);
+
+    for (int i = 0; i < count; i++)
+        if (strlen(text_of(i)) == length && strncmp(text_of(i), key, length) == 0)
             return i;
-    }
     return -1;
 }
 
-static int verdicts_read(const char *list, uint32_t *verdicts, struct why *why) {
-    char all[128];
+static const char *verdict_of(int verdict) {
+    return oracle_verdict_key((enum oracle_verdict)verdict);
+}
 
-    *verdicts = 0;
-    do {
-        const size_t length = strcspn(list, "|");
-        const int verdict = verdict_find(list, length);
+static const char *word_of(int word) {
+    return oracle_word_text((enum oracle_word)word);
+}
 
-        if (verdict < 0) {
-            expect_text(~0U, all, sizeof all);
-            return why_set(why, "there is no verdict \"%.*s\"; these are: %s",
-                           (int)(length < 40 ? length : 40), list, all);
+/* The texts of the bits, with a sign between two. */
+static void add_texts(const char *(*text_of)(int), int count, uint32_t bits, const char *between,
+                      const char *first, char *to, size_t size) {
+    for (int i = 0; i < count; i++) {
+        const size_t used = strlen(to);
+
+        if (bits >> i & 1) {
+            (void)snprintf(to + used, size - used, "%s%s", first, text_of(i));
+            first = between;
         }
-        *verdicts |= 1U << verdict;
-        list += length;
+    }
+}
+
+static int refuse_key(const char *what, const char *key, const char *(*text_of)(int), int count,
+                      struct why *why) {
+    const size_t length = strcspn(key, "|+");
+    char all[300] = "";
+
+    add_texts(text_of, count, (1U << count) - 1, "|", "", all, sizeof all);
+    return why_set(why, "there is no %s \"%.*s\"; these are: %s", what,
+                   (int)(length < 40 ? length : 40), key, all);
+}
+
+static int list_read(const char *list, struct expectation *expectation, struct why *why) {
+    *expectation = (struct expectation){.verdicts = 0};
+    do {
+        const int verdict = find_key(verdict_of, ORACLE_VERDICT_COUNT, list, "|+");
+
+        if (verdict < 0)
+            return refuse_key("verdict", list, verdict_of, ORACLE_VERDICT_COUNT, why);
+        expectation->verdicts |= 1U << verdict;
+        list += strcspn(list, "|+");
     } while (*list++ == '|');
+    while (list[-1] == '+') {
+        const int word = find_key(word_of, ORACLE_WORD_COUNT, list, "+");
+
+        if (word < 0)
+            return refuse_key("word", list, word_of, ORACLE_WORD_COUNT, why);
+        expectation->must |= 1U << word;
+        list += strcspn(list, "+") + 1;
+    }
     return 0;
 }
 
-int expect_read(const char *line, const char *name, uint32_t *verdicts, struct why *why) {
+int expect_read(const char *line, const char *name, struct expectation *expectation,
+                struct why *why) {
     const char *equal = strchr(line, '=');
     const size_t length = equal != NULL ? (size_t)(equal - line) : 0;
-    uint32_t read;
+    struct expectation read;
 
     if (equal == NULL)
         return why_set(
             why, "--expect takes ROW=VERDICT, for example stop-held=untold, not \"%.60s\"", line);
-    if (verdicts_read(equal + 1, &read, why) != 0)
+    if (list_read(equal + 1, &read, why) != 0)
         return -1;
     if ((strlen(name) != length || strncmp(name, line, length) != 0) &&
         (length != 3 || strncmp(line, "all", 3) != 0))
         return 0;
-    *verdicts = read;
+    *expectation = read;
     return 1;
 }
 
-void expect_text(uint32_t verdicts, char *to, size_t size) {
-    size_t used = 0;
+bool expect_hold(const struct expectation *expectation, const struct report_row *row) {
+    uint32_t words = 0;
 
+    if (row->verdict == ORACLE_UNJUDGED)
+        return true;
+    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
+        words |= row->oracle.findings[i].count > 0 ? 1U << i : 0;
+    return (expectation->verdicts >> row->verdict & 1) != 0 &&
+           (words & expectation->must) == expectation->must && (words & expectation->never) == 0;
+}
+
+void expect_text(const struct expectation *expectation, char *to, size_t size) {
     to[0] = '\0';
-    for (int i = 0; i < ORACLE_VERDICT_COUNT; i++)
-        if (verdicts >> i & 1 &&
-            used + strlen(oracle_verdict_key((enum oracle_verdict)i)) + 2 < size)
-            used += (size_t)snprintf(to + used, size - used, "%s%s", used > 0 ? "|" : "",
-                                     oracle_verdict_key((enum oracle_verdict)i));
+    add_texts(verdict_of, ORACLE_VERDICT_COUNT, expectation->verdicts, "|", "", to, size);
+    add_texts(word_of, ORACLE_WORD_COUNT, expectation->must, "+", "+", to, size);
+    add_texts(word_of, ORACLE_WORD_COUNT, expectation->never, ", ", ", not ", to, size);
 }

@@ -74,6 +74,8 @@ class LockJudge(unittest.TestCase):
     def test_expectations_decide_the_exit_code(self):
         self.judge("stop-held", "--expect", "all=safe", "--expect", "stop-held=told|untold")
         self.judge("kill-held", "--expect", "kill-held=untold", worker=LOCKKIT, code=1)
+        self.judge("work-held", "--expect", "work-held=untold+NO-RENEWAL+TWIN-UNAWARE")
+        self.judge("kill-held", "--expect", "kill-held=safe+STUCK", worker=LOCKKIT, code=1)
 
     def test_one_seed_places_the_same_faults_again(self):
         first = self.judge("kill-held,kill-wait", "--seed", "7", worker=LOCKKIT)
@@ -121,6 +123,7 @@ class LockJudge(unittest.TestCase):
                              (["-f", "nonsense", "--", "true"], "these are: none work-held"),
                              (["-e", "stop-held", "--", "true"], "--expect takes ROW=VERDICT"),
                              (["-e", "stop-held=good", "--", "true"], 'no verdict "good"; these are: safe|fenced|told|untold'),
+                             (["-e", "stop-held=safe+BAD", "--", "true"], 'no word "BAD"; these are: TWIN-UNAWARE|STALE-WRITE'),
                              (["-e", "stopheld=safe", "--", "true"], "no row of this run has this name"),
                              (["-u", "", "--", "sh", "{url}"], "give --url URL")]:
             self.assertIn(reason, self.run_judge(*args, code=64).stderr)
