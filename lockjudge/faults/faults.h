@@ -1,8 +1,7 @@
 /* Faults: each is a row of a table, with the moments at which it can strike.
  *
- * The trial chooses the moment by its seed, calls begin(), lets the other workers go on until one
- * of them has the lock and has written, or for `limit_ms`, and then calls end(). Both run in a
- * fiber, and may wait. */
+ * The trial chooses the moment by its seed, calls begin(), lets the other workers go on for a
+ * while, and then calls end(). Both run in a fiber, and may wait. */
 #ifndef LOCKJUDGE_FAULTS_H
 #define LOCKJUDGE_FAULTS_H
 
@@ -34,8 +33,8 @@ enum fault_moment {
 };
 
 /* What must be there for the fault to be asked; else its row says "not asked". */
-#define FAULT_NEEDS_PROXY  1U /* `proxy` of the site: the workers reach their server through it */
-#define FAULT_NEEDS_SERVER 2U /* `servers` of the site: scripts/stack runs the server */
+#define FAULT_NEEDS_PROXY  1U /* `proxy` of the site: the victim reaches its server through it */
+#define FAULT_NEEDS_SERVER 2U /* `servers` of the site, which can do `verb` */
 
 /* The place where a fault strikes. */
 struct fault_site {
@@ -43,7 +42,8 @@ struct fault_site {
     struct worker *victim; /* never NULL */
     int64_t ttl_ms;
     const char *lock_name;
-    struct proxy *proxy;     /* or NULL */
+    enum fault_moment moment;
+    struct proxy *proxy;     /* of the victim; or NULL */
     struct servers *servers; /* or NULL */
     void *kept;              /* for begin() and end() of one fault; NULL before begin() */
 };
@@ -53,7 +53,11 @@ struct fault {
     const char *about; /* for people: "stopped for longer than the TTL" */
     unsigned moments;  /* 1U << FAULT_AT_..., one row each */
     unsigned needs;    /* FAULT_NEEDS_... */
+    const char *verb;  /* of the servers; or NULL */
     unsigned flags;    /* HISTORY_STOPS, ... (history.h): what it does */
+    /* In percent of the TTL: it lasts for the least, and then until another worker has the lock and
+     * has written, or for the most, and half a second if that is longer than the TTL. */
+    unsigned least_pct, most_pct;
     /* 0; or -1 with the reason: the fault did not strike, and end() is not called. */
     int (*begin)(struct fault_site *site, struct why *why);
     /* Undo it. Called once after begin(), also when the trial ends early. NULL: nothing to undo,

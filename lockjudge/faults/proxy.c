@@ -464,6 +464,12 @@ static bool find_place(const char *url, struct place *place) {
            copy_part(place->port, sizeof place->port, colon + 1, end);
 }
 
+bool proxy_has_server(const char *url) {
+    struct place place;
+
+    return find_place(url, &place);
+}
+
 static int find_server(struct proxy *proxy, uv_loop_t *loop, const struct place *place,
                        struct why *why) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

@@ -80,6 +80,8 @@ struct proxy {
  * reason, and proxy_close() must not follow; the memory may go when the loop has run. */
 int proxy_open(struct proxy *proxy, uv_loop_t *loop, const char *url, struct why *why);
 
+/* Does the URL have the host and port of one server? */
+bool proxy_has_server(const char *url);
 /* The fault begins now, or at its moment. Only the newest fault waits for its moment. */
 void proxy_set(struct proxy *proxy, const struct proxy_fault *fault);
 /* End each fault, and forget a waiting one. Held bytes go on, in order. */

@@ -70,9 +70,13 @@ static void tell_fault(struct telling *telling, const struct history_item *item,
     } else if (item->flags & HISTORY_WORKS) {
         tell(telling, item->at_ns, "worker %u begins to work for longer than the TTL", who);
     } else {
-        tell(telling, item->at_ns, "this begins: %s", item->text);
+        char whom[24] = "";
+
+        if (item->worker != HISTORY_NOBODY)
+            (void)snprintf(whom, sizeof whom, " for worker %u", who);
+        tell(telling, item->at_ns, "this begins%s: %s", whom, item->text);
         if (item->end_ns != HISTORY_OPEN && item->end_ns > item->at_ns)
-            tell(telling, item->end_ns, "this ends: %s", item->text);
+            tell(telling, item->end_ns, "this ends%s: %s", whom, item->text);
     }
 }
 

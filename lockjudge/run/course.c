@@ -2,8 +2,11 @@
  * repeated, and if all of them are like that, the row says so. */
 #include "course.h"
 
+#include "command.h"
 #include "expect.h"
 #include "plan.h"
+#include "proxy.h"
+#include "servers.h"
 #include "trial.h"
 
 #include <inttypes.h>
@@ -207,12 +210,30 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
     return false;
 }
 
+/* Is there all that the fault needs? Else the row has the reason. */
+static bool row_is_askable(const struct course *course, struct report_row *row) {
+    const struct fault *fault = row->fault;
+    const char *reason = "";
+
+    if (fault->needs & FAULT_NEEDS_PROXY && !command_has_url(course->command))
+        reason = "it needs --url, and {url} in the worker's arguments";
+    else if (fault->needs & FAULT_NEEDS_PROXY && !proxy_has_server(course->url))
+        reason = "the URL names no host:port of one server";
+    else if (fault->needs & FAULT_NEEDS_SERVER && course->servers == NULL)
+        reason = "it needs --server";
+    else if (fault->needs & FAULT_NEEDS_SERVER && !servers_can(course->servers, fault->verb))
+        reason = "the command of --server cannot do it";
+    (void)snprintf(row->reason, sizeof row->reason, "%s", reason);
+    return reason[0] == '\0';
+}
+
 static void row_judge(struct course *course, struct report_row *row) {
     const struct report *report = course->report;
     char name[64];
     struct trial_setup setup = {
         .loop = course->loop,
-        .argv = course->argv,
+        .command = course->command,
+        .url = course->url,
         .workers = row->moment == FAULT_AT_NONE ? CALM_WORKERS : report->workers,
         .ttl_ms = report->ttl_ms,
         .slack_ms = report->slack_ms,
@@ -220,16 +241,12 @@ static void row_judge(struct course *course, struct report_row *row) {
         .fault = row->fault,
         .moment = row->moment,
         .lock_name = name,
-        .proxy = course->proxy,
         .servers = course->servers,
         .is_stopped = &course->is_stopped,
     };
 
-    if ((row->fault->needs & FAULT_NEEDS_PROXY && course->proxy == NULL) ||
-        (row->fault->needs & FAULT_NEEDS_SERVER && course->servers == NULL)) {
-        (void)snprintf(row->reason, sizeof row->reason, "it needs a server of scripts/stack");
+    if (!row_is_askable(course, row))
         return;
-    }
     for (unsigned trial = 0; trial < course->trials; trial++) {
         setup.seed = row_seed(row, report->seed, trial);
         /* A name of its own, so that no lock of an earlier trial is in the way. */

@@ -11,14 +11,14 @@
 struct course {
     uv_loop_t *loop;
     struct report *report;
-    char *const *argv; /* of the worker, with the URL in it */
+    char *const *command; /* of the worker, with {url} in it */
+    const char *url;
     int64_t start_ms;
-    unsigned trials;    /* of each row */
-    const char *expect; /* lines, as of --expect */
-    struct proxy *proxy;
-    struct servers *servers;
-    bool is_stopped; /* set it to end soon */
-    FILE *progress;  /* or NULL */
+    unsigned trials;         /* of each row */
+    const char *expect;      /* lines, as of --expect */
+    struct servers *servers; /* or NULL */
+    bool is_stopped;         /* set it to end soon */
+    FILE *progress;          /* or NULL */
 };
 
 /* Make the rows of the report: all, or those of `names`, a list with commas, unless "". 0; or -1

@@ -11,7 +11,8 @@ uint32_t expect_model(const struct fault *fault, enum fault_moment moment, unsig
     const bool is_paused = fault->flags & HISTORY_STOPS && moment == FAULT_AT_WRITE;
 
     return BIT(SAFE) | BIT(FENCED) | BIT(UNASKED) |
-           (is_paused && !(caps & LINE_CAP_FENCE) ? BIT(TOLD) : 0);
+           ((is_paused && !(caps & LINE_CAP_FENCE)) || fault->flags & HISTORY_FORGETS ? BIT(TOLD)
+                                                                                      : 0);
 }
 
 #define WORD(name) (1U << ORACLE_##name)

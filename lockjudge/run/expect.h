@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* The verdicts that the model allows, a bit 1U << ORACLE_... each. A lock without a fence cannot
- * stop a write that is on its way when its holder is stopped: nothing but the resource can. */
+ * stop a write that is on its way when its holder is stopped: nothing but the resource can. A server
+ * that forgets its locks makes two holders; the library can only tell the older one. */
 uint32_t expect_model(const struct fault *fault, enum fault_moment moment, unsigned caps);
 
 /* The words that it does not allow, a bit 1U << ORACLE_... each: the ones that contradict what the

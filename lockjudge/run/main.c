@@ -1,6 +1,7 @@
 /* lockjudge: judges a lock library in any language, fault by fault.
  *
  * A run is one fiber. Signals end it: the workers are killed with all their children first. */
+#include "command.h"
 #include "complain.h"
 #include "course.h"
 #include "fiber.h"
@@ -13,6 +14,7 @@
 #include "planted.h"
 #include "reference.h"
 #include "replay.h"
+#include "servers.h"
 #include "settings.h"
 #include "trial.h"
 
@@ -34,13 +36,15 @@ enum exit_code {
 };
 
 static struct {
-    char *url, *faults, *expect, *junit, *replay;
+    char *url, *server, *faults, *expect, *junit, *replay;
     int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
     bool is_json;
 } set;
 
 static const struct setting table[] = {
     {"url", 'u', SETTING_TEXT, &set.url, NULL, "stands for {url} in the worker's arguments", NULL},
+    {"server", 0, SETTING_TEXT, &set.server, NULL,
+     "command that stops, kills and starts the lock's server (docs/lockjudge.md)", NULL},
     {"faults", 'f', SETTING_TEXT, &set.faults, NULL, "rows to judge, with commas; empty: all",
      NULL},
     {"ttl", 't', SETTING_DURATION, &set.ttl_ns, "2s", "TTL that the workers ask for", "100ms..1h"},
@@ -75,58 +79,13 @@ static const struct settings_program program = {
 
 static struct {
     struct course course;
+    struct servers servers;
     struct report report;
     struct interrupts interrupts;
     struct why why;
     int code, signal;
     uv_loop_t loop;
 } run;
-
-/* ---- the worker's command: {url} in it becomes the URL */
-
-static char *argument_with_url(const char *argument, const char *url) {
-    static const char hole[] = "{url}";
-    const char *at = strstr(argument, hole);
-    const size_t size = strlen(argument) + strlen(url) + 1;
-    char *text = malloc(size);
-
-    if (text != NULL && at != NULL)
-        (void)snprintf(text, size, "%.*s%s%s", (int)(at - argument), argument, url,
-                       at + strlen(hole));
-    else if (text != NULL)
-        (void)snprintf(text, size, "%s", argument);
-    return text;
-}
-
-static bool has_hole(char *const *command) {
-    for (; *command != NULL; command++)
-        if (strstr(*command, "{url}") != NULL)
-            return true;
-    return false;
-}
-
-static void free_arguments(char **arguments) {
-    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
-        free(arguments[i]);
-    free(arguments);
-}
-
-static char **make_arguments(char *const *command, const char *url) {
-    size_t count = 0;
-    char **arguments;
-
-    while (command[count] != NULL)
-        count++;
-    arguments = calloc(count + 1, sizeof *arguments);
-    for (size_t i = 0; arguments != NULL && i < count; i++) {
-        arguments[i] = argument_with_url(command[i], url);
-        if (arguments[i] == NULL) {
-            free_arguments(arguments);
-            return NULL;
-        }
-    }
-    return arguments;
-}
 
 /* ---- a run */
 
@@ -203,7 +162,6 @@ static int main_refuse(const char *text) {
 
 static int main_run(char *const *command) {
     FILE *junit = NULL;
-    char **arguments;
     int code;
 
     run.report = (struct report){.command = command,
@@ -212,7 +170,7 @@ static int main_run(char *const *command) {
                                  .ttl_ms = set.ttl_ns / 1000000,
                                  .slack_ms = set.slack_ns / 1000000,
                                  .seed = (uint64_t)set.seed};
-    if (has_hole(command) && set.url[0] == '\0')
+    if (command_has_url(command) && set.url[0] == '\0')
         return main_refuse("the worker's arguments have {url}: give --url URL");
     if (course_plan(&run.report, set.faults, &run.why) != 0 ||
         course_check_expect(&run.report, set.expect, &run.why) != 0)
@@ -221,20 +179,21 @@ static int main_run(char *const *command) {
         complain("lockjudge", "cannot write %s: %s", set.junit, strerror(errno));
         return EXIT_WRITE;
     }
-    arguments = make_arguments(command, set.url);
+    run.servers = (struct servers){.loop = &run.loop, .command = set.server};
     run.course = (struct course){.loop = &run.loop,
                                  .report = &run.report,
-                                 .argv = arguments,
+                                 .command = command,
+                                 .url = set.url,
                                  .start_ms = set.start_ns / 1000000,
                                  .trials = (unsigned)set.trials,
                                  .expect = set.expect,
+                                 .servers = set.server[0] != '\0' ? &run.servers : NULL,
                                  .progress = isatty(STDERR_FILENO) ? stderr : NULL};
-    code = arguments != NULL ? run_loop() : EXIT_INTERNAL;
+    code = run_loop();
     if (code == 0)
         code = run_tell(junit);
     if (junit != NULL && fclose(junit) != 0)
         code = EXIT_WRITE;
-    free_arguments(arguments);
     return code;
 }
 

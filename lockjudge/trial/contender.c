@@ -151,11 +151,18 @@ static bool has_successor(const struct trial *trial) {
 static void strike_wait(struct trial *trial) {
     const int64_t ttl_ns = trial->setup->ttl_ms * MS;
     const bool is_fixed = trial->setup->moment == FAULT_AT_WAIT;
-    const int64_t limit_ns = is_fixed ? ttl_ns * 13 / 10 : ttl_ns * 3 / 2 + 500 * MS;
+    const struct fault *fault = trial->setup->fault;
+    const int64_t most_ns =
+        is_fixed ? ttl_ns * 13 / 10
+                 : ttl_ns * fault->most_pct / 100 + (fault->most_pct > 100 ? 500 * MS : 0);
+    const int64_t least_ns = is_fixed ? most_ns : ttl_ns * fault->least_pct / 100;
+    int64_t lasts_ns = 0;
 
-    while (clock_now_ns() - trial->struck_ns < limit_ns && (is_fixed || !has_successor(trial)))
+    while (lasts_ns < least_ns || (lasts_ns < most_ns && !has_successor(trial))) {
         if (!trial_pause(trial, 5))
             break;
+        lasts_ns = clock_now_ns() - trial->struck_ns;
+    }
 }
 
 /* A stopped holder goes on with its next check: that is sent before it wakes, and is the first that
@@ -171,7 +178,8 @@ static void strike_note(struct trial *trial) {
     struct history_item item = {.at_ns = trial->struck_ns,
                                 .end_ns = clock_now_ns(),
                                 .kind = HISTORY_FAULT,
-                                .worker = trial->plan.victim,
+                                .worker = fault->needs & FAULT_NEEDS_SERVER ? HISTORY_NOBODY
+                                                                            : trial->plan.victim,
                                 .flags = fault->flags};
 
     (void)snprintf(item.text, sizeof item.text, "%s", fault->about);
@@ -247,6 +255,14 @@ static bool is_working(const struct contender *one) {
            one->trial->phase == TRIAL_STRUCK;
 }
 
+/* How long the victim works after its fault. While no server answered, no other worker could get the
+ * lock: so it then works until another has it. */
+static int64_t after_ns(const struct trial *trial) {
+    const bool was_away = (trial->setup->fault->flags & HISTORY_AWAY) != 0;
+
+    return was_away && !has_successor(trial) ? trial->setup->ttl_ms * MS / 4 : AFTER_MS * MS;
+}
+
 /* Whether the holder has a reason to go on. */
 static bool contender_stays(const struct contender *one, int64_t hold_ms) {
     const struct trial *trial = one->trial;
@@ -259,9 +275,10 @@ static bool contender_stays(const struct contender *one, int64_t hold_ms) {
         return now_ns - trial->struck_ns < ttl_ns * 3 / 2;
     if (held_ns < hold_ms * MS)
         return true;
+    if (is_victim(one) && trial->phase == TRIAL_AFTER)
+        return now_ns - trial->ended_ns < after_ns(trial);
     if (is_victim(one))
-        return trial->phase == TRIAL_STRUCK ||
-               (trial->phase == TRIAL_AFTER && now_ns - trial->ended_ns < AFTER_MS * MS);
+        return trial->phase == TRIAL_STRUCK;
     if (held_ns > ttl_ns * 6 / 10) /* so that it needs no renewal */
         return false;
     if (trial->phase == TRIAL_CALM)

@@ -1,6 +1,7 @@
 #include "trial_internal.h"
 
 #include "clock.h"
+#include "command.h"
 #include "fiber.h"
 
 #include <assert.h>
@@ -97,33 +98,72 @@ static void trial_on_pulse_closed(uv_handle_t *handle) {
 
 /* ---- its course */
 
-static int trial_start(struct trial *trial) {
+/* A worker, and its proxy if the fault needs one. */
+static int trial_start_worker(struct trial *trial, unsigned number, struct why *why) {
     const struct trial_setup *setup = trial->setup;
     const struct worker_events events = {trial_on_told, trial_on_death, trial};
+    struct contender *one = &trial->contenders[number];
+    const char *url = setup->url;
+    char **arguments;
+    int code;
+
+    one->trial = trial;
+    one->number = number;
+    if (setup->fault->needs & FAULT_NEEDS_PROXY) {
+        struct proxy *proxy = &trial->proxies[number];
+
+        if (proxy_open(proxy, setup->loop, setup->url, why) != 0)
+            return -1;
+        proxy->data = trial;
+        trial->proxy_count++;
+        url = proxy->url;
+    }
+    arguments = command_make(setup->command, url);
+    if (arguments == NULL)
+        return why_set(why, "out of memory");
+    code = worker_start(&one->worker, setup->loop, arguments, number, &events, why);
+    command_free(arguments);
+    return code;
+}
+
+static void trial_on_proxy_closed(struct proxy *proxy) {
+    struct trial *trial = proxy->data;
+
+    if (--trial->open_proxies == 0)
+        fiber_event_set(&trial->proxies_closed);
+}
+
+static void trial_close_proxies(struct trial *trial) {
+    trial->open_proxies = trial->proxy_count;
+    for (unsigned i = 0; i < trial->proxy_count; i++)
+        proxy_close(&trial->proxies[i], trial_on_proxy_closed);
+    if (trial->proxy_count > 0)
+        fiber_event_wait(&trial->proxies_closed);
+}
+
+static int trial_start(struct trial *trial) {
+    const struct trial_setup *setup = trial->setup;
     struct why why;
 
-    for (unsigned i = 0; i < setup->workers; i++) {
-        struct contender *one = &trial->contenders[i];
-
-        one->trial = trial;
-        one->number = i;
-        if (worker_start(&one->worker, setup->loop, setup->argv, i, &events, &why) != 0) {
+    for (unsigned i = 0; i < setup->workers; i++)
+        if (trial_start_worker(trial, i, &why) != 0) {
             trial_spoil(trial, why.text);
             return -1;
         }
-    }
     for (unsigned i = 0; i < setup->workers; i++)
         if (worker_await_ready(trial->contenders[i].worker, (uint64_t)setup->start_ms, &why) != 0) {
             trial_spoil(trial, why.text);
             return -1;
         }
     trial->outcome->caps = worker_caps(trial->contenders[0].worker);
-    trial->site = (struct fault_site){.loop = setup->loop,
-                                      .victim = trial->contenders[trial->plan.victim].worker,
-                                      .ttl_ms = setup->ttl_ms,
-                                      .lock_name = setup->lock_name,
-                                      .proxy = setup->proxy,
-                                      .servers = setup->servers};
+    trial->site = (struct fault_site){
+        .loop = setup->loop,
+        .victim = trial->contenders[trial->plan.victim].worker,
+        .ttl_ms = setup->ttl_ms,
+        .lock_name = setup->lock_name,
+        .moment = setup->moment,
+        .proxy = trial->proxy_count > 0 ? &trial->proxies[trial->plan.victim] : NULL,
+        .servers = setup->servers};
     return 0;
 }
 
@@ -179,6 +219,7 @@ static void trial_end(struct trial *trial) {
     for (unsigned i = 0; i < trial->setup->workers; i++)
         if (trial->contenders[i].worker != NULL)
             worker_close(trial->contenders[i].worker);
+    trial_close_proxies(trial);
 }
 
 void trial_kill(void) {

@@ -18,15 +18,15 @@
 
 struct trial_setup {
     uv_loop_t *loop;
-    char *const *argv; /* of the worker */
-    unsigned workers;  /* 1..TRIAL_WORKERS_MAX */
+    char *const *command; /* of the worker, with {url} in it */
+    const char *url;      /* of the server; "": none */
+    unsigned workers;     /* 1..TRIAL_WORKERS_MAX */
     int64_t ttl_ms, slack_ms;
     int64_t start_ms; /* for how long a worker may start */
     uint64_t seed;
     const struct fault *fault;
     enum fault_moment moment;
     const char *lock_name;
-    struct proxy *proxy;     /* or NULL */
     struct servers *servers; /* or NULL */
     const bool *is_stopped;  /* true: end the trial soon */
 };

@@ -2,7 +2,9 @@
 #ifndef LOCKJUDGE_TRIAL_INTERNAL_H
 #define LOCKJUDGE_TRIAL_INTERNAL_H
 
+#include "fiber.h"
 #include "plan.h"
+#include "proxy.h"
 #include "resource.h"
 #include "trial.h"
 #include "worker.h"
@@ -27,6 +29,9 @@ struct trial {
     struct resource resource;
     struct contender contenders[TRIAL_WORKERS_MAX];
     struct fault_site site;
+    struct proxy proxies[TRIAL_WORKERS_MAX]; /* a proxy for each worker, if the fault needs them */
+    unsigned proxy_count, open_proxies;
+    struct fiber_event proxies_closed;
     enum trial_phase phase;
     unsigned living; /* fibers of contenders, and of the strike */
     bool is_over;

@@ -1,0 +1,38 @@
+#include "network.h"
+
+#include "proxy.h"
+
+/* Before a reply the fault waits for that reply: the server has done what the worker asked for. */
+static int network_begin(struct fault_site *site, struct proxy_fault fault) {
+    if (site->moment == FAULT_AT_REPLY && fault.moment == PROXY_NOW)
+        fault.moment = PROXY_BEFORE_REPLY;
+    proxy_set(site->proxy, &fault);
+    return 0;
+}
+
+int freeze_begin(struct fault_site *site, struct why *why) {
+    (void)why;
+    return network_begin(site, (struct proxy_fault){.kind = PROXY_FREEZE});
+}
+
+int drop_begin(struct fault_site *site, struct why *why) {
+    (void)why;
+    return network_begin(site, (struct proxy_fault){.kind = PROXY_DROP, .ways = PROXY_REPLIES});
+}
+
+int cut_begin(struct fault_site *site, struct why *why) {
+    (void)why;
+    return network_begin(site, (struct proxy_fault){.kind = PROXY_CUT});
+}
+
+int tear_begin(struct fault_site *site, struct why *why) {
+    (void)why;
+    return network_begin(
+        site, (struct proxy_fault){.kind = PROXY_CUT, .moment = PROXY_IN_REPLY, .bytes = 1});
+}
+
+int network_end(struct fault_site *site, struct why *why) {
+    (void)why;
+    proxy_heal(site->proxy);
+    return 0;
+}

@@ -1,0 +1,50 @@
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char hole[] = "{url}";
+
+bool command_has_url(char *const *command) {
+    for (; *command != NULL; command++)
+        if (strstr(*command, hole) != NULL)
+            return true;
+    return false;
+}
+
+static char *argument_with_url(const char *argument, const char *url) {
+    const char *at = strstr(argument, hole);
+    const size_t size = strlen(argument) + strlen(url) + 1;
+    char *text = malloc(size);
+
+    if (text != NULL && at != NULL)
+        (void)snprintf(text, size, "%.*s%s%s", (int)(at - argument), argument, url,
+                       at + strlen(hole));
+    else if (text != NULL)
+        (void)snprintf(text, size, "%s", argument);
+    return text;
+}
+
+void command_free(char **arguments) {
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
+        free(arguments[i]);
+    free(arguments);
+}
+
+char **command_make(char *const *command, const char *url) {
+    size_t count = 0;
+    char **arguments;
+
+    while (command[count] != NULL)
+        count++;
+    arguments = calloc(count + 1, sizeof *arguments);
+    for (size_t i = 0; arguments != NULL && i < count; i++) {
+        arguments[i] = argument_with_url(command[i], url);
+        if (arguments[i] == NULL) {
+            command_free(arguments);
+            return NULL;
+        }
+    }
+    return arguments;
+}
