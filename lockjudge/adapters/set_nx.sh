@@ -1,6 +1,6 @@
 #!/bin/sh
 # A lock by SET NX PX and a blind DEL: wrong on purpose. Its holder never learns that the TTL has ended, and frees any lock.
-cli() { redis-cli -u "$url" --no-auth-warning "$@" 2>&1; }
+cli() { redis-cli -u "$url" --no-auth-warning "$@" 2>&1 | head -n 1; }
 url=$(echo "$1" | sed 's|://:|://default:|') # redis-cli 7.0 takes an empty user for a name
 echo 'ready caps=ttl'
 while read -r verb name ttl wait; do
@@ -10,6 +10,6 @@ while read -r verb name ttl wait; do
         case $said in OK) echo 'held -' ;; '') echo busy ;; *) echo "error $said" ;; esac
         ;;
     check) echo held ;;
-    release) cli DEL "$lock" >/dev/null && echo released ;;
+    release) said=$(cli DEL "$lock") && case $said in [01]) echo released ;; *) echo "error $said" ;; esac ;;
     esac
 done

@@ -18,7 +18,9 @@ static size_t count_faults(const struct history *history, uint32_t worker) {
     size_t faults = 0;
 
     for (size_t i = 0; i < history->count; i++)
-        faults += history->items[i].kind == HISTORY_FAULT && history->items[i].worker == worker;
+        faults +=
+            history->items[i].kind == HISTORY_FAULT &&
+            (history->items[i].worker == worker || history->items[i].worker == HISTORY_NOBODY);
     return faults;
 }
 
