@@ -84,19 +84,13 @@ static int by_unit(const void *a, const void *b) {
 
 static int index_keys(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
-    struct ids_entry *entries = calloc(ledger->sale_count + 1, sizeof *entries);
-    int code;
 
-    judge->by_key = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
-    for (size_t i = 0; i < ledger->sale_count && entries != NULL; i++)
+    judge->by_key = calloc(ledger->sale_count + 1, sizeof *judge->by_key);
+    for (size_t i = 0; i < ledger->sale_count && judge->by_key != NULL; i++)
         if (ledger->sales[i].key != NULL)
-            entries[judge->key_count++] =
+            judge->by_key[judge->key_count++] =
                 (struct ids_entry){.id = ledger->sales[i].key, .row = &ledger->sales[i]};
-    code = entries != NULL && judge->by_key != NULL ? ids_sort(entries, judge->key_count) : -1;
-    for (size_t i = 0; i < judge->key_count && code == 0; i++)
-        judge->by_key[i] = entries[i].row;
-    free(entries);
-    return code;
+    return judge->by_key != NULL ? ids_sort(judge->by_key, judge->key_count) : -1;
 }
 
 static void find_order(const struct judge *judge, struct purchase *purchase) {
@@ -115,6 +109,12 @@ static void join_names(struct judge *judge) {
         struct purchase *purchase = (struct purchase *)(uintptr_t)judge->named[i].row;
         const char *id = judge->named[i].id;
 
+        if (i + IDS_AHEAD < judge->named_count) {
+            __builtin_prefetch(judge->named[i + IDS_AHEAD].id);
+            __builtin_prefetch(judge->named[i + IDS_AHEAD].row);
+        }
+        if (next + IDS_AHEAD < ledger->sale_count)
+            __builtin_prefetch(ledger->sales[next + IDS_AHEAD].order_id);
         while (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) < 0)
             next++;
         if (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) == 0 &&
@@ -138,13 +138,13 @@ static void join_keys(struct judge *judge) {
         if (purchase->sale == NULL && judge->are_keys_ids && next < ledger->sale_count &&
             strcmp(purchase->id, ledger->sales[next].order_id) == 0)
             purchase->sale = &ledger->sales[next];
-        while (next_key < judge->key_count && strcmp(judge->by_key[next_key]->key, key) < 0)
+        while (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) < 0)
             next_key++;
         if (purchase->sale == NULL && judge->key_count > 0 &&
             (purchase->yes == NULL || !purchase->is_named)) {
             purchase->is_named = true;
-            if (next_key < judge->key_count && strcmp(judge->by_key[next_key]->key, key) == 0) {
-                purchase->sale = judge->by_key[next_key];
+            if (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) == 0) {
+                purchase->sale = judge->by_key[next_key].row;
                 purchase->id = purchase->sale->order_id;
             }
         }
@@ -214,7 +214,6 @@ static void index_sales(struct judge *judge) {
     for (size_t i = 0; i < ledger->sale_count; i++) {
         const struct ledger_sale *sale = &ledger->sales[i];
 
-        assert(i == 0 || strcmp(sale[-1].order_id, sale->order_id) <= 0);
         assert(sale->quantity >= 0);
         judge->by_unit[i] = sale;
         judge->sold += sale->quantity;
@@ -278,11 +277,14 @@ static void index_key_buyers(struct judge *judge) {
     size_t next = 0;
 
     for (size_t i = 0; i < judge->key_count; i++) {
-        const struct ledger_sale *sale = judge->by_key[i];
+        const struct ledger_sale *sale = judge->by_key[i].row;
+        const char *key = judge->by_key[i].id;
 
-        while (next < judge->purchase_count && compare_key(sale->key, &judge->purchases[next]) > 0)
+        if (i + IDS_AHEAD < judge->key_count)
+            __builtin_prefetch(judge->by_key[i + IDS_AHEAD].row);
+        while (next < judge->purchase_count && compare_key(key, &judge->purchases[next]) > 0)
             next++;
-        if (next < judge->purchase_count && compare_key(sale->key, &judge->purchases[next]) == 0)
+        if (next < judge->purchase_count && compare_key(key, &judge->purchases[next]) == 0)
             judge->buyers[sale - judge->ledger->sales] =
                 buyer_of(&judge->purchases[next], sale->order_id);
     }
@@ -297,6 +299,10 @@ static void index_buyers(struct judge *judge) {
         const char *id = judge->ledger->sales[i].order_id;
         struct buyer *buyer = &judge->buyers[i];
 
+        if (i + IDS_AHEAD < judge->ledger->sale_count)
+            __builtin_prefetch(judge->ledger->sales[i + IDS_AHEAD].order_id);
+        if (name + IDS_AHEAD < judge->named_count)
+            __builtin_prefetch(judge->named[name + IDS_AHEAD].id);
         while (next < judge->purchase_count && compare_key(id, &judge->purchases[next]) > 0)
             next++;
         while (name < judge->named_count && strcmp(judge->named[name].id, id) < 0)

@@ -117,7 +117,7 @@ struct judge {
     size_t named_count;
     bool is_mirrored;                   /* each order stands at the place of its sale */
     const struct ledger_sale **by_unit; /* sales, by unit, then time */
-    const struct ledger_sale **by_key;  /* sales that tell their key, by key, then id */
+    struct ids_entry *by_key;           /* sales that tell their key, by key, then id */
     size_t key_count;
     int64_t sold;                  /* units of all sales */
     int64_t most;                  /* units of the largest sale, at least 1 */

@@ -127,7 +127,13 @@ static void find_double_rows(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
     for (size_t i = 1; i < ledger->sale_count; i++) {
-        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) != 0)
+        int order;
+
+        if (i + IDS_AHEAD < ledger->sale_count)
+            __builtin_prefetch(ledger->sales[i + IDS_AHEAD].order_id);
+        order = strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id);
+        assert(order <= 0);
+        if (order != 0)
             continue;
         if (!judge_has_units(judge))
             judge_found(judge, ANOMALY_DUPLICATE, 1, "order %s has two ledger rows",
@@ -147,10 +153,11 @@ static const struct record *purchase_other_yes(const struct purchase *purchase);
 /* Two orders of one key. Replies that differ tell it, too: then has_duplicate() counts it. */
 static void find_double_keys(struct judge *judge) {
     for (size_t i = 1; i < judge->key_count; i++) {
-        const struct ledger_sale *a = judge->by_key[i - 1], *b = judge->by_key[i];
+        const struct ledger_sale *a = judge->by_key[i - 1].row, *b = judge->by_key[i].row;
         const struct purchase *purchase;
 
-        if (strcmp(a->key, b->key) != 0 || strcmp(a->order_id, b->order_id) == 0)
+        if (strcmp(judge->by_key[i - 1].id, judge->by_key[i].id) != 0 ||
+            strcmp(a->order_id, b->order_id) == 0)
             continue;
         purchase = judge_find(judge, a->key);
         if (purchase != NULL && purchase->yes != NULL && purchase_other_yes(purchase) != NULL)
@@ -409,7 +416,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
 /* A shop of other people promises no unit. */
 static bool is_other_unit(const struct judge *judge, const struct ledger_sale *sale,
                           int64_t promised) {
-    return sale->unit != promised && (promised != -1 || !judge->is_shop_named);
+    return (promised != -1 || !judge->is_shop_named) && sale->unit != promised;
 }
 
 /* The key becomes the order's id, so a promise under another id is worth nothing to the
@@ -565,8 +572,13 @@ static void check_order(struct judge *judge, const struct ledger_order *order) {
 }
 
 static void check_promises(struct judge *judge) {
-    for (size_t i = 0; i < judge->purchase_count; i++)
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct purchase *ahead = &judge->purchases[i + IDS_AHEAD];
+
+        if (i + IDS_AHEAD < judge->purchase_count && ahead->sale != NULL)
+            __builtin_prefetch(judge_buyer(judge, ahead->sale));
         check_purchase(judge, &judge->purchases[i]);
+    }
     for (size_t i = 0; i < judge->ledger->sale_count && judge->has_matches; i++)
         check_sale(judge, &judge->ledger->sales[i]);
     for (size_t i = 0; i < judge->ledger->order_count; i++)

@@ -194,7 +194,7 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
  * counted twice, once from each side. */
 
 struct span {
-    int64_t start; /* the first member: moment_compare() sorts spans by it */
+    int64_t start; /* the first member: moment_sort() sorts spans by it */
     int64_t end;
     bool is_buyer;
 };
@@ -245,7 +245,7 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, moment_compare);
+    moment_sort(bounds.ends, bounds.count, sizeof *bounds.ends);
     return bounds;
 }
 
@@ -282,7 +282,7 @@ static int count_overlapping(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
         count += overlap_span_of(&judge->purchases[i], &spans[count]);
     if (spans != NULL && room != NULL) {
-        qsort(spans, count, sizeof *spans, moment_compare);
+        moment_sort(spans, count, sizeof *spans);
         count_pairs(judge, spans, count, room);
     }
     free(spans);

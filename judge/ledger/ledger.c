@@ -1,6 +1,7 @@
 /* Sorts the rows of a ledger, finds them, and reads their times. */
 #include "ledger.h"
 
+#include "ids.h"
 #include "text_copy.h"
 #include "utf8.h"
 
@@ -40,20 +41,62 @@ static void ledger_lay_out(struct ledger *ledger) {
     }
 }
 
-/* They are nearly always sorted already: databases and histories give them in this order. */
-static void sort_by_id(void *rows, size_t count, size_t size) {
+static bool are_sorted(const char *rows, size_t count, size_t size) {
     for (size_t i = 1; i < count; i++)
-        if (by_id((char *)rows + (i - 1) * size, (char *)rows + i * size) > 0) {
-            qsort(rows, count, size, by_id);
-            return;
+        if (by_id(rows + (i - 1) * size, rows + i * size) > 0)
+            return false;
+    return true;
+}
+
+#define ROW_SIZE 256 /* no row is larger */
+
+/* Moves each row to the place of its entry. The places form rings: row after row of a ring moves. */
+static void put_in_order(char *rows, size_t count, size_t size, struct ids_entry *entries) {
+    char first[ROW_SIZE];
+
+    assert(size <= sizeof first);
+    for (size_t i = 0; i < count; i++) {
+        char *place = rows + i * size;
+        size_t entry = i;
+
+        if (entries[i].row == place)
+            continue;
+        memcpy(first, place, size);
+        while (entries[entry].row != rows + i * size) {
+            const char *next = entries[entry].row;
+
+            memcpy(place, next, size);
+            entries[entry].row = place;
+            entry = (size_t)(next - rows) / size;
+            place = rows + entry * size;
         }
+        memcpy(place, first, size);
+        entries[entry].row = place;
+    }
+}
+
+/* The databases of the own services give them in this order, other shops do not. */
+static void sort_by_id(char *rows, size_t count, size_t size) {
+    struct ids_entry *entries;
+
+    if (are_sorted(rows, count, size))
+        return;
+    entries = calloc(count, sizeof *entries);
+    for (size_t i = 0; i < count && entries != NULL; i++)
+        entries[i] = (struct ids_entry){.id = *(const char *const *)(rows + i * size),
+                                        .row = rows + i * size};
+    if (entries != NULL && ids_sort(entries, count) == 0)
+        put_in_order(rows, count, size, entries);
+    else
+        qsort(rows, count, size, by_id); /* it needs less memory */
+    free(entries);
 }
 
 void ledger_sort(struct ledger *ledger) {
     assert(ledger->sales != NULL || ledger->sale_count == 0);
     assert(ledger->orders != NULL || ledger->order_count == 0);
-    sort_by_id(ledger->sales, ledger->sale_count, sizeof *ledger->sales);
-    sort_by_id(ledger->orders, ledger->order_count, sizeof *ledger->orders);
+    sort_by_id((char *)ledger->sales, ledger->sale_count, sizeof *ledger->sales);
+    sort_by_id((char *)ledger->orders, ledger->order_count, sizeof *ledger->orders);
     if (ledger->row_count > 0)
         qsort(ledger->rows, ledger->row_count, sizeof *ledger->rows, by_shard);
     writes_sort(ledger->writes, ledger->write_count);
@@ -227,9 +270,12 @@ int ledger_finish(struct ledger *ledger) {
     ledger->counted = ledger_sold(ledger);
     ledger->units = ledger->is_unnumbered ? ledger->counted : count_units(ledger);
     for (size_t i = 0; i < ledger->order_count; i++) {
-        const struct ledger_sale *sale = ledger_find_sale(ledger, ledger->orders[i].order_id);
+        struct ledger_order *order = &ledger->orders[i];
+        const struct ledger_sale *sale = i < ledger->sale_count ? &ledger->sales[i] : NULL;
 
-        ledger->orders[i].unit = sale != NULL ? sale->unit : -1;
+        if (sale == NULL || sale->order_id != order->order_id) /* else it is the order's own */
+            sale = ledger_find_sale(ledger, order->order_id);
+        order->unit = sale != NULL ? sale->unit : -1;
     }
     return ledger->units < 0 ? -1 : 0;
 }

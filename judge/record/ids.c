@@ -10,10 +10,13 @@
 static size_t find_common(const struct ids_entry *entries, size_t count) {
     size_t common = count > 0 ? strlen(entries[0].id) : 0;
 
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < count; i++) {
+        if (i + IDS_AHEAD < count)
+            __builtin_prefetch(entries[i + IDS_AHEAD].id);
         for (size_t k = 0; k < common; k++)
             if (entries[i].id[k] != entries[0].id[k])
                 common = k;
+    }
     return common;
 }
 
@@ -63,8 +66,11 @@ int ids_sort(struct ids_entry *entries, size_t count) {
 
     if (other == NULL)
         return -1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (i + IDS_AHEAD < count)
+            __builtin_prefetch(entries[i + IDS_AHEAD].id + common);
         entries[i].part = read_part(entries[i].id + common);
+    }
     for (int shift = 0; shift < 64 && count > 1; shift += 8)
         if (sort_by_byte(from, to, count, shift)) {
             struct ids_entry *swap = from;

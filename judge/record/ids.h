@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A loop over ids that lie in no order asks for the memory of the id that is so many further. */
+#define IDS_AHEAD 16
+
 struct ids_entry {
     uint64_t part; /* ids_sort() sets it */
     const char *id;

@@ -3,6 +3,8 @@
 #include "ledger.h"
 #include "test.h"
 
+#include <inttypes.h>
+
 static void test_rows_are_put_into_order_and_each_knows_its_units(void **state) {
     struct ledger_row rows[] = {{.shard = 2, .first_unit = 6}, {.shard = 0, .first_unit = 1}};
     struct ledger_sale sales[] = {{.order_id = "c"}, {.order_id = "a"}, {.order_id = "b"}};
@@ -161,14 +163,44 @@ static void test_a_number_out_of_range_is_refused(void **state) {
     ledger_free(&ledger);
 }
 
+/* Multiples of 389 below 1,000 lie in many rings of places. */
+static void test_each_order_of_many_keeps_its_columns(void **state) {
+    struct ledger_told rows[1000];
+    char ids[1000][16];
+    struct ledger ledger;
+    struct why why;
+
+    for (size_t i = 0; i < 1000; i++) {
+        const int64_t number = (int64_t)(i * 389 % 1000);
+
+        (void)snprintf(ids[i], sizeof ids[i], "shop-%05" PRId64, number);
+        rows[i] = (struct ledger_told){.id = ids[i],
+                                       .quantity = 1,
+                                       .unit = number,
+                                       .remaining = LEDGER_UNTOLD,
+                                       .reserved = 2 * number};
+    }
+    assert_int_equal(ledger_tell(&ledger, 1000, 0, rows, 1000, false, &why), 0);
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(ledger.sales[i].unit, i);
+        assert_int_equal(ledger.sales[i].reserved, 2 * i);
+        assert_int_equal(ledger.orders[i].unit, i);
+        assert_string_equal(ledger.orders[i].order_id, ledger.sales[i].order_id);
+    }
+    ledger_free(&ledger);
+}
+
+/* A sort without memory for an index has the same result. */
 static void tell_and_free(void *arg) {
-    const struct ledger_told rows[] = {{.id = "a", .key = "b", .quantity = 1, .remaining = 1},
-                                       {.id = "c", .key = "d", .quantity = 1, .remaining = 2}};
+    const struct ledger_told rows[] = {{.id = "c", .key = "b", .quantity = 1, .remaining = 1},
+                                       {.id = "a", .key = "d", .quantity = 1, .remaining = 2}};
     struct ledger ledger;
     struct why why;
 
     if (ledger_tell(&ledger, 5, 2, rows, 2, false, &why) != 0)
         assert_string_equal(why.text, "out of memory");
+    else
+        assert_string_equal(ledger.sales[0].order_id, "a");
     ledger_free(&ledger);
 }
 
@@ -186,6 +218,7 @@ int main(void) {
         cmocka_unit_test(test_the_orders_of_a_shop_become_a_sorted_ledger),
         cmocka_unit_test(test_units_and_the_units_left_count_if_all_orders_tell_them),
         cmocka_unit_test(test_a_number_out_of_range_is_refused),
+        cmocka_unit_test(test_each_order_of_many_keeps_its_columns),
         cmocka_unit_test(test_no_memory_for_a_ledger_is_told),
     };
 
