@@ -484,6 +484,11 @@ static void tell_ghost(struct counterexample *example, const struct judge *judge
     const struct purchase *purchase = judge->ghost;
     const struct record *told = purchase != NULL ? example_told(purchase) : NULL;
 
+    if (purchase == NULL && judge->empty_promises > 0)
+        counterexample_say(example,
+                           "%" PRId64 " more customers were told yes than the ledger has orders "
+                           "for: a contradiction.",
+                           judge->empty_promises);
     if (purchase == NULL)
         return;
     example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;

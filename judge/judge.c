@@ -141,7 +141,7 @@ static void join_keys(struct judge *judge) {
         while (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) < 0)
             next_key++;
         if (purchase->sale == NULL && judge->key_count > 0 &&
-            (purchase->yes == NULL || !purchase->is_named)) {
+            (purchase->yes == NULL || record_order_id(purchase->yes)[0] == '\0')) {
             purchase->is_named = true;
             if (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) == 0) {
                 purchase->sale = judge->by_key[next_key].row;
@@ -251,20 +251,28 @@ static int64_t told_at(const struct purchase *purchase, const char *id) {
     return last_ns;
 }
 
-/* The buyer of an order that is no request's key: the first customer that was told of it. `place`
- * is that of its id in `named`. */
+/* How much a purchase that names an order says about its buyer: a yes more than no reply. */
+static int claim_of(const struct purchase *purchase, int64_t told_ns) {
+    return told_ns != LINEAR_NEVER ? 2 : purchase->yes == NULL && purchase->is_unknown;
+}
+
+/* The buyer of an order that is no request's key: the first of the customers with the best claim to
+ * it. The order was sold after the first request that names it. `place` is that of its id in
+ * `named`. */
 static struct buyer told_of(const struct judge *judge, size_t place, const char *id) {
     struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
+    int best = -1;
 
     for (; judge_is_named(judge, place, id); place++) {
         const struct purchase *purchase = judge->named[place].row;
         const int64_t told_ns = told_at(purchase, id);
-        bool is_first = buyer.purchase == NULL;
+        const int claim = claim_of(purchase, told_ns);
 
-        if (is_first || purchase->sent_ns < buyer.sent_ns) {
-            buyer.sent_ns = purchase->sent_ns;
+        if (claim > best || (claim == best && purchase->sent_ns < buyer.purchase->sent_ns))
             buyer.purchase = purchase;
-        }
+        if (best < 0 || purchase->sent_ns < buyer.sent_ns)
+            buyer.sent_ns = purchase->sent_ns;
+        best = claim > best ? claim : best;
         if (told_ns != LINEAR_NEVER &&
             (buyer.answered_ns == LINEAR_NEVER || told_ns > buyer.answered_ns))
             buyer.answered_ns = told_ns;
@@ -317,9 +325,28 @@ static void index_buyers(struct judge *judge) {
     }
 }
 
-static int by_sent(const void *a, const void *b) {
+/* A shop may give the id of an order that it gave up to the next customer. So a customer that was
+ * told no has no part in the order of another one; a customer that was told nothing may have
+ * another order. */
+static void drop_names(struct judge *judge) {
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        struct purchase *purchase = &judge->purchases[i];
+
+        if (!judge->is_shop_named || purchase->yes != NULL || purchase->sale == NULL ||
+            judge_buyer(judge, purchase->sale)->purchase == purchase)
+            continue;
+        purchase->is_named = !purchase->is_unknown;
+        purchase->sale = NULL;
+        purchase->order = NULL;
+    }
+}
+
+/* A request that was told yes comes after all that were told nothing: it surely has an order. */
+static int by_claim(const void *a, const void *b) {
     const struct purchase *x = *(struct purchase *const *)a, *y = *(struct purchase *const *)b;
 
+    if ((x->yes != NULL) != (y->yes != NULL))
+        return x->yes != NULL ? 1 : -1;
     return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
 }
 
@@ -332,25 +359,31 @@ static bool is_nobodys(const struct purchase *purchase) {
 /* A request without a key and without a name in its reply may own any order that no other request asked
  * for. It is not known which one, so the sale does not get its times; stock.c checks whether
  * enough of these requests were sent in time. For the prose, and to count overlaps, the last
- * sent request gets the first order. */
+ * sent request gets the first order, those with a yes before the others. */
 static int seat_nameless(struct judge *judge) {
     struct purchase **nameless = calloc(judge->purchase_count + 1, sizeof(struct purchase *));
-    size_t count = 0;
+    size_t count = 0, promises = 0;
 
     if (nameless == NULL)
         return -1;
     for (size_t i = 0; i < judge->purchase_count; i++)
-        if (is_nobodys(&judge->purchases[i]))
+        if (is_nobodys(&judge->purchases[i])) {
+            promises += judge->purchases[i].yes != NULL;
             nameless[count++] = &judge->purchases[i];
+        }
     if (count > 1)
-        qsort(nameless, count, sizeof(struct purchase *), by_sent);
-    for (size_t i = 0; i < judge->ledger->sale_count && count > 0; i++) {
+        qsort(nameless, count, sizeof(struct purchase *), by_claim);
+    judge->empty_promises = (int64_t)promises;
+    for (size_t i = 0; i < judge->ledger->sale_count && (count > 0 || promises > 0); i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
-        struct purchase *purchase = nameless[count - 1];
+        struct purchase *purchase;
 
         if (judge->buyers[i].purchase != NULL)
             continue;
-        count--;
+        judge->empty_promises--;
+        if (count == 0)
+            continue;
+        purchase = nameless[--count];
         purchase->is_seated = true;
         purchase->id = sale->order_id;
         purchase->sale = sale;
@@ -429,6 +462,7 @@ int judge_open(struct judge *judge) {
     join_names(judge);
     join_keys(judge);
     index_buyers(judge);
+    drop_names(judge);
     if (seat_nameless(judge) != 0)
         return -1;
     judge->may_have_returned = may_have_returned(judge);

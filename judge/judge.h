@@ -128,6 +128,7 @@ struct judge {
     const struct ledger_row *rows; /* at least one, by shard */
     size_t row_count;
     bool may_have_returned; /* a request may have given a unit back */
+    int64_t empty_promises; /* replies of yes that name no order, beyond the orders that are left */
 
     /* The findings in this product; counts are as in struct verdict. */
     int64_t distinct, refused_early, unsettled, unknown_sold, pairs, overlapping;
@@ -139,6 +140,7 @@ struct judge {
     size_t overlap_count;
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
+    bool may_be_held; /* units are missing, and customers without an order may hold them */
     struct stuck stuck;
     struct story twin_story, stale_story;
     const struct purchase *ghost, *duplicate;       /* the first of each, or NULL */

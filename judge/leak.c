@@ -276,11 +276,28 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
         judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
 }
 
+/* If units can come back, a customer that has no order, and was not told sold out, may still hold
+ * some: a payment failed, and the shop gives the customer some minutes to try again. */
+static int64_t count_held(const struct judge *judge) {
+    int64_t holders = 0;
+
+    for (size_t i = 0; i < judge->purchase_count && judge->ledger->can_return; i++) {
+        const struct purchase *purchase = &judge->purchases[i];
+        const enum record_outcome last = purchase->requests[purchase->count - 1]->outcome;
+
+        holders += purchase->yes == NULL && purchase->sale == NULL && last != RECORD_SOLD_OUT;
+    }
+    return holders * judge->most;
+}
+
 static void judge_counts(struct judge *judge) {
     const int64_t excess = find_miscount(judge);
+    const int64_t held = excess < 0 ? number_min(-excess, count_held(judge)) : 0;
+    const int64_t count = excess < 0 ? -excess - held : excess;
 
-    if (excess != 0)
-        judge_found(judge, ANOMALY_LEAK, excess > 0 ? excess : -excess, "%s", judge->leak.sums);
+    judge->may_be_held = held > 0;
+    if (count > 0)
+        judge_found(judge, ANOMALY_LEAK, count, "%s", judge->leak.sums);
 }
 
 int judge_leaks(struct judge *judge) {

@@ -571,7 +571,16 @@ static void check_order(struct judge *judge, const struct ledger_order *order) {
     found_ghost(judge, purchase);
 }
 
+/* No promise is known to be empty, but some must be: there are too few orders. */
+static void check_empty(struct judge *judge) {
+    if (judge->empty_promises > 0)
+        judge_found(judge, ANOMALY_GHOST, judge->empty_promises,
+                    "%" PRId64 " more customers were told yes than the ledger has orders for",
+                    judge->empty_promises);
+}
+
 static void check_promises(struct judge *judge) {
+    check_empty(judge);
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *ahead = &judge->purchases[i + IDS_AHEAD];
 

@@ -7,7 +7,8 @@
  * demand (the span), nor later, and
  * - at least 30 attempts were made in the span: keys without a unit with a request that was told
  *   busy or an error, or has an unknown outcome. At least one of them was answered: if none was,
- *   the target hangs, and that is no lock. A bad request wants nothing;
+ *   the target hangs, and that is no lock. A bad request wants nothing, and status 429 is a limit
+ *   of the rate;
  * - nobody was told yes or sold out from the span's beginning on: such a customer had a turn. A
  *   sale without an answer counts by the ledger's clock; if that is not known, it counts as late;
  * - the lock is not known to have changed hands in the span (is_turn_taken);
@@ -179,12 +180,14 @@ static int64_t wanted_until(const struct record *record) {
                                                                               : record->sent_ns;
 }
 
+#define STATUS_RATE 429 /* Too Many Requests: a limit of the rate, and no lock */
+
 /* The last request of this customer in the span if the customer was turned away, else NULL. */
 static const struct record *find_attempt(const struct purchase *purchase, int64_t from_ns) {
     for (size_t i = purchase->count; i-- > 0 && purchase->sale == NULL && purchase->yes == NULL;) {
         const struct record *record = purchase->requests[i];
 
-        if (wanted_until(record) >= from_ns &&
+        if (wanted_until(record) >= from_ns && record->status != STATUS_RATE &&
             (record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ||
              record->outcome == RECORD_UNKNOWN))
             return record;

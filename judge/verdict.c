@@ -307,7 +307,9 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
 /* ---- the anomalies that were not asked */
 
 #define NO_REMAINING "the sales do not tell how many units they left"
+#define UNCOUNTED    "the numbers that the sales left are too many to compare"
 #define RETURNS      "units can come back"
+#define HELD         "units are missing, and customers without an order may still hold them"
 #define MIXED        "the orders have different quantities, and a refusal does not tell its own"
 #define NO_MATCHES   "the replies name no orders, and the orders have no key"
 #define NO_KEYS      "the orders have no key, and no request was repeated"
@@ -315,6 +317,13 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
 
 static bool is_any_repeated(const struct judge *judge) {
     return judge->request_count > judge->purchase_count;
+}
+
+/* Each sale may tell how many units it left, and the numbers are not used all the same. */
+static const char *why_unnumbered(const struct ledger *ledger) {
+    if (!ledger->has_unused)
+        return NO_REMAINING;
+    return ledger->can_return ? RETURNS : UNCOUNTED;
 }
 
 /* Not asked of one product is not asked. A product without sales tells nothing of its sales. */
@@ -326,12 +335,18 @@ static void note_not_asked(const struct judge *judge, struct verdict *verdict) {
         not_asked[ANOMALY_UNDERSELL] = not_asked[ANOMALY_EARLY_SOLD_OUT] = RETURNS;
     else if (judge->is_mixed)
         not_asked[ANOMALY_UNDERSELL] = not_asked[ANOMALY_EARLY_SOLD_OUT] = MIXED;
+    if (judge->may_be_held)
+        not_asked[ANOMALY_LEAK] = HELD;
     if (ledger->sale_count == 0)
         return;
+    if (!judge->has_matches && not_asked[ANOMALY_EARLY_SOLD_OUT] == NULL)
+        not_asked[ANOMALY_EARLY_SOLD_OUT] = NO_MATCHES;
     if (ledger->is_unnumbered && !ledger->has_writes)
-        not_asked[ANOMALY_STALE] = NO_REMAINING;
+        not_asked[ANOMALY_STALE] = why_unnumbered(ledger);
+    else if (!ledger->is_unnumbered && !judge->has_matches)
+        not_asked[ANOMALY_STALE] = NO_MATCHES;
     if (!judge_has_units(judge) && !ledger->has_writes)
-        not_asked[ANOMALY_TWIN] = NO_REMAINING;
+        not_asked[ANOMALY_TWIN] = why_unnumbered(ledger);
     if (!judge->has_matches)
         not_asked[ANOMALY_GHOST] = not_asked[ANOMALY_ORPHAN] = NO_MATCHES;
     if (judge->is_shop_named && !ledger->has_keys && !is_any_repeated(judge))

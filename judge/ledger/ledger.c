@@ -209,8 +209,7 @@ static int ledger_mirror(struct ledger *ledger) {
 /* What counts only if each sale tells it. */
 static void settle_untold(struct ledger *ledger) {
     const int64_t more = ledger_sold(ledger) - (int64_t)ledger->sale_count;
-    bool have_units = ledger->sale_count > 0;
-    bool have_remaining = have_units && !ledger->can_return && more <= LEDGER_NUMBERED_MAX;
+    bool have_units = ledger->sale_count > 0, have_remaining = have_units;
 
     for (size_t i = 0; i < ledger->sale_count; i++) {
         const struct ledger_sale *sale = &ledger->sales[i];
@@ -220,6 +219,8 @@ static void settle_untold(struct ledger *ledger) {
         ledger->has_keys = ledger->has_keys || sale->key != NULL;
         ledger->has_reserved = ledger->has_reserved || sale->reserved >= 0;
     }
+    ledger->has_unused = have_remaining && (ledger->can_return || more > LEDGER_NUMBERED_MAX);
+    have_remaining = have_remaining && !ledger->has_unused;
     ledger->is_unnumbered = !have_remaining;
     ledger->has_units = have_units && !have_remaining;
     for (size_t i = 0; i < ledger->sale_count; i++) {

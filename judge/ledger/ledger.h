@@ -62,6 +62,7 @@ struct ledger {
     bool is_unnumbered;
     bool has_units;    /* they tell their unit nevertheless; only if `is_unnumbered` */
     bool can_return;   /* a unit may come back at any time; only if `is_unnumbered` */
+    bool has_unused;   /* they tell what they left, and it is not used; only if `is_unnumbered` */
     bool has_keys;     /* the sales tell their keys */
     bool has_reserved; /* the sales tell how many units are held for them */
     size_t sale_count, order_count, row_count, returned_count;

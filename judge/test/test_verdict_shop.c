@@ -18,7 +18,8 @@ static struct {
     size_t customers, rows;
     enum naming naming;
     bool has_keys, has_units, has_remaining, has_reserved, is_mixed, can_return;
-    int64_t initial, left, units; /* of each order, if it is not mixed */
+    int64_t initial, left, held;
+    int64_t units; /* of each order, if it is not mixed */
     struct recorder *recorder;
     struct ledger_told told[MOST_CUSTOMERS + 2];
     const struct record *of[MOST_CUSTOMERS + 2]; /* the request of each row */
@@ -26,6 +27,8 @@ static struct {
     struct ledger ledger;
     struct verdict verdict;
 } shop;
+
+static bool gives_again; /* the shop may give the id of a refused order again */
 
 static int64_t choose(int64_t from, int64_t to) {
     shop.seed = shop.seed * 6364136223846793005u + 1442695040888963407u;
@@ -64,6 +67,8 @@ static void take_turn(struct record *record, size_t i, int64_t quantity) {
 
     if (happens(15)) {
         record->outcome = happens(2) ? RECORD_BUSY : RECORD_REFUSED;
+        if (shop.can_return && shop.left > 0 && shop.units == 1 && !shop.is_mixed)
+            shop.left--, shop.held++; /* for the customer */
     } else {
         record->outcome = is_sold ? RECORD_SOLD : RECORD_SOLD_OUT;
         shop.left -= is_sold ? quantity : 0;
@@ -73,6 +78,15 @@ static void take_turn(struct record *record, size_t i, int64_t quantity) {
     record->outcome = is_lost ? RECORD_UNKNOWN : record->outcome;
     if (shop.naming == NAMES_EARLY || (shop.naming == NAMES_SOLD && record->outcome == RECORD_SOLD))
         assert_int_equal(record_set_id(&record->order_id, &shop.recorder->texts, shop.ids[i]), 0);
+}
+
+/* The row of a request, or `rows`. */
+static size_t row_of(const struct record *record) {
+    size_t row = 0;
+
+    while (row < shop.rows && shop.of[row] != record)
+        row++;
+    return row;
 }
 
 /* Turns are in order of time. Each is within the time of its request. */
@@ -86,6 +100,8 @@ static void sell(void) {
         struct record *record = recorder_begin(shop.recorder, i, now, NULL);
 
         make_id(shop.ids[i], i);
+        if (gives_again && i > 0 && happens(4) && row_of(record - 1) == shop.rows)
+            memcpy(shop.ids[i], shop.ids[i - 1], RECORD_ID); /* of an order that was given up */
         make_id(shop.keys[i], 100 + i);
         assert_int_equal(record_set_id(&record->key, &shop.recorder->texts, shop.keys[i]), 0);
         now += choose(1, 60);
@@ -148,7 +164,7 @@ static bool is_wish_as_assumed(void) {
 
     for (size_t i = 0; i < shop.rows; i++)
         is_other = is_other || shop.told[i].quantity != shop.told[0].quantity;
-    return is_other || (shop.rows > 0 ? !shop.is_mixed : shop.units == 1);
+    return is_other || (!shop.is_mixed && (shop.rows > 0 || shop.units == 1));
 }
 
 static void tell_run(uint64_t seed) {
@@ -170,6 +186,7 @@ static void tell_run(uint64_t seed) {
 static void test_no_correct_shop_is_violated(void **state) {
     size_t asked[ANOMALY_COUNT] = {0};
 
+    gives_again = true;
     for (uint64_t seed = 1; seed <= 4 * SHOP_RUNS; seed++) {
         simulate_shop(seed);
         judge_shop();
@@ -200,15 +217,6 @@ static struct record *any_of(enum record_outcome outcome) {
     return NULL;
 }
 
-/* The row of a request, or `rows`. */
-static size_t row_of(const struct record *record) {
-    size_t row = 0;
-
-    while (row < shop.rows && shop.of[row] != record)
-        row++;
-    return row;
-}
-
 static void drop_row(size_t row) {
     shop.rows--;
     memmove(&shop.told[row], &shop.told[row + 1], (shop.rows - row) * sizeof shop.told[0]);
@@ -219,7 +227,7 @@ static void drop_row(size_t row) {
 static bool plant_oversell(void) {
     struct record *record = any_of(RECORD_SOLD_OUT);
 
-    if (record == NULL)
+    if (record == NULL || shop.held > 0)
         return false;
     record->outcome = RECORD_SOLD;
     add_row(record, record->number, shop.left + 1);
@@ -229,8 +237,11 @@ static bool plant_oversell(void) {
     return true;
 }
 
+/* If units can come back, each customer without an order may hold three. */
 static bool plant_leak(void) {
-    shop.left += happens(2) ? 1 : -1;
+    const int64_t most_held = shop.can_return ? 3 * (int64_t)shop.customers : 0;
+
+    shop.left += happens(2) ? shop.held + 1 : -1 - most_held;
     return true;
 }
 
@@ -241,6 +252,15 @@ static bool plant_ghost(void) {
         return false;
     drop_row(row_of(record));
     return shop.rows > 0; /* without a sale nothing says that there are keys */
+}
+
+/* No reply names an order. */
+static bool plant_empty_promises(void) {
+    if (shop.naming != NAMES_NONE || shop.has_keys || any_of(RECORD_SOLD) == NULL)
+        return false;
+    shop.left += shop.initial - shop.left;
+    shop.rows = 0;
+    return true;
 }
 
 static bool plant_orphan(void) {
@@ -319,6 +339,7 @@ static void assert_no_gap_in_a_sentence(void) {
 static void plant(bool (*fault)(void), enum anomaly anomaly) {
     size_t planted = 0;
 
+    gives_again = false;
     for (uint64_t seed = 1; seed <= SHOP_RUNS; seed++) {
         simulate_shop(seed);
         if (fault()) {
@@ -341,6 +362,7 @@ static void test_each_planted_fault_is_found(void **state) {
     plant(plant_oversell, ANOMALY_OVERSELL);
     plant(plant_leak, ANOMALY_LEAK);
     plant(plant_ghost, ANOMALY_GHOST);
+    plant(plant_empty_promises, ANOMALY_GHOST);
     plant(plant_orphan, ANOMALY_ORPHAN);
     plant(plant_duplicate, ANOMALY_DUPLICATE);
     plant(plant_unbacked, ANOMALY_UNBACKED);

@@ -138,6 +138,7 @@ const struct history_field history_product[] = {
     OPTIONAL(struct history_product, FLAG, "is_unnumbered", ledger.is_unnumbered),
     OPTIONAL(struct history_product, FLAG, "has_units", ledger.has_units),
     OPTIONAL(struct history_product, FLAG, "can_return", ledger.can_return),
+    OPTIONAL(struct history_product, FLAG, "has_unused", ledger.has_unused),
     OPTIONAL(struct history_product, FLAG, "has_keys", ledger.has_keys),
     OPTIONAL(struct history_product, FLAG, "has_reserved", ledger.has_reserved),
     OPTIONAL(struct history_product, FLAG, "has_writes", ledger.has_writes),

@@ -74,6 +74,14 @@ static void down_note(struct down *down, const struct round *round) {
 
 /* ---- judging */
 
+/* The clock of the database of another shop is not compared with ours. A load that another program
+ * sent tells the start by that clock. */
+static int64_t ledger_start_us(const struct round *round) {
+    const bool is_known = round->started_us > 0 && (!round->is_shop_named || round->are_keys_ids);
+
+    return is_known ? round->started_us - round->ledger_skew_us : 0;
+}
+
 int round_judge(struct round *round, struct down *down) {
     const bool is_down = down != NULL ? down_is_all(down) : round->is_down;
     struct firings armed = {.count = 0};
@@ -98,7 +106,7 @@ int round_judge(struct round *round, struct down *down) {
         .late_ns = round->late_ns,
         .is_aborted = round->is_aborted,
         .stuck_ns = round->stuck_ns,
-        .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
+        .ledger_start_us = ledger_start_us(round)};
 
     assert(round->recorder != NULL);
     round->is_down = is_down;

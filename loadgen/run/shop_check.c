@@ -88,9 +88,8 @@ static bool fields_have(const struct shop_fields *fields, const char *name) {
     return false;
 }
 
-/* Whether a request of `order` sends {{key}}. */
-static bool sends_key(const struct check *check) {
-    const struct shop_steps *steps = &check->shop->sections[SHOP_ORDER];
+bool shop_sends_key(const struct shop *shop) {
+    const struct shop_steps *steps = &shop->sections[SHOP_ORDER];
 
     for (size_t i = 0; i < steps->count; i++) {
         const struct shop_step *step = &steps->items[i];
@@ -103,24 +102,17 @@ static bool sends_key(const struct check *check) {
     return false;
 }
 
-/* Whether a step captures the order's id; `early`: before the order may be sold. */
-static bool captures_order(const struct shop *shop, bool early) {
+bool shop_names_order(const struct shop *shop) {
     for (int section = SHOP_PREPARE; section <= SHOP_ORDER; section++) {
         const struct shop_steps *steps = &shop->sections[section];
 
         for (size_t i = 0; i < steps->count; i++) {
-            if (early && steps->items[i].is_commit_mark)
-                return false;
             for (size_t c = 0; c < steps->items[i].capture_count; c++)
                 if (strcmp(steps->items[i].captures[c].name, "order") == 0)
                     return true;
         }
     }
     return false;
-}
-
-bool shop_names_order(const struct shop *shop) {
-    return captures_order(shop, false);
 }
 
 /* ---- the ledger */
@@ -278,7 +270,7 @@ static bool check_initial(struct check *check, const char *step) {
 static bool check_key(struct check *check, const char *step, const char *key, size_t i) {
     const struct books_order *order = &check->books.orders[i];
     char came[2 * WORDS];
-    bool is_known = order->key == NULL || !sends_key(check);
+    bool is_known = order->key == NULL || !shop_sends_key(check->shop);
 
     for (int c = 1; c <= check->customer_count && !is_known; c++)
         is_known =
@@ -618,24 +610,29 @@ static const char *why_no_numbers(const struct check *check) {
                  "[Witness]";
 }
 
+/* The numbers that the sales left need their moments, too. */
+static const char *why_no_stale(const struct check *check, const char *no_match) {
+    return check->has[COLUMN_REMAINING] ? no_match : why_no_numbers(check);
+}
+
 static int tell_abilities(struct check *check) {
-    const bool sends = sends_key(check);
+    const bool sends = shop_sends_key(check->shop);
     const bool has_key = sends && check->has[COLUMN_KEY];
+    const char *no_match =
+        has_key || shop_names_order(check->shop)
+            ? NULL
+            : "no step of order captures `order`, and [Orders] shows no {{key}} that order sent";
+    const char *no_soldout =
+        check->has_soldout ? NULL : "no rule said soldout when nothing was left";
     const struct ability abilities[] = {
         {"OVERSELL, LEAK", NULL},
-        {"UNDERSELL, EARLY-SOLD-OUT",
-         check->has_soldout ? NULL : "no rule said soldout when nothing was left"},
-        {"GHOST", captures_order(check->shop, false)
-                      ? NULL
-                      : "no step of order captures the id of the order as `order`"},
-        {"ORPHAN",
-         has_key || captures_order(check->shop, true)
-             ? NULL
-             : "no step before the sale captures `order`, and [Orders] shows no key that was "
-               "sent"},
+        {"UNDERSELL", no_soldout},
+        {"EARLY-SOLD-OUT", no_soldout != NULL ? no_soldout : no_match},
+        {"GHOST", no_match},
+        {"ORPHAN", no_match},
         {"DUPLICATE", why_no_duplicate(check, sends)},
         {"TWIN", check->has[COLUMN_UNIT] ? NULL : why_no_numbers(check)},
-        {"STALE", why_no_numbers(check)},
+        {"STALE", why_no_stale(check, no_match)},
         {"UNBACKED", check->has[COLUMN_RESERVED] ? NULL : "[Orders] has no column reserved"},
         {NULL, NULL}};
     const struct order_times times = {check->times, check->time_count};
@@ -659,7 +656,7 @@ static int check_all(struct check *check) {
     interrupts_watch(&check->interrupts, check->loop, check_on_signal, check);
     run_round(check, 1, 2, false);
     run_round(check, 3, 5, false);
-    if (sends_key(check))
+    if (shop_sends_key(check->shop))
         run_round(check, 2, 1, true);
     interrupts_close(&check->interrupts);
     (void)uv_run(check->loop, UV_RUN_DEFAULT);

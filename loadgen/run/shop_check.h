@@ -25,5 +25,7 @@ __attribute__((warn_unused_result)) int shop_check_learn(uv_loop_t *loop,
 
 /* Whether a step captures the id of the order as `order`. */
 bool shop_names_order(const struct shop *shop);
+/* Whether a request of `order` sends {{key}}. */
+bool shop_sends_key(const struct shop *shop);
 
 #endif

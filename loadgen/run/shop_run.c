@@ -358,8 +358,17 @@ int shop_run_send(struct run *run, struct round *round) {
 
 /* ---- after them */
 
+static int64_t sum_reserved(const struct books *books) {
+    int64_t sum = 0;
+
+    for (size_t i = 0; books->has[COLUMN_RESERVED] && i < books->count; i++)
+        sum += books->orders[i].reserved;
+    return sum;
+}
+
 static bool is_same(const struct books *a, const struct books *b) {
-    return a->count == b->count && a->sold == b->sold && a->left == b->left;
+    return a->count == b->count && a->sold == b->sold && a->left == b->left &&
+           sum_reserved(a) == sum_reserved(b);
 }
 
 /* Whether the ledger has at least as many orders as customers were told that they have one. */
@@ -432,13 +441,15 @@ static void tell_order(const struct books *books, const struct books_order *orde
 /* An order that ended neither sold nor sold out may have had a unit for a while, such as a payment
  * that failed. Then a refusal in that time was right. */
 static bool can_return(const struct recorder *recorder) {
-    return recorder->by_outcome[RECORD_BUSY] + recorder->by_outcome[RECORD_REFUSED] +
-               recorder->by_outcome[RECORD_UNKNOWN] >
-           0;
+    return recorder->ended >
+           recorder->by_outcome[RECORD_SOLD] + recorder->by_outcome[RECORD_SOLD_OUT];
 }
 
-/* The books become the ledger of the round's product. */
-static int make_ledger(struct round *round, struct books *books, int64_t stock, struct why *why) {
+/* The books become the ledger of the round's product. A key that no order sends means something
+ * else, and is left out. */
+static int make_ledger(const struct shop *shop, struct round *round, struct books *books,
+                       int64_t stock, struct why *why) {
+    const bool sends_key = shop_sends_key(shop);
     struct ledger_told *rows = calloc(books->count + 1, sizeof *rows);
     int code;
 
@@ -447,8 +458,10 @@ static int make_ledger(struct round *round, struct books *books, int64_t stock, 
         free(rows);
         return why_set(why, "out of memory");
     }
-    for (size_t i = 0; i < books->count; i++)
+    for (size_t i = 0; i < books->count; i++) {
         tell_order(books, &books->orders[i], &rows[i]);
+        rows[i].key = sends_key ? rows[i].key : NULL;
+    }
     code = ledger_tell(round->ledgers, stock, books->left, rows, books->count,
                        can_return(round->recorder), why);
     free(rows);
@@ -545,7 +558,7 @@ void shop_run_read(struct run *run, struct round *round) {
                       "the ledger still changed %" PRId64 " ms after the last reply, so it proves "
                       "nothing",
                       clock_now_ms() - began_ms);
-    } else if (make_ledger(round, &books, run->options->stock, &why) != 0) {
+    } else if (make_ledger(&run->shop->shop, round, &books, run->options->stock, &why) != 0) {
         round->problem = why;
     }
     books_free(&books);

@@ -20,7 +20,7 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
 
     written.one.is_shop_named = true;
     ledger.is_unnumbered = ledger.has_units = true;
-    ledger.can_return = ledger.has_keys = true;
+    ledger.can_return = ledger.has_unused = ledger.has_keys = true;
     ledger.has_reserved = true;
     ledger.has_writes = true;
     ledger.writes = writes;
@@ -41,6 +41,7 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
     assert_true(read->is_shop_named);
     assert_true(read->ledgers[0].is_unnumbered && read->ledgers[0].has_units);
     assert_true(read->ledgers[0].can_return && read->ledgers[0].has_keys);
+    assert_true(read->ledgers[0].has_unused);
     assert_true(read->ledgers[0].has_reserved && read->ledgers[0].has_writes);
     assert_int_equal(read->ledgers[0].write_count, 2);
     assert_memory_equal(read->ledgers[0].writes, writes, sizeof writes);
