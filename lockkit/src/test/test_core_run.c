@@ -5,8 +5,8 @@
  *   CORE_RUN_SEED   the first seed [1]
  *   CORE_RUN_STEPS  the number of steps [300,000]
  *
- * A run asserts, after each step: no two leases of a name are valid at once; tokens rise, also past
- * those that a resource has seen; each callback runs once, and never inside a call. At its end the
+ * A run asserts, after each step: no two leases of a name are valid at once; tokens rise, also above
+ * tokens of a resource; each callback runs once, and never inside a call. At its end the
  * network works again: every waiter gets the lock, a lost lease keeps it from nobody, and clients
  * close. */
 #include "lease.h"

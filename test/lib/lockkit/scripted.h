@@ -1,4 +1,4 @@
-/* A client whose server answers at the test's command, by a clock of the test. */
+/* A client with a server that answers at the command of the test, by a clock of the test. */
 #ifndef LOCKKIT_TEST_SCRIPTED_H
 #define LOCKKIT_TEST_SCRIPTED_H
 
