@@ -249,6 +249,7 @@ $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
+$(B)/lockjudge/report/report_text.o: lockjudge/report/page.css loadgen/page/palette.css
 $(B)/loadgen/class/class_text.o: $(wildcard loadgen/class/*.html loadgen/class/*.css loadgen/class/*.js) $(addprefix loadgen/page/,palette.css dom.js steps.css steps.js)
 # --version has LK_VERSION and the revision; env.json has the revision: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.

@@ -1,11 +1,10 @@
 /* The report as tests, for Jenkins, GitLab and others: an unexpected verdict is a failure; a row
  * that was not judged or not asked is skipped. */
-#include "duration.h"
 #include "prose.h"
-#include "report.h"
+#include "report_internal.h"
 #include "shrink.h"
 
-static void put_escaped(const char *text, FILE *to) {
+void report_put_escaped(const char *text, FILE *to) {
     for (; *text != '\0'; text++)
         switch (*text) {
         case '&':
@@ -26,30 +25,33 @@ static void put_escaped(const char *text, FILE *to) {
 }
 
 static void on_line(const char *line, void *data) {
-    put_escaped(line, data);
+    report_put_escaped(line, data);
     (void)fputc('\n', data);
 }
 
-static int put_failure(const struct report *report, const struct report_row *row, FILE *to) {
+int report_put_finding(const struct report *report, const struct report_row *row,
+                       enum oracle_word word, FILE *to) {
+    struct history shortest;
     char sentence[PROSE_LINE];
+    int code = shrink(&row->history, report->slack_ms, word, &shortest);
+
+    if (code != 0)
+        return code;
+    (void)prose_finding(word, &row->oracle.findings[word], sentence, sizeof sentence);
+    on_line(sentence, to);
+    code = prose_tell(&shortest, on_line, to);
+    history_free(&shortest);
+    return code;
+}
+
+static int put_failure(const struct report *report, const struct report_row *row, FILE *to) {
     int code = 0;
 
     (void)fprintf(to, "      <failure message=\"%s; expected: %s\">",
                   oracle_verdict_text(row->verdict), row->expected);
     for (int word = 0; word < ORACLE_WORD_COUNT && code == 0; word++)
-        if (row->oracle.findings[word].count > 0) {
-            struct history shortest;
-
-            put_escaped(prose_finding((enum oracle_word)word, &row->oracle.findings[word], sentence,
-                                      sizeof sentence),
-                        to);
-            (void)fputc('\n', to);
-            code = shrink(&row->history, report->slack_ms, (enum oracle_word)word, &shortest);
-            if (code == 0) {
-                code = prose_tell(&shortest, on_line, to);
-                history_free(&shortest);
-            }
-        }
+        if (row->oracle.findings[word].count > 0)
+            code = report_put_finding(report, row, (enum oracle_word)word, to);
     (void)fputs("</failure>\n", to);
     return code;
 }
@@ -63,7 +65,7 @@ static int put_row(const struct report *report, const struct report_row *row, FI
         code = put_failure(report, row, to);
     } else if (is_skipped) {
         (void)fprintf(to, "      <skipped message=\"%s: ", oracle_verdict_text(row->verdict));
-        put_escaped(row->reason, to);
+        report_put_escaped(row->reason, to);
         (void)fputs("\"/>\n", to);
     } else {
         (void)fprintf(to, "      <system-out>%s</system-out>\n", oracle_verdict_text(row->verdict));

@@ -44,4 +44,7 @@ __attribute__((warn_unused_result)) json_t *report_json(const struct report *rep
 /* JUnit's XML, a test case for each row. 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_junit(const struct report *report, FILE *to);
 
+/* A page of its own, with the timeline of the holders. 0, or -1 when it could not be written. */
+__attribute__((warn_unused_result)) int report_page(const struct report *report, FILE *to);
+
 #endif

@@ -2,7 +2,7 @@
 #include "duration.h"
 #include "line.h"
 #include "prose.h"
-#include "report.h"
+#include "report_internal.h"
 #include "shrink.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static bool has_length(enum oracle_word word) {
 }
 
 /* "TWIN-UNAWARE 97 ms, STALE-WRITE" */
-static void print_words(const struct report_row *row, FILE *to) {
+void report_put_words(const struct report_row *row, FILE *to) {
     const char *between = "";
 
     for (int i = 0; i < ORACLE_WORD_COUNT; i++) {
@@ -39,9 +39,9 @@ void report_progress(const struct report_row *row, FILE *to) {
     if (row->reason[0] != '\0')
         (void)fputs(row->reason, to);
     else
-        print_words(row, to);
+        report_put_words(row, to);
     if (row->is_unexpected)
-        (void)fprintf(to, "  (expected: %s)", row->expected);
+        (void)fputs("  <- unexpected", to);
     (void)fputc('\n', to);
     (void)fflush(to);
 }

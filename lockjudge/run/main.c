@@ -36,7 +36,7 @@ enum exit_code {
 };
 
 static struct {
-    char *url, *server, *faults, *expect, *junit, *replay;
+    char *url, *server, *faults, *expect, *junit, *page, *replay;
     int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
     bool is_json;
 } set;
@@ -62,6 +62,8 @@ static const struct setting table[] = {
      "ROW=VERDICT or ROW=VERDICT|VERDICT; ROW may be `all`", NULL},
     {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print JSON", NULL},
     {"junit", 0, SETTING_TEXT, &set.junit, NULL, "also write JUnit's XML to this file", NULL},
+    {"page", 0, SETTING_TEXT, &set.page, NULL, "also write a page with the timelines to this file",
+     NULL},
     {.name = NULL}};
 
 static const struct settings_program program = {
@@ -114,7 +116,47 @@ static int run_code(const struct report *report) {
     return code;
 }
 
-static int run_tell(FILE *junit) {
+/* The files of the report. They are opened before the run, so that a mistake costs nothing. */
+static struct output {
+    char **path;
+    int (*write)(const struct report *report, FILE *to);
+    FILE *file; /* NULL: not asked for */
+} outputs[] = {{&set.junit, report_junit, NULL}, {&set.page, report_page, NULL}};
+
+#define OUTPUTS (sizeof outputs / sizeof *outputs)
+
+static int outputs_open(void) {
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        const char *path = *outputs[i].path;
+
+        if (path[0] != '\0' && (outputs[i].file = fopen(path, "w")) == NULL) {
+            complain("lockjudge", "cannot write %s: %s", path, strerror(errno));
+            return EXIT_WRITE;
+        }
+    }
+    return 0;
+}
+
+/* 0, or -1: one of them could not be written. */
+static int outputs_write(void) {
+    int code = 0;
+
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].file != NULL && outputs[i].write(&run.report, outputs[i].file) != 0)
+            code = -1;
+    return code;
+}
+
+static int outputs_close(void) {
+    int code = 0;
+
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].file != NULL && fclose(outputs[i].file) != 0)
+            code = EXIT_WRITE;
+    return code;
+}
+
+static int run_tell(void) {
     int code = 0;
 
     if (run.signal != 0)
@@ -127,9 +169,7 @@ static int run_tell(FILE *junit) {
         code = json_text_print(report_json(&run.report), stdout);
     else
         code = report_text(&run.report, stdout);
-    if (code == 0 && junit != NULL)
-        code = report_junit(&run.report, junit);
-    if (code != 0) {
+    if (code != 0 || outputs_write() != 0) {
         complain("lockjudge", "cannot write the report");
         return EXIT_WRITE;
     }
@@ -161,7 +201,6 @@ static int main_refuse(const char *text) {
 }
 
 static int main_run(char *const *command) {
-    FILE *junit = NULL;
     int code;
 
     run.report = (struct report){.command = command,
@@ -175,10 +214,9 @@ static int main_run(char *const *command) {
     if (course_plan(&run.report, set.faults, &run.why) != 0 ||
         course_check_expect(&run.report, set.expect, &run.why) != 0)
         return main_refuse(run.why.text);
-    if (set.junit[0] != '\0' && (junit = fopen(set.junit, "w")) == NULL) {
-        complain("lockjudge", "cannot write %s: %s", set.junit, strerror(errno));
-        return EXIT_WRITE;
-    }
+    code = outputs_open();
+    if (code != 0)
+        return code;
     run.servers = (struct servers){.loop = &run.loop, .command = set.server};
     run.course = (struct course){.loop = &run.loop,
                                  .report = &run.report,
@@ -191,8 +229,8 @@ static int main_run(char *const *command) {
                                  .progress = isatty(STDERR_FILENO) ? stderr : NULL};
     code = run_loop();
     if (code == 0)
-        code = run_tell(junit);
-    if (junit != NULL && fclose(junit) != 0)
+        code = run_tell();
+    if (outputs_close() != 0)
         code = EXIT_WRITE;
     return code;
 }

@@ -92,8 +92,8 @@ class LockJudge(unittest.TestCase):
         self.assertIn("is not the JSON of a run", self.run_judge("--replay", str(file), code=64).stderr)
 
     def test_junit_and_text_tell_the_same(self):
-        file = self.dir / "junit.xml"
-        done = self.run_judge("-t", "1s", "-f", "stop-held", "--junit", str(file), "--", *SET_NX, code=None)
+        file, page = self.dir / "junit.xml", self.dir / "page.html"
+        done = self.run_judge("-t", "1s", "-f", "stop-held", "--junit", str(file), "--page", str(page), "--", *SET_NX, code=None)
         suite = ElementTree.parse(file).getroot()[0]
         self.assertEqual(suite[0].get("name"), "stop-held")
         if done.returncode != 2: # the machine stalled
@@ -101,7 +101,10 @@ class LockJudge(unittest.TestCase):
             self.assertIn("two holders, untold", suite[0][0].get("message"))
             self.assertIn("two holders, untold", done.stdout)
             self.assertIn("is stopped\n", done.stdout)
-            self.assertNotIn(self.stack.settings["TEST_REDIS"], done.stdout)  # it has a password
+            for piece in ("two holders, untold", "<svg ", 'class="fault"', 'class="believes"', "is stopped\n"):
+                self.assertIn(piece, page.read_text())
+            self.assertNotRegex(page.read_text(), r"(?:src|href)=.?http")
+            self.assertNotIn(self.stack.settings["TEST_REDIS"], done.stdout + page.read_text())  # it has a password
 
     def test_workers_that_do_not_work_are_told(self):
         for script, reason in [("echo hello", 'its line is no line of the protocol: "hello" begins with no word of the protocol'),

@@ -1,4 +1,4 @@
-/* A plan is decided by its seed alone; the register keeps what its two sides promise. */
+/* A plan is decided by its seed alone; the register keeps the promises of both its sides. */
 #include "plan.h"
 #include "resource.h"
 #include "test.h"
