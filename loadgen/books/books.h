@@ -1,5 +1,6 @@
-/* A shop's books: its orders of one product, the units that are left, and its log of the count. They come from the
- * queries of its file. Each row is checked: a mistake in a query must not accuse a shop. */
+/* A shop's books: its orders of one product, the units that are left, and its log of the count.
+ * They come from the queries of its file. Each row is checked: a mistake in a query must not accuse
+ * a shop. */
 #ifndef LOADGEN_BOOKS_H
 #define LOADGEN_BOOKS_H
 

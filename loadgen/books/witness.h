@@ -1,8 +1,8 @@
 /* The witness of a round: a trigger on the count of a shop in Postgres. For each write of the
  * product's rows it notes the number that the write found and the number that it left.
  *
- * Open it. For each round: begin, sell, read, drop. Then close it. The trigger, its function and its
- * table are in a schema of the round, loadgen_witness_<random>. A run that is killed leaves its
+ * Open it. For each round: begin, sell, read, drop. Then close it. The trigger, its function and
+ * its table are in a schema of the round, loadgen_witness_<random>. A run that is killed leaves its
  * schema; the next begin in that database drops it.
  *
  * The trigger fails no write of the shop: it runs with the rights of the witness's role. If an
@@ -43,8 +43,8 @@ __attribute__((warn_unused_result)) enum witness_answer witness_begin(struct wit
                                                                       struct why *why);
 
 /* In a fiber, once the books are read and nothing changes any more: read the writes into `ledger`,
- * whose `available` is what [Stock] said; they replace those of [Writes]. Unless OK, the ledger is as it was. WRONG: the writes do
- * not explain the count, or an expression failed. */
+ * whose `available` is what [Stock] said; they replace those of [Writes]. Unless OK, the ledger is
+ * as it was. WRONG: the writes do not explain the count, or an expression failed. */
 __attribute__((warn_unused_result)) enum witness_answer witness_read(struct witness *witness,
                                                                      struct ledger *ledger,
                                                                      int64_t ms, struct why *why);

@@ -39,8 +39,8 @@ static int chart_by_number(const void *a, const void *b) {
 
 /* ---- the stock by its rows, beside the confirmed orders
  *
- * A shop of other people has no rows of its stock. Then only orders are drawn, each at the moment of
- * the reply that confirmed it; without a reply, when its row was written, or else at the end. */
+ * A shop of other people has no rows of its stock. Then only orders are drawn, each at the moment
+ * of the reply that confirmed it; without a reply, when its row was written, or else at the end. */
 
 /* A sale, an order, or both. */
 struct change {

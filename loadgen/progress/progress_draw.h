@@ -70,7 +70,8 @@ const char *progress_line(const struct progress_snapshot *snapshot, char *text, 
 /* {"strategy","round","rounds","phase","elapsed_ms","span_ms","sold","stock","left","in_flight",
  * "offered","achieved","p99_ms","outcomes":{...},"prepared","customers","holder","verdict",
  * "is_left_down"}, with null for an unknown value. It has `prepared` and `customers` only for a
- * shop, `holder` only if the target names one, and the last two only at the end of the round. With a \n at its end. The caller frees it. NULL without memory. */
+ * shop, `holder` only if the target names one, and the last two only at the end of the round. With
+ * a \n at its end. The caller frees it. NULL without memory. */
 __attribute__((warn_unused_result)) char *progress_json(const struct progress_snapshot *snapshot);
 
 #endif

@@ -10,8 +10,8 @@
 
 #define SHOP_TIDYING "interrupted: tidying up the shop; interrupt again to stop at once"
 
-/* Tests the shop file with orders one after the other, and tells the anomalies that a run can judge.
- * Returns the exit code. */
+/* Tests the shop file with orders one after the other, and tells the anomalies that a run can
+ * judge. Returns the exit code. */
 __attribute__((warn_unused_result)) int shop_check(uv_loop_t *loop, const struct options *options,
                                                    const struct shop *shop, FILE *to);
 
