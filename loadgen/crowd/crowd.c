@@ -70,23 +70,17 @@ static size_t number_of(const struct crowd_customer *customer) {
 /* Copies up to `size` - 1 bytes as one printable line without secrets. */
 static void copy_shown(char *to, size_t size, const struct crowd_customer *customer,
                        const char *bytes, size_t length) {
-    struct buffer shown = {0};
+    char *shown = values_show(flow_customer_values(customer->way), bytes, length, size - 1);
 
-    to[0] = '\0';
-    if (length > 0 &&
-        values_mask(flow_customer_values(customer->way), bytes, &length, size - 1, &shown) &&
-        buffer_append(&shown, "", 1)) {
-        for (size_t i = 0; i + 1 < shown.length; i++)
-            shown.bytes[i] = shown.bytes[i] != '\0' ? shown.bytes[i] : '?';
-        text_copy(to, size, shown.bytes);
-        utf8_make_printable(to);
-    }
-    buffer_free(&shown);
+    text_copy(to, size, shown != NULL ? shown : "");
+    utf8_make_printable(to); /* the cut may part a character */
+    free(shown);
 }
 
 static void copy_why(struct why *to, const struct crowd_customer *customer,
                      const struct why *from) {
-    copy_shown(to->text, sizeof to->text, customer, from->text, strlen(from->text));
+    *to = *from;
+    values_show_why(flow_customer_values(customer->way), to);
 }
 
 /* Counts a failure, and keeps the reason of the first. */

@@ -288,22 +288,31 @@ bool values_mask(const struct values *values, const char *bytes, size_t *length,
     while (at < *length && to->length < most && is_ok) {
         const size_t secret = secret_at(values, bytes + at, *length - at);
 
-        is_ok = secret > 0 ? buffer_append_text(to, "***") : buffer_append(to, bytes + at, 1);
+        is_ok = secret > 0          ? buffer_append_text(to, "***")
+                : bytes[at] == '\0' ? buffer_append(to, "?", 1)
+                                    : buffer_append(to, bytes + at, 1);
         at += secret > 0 ? secret : 1;
     }
     *length = at;
-    return is_ok;
+    return is_ok && buffer_append(to, "", 1) && to->length-- > 0;
 }
 
-char *values_show(const struct values *values, const char *bytes, size_t length) {
+char *values_show(const struct values *values, const char *bytes, size_t length, size_t most) {
     struct buffer masked = {0};
 
-    if (!values_mask(values, bytes, &length, SIZE_MAX, &masked) || !buffer_append(&masked, "", 1)) {
+    if (!values_mask(values, bytes, &length, most, &masked)) {
         buffer_free(&masked);
         return NULL;
     }
-    for (size_t i = 0; i + 1 < masked.length; i++)
-        masked.bytes[i] = masked.bytes[i] != '\0' ? masked.bytes[i] : '?';
     utf8_make_printable(masked.bytes);
     return masked.bytes;
+}
+
+/* The longer text may be cut in a character. */
+void values_show_why(const struct values *values, struct why *why) {
+    char *shown = values_show(values, why->text, strlen(why->text), SIZE_MAX);
+
+    (void)why_set(why, "%s", shown != NULL ? shown : no_memory);
+    utf8_make_printable(why->text);
+    free(shown);
 }

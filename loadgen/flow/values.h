@@ -42,16 +42,19 @@ __attribute__((warn_unused_result)) int values_fill(const struct values *values,
                                                     const struct shop_text *text, enum fill fill,
                                                     struct buffer *to, struct why *why);
 
-/* Appends `bytes` with *** in place of each secret, also where the secret is escaped for JSON or
- * for a URL. Stops when `to` has `most` bytes; `length` gets how many it has read. No part of a
- * secret is left. False without memory. */
+/* Appends `bytes` and a NUL behind them, with *** in place of each secret, also where the secret is
+ * escaped for JSON or for a URL, and with ? in place of each NUL. Stops when `to` has `most` bytes;
+ * `length` gets how many it has read. No part of a secret is left. `values` may be NULL. False
+ * without memory. */
 __attribute__((warn_unused_result)) bool values_mask(const struct values *values, const char *bytes,
                                                      size_t *length, size_t most,
                                                      struct buffer *to);
 
-/* `length` bytes as one printable line, with *** in place of each secret. The caller frees it. NULL
- * without memory. */
+/* The same bytes as one printable line. The caller frees it. NULL without memory. */
 __attribute__((warn_unused_result)) char *values_show(const struct values *values,
-                                                      const char *bytes, size_t length);
+                                                      const char *bytes, size_t length,
+                                                      size_t most);
+/* The same for a reason, in its place. */
+void values_show_why(const struct values *values, struct why *why);
 
 #endif

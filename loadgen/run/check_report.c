@@ -16,9 +16,7 @@ void check_report_begin(struct check_report *report, FILE *to, bool is_json) {
 
 /* The caller frees the line; NULL without memory. */
 static char *make_line(const struct check_report *report, const char *text) {
-    static const struct values none;
-
-    return values_show(report->values != NULL ? report->values : &none, text, strlen(text));
+    return values_show(report->values, text, strlen(text), SIZE_MAX);
 }
 
 static void check_report_show(const struct check_report *report, const char *step) {

@@ -485,13 +485,9 @@ static void close_customers(struct check *check) {
     memset(check->customers, 0, sizeof check->customers);
 }
 
-static void check_refuse(struct check *check, int exit_code, const struct why *why) {
-    static const struct values none;
-    const struct values *values = check->report.values != NULL ? check->report.values : &none;
-    char *shown = values_show(values, why->text, strlen(why->text));
-
-    complain("loadgen", "%s", shown != NULL ? shown : "out of memory");
-    free(shown);
+static void check_refuse(struct check *check, int exit_code, struct why *why) {
+    values_show_why(check->report.values, why);
+    complain("loadgen", "%s", why->text);
     check->exit_code = exit_code;
 }
 

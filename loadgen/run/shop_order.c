@@ -45,14 +45,11 @@ static void show_most(const struct shop_order *order, const char *mark, const ch
     size_t shown = length;
     char *next;
 
-    if (!values_mask(flow_customer_values(order->customer), bytes, &shown, most, &masked) ||
-        !buffer_append(&masked, "", 1)) {
+    if (!values_mask(flow_customer_values(order->customer), bytes, &shown, most, &masked)) {
         fprintf(order->to, "%s (out of memory)\n", mark);
         buffer_free(&masked);
         return;
     }
-    for (size_t i = 0; i + 1 < masked.length; i++)
-        masked.bytes[i] = masked.bytes[i] != '\0' ? masked.bytes[i] : '?';
     next = masked.bytes;
     for (char *line; *next != '\0' && (line = strsep(&next, "\n")) != NULL && next != NULL;) {
         line[strcspn(line, "\r")] = '\0';

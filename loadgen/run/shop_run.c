@@ -47,12 +47,7 @@ static const struct values *owner_values(const struct shop_run *shop) {
 
 /* Makes a reason that may quote the shop one printable line without secrets. */
 static void show_reason(const struct shop_run *shop, struct why *why) {
-    static const struct values none;
-    char *shown =
-        values_show(shop->owner != NULL ? owner_values(shop) : &none, why->text, strlen(why->text));
-
-    (void)why_set(why, "%s", shown != NULL ? shown : "out of memory");
-    free(shown);
+    values_show_why(shop->owner != NULL ? owner_values(shop) : NULL, why);
 }
 
 /* The view on a terminal ends first, or it would wipe the reason. */
@@ -158,8 +153,7 @@ static char *show_text(const struct shop_run *shop, const struct shop_text *text
 
     (void)why_set(why, "out of memory");
     if (values_fill(owner_values(shop), text, FILL_AS_IS, &filled, why) == 0)
-        shown =
-            values_show(owner_values(shop), filled.length > 0 ? filled.bytes : "", filled.length);
+        shown = values_show(owner_values(shop), filled.bytes, filled.length, SIZE_MAX);
     buffer_free(&filled);
     return shown;
 }
@@ -376,7 +370,7 @@ static bool is_complete(const struct round *round, const struct books *books) {
     return books->count >= round->recorder->by_outcome[RECORD_SOLD];
 }
 
-/* How long the ledger must stay the same. A shorter --drain counts only if each outcome is known. */
+/* How long the ledger must stay the same. A short --drain counts only if each outcome is known. */
 static int64_t still_ms(const struct run *run, const struct round *round) {
     return round->recorder->by_outcome[RECORD_UNKNOWN] > 0
                ? UNKNOWN_MS
