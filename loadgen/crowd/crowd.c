@@ -212,8 +212,10 @@ static void count_step(struct crowd *crowd, const struct web_request *request,
     if (request->sent_ns == 0)
         return;
     step->sent++;
-    step->no_reply += request->outcome != WEB_ANSWERED;
-    histogram_record(step->time, request->total_ns);
+    if (request->outcome == WEB_ANSWERED)
+        histogram_record(step->time, request->total_ns);
+    else
+        step->no_reply++;
 }
 
 static void send_due(struct crowd *crowd, int most);

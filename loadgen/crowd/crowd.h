@@ -41,7 +41,7 @@ struct crowd_step {
     const struct shop_step *step;
     size_t sent;            /* requests */
     size_t no_reply;        /* of these, without a complete reply */
-    struct histogram *time; /* of each sent request, to its reply or the end of waiting, ns */
+    struct histogram *time; /* of each reply, from the start of its request, ns */
 };
 
 /* A reply that no rule matches. */

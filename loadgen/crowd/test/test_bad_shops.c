@@ -51,6 +51,7 @@ static void test_no_reply_is_refused_before_the_mark_and_unknown_from_it_on(void
 static void expect_timeouts(const char *sections, enum record_outcome outcome) {
     for (sale.timeout_ms = 50; sale.timeout_ms < PATIENCE_MS; sale.timeout_ms *= 2) {
         bool was_sent = true;
+        size_t count;
 
         sale_run(5, 1000, sections);
         for (size_t i = 0; i < 5; i++)
@@ -58,6 +59,8 @@ static void expect_timeouts(const char *sections, enum record_outcome outcome) {
         if (was_sent) {
             sale_expect_all(outcome);
             assert_int_equal(crowd_counts(sale.crowd)->silent, 5);
+            assert_int_equal(crowd_steps(sale.crowd, &count)->no_reply, 5);
+            assert_int_equal(crowd_steps(sale.crowd, &count)->time->count, 0);
             assert_non_null(strstr(crowd_counts(sale.crowd)->why_silent.text, "imed out"));
         }
         sale_close();
