@@ -26,7 +26,8 @@
 #include <string.h>
 
 #define CUSTOMERS 5
-#define POLL_MS   20 /* between two looks at a ledger that lags */
+#define POLL_MS   20   /* between the first two looks at a ledger that lags */
+#define PAUSE_MS  1000 /* the longest time between two looks, which may start a program each */
 #define WORDS     256
 
 #define SEE_ORDER "; loadgen shop order shows each request and each reply"
@@ -312,6 +313,7 @@ static bool check_columns(struct check *check, const char *step) {
 /* Waits until the ledger has all sales. */
 static void expect_books(struct check *check, const char *step) {
     const int64_t until = clock_now_ms() + check->options->drain_ns / 1000000;
+    int64_t pause_ms = POLL_MS;
 
     while (goes_on(check) && read_books(check, step)) {
         if (is_expected(check)) {
@@ -324,7 +326,8 @@ static void expect_books(struct check *check, const char *step) {
             tell_books(check, step);
             return;
         }
-        fiber_sleep(check->loop, POLL_MS);
+        fiber_sleep(check->loop, (uint64_t)pause_ms);
+        pause_ms = number_min(2 * pause_ms, PAUSE_MS);
     }
 }
 

@@ -23,6 +23,7 @@
 
 #define LOOK_MS     250  /* between two looks at the customers in `prepare` */
 #define READ_MS     100  /* between two looks at a ledger that lags */
+#define SLOW_MS     1000 /* the same if it is quiet, but without all orders that customers have */
 #define STILL_MS    500  /* the ledger is quiet if it does not change for so long */
 #define UNKNOWN_MS  2000 /* the same while an order may still be on its way */
 #define LEAVE_MS    3000 /* after an interrupt: how long the ledger may take to settle */
@@ -404,7 +405,7 @@ static enum books_end read_quiet(struct run *run, const struct round *round, str
         struct books next;
         int64_t asked_ms;
 
-        fiber_sleep(run->loop, READ_MS);
+        fiber_sleep(run->loop, *rest == AT_REST ? SLOW_MS : READ_MS);
         asked_ms = clock_now_ms();
         end = read_books(run, &next, why);
         if (end == BOOKS_READ && !is_same(books, &next)) {
