@@ -116,19 +116,21 @@ own_tell() { # own_tell K HOLDS: the line of check K
     fi
 }
 
+customers=120
 own_attack() { # own_attack FILE STOCK [ARGUMENT...]: into $mine/.said; the points do not depend on how punctual the machine is
-    LOADGEN_NO_RESULTS=1 "$root/scripts/loadgen" --shop "$1" --customers 200 --stock "$2" --late 1s --no-progress "${@:3}" >"$mine/.said" 2>&1
+    LOADGEN_NO_RESULTS=1 "$root/scripts/loadgen" --shop "$1" --customers "$customers" --stock "$2" --late 1s --drain 10s --no-progress \
+        "${@:3}" >"$mine/.said" 2>&1
 }
 
 # A run holds if it is VALID, each unit was sold, and each other customer heard "sold out". Nobody knows the stock before.
 own_sells() { # own_sells FILE
-    local stock=$((40 + RANDOM % 21))
-    own_attack "$1" "$stock" --threshold "sold==$stock" --threshold "sold_out==$((200 - stock))"
+    local stock=$((20 + RANDOM % 21))
+    own_attack "$1" "$stock" --threshold "sold==$stock" --threshold "sold_out==$((customers - stock))"
 }
 
 own_oversells() { # own_oversells FILE
     local code=0
-    own_attack "$1" 50 || code=$?
+    own_attack "$1" 30 || code=$?
     ((code == 1)) && grep -q 'OVERSELL, [0-9]' "$mine/.said"
 }
 
@@ -139,7 +141,7 @@ own_check() {
     printf 'Chapter %d, %s: %s\n' "$(number_of)" "$(told title)" "$mine"
 
     own_serve 1
-    "$root/scripts/loadgen" shop check "$one" >"$mine/.said" 2>&1 && holds=1 || holds=''
+    "$root/scripts/loadgen" shop check "$one" --drain 5s >"$mine/.said" 2>&1 && holds=1 || holds=''
     own_tell 1 "$holds"
     own_stop
     if [[ -z $holds ]]; then
