@@ -10,10 +10,10 @@ import subprocess
 import tempfile
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from harness import BUILD, ROOT
+from shop_server import ShopHandler, ShopServer
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
 PAGE = "<html>\x1b[31m\x07\x9b<script>alert(1)</script>"
@@ -41,14 +41,14 @@ cat {folder}/stock
 """
 
 
-class Shop(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Shop(ShopHandler):
+    wbufsize = 0  # each write leaves at once
     # Each one is a way to answer an order. The value: the word that its customer gets, "" for that of the sale.
     ways = {"good": "", "slow": "", "large": "", "busy": "busy", "reset": "unknown", "drop": "unknown", "huge": "unknown",
             "half": "unknown", "page": "unknown", "silent": "unknown", "garbage": "unknown", "cut": "unknown"}
 
     def do_POST(self):  # noqa: N802
-        said, shop = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server
+        said, shop = self.said(), self.server
         if self.path == "/stock":
             with shop.lock:
                 shop.open_sale(said["stock"])
@@ -112,16 +112,11 @@ class Shop(BaseHTTPRequestHandler):
         self.say(200, reply, length=len(reply) + 1)
         self.end()
 
-    def log_message(self, *_):
-        pass
 
-
-class Server(ThreadingHTTPServer):
-    daemon_threads, request_queue_size = True, 256
-
+class Server(ShopServer):
     def __init__(self, folder):
-        super().__init__(("127.0.0.1", 0), Shop)
-        self.folder, self.lock, self.is_over = folder, threading.Lock(), threading.Event()
+        super().__init__(Shop)
+        self.folder, self.is_over = folder, threading.Event()
 
     def open_sale(self, stock):
         self.stock, self.orders, self.count = stock, [], 0
@@ -161,9 +156,7 @@ class BadShop(unittest.TestCase):
         self.folder = Path(folder.name)
         self.server = Server(self.folder)
         (self.folder / "bad.shop").write_text(FILE.format(port=self.server.server_port, folder=folder.name))
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(self.server.shutdown)
+        self.addCleanup(self.server.end)
         self.addCleanup(self.server.is_over.set)
 
     def expect_clean(self, text, where):

@@ -7,12 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from harness import BUILD, ROOT, SystemTest
+from shop_server import ShopHandler, ShopServer
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
 
@@ -143,18 +142,12 @@ else:
 """
 
 
-class Student(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Student(ShopHandler):
     def do_POST(self):  # noqa: N802
-        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        said = self.said()
         with self.server.lock, sqlite3.connect(self.server.path) as database:
             status, reply = (self.create if self.path == "/products" else self.order)(database, said)
-        body = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(status, reply)
 
     def create(self, database, said):
         return 201, {"id": database.execute("INSERT INTO product (left) VALUES (?)", [said["stock"]]).lastrowid}
@@ -173,26 +166,21 @@ class Student(BaseHTTPRequestHandler):
         row = database.execute("INSERT INTO orders (product, key) VALUES (?, ?)", [said["product"], said["key"]])
         return 201, {"order": row.lastrowid}
 
-    def log_message(self, *_):
-        pass
-
 
 class StudentShop(unittest.TestCase):
     def setUp(self):
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Student)
-        self.server.lock, self.server.faults = threading.Lock(), []
+        self.server = ShopServer(Student)
+        self.addCleanup(self.server.end)
+        self.server.faults = []
         self.server.path = write(self, "", ".db")
         with sqlite3.connect(self.server.path) as database:
             database.executescript("CREATE TABLE product (id INTEGER PRIMARY KEY, left INTEGER);"
                                    "CREATE TABLE orders (id INTEGER PRIMARY KEY, product INTEGER, key TEXT)")
         self.reader = write(self, READER, ".py")
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(self.server.shutdown)
 
     def text(self, form="json", command=None):
         return FILE.format(port=self.server.server_port,
-                           command=command or f"{sys.executable} {self.reader} {self.server.path} {form}")
+                           command=command or f"{sys.executable} -IS {self.reader} {self.server.path} {form}")
 
     def check(self, text, *args, code=0):
         done = subprocess.run([PROGRAM, "shop", "check", write(self, text), "--drain", "0", *args], capture_output=True, text=True,
@@ -205,7 +193,7 @@ class StudentShop(unittest.TestCase):
             with self.subTest(form):
                 said = self.check(self.text(form))
                 self.assertIn("A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL\n  EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\nA run", said)
-        self.assertIn("DUPLICATE", self.check(self.text(command=f"exec {sys.executable} '{self.reader}' {self.server.path} csv")))
+        self.assertIn("DUPLICATE", self.check(self.text(command=f"exec {sys.executable} -IS '{self.reader}' {self.server.path} csv")))
 
     def test_a_ledger_that_lags_is_waited_for(self):
         self.addCleanup(os.unlink, self.server.path + "order_id")

@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import tempfile
-import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import jsonschema
 
 from harness import BUILD, ROOT
+from shop_server import ShopHandler, ShopServer
 from test_page import look
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
@@ -56,31 +55,19 @@ cat {folder}/stock
 """
 
 
-class Shop(BaseHTTPRequestHandler):
+class Shop(ShopHandler):
     """Right for the small stocks of the check. Of a larger one it counts each second sale only, and never says no."""
 
-    protocol_version, wbufsize = "HTTP/1.1", 4096
-
     def do_POST(self):  # noqa: N802
-        said, shop = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server
-        with shop.lock:
-            status, reply = shop.answer(self.path, said)
-        body = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        with self.server.lock:
+            status, reply = self.server.answer(self.path, self.said())
+        self.reply(status, reply)
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads, request_queue_size = True, 256
-
+class Server(ShopServer):
     def __init__(self, folder):
-        super().__init__(("127.0.0.1", 0), Shop)
-        self.folder, self.lock, self.stock, self.orders = folder, threading.Lock(), 0, []
+        super().__init__(Shop)
+        self.folder, self.stock, self.orders = folder, 0, []
 
     def answer(self, path, said):
         if path == "/products":
@@ -107,9 +94,7 @@ class Report(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
         server = Server(cls.folder)
-        cls.addClassCleanup(server.server_close)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        cls.addClassCleanup(server.shutdown)
+        cls.addClassCleanup(server.end)
         (cls.folder / "a.shop").write_text(FILE.format(port=server.server_port, folder=cls.folder))
         cls.base = f"http://127.0.0.1:{server.server_port}"
         cls.done = cls.loadgen("--shop", "a.shop", "--customers", str(CUSTOMERS), "--stock", str(STOCK), "--rate", "200", "--results", "results",

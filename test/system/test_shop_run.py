@@ -1,7 +1,6 @@
 """loadgen --shop: a run against a shop of this test, which can hold its replies, sell wrongly, and die."""
 
 import collections
-import contextlib
 import json
 import os
 import re
@@ -11,12 +10,12 @@ import subprocess
 import tempfile
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
 from harness import BUILD, ROOT, wait_for
 from junit import read_junit
+from shop_server import ShopHandler, ShopServer
 from test_live import Terminal
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
@@ -63,17 +62,14 @@ HTTP 200
 """
 
 
-class Shop(ThreadingHTTPServer):
+class Shop(ShopServer):
     """Sells from memory, and writes each product's books to files. `wrong`: all orders of a product read its count first."""
 
-    daemon_threads, request_queue_size = True, 512
-
     def __init__(self, folder):
-        super().__init__(("", 0), Customer)
         self.folder, self.changed = folder, threading.Condition()
         self.asked, self.held, self.faults = [], set(), {}
         self.products, self.together, self.wrong = {}, 0, False
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(Customer, host="")
 
     def count(self, what):
         return sum(asked == what for asked in list(self.asked))
@@ -132,12 +128,10 @@ class Shop(ThreadingHTTPServer):
         return 201, {"order": order}
 
 
-class Customer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Customer(ShopHandler):
     def handle_any(self):
         shop, what = self.server, f"{self.command} /{self.path.split('/')[1]}"
-        said = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "null")
+        said = self.said()
         with shop.changed:
             shop.asked.append(what)
             number = shop.count(what)
@@ -147,18 +141,9 @@ class Customer(BaseHTTPRequestHandler):
         if answer is DROP:
             self.close_connection = True
             return
-        status, reply = answer
-        body = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
-        with contextlib.suppress(OSError):  # loadgen may be gone
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+        self.reply(*answer)
 
     do_POST = do_DELETE = handle_any  # noqa: N815
-
-    def log_message(self, *_):
-        pass
 
 
 class ShopRun(unittest.TestCase):
@@ -173,8 +158,7 @@ class ShopRun(unittest.TestCase):
         Path(self.folder, "books").mkdir(exist_ok=True)
         shop = Shop(self.folder + "/books")
         shop.hosts = collections.Counter()
-        self.addCleanup(shop.server_close)
-        self.addCleanup(shop.shutdown)
+        self.addCleanup(shop.end)
         self.addCleanup(shop.release)
         return shop
 
@@ -427,8 +411,7 @@ class Trouble(ShopRun):
             if number <= 30:
                 return None
             if number == 31:
-                self.shop.shutdown()
-                self.shop.server_close()
+                self.shop.end()
             return DROP
 
         path = self.checked()
@@ -495,8 +478,7 @@ class Trouble(ShopRun):
 
     def test_a_setup_that_finds_nobody(self):
         path = self.checked()
-        self.shop.shutdown()
-        self.shop.server_close()
+        self.shop.end()
         done = self.run_shop(path=path, code=69)
         self.assertRegex(done.stderr, r"\Aloadgen: setup: line 7: no reply: Failed to connect .*\n\Z")
         self.assertEqual(len(list(Path(self.results).glob("2*"))), 1)  # that of checked()
