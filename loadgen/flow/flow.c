@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define TIMEOUT_MS 30000
+#define CAPTURED   ((size_t)512 * 1024 * 1024)
 
 static const char hint[] = ": it would buy things there; --this-shop-is-mine allows it";
 
@@ -26,6 +27,7 @@ struct flow {
     struct programs programs;
     struct values round;
     unsigned customers;
+    size_t captured; /* bytes of captures, also of those that were replaced */
     flow_cb on_closed;
     void *on_closed_data;
 };
@@ -54,23 +56,31 @@ const char *flow_end_name(enum flow_end end) {
 
 /* ---- a reply */
 
-/* A capture that finds nothing: 1, with the reason. -1 without memory. */
+/* A capture that finds nothing, or has no room: 1, with the reason. -1 without memory. */
 static int take_capture(struct flow_customer *customer, const struct reply_view *reply,
                         const struct shop_capture *capture, struct values *to, struct why *why) {
+    struct flow *flow = customer->flow;
     struct reply_value found;
     int code = -1;
 
-    if (!reply_value_find(reply, &capture->query,
-                          programs_find(&customer->flow->programs, &capture->query), &found))
+    if (!reply_value_find(reply, &capture->query, programs_find(&flow->programs, &capture->query),
+                          &found))
         (void)why_set(why, "out of memory");
     else if (found.kind == JQ_NOTHING || found.text.length > VALUE_BYTES ||
              strlen(found.text.bytes) != found.text.length)
         code = -why_set(why, "line %d: {{%s}} %s", capture->line, capture->name,
                         found.kind == JQ_NOTHING ? "found nothing in the reply"
                                                  : "found more than a text of 64 KiB");
+    else if (found.text.length > flow->options.captured - flow->captured)
+        code = -why_set(why,
+                        "line %d: {{%s}} has no room: the captures of all customers may have "
+                        "%zu bytes",
+                        capture->line, capture->name, flow->options.captured);
     else
         code =
             values_set(to, capture->name, found.text.bytes, found.text.length, capture->is_secret);
+    if (code == 0)
+        flow->captured += found.text.length;
     buffer_free(&found.text);
     return code;
 }
@@ -353,6 +363,8 @@ int flow_open(struct flow **to, uv_loop_t *loop, const struct shop *shop,
     flow->options = *options;
     if (flow->options.timeout_ms == 0)
         flow->options.timeout_ms = TIMEOUT_MS;
+    if (flow->options.captured == 0)
+        flow->options.captured = CAPTURED;
     if (programs_open(&flow->programs, shop, why) != 0)
         goto err_after_flow;
     if (round_values_set(&flow->round, shop, stock, why) != 0 || open_client(flow, loop, why) != 0)

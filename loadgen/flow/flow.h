@@ -24,6 +24,7 @@
 #include "web_client.h"
 #include "why.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -49,6 +50,7 @@ struct flow_watch {
 struct flow_options {
     bool any_address;   /* also connect to public addresses */
     int64_t timeout_ms; /* of each request [30,000] */
+    size_t captured;    /* bytes of all captures, at most [512 MiB] */
 };
 
 /* Takes the values of the file's `set`, `env` and `run` (runs its commands, and waits for them),

@@ -88,8 +88,8 @@ static const struct http_route routes[] = {
 
 /* ---- flows */
 
-static void open_flow(const char *head, const char *sections) {
-    const struct flow_options options = {.timeout_ms = PATIENCE_MS};
+static void open_flow_with(size_t captured, const char *head, const char *sections) {
+    const struct flow_options options = {.timeout_ms = PATIENCE_MS, .captured = captured};
     struct why why;
 
     (void)snprintf(text, sizeof text, "shop T\nbase http://127.0.0.1:%d\n%s%s%s",
@@ -97,6 +97,10 @@ static void open_flow(const char *head, const char *sections) {
     if (shop_parse(&shop, "a.shop", text, strlen(text), &why) != 0 ||
         flow_open(&flow, &loop, &shop, &options, 7, &why) != 0)
         fail_msg("%s\n%s", why.text, text);
+}
+
+static void open_flow(const char *head, const char *sections) {
+    open_flow_with(0, head, sections);
 }
 
 static void close_flow(void) {
@@ -172,6 +176,22 @@ static void test_other_replies_are_unknown(void **state) {
         FLOW_UNKNOWN, "line 8: this assert does not hold");
     expect_order("GET /said\nHTTP 200\n[Captures]\na: jsonpath \"$.a\"\n" POST("/order"),
                  FLOW_UNKNOWN, "line 7: {{a}} found nothing");
+}
+
+static void test_captures_of_all_customers_have_a_limit(void **state) {
+    struct flow_customer *first, *second;
+
+    open_flow_with(6, "",
+                   "== prepare ==\nGET /said?reply={\"a\":\"1234\"}\nHTTP 200\n[Captures]\n"
+                   "a: jsonpath \"$.a\"\n== order ==\n" POST("/order") OUTCOME);
+    first = flow_customer_open(flow, 1, NULL);
+    second = flow_customer_open(flow, 2, NULL);
+    expect(pass(first, SHOP_PREPARE), FLOW_DONE, "");
+    expect(pass(second, SHOP_PREPARE), FLOW_FAILED,
+           "line 7: {{a}} has no room: the captures of all customers may have 6 bytes");
+    flow_customer_close(first);
+    flow_customer_close(second);
+    close_flow();
 }
 
 static void test_no_reply_is_refused_before_the_mark_and_unknown_from_it_on(void **state) {
@@ -556,6 +576,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_rule_ends_an_order),
         TEST(test_other_replies_are_unknown),
+        TEST(test_captures_of_all_customers_have_a_limit),
         TEST(test_no_reply_is_refused_before_the_mark_and_unknown_from_it_on),
         TEST(test_a_request_that_was_not_sent_sold_nothing),
         TEST(test_silence_is_unknown),
