@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NAME_WIDTH    14
+#define NAME_WIDTH    16
 #define VERDICT_WIDTH 21
 
 static bool has_length(enum oracle_word word) {
