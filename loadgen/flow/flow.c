@@ -27,7 +27,7 @@ struct flow {
     struct programs programs;
     struct values round;
     unsigned customers;
-    size_t captured; /* bytes of captures, also of those that were replaced */
+    size_t captured; /* bytes of captures, also of replaced ones */
     flow_cb on_closed;
     void *on_closed_data;
 };
