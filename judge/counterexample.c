@@ -393,7 +393,15 @@ static void tell_early(struct counterexample *example, const struct judge *judge
     const struct ledger_sale *sale = judge->early.sales[0];
     char got[JUDGE_UNIT];
 
-    assert(sale != NULL && judge->early.refusal != NULL);
+    assert(judge->early.refusal != NULL);
+    if (judge->early_yes != NULL) {
+        example_tell_outcome(example, judge->early.refusal, record_key(judge->early.refusal));
+        example_tell_outcome(example, judge->early_yes, record_key(judge->early_yes));
+        counterexample_say(example, "B was sent after A had been answered, and was told yes: the "
+                                    "units were not sold out: a contradiction.");
+        return;
+    }
+    assert(sale != NULL);
     example->shard = sale->shard;
     counterexample_tell_pair(example, judge, &judge->early);
     counterexample_say(example, "B was sent after A had been answered, and got %s.",

@@ -139,6 +139,7 @@ struct judge {
     struct overlap overlaps[VERDICT_COUNTEREXAMPLES]; /* likewise */
     size_t overlap_count;
     struct pair early, stale, range; /* without sales: none */
+    const struct record *early_yes;  /* in place of the sale of `early`, which is not known */
     struct leak leak;
     bool may_be_held; /* units are missing, and customers without an order may hold them */
     struct stuck stuck;

@@ -62,26 +62,35 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
                     refusals, left);
 }
 
+/* The last refusal before `next_ns`. `early` gets how many there are before `latest_ns`. */
+static const struct record *find_before(const struct judge *judge, int64_t next_ns,
+                                        int64_t latest_ns, int64_t *early) {
+    const struct record *before = NULL;
+
+    *early = 0;
+    for (size_t i = 0; i < judge->request_count; i++) {
+        const struct record *record = judge->requests[i];
+
+        if (record->outcome != RECORD_SOLD_OUT)
+            continue;
+        *early += record->received_ns < latest_ns;
+        if (record->received_ns < next_ns &&
+            (before == NULL || record->received_ns > before->received_ns))
+            before = record;
+    }
+    assert(before != NULL && *early > 0); /* refused_first is before both */
+    return before;
+}
+
 /* Count the refusals before the latest buyer. The evidence is the next buyer and the last refusal
  * before it: these two are the closest in time. */
 static void found_early_sold_out(struct judge *judge, const struct ledger_sale *next,
                                  const struct ledger_sale *latest) {
     const int64_t next_ns = judge_buyer(judge, next)->sent_ns;
     const int64_t latest_ns = judge_buyer(judge, latest)->sent_ns;
-    const struct record *before = NULL;
-    int64_t early = 0;
+    int64_t early;
+    const struct record *before = find_before(judge, next_ns, latest_ns, &early);
 
-    for (size_t i = 0; i < judge->request_count; i++) {
-        const struct record *record = judge->requests[i];
-
-        if (record->outcome != RECORD_SOLD_OUT)
-            continue;
-        early += record->received_ns < latest_ns;
-        if (record->received_ns < next_ns &&
-            (before == NULL || record->received_ns > before->received_ns))
-            before = record;
-    }
-    assert(before != NULL && early > 0); /* refused_first is before both */
     judge->refused_early = early;
     judge->early = (struct pair){.sales = {next}, .refusal = before};
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
@@ -89,6 +98,20 @@ static void found_early_sold_out(struct judge *judge, const struct ledger_sale *
                 record_key(judge->refused_first), (double)judge->refused_first->received_ns / 1e9,
                 latest->order_id, (double)latest_ns / 1e9,
                 latest->quantity == 1 ? "a unit" : "units");
+}
+
+static void found_early_yes(struct judge *judge, const struct record *next,
+                            const struct record *latest) {
+    int64_t early;
+
+    judge->early.refusal = find_before(judge, next->sent_ns, latest->sent_ns, &early);
+    judge->early_yes = next;
+    judge->refused_early = early;
+    judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
+                "request %s was told sold out at %.3f s, and request %s, sent at %.3f s, was %s",
+                record_key(judge->refused_first), (double)judge->refused_first->received_ns / 1e9,
+                record_key(latest), (double)latest->sent_ns / 1e9,
+                record_outcome_text(latest->outcome));
 }
 
 /* Find sales with a request that was sent after a refusal had arrived. Their units were in the
@@ -111,6 +134,26 @@ static void find_early_sold_out(struct judge *judge) {
     }
     if (next != NULL)
         found_early_sold_out(judge, next, latest);
+}
+
+/* The same by the replies: each yes without an id has an order, if there are enough of them. Its
+ * request may have sold the unit from its sending on. */
+static void find_early_yes(struct judge *judge) {
+    const int64_t refused_ns = judge->refused_first->received_ns;
+    const struct record *next = NULL, *latest = NULL;
+
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct purchase *purchase = &judge->purchases[i];
+
+        if (purchase->yes == NULL || purchase->is_named || purchase->sent_ns <= refused_ns)
+            continue;
+        if (next == NULL || purchase->sent_ns < next->sent_ns)
+            next = purchase->yes;
+        if (latest == NULL || purchase->sent_ns > latest->sent_ns)
+            latest = purchase->yes;
+    }
+    if (next != NULL && judge->empty_promises <= 0 && !judge->has_found[ANOMALY_EARLY_SOLD_OUT])
+        found_early_yes(judge, next, latest);
 }
 
 /* ---- STUCK */
@@ -279,6 +322,8 @@ static void check_refusals(struct judge *judge) {
     find_undersell(judge, refusals);
     if (refusals > 0 && !judge->is_mixed)
         find_early_sold_out(judge);
+    if (refusals > 0 && !judge->is_mixed && !judge->ledger->can_return)
+        find_early_yes(judge);
     find_stuck(judge);
 }
 

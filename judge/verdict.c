@@ -339,8 +339,6 @@ static void note_not_asked(const struct judge *judge, struct verdict *verdict) {
         not_asked[ANOMALY_LEAK] = HELD;
     if (ledger->sale_count == 0)
         return;
-    if (!judge->has_matches && not_asked[ANOMALY_EARLY_SOLD_OUT] == NULL)
-        not_asked[ANOMALY_EARLY_SOLD_OUT] = NO_MATCHES;
     if (ledger->is_unnumbered && !ledger->has_writes)
         not_asked[ANOMALY_STALE] = why_unnumbered(ledger);
     else if (!ledger->is_unnumbered && !judge->has_matches)

@@ -181,7 +181,35 @@ static void test_a_promise_without_an_id_may_have_each_order_that_nobody_claims(
     assert_only(ANOMALY_GHOST, 1);
 }
 
-/* ---- what is not asked */
+/* The article's paths name no order. */
+static void test_a_yes_without_an_id_shows_that_a_refusal_was_early(void **state) {
+    const struct ledger_told rows[] = {order("A"), order("B")};
+    const struct record *late;
+    char text[VERDICT_TEXT];
+
+    (void)at(request(RECORD_SOLD), 1, 4);
+    (void)at(request(RECORD_SOLD_OUT), 2, 5);
+    late = at(request(RECORD_SOLD), 6, 9);
+    tell(8, rows, 2, false);
+    told.initial = 2;
+    told.available = 0;
+    assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
+    (void)snprintf(text, sizeof text,
+                   "request %s was told sold out at 0.005 s, and request %s, sent at 0.006 s, was "
+                   "told: yours",
+                   ids[1], record_key(late));
+    assert_string_equal(verdict.found[ANOMALY_EARLY_SOLD_OUT].example[0], text);
+    assert_string_equal(counterexample_of(ANOMALY_EARLY_SOLD_OUT)->line[2],
+                        "B was sent after A had been answered, and was told yes: the units were "
+                        "not sold out: a contradiction.");
+    told.can_return = true;
+    assert_innocent();
+    told.can_return = false;
+    ((struct record *)(uintptr_t)late)->sent_ns = 5 * MS;
+    assert_innocent();
+}
+
+/* ---- anomalies that are not asked */
 
 static void test_anomalies_with_one_reason_are_told_together(void **state) {
     const struct ledger_told rows[] = {order("A")};
@@ -193,8 +221,8 @@ static void test_anomalies_with_one_reason_are_told_together(void **state) {
     judge();
     assert_string_equal(
         verdict_not_asked(&verdict, text),
-        "TWIN and STALE, because the sales do not tell how many units they left; EARLY-SOLD-OUT, "
-        "GHOST and ORPHAN, because the replies name no orders, and the orders have no key; "
+        "TWIN and STALE, because the sales do not tell how many units they left; GHOST and "
+        "ORPHAN, because the replies name no orders, and the orders have no key; "
         "DUPLICATE, because the orders have no key, and no request was repeated; UNBACKED, because "
         "the orders do not tell how many units are held for them");
 }
@@ -230,7 +258,7 @@ static void test_moments_are_not_asked_without_ids(void **state) {
     tell(9, rows, 1, false);
     judge();
     assert_not_asked(ANOMALY_STALE, reason);
-    assert_not_asked(ANOMALY_EARLY_SOLD_OUT, reason);
+    assert_not_asked(ANOMALY_EARLY_SOLD_OUT, NULL);
     assert_not_asked(ANOMALY_TWIN, NULL);
     assert_not_asked(ANOMALY_UNDERSELL, NULL);
 }
@@ -288,6 +316,7 @@ int main(void) {
         TEST(test_a_limit_of_the_rate_is_no_lock),
         TEST(test_more_promises_than_orders_are_ghosts_also_without_ids),
         TEST(test_a_promise_without_an_id_may_have_each_order_that_nobody_claims),
+        TEST(test_a_yes_without_an_id_shows_that_a_refusal_was_early),
         TEST(test_anomalies_with_one_reason_are_told_together),
         TEST(test_numbers_that_are_not_used_are_told),
         TEST(test_moments_are_not_asked_without_ids),

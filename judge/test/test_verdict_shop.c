@@ -320,7 +320,8 @@ static bool plant_early(void) {
     const struct record *last = shop.rows > 0 ? shop.of[shop.rows - 1] : NULL;
 
     if (record == NULL || last == NULL || shop.is_mixed || shop.can_return ||
-        (shop.naming != NAMES_EARLY && !shop.has_keys) || last->sent_ns < 3)
+        (shop.naming != NAMES_EARLY && !shop.has_keys && last->outcome != RECORD_SOLD) ||
+        last->sent_ns < 3)
         return false;
     record->sent_ns = 1;
     record->received_ns = last->sent_ns - 1;

@@ -621,12 +621,10 @@ static int tell_abilities(struct check *check) {
         has_key || shop_names_order(check->shop)
             ? NULL
             : "no step of order captures `order`, and [Orders] shows no {{key}} that order sent";
-    const char *no_soldout =
-        check->has_soldout ? NULL : "no rule said soldout when nothing was left";
     const struct ability abilities[] = {
         {"OVERSELL, LEAK", NULL},
-        {"UNDERSELL", no_soldout},
-        {"EARLY-SOLD-OUT", no_soldout != NULL ? no_soldout : no_match},
+        {"UNDERSELL, EARLY-SOLD-OUT",
+         check->has_soldout ? NULL : "no rule said soldout when nothing was left"},
         {"GHOST", no_match},
         {"ORPHAN", no_match},
         {"DUPLICATE", why_no_duplicate(check, sends)},

@@ -42,7 +42,7 @@ class OwnShop(SystemTest):
                      "ok      stock 1, the ledger after customer 1: orders 1, left 0",
                      "ok      stock 3, the ledger after customer 5: orders 3, left 0",
                      "ok      stock 2, customer 1 repeats the order with its key: sold, and no second order",
-                     "A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL\n  EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\n  TWIN\n  STALE",
+                     "A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\n  TWIN\n  STALE",
                      "A run cannot judge:\n  UNBACKED: [Orders] has no column reserved"]:
             self.assertIn(line + "\n", said)
         self.assertRegex(said, r"ok      stock 1, customer 2 orders: soldout, by the rule in line \d+\n")
@@ -51,13 +51,13 @@ class OwnShop(SystemTest):
     def test_the_paths_of_the_article_can_be_judged(self):
         for file in "article/place-an-order", "article/minus-inventory":
             with self.subTest(file):
-                self.assertIn("OVERSELL, LEAK\n  UNDERSELL\n", self.check(file=file))
+                self.assertIn("OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n", self.check(file=file))
 
     def test_it_is_told_as_json(self):
         said = json.loads(self.check(("unit, remaining, order_id AS key", "order_id AS id2"), args=("--output-format", "json")))
         self.assertTrue(said["ok"])
         self.assertTrue(all(step["ok"] for step in said["steps"]))
-        self.assertEqual(said["can"], ["OVERSELL, LEAK", "UNDERSELL", "EARLY-SOLD-OUT", "GHOST", "ORPHAN"])
+        self.assertEqual(said["can"], ["OVERSELL, LEAK", "UNDERSELL, EARLY-SOLD-OUT", "GHOST", "ORPHAN"])
         self.assertIn({"anomalies": "STALE", "why": "[Orders] has no column remaining; a run with --witness can judge it by [Witness]"},
                       said["cannot"])
         self.assertEqual(said["order_ms"]["orders"], 5)
@@ -192,7 +192,7 @@ class StudentShop(unittest.TestCase):
         for form in "json", "csv", "tsv":
             with self.subTest(form):
                 said = self.check(self.text(form))
-                self.assertIn("A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL\n  EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\nA run", said)
+                self.assertIn("A run can judge:\n  OVERSELL, LEAK\n  UNDERSELL, EARLY-SOLD-OUT\n  GHOST\n  ORPHAN\n  DUPLICATE\nA run", said)
         self.assertIn("DUPLICATE", self.check(self.text(command=f"exec {sys.executable} -IS '{self.reader}' {self.server.path} csv")))
 
     def test_a_ledger_that_lags_is_waited_for(self):
