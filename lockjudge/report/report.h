@@ -37,6 +37,9 @@ struct report {
 
 /* The table, and for each word that was found its shortest history. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int report_text(const struct report *report, FILE *to);
+/* The shortest history of each word of one row. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int report_found(const struct report *report,
+                                                     const struct report_row *row, FILE *to);
 /* A line for a row, as soon as it is judged. */
 void report_progress(const struct report_row *row, FILE *to);
 /* All of it as JSON, a new reference; NULL without memory. */

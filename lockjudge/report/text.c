@@ -66,6 +66,15 @@ static int print_finding(const struct report *report, const struct report_row *r
     return code;
 }
 
+int report_found(const struct report *report, const struct report_row *row, FILE *to) {
+    int code = 0;
+
+    for (int word = 0; word < ORACLE_WORD_COUNT && code == 0; word++)
+        if (row->oracle.findings[word].count > 0)
+            code = print_finding(report, row, (enum oracle_word)word, to);
+    return code;
+}
+
 static void print_again(const struct report *report, FILE *to) {
     (void)fprintf(to, "\nThe same faults at the same operations again: --seed %" PRIu64 "\n",
                   report->seed);

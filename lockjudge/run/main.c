@@ -8,6 +8,7 @@
 #include "inherited.h"
 #include "interrupts.h"
 #include "json_text.h"
+#include "kept.h"
 #include "loop.h"
 #include "number.h"
 #include "pg_variables.h"
@@ -29,6 +30,7 @@ enum exit_code {
     EXIT_UNEXPECTED = 1,
     EXIT_INCONCLUSIVE = 2,
     EXIT_USAGE = 64,
+    EXIT_INPUT = 66,
     EXIT_UNREACHABLE = 69,
     EXIT_INTERNAL = 70,
     EXIT_WRITE = 74,
@@ -36,7 +38,7 @@ enum exit_code {
 };
 
 static struct {
-    char *url, *server, *faults, *expect, *junit, *page, *replay;
+    char *url, *server, *faults, *expect, *junit, *page, *history, *replay;
     int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
     bool is_json;
 } set;
@@ -64,17 +66,21 @@ static const struct setting table[] = {
     {"junit", 0, SETTING_TEXT, &set.junit, NULL, "also write JUnit's XML to this file", NULL},
     {"page", 0, SETTING_TEXT, &set.page, NULL, "also write a page with the timelines to this file",
      NULL},
+    {"history", 0, SETTING_TEXT, &set.history, NULL,
+     "also keep the history of each row in this folder", NULL},
     {.name = NULL}};
 
 static const struct settings_program program = {
     .about = "lockjudge: show what a lock library keeps, fault by fault\n"
              "The worker is a program of yours that uses the library: it reads `acquire`,\n"
              "`check` and `release` on its standard input (docs/lockjudge.md).\n"
+             "`lockjudge judge FILE` judges a history that --history kept.\n"
              "`lockjudge self-test` judges planted histories, right ones and wrong ones.\n"
              "Exit codes: 0 each row as expected, 1 a row is not, 2 a row was not judged,\n"
-             "64 bad usage, 69 the worker does not start, 70 internal, 74 a file cannot be\n"
-             "written, 130 interrupted. Without --expect a row must be safe, or safe with\n"
-             "the fence; without a fence a write that is on its way may land.",
+             "64 bad usage, 66 a history cannot be read, 69 the worker does not start, 70\n"
+             "internal, 74 a file cannot be written, 130 interrupted. Without --expect a row\n"
+             "must be safe, or safe with the fence; without a fence a write that is on its\n"
+             "way may land.",
     .prefix = "LOCKJUDGE",
     .rest = "-- WORKER [ARGUMENT...]",
     .name = "lockjudge"};
@@ -173,6 +179,10 @@ static int run_tell(void) {
         complain("lockjudge", "cannot write the report");
         return EXIT_WRITE;
     }
+    if (set.history[0] != '\0' && kept_write(&run.report, set.history, &run.why) != 0) {
+        complain("lockjudge", "%s", run.why.text);
+        return EXIT_WRITE;
+    }
     return run_code(&run.report);
 }
 
@@ -235,7 +245,17 @@ static int main_run(char *const *command) {
     return code;
 }
 
-/* ---- self-test */
+/* ---- self-test, and a history from a file */
+
+static int main_judge(const char *path) {
+    const int code = kept_judge(path, set.slack_ns / 1000000, stdout, &run.why);
+
+    if (code < 0)
+        complain("lockjudge", "%s", run.why.text);
+    if (fflush(stdout) != 0)
+        return EXIT_WRITE;
+    return code < 0 ? EXIT_INPUT : code > 0 ? EXIT_UNEXPECTED : EXIT_AS_EXPECTED;
+}
 
 static int main_self_test(void) {
     unsigned wrong = 0, count = 0;
@@ -310,7 +330,9 @@ int main(int argc, char **argv) {
     case SETTINGS_ERROR:
         return EXIT_USAGE;
     }
-    if (argc > 1)
+    if (argc == 3 && strcmp(argv[1], "judge") == 0 && command[0] == NULL)
+        code = main_judge(argv[2]);
+    else if (argc > 1)
         code = main_refuse("the worker's command goes behind --");
     else if (set.replay[0] != '\0')
         code = command[0] == NULL ? main_replay() : main_refuse("--replay has its own worker");

@@ -106,6 +106,18 @@ class LockJudge(unittest.TestCase):
             self.assertNotRegex(page.read_text(), r"(?:src|href)=.?http")
             self.assertNotIn(self.stack.settings["TEST_REDIS"], done.stdout + page.read_text())  # it has a password
 
+    def test_a_kept_history_is_judged_again(self):
+        row = self.judge("stop-held", "--history", str(self.dir / "kept"), code=1)["stop-held"]
+        file = self.dir / "kept/stop-held.ndjson"
+        told = self.run_judge("judge", str(file), code=1).stdout
+        self.assertTrue(told.startswith("history"), told)
+        self.assertIn("two holders, untold", told)
+        for found in row["found"]:
+            self.assertIn(found["text"], told)
+        file.write_text('{"kind": "dance"}')
+        self.assertIn('line 1: it has no known "kind"', self.run_judge("judge", str(file), code=66).stderr)
+        self.assertIn("cannot read", self.run_judge("judge", "/no/such/file", code=66).stderr)
+
     def test_workers_that_do_not_work_are_told(self):
         for script, reason in [("echo hello", 'its line is no line of the protocol: "hello" begins with no word of the protocol'),
                                ("echo no module named redis >&2; exit 1", "it ended with exit code 1: no module named redis"),
