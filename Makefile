@@ -270,7 +270,7 @@ $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # it runs this program
 
 # Fuzzers see the parsers that they feed; `make fuzz` builds them with clang in build/fuzz.
 FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
-FUZZERS_SEE := loadgen/flow loadgen/shop loadgen/results $(SEES_loadgen/results)
+FUZZERS_SEE := lockjudge/worker loadgen/flow loadgen/shop loadgen/results $(SEES_loadgen/results)
 FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT) $(filter-out $(UVKIT),$(FUZZERS_SEE))) -I lockkit/include
 $(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,$(filter-out $(UVKIT),$(FUZZERS_SEE)) lockkit/include)
 	@mkdir -p $(@D)
