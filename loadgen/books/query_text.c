@@ -90,7 +90,7 @@ int query_text_quote(const struct shop_text *query, struct buffer *sql,
 
 /* ---- the input of a command */
 
-static bool is_harmless(const char *value) {
+bool query_text_is_harmless(const char *value) {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:@+=/-";
 
@@ -108,7 +108,7 @@ int query_text_fill(const struct shop_text *query, const struct values *values, 
             value = values_get(values, part->text);
             if (value == NULL)
                 return why_set(why, "{{%s}} has no value here", part->text);
-            if (!is_harmless(value))
+            if (!query_text_is_harmless(value))
                 return why_set(why,
                                "the value of {{%s}} has other characters than letters, digits and "
                                "_ . : @ + = / -, so it may not stand in a query for a command",

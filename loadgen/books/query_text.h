@@ -8,6 +8,8 @@
 #include "values.h"
 #include "why.h"
 
+#include <stdbool.h>
+
 #define QUERY_NAMES_MAX 16
 
 /* For SQL with parameters: $1, $2, ... stand in place of the names; a NUL follows the text. `names`
@@ -23,8 +25,11 @@ __attribute__((warn_unused_result)) int query_text_quote(const struct shop_text 
                                                          const char *const *constants,
                                                          struct why *why);
 
-/* For the input of a command. A value of the shop must consist of letters, digits and _ . : @ + = /
- * - and so have no effect on SQL or a shell. 0; or -1 with the reason. */
+/* Whether a value consists of letters, digits and _ . : @ + = / - alone, and begins no comment: then
+ * it has no effect on SQL or a shell. */
+bool query_text_is_harmless(const char *value);
+
+/* For the input of a command: each value of the shop must be harmless. 0; or -1 with the reason. */
 __attribute__((warn_unused_result)) int query_text_fill(const struct shop_text *query,
                                                         const struct values *values,
                                                         struct buffer *to, struct why *why);

@@ -247,7 +247,8 @@ enum witness_answer witness_drop(struct witness *witness, int64_t ms, struct why
 
 /* ---- beginning */
 
-/* An expression of the file with its values as constants. */
+/* An expression of the file with its values as constants. The author may have put one inside text
+ * that is not seen as quoted, such as $$...$$, so a value must have no effect there, either. */
 static enum witness_answer fill(struct witness *witness, const struct shop_text *text,
                                 const struct values *values, int64_t ms, struct buffer *to,
                                 struct why *why) {
@@ -259,8 +260,16 @@ static enum witness_answer fill(struct witness *witness, const struct shop_text 
 
     if (count < 0)
         return refuse(witness, why, reason.text);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         query.params[i] = values_get(values, names[i]);
+        if (query.params[i] == NULL || query_text_is_harmless(query.params[i]))
+            continue;
+        (void)why_set(&reason,
+                      "the value of {{%s}} has other characters than letters, digits and _ . : @ + "
+                      "= / -, so it may not stand in [Witness]",
+                      names[i]);
+        return refuse(witness, why, reason.text);
+    }
     answer = ask(witness, &query, ms, why);
     if (answer == WITNESS_OK) {
         for (int i = 0; i < count; i++)

@@ -250,12 +250,21 @@ static void test_a_shop_may_make_its_row_with_the_first_sale(void **state) {
 }
 
 static void test_a_value_never_becomes_sql(void **state) {
-    static const char bad[] = "7'); DROP TABLE level; --\\";
+    static const char *const bad[] = {"7'); DROP TABLE level; --\\", "$$ || 'x'", "7 OR true",
+                                      "7--"};
 
-    pg_schema_run(&schema, "ALTER TABLE level ALTER variant TYPE text");
-    assert_int_equal(values_set(&values, "product", bad, strlen(bad), false), 0);
-    pg_schema_run(&schema,
-                  "INSERT INTO level VALUES (3, E'7\\'); DROP TABLE level; --\\\\', 5, 0)");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        close_witness();
+        assert_int_equal(values_set(&values, "product", bad[i], strlen(bad[i]), false), 0);
+        open_with(schema.conninfo, BLOCK);
+        left = 10;
+        expect_wrong(on_begin, "the value of {{product}} has other characters than letters");
+        expect_ok(on_drop);
+    }
+    close_witness();
+    pg_schema_run(&schema, "ALTER TABLE level ALTER variant TYPE text;"
+                           "INSERT INTO level VALUES (3, 'gid://shop/7+a=', 5, 0)");
+    assert_int_equal(values_set(&values, "product", "gid://shop/7+a=", 15, false), 0);
     begin_on(BLOCK, 5);
     tell(shopper, "UPDATE level SET allocated = 1");
     read_with(4);
