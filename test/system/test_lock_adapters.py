@@ -11,13 +11,14 @@ import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import ROOT, Stack
+from harness import BUILD, ROOT, Stack
 
 FOLDER = ROOT / "lockjudge/adapters"
 ADAPTERS = json.loads((FOLDER / "adapters.json").read_text())
 CAPS = {"ttl", "fence", "renew", "fair", "told", "reentrant", "shared"}
 TTL_MS = 30_000  # no stall of the machine lasts so long
 PATIENCE = 180  # seconds for an answer: ioredis gives up after 10 s, and redlock asks it several times
+OWN = {"lockkit", "Debian coreutils", "Debian redis-tools"}  # no library can be missing
 # These wait for their server until WAIT_MS is over, and then have the same answer as for a lock that is held.
 BUSY_WITHOUT_SERVER = {"simple-redis-mutex", "etcdctl"}
 
@@ -30,7 +31,8 @@ class Worker:
     def __init__(self, adapter, url):
         program, *args = (word.replace("{url}", url) for word in adapter["command"])
         self.name, self.lines = adapter["name"], queue.Queue()
-        self.process = subprocess.Popen([FOLDER / program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        path = FOLDER / program if (FOLDER / program).exists() else ROOT / BUILD / "bin" / program
+        self.process = subprocess.Popen([path, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, bufsize=1, start_new_session=True)
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -109,7 +111,8 @@ class Adapters(unittest.TestCase):
                     self.skipTest(str(error))
 
     def start(self, adapter):
-        return Worker(adapter, self.urls[adapter["server"]])
+        url = self.urls[adapter["server"]]
+        return Worker(adapter, adapter.get("url", "{url}").format(url=url, address=url.rpartition("/")[2]))
 
     def speak(self, adapter):
         with self.start(adapter) as first, self.start(adapter) as second:
@@ -164,7 +167,7 @@ class Adapters(unittest.TestCase):
     def test_without_its_library_it_ends_with_one_line(self):
         empty = tempfile.mkdtemp(prefix="sale-no-library-")
         self.addCleanup(shutil.rmtree, empty)
-        for program in sorted({adapter["command"][0] for adapter in ADAPTERS} - {"mkdir.sh"}):
+        for program in sorted({adapter["command"][0] for adapter in ADAPTERS if adapter["package"] not in OWN}):
             with self.subTest(program):
                 shutil.copy(FOLDER / program, empty)
                 for part in FOLDER.glob("*.js"):
