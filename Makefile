@@ -349,6 +349,11 @@ shops: ## buy in each shop of shops/ that can be had here, judge it, and write d
 	@$(MAKE) --no-print-directory all
 	@scripts/shops
 
+locks: ## judge each lock library of lockjudge/adapters that can be had here, and write docs/locks.md
+	@scripts/deps locks
+	@$(MAKE) --no-print-directory all
+	@scripts/locks
+
 class: ## build, start a stack and the page that runs strategies in front of a class; Ctrl-C ends all
 	@scripts/deps build
 	@scripts/class
@@ -438,5 +443,5 @@ clean: ## remove the build folder
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deb test-deb deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deb test-deb deps demo locks class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

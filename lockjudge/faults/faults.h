@@ -1,69 +1,8 @@
-/* Faults: each is a row of a table, with the moments at which it can strike.
- *
- * The trial chooses the moment by its seed, calls begin(), lets the other workers go on for a
- * while, and then calls end(). Both run in a fiber, and may wait. */
+/* The table of faults: a row for each. */
 #ifndef LOCKJUDGE_FAULTS_H
 #define LOCKJUDGE_FAULTS_H
 
-#include "why.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <uv.h>
-
-struct proxy;
-struct servers;
-struct worker;
-
-/* The moment, and the clause that tells it in a report. */
-#define FAULT_MOMENTS(X)                                                                           \
-    X(NONE, "none", "")                                                                            \
-    X(HELD, "held", "after it got the lock")                                                       \
-    X(WRITE, "write", "after it had checked, before its write")                                    \
-    X(RELEASE, "release", "before its release took effect")                                        \
-    X(WAIT, "wait", "while it waited for the lock")                                                \
-    X(REPLY, "reply", "before the server's reply reached it")
-
-enum fault_moment {
-#define X(name, word, clause) FAULT_AT_##name,
-    FAULT_MOMENTS(X)
-#undef X
-        FAULT_MOMENT_COUNT
-};
-
-/* What must be there for the fault to be asked; else its row says "not asked". */
-#define FAULT_NEEDS_PROXY  1U /* `proxy` of the site: the victim reaches its server through it */
-#define FAULT_NEEDS_SERVER 2U /* `servers` of the site, which can do `verb` */
-
-/* The place where a fault strikes. */
-struct fault_site {
-    uv_loop_t *loop;
-    struct worker *victim; /* never NULL */
-    int64_t ttl_ms;
-    const char *lock_name;
-    enum fault_moment moment;
-    struct proxy *proxy;     /* of the victim; or NULL */
-    struct servers *servers; /* or NULL */
-    void *kept;              /* for begin() and end() of one fault; NULL before begin() */
-};
-
-struct fault {
-    const char *name;  /* of the row, with the moment: stop-held */
-    const char *about; /* for people: "stopped for longer than the TTL" */
-    unsigned moments;  /* 1U << FAULT_AT_..., one row each */
-    unsigned needs;    /* FAULT_NEEDS_... */
-    const char *verb;  /* of the servers; or NULL */
-    unsigned flags;    /* HISTORY_STOPS, ... (history.h): what it does */
-    /* In percent of the TTL: it lasts for the least, and then until another worker has the lock and
-     * has written, or for the most, and half a second if that is longer than the TTL. */
-    unsigned least_pct, most_pct;
-    /* 0; or -1 with the reason: the fault did not strike, and end() is not called. */
-    int (*begin)(struct fault_site *site, struct why *why);
-    /* Undo it. Called once after begin(), also when the trial ends early. NULL: nothing to undo,
-     * and the fault has no length. */
-    int (*end)(struct fault_site *site, struct why *why);
-};
+#include "fault.h"
 
 /* All faults, in the order of the table of the report. */
 const struct fault *fault_at(size_t index); /* NULL behind the last */

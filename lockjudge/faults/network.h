@@ -2,7 +2,7 @@
 #ifndef LOCKJUDGE_NETWORK_H
 #define LOCKJUDGE_NETWORK_H
 
-#include "faults.h"
+#include "fault.h"
 
 int freeze_begin(struct fault_site *site, struct why *why);
 int drop_begin(struct fault_site *site, struct why *why);

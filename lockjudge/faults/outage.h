@@ -2,7 +2,7 @@
 #ifndef LOCKJUDGE_OUTAGE_H
 #define LOCKJUDGE_OUTAGE_H
 
-#include "faults.h"
+#include "fault.h"
 
 int pause_begin(struct fault_site *site, struct why *why);
 int pause_end(struct fault_site *site, struct why *why);

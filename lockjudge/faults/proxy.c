@@ -45,16 +45,6 @@ struct proxy_link {
     LIST_ENTRY(proxy_link) entry;
 };
 
-const char *proxy_kind_name(enum proxy_kind kind) {
-    static const char *const names[] = {
-#define PROXY_KIND(name, text) [PROXY_##name] = text,
-        PROXY_KINDS(PROXY_KIND)
-#undef PROXY_KIND
-    };
-
-    return names[kind];
-}
-
 static void part_gone(struct proxy *proxy) {
     if (--proxy->open == 0 && proxy->on_closed != NULL)
         proxy->on_closed(proxy);
@@ -244,10 +234,6 @@ void proxy_heal(struct proxy *proxy) {
             link_end(link, true);
     }
     flush_all(proxy);
-}
-
-bool proxy_is_faulty(const struct proxy *proxy) {
-    return proxy->has_fault || proxy->has_next;
 }
 
 static bool is_moment(enum proxy_moment moment, unsigned way) {

@@ -21,23 +21,14 @@
 #define PROXY_REPLIES  2u
 #define PROXY_BOTH     (PROXY_REQUESTS | PROXY_REPLIES)
 
-#define PROXY_KINDS(X)                                                                               \
-    /* Hold all bytes, and the end of a connection. New connections are held, too. */                \
-    X(FREEZE, "freeze")                                                                              \
-    /* Pass each byte `delay_ms` later. */                                                           \
-    X(DELAY, "delay")                                                                                \
-    /* Lose all bytes. proxy_heal() cuts each connection that lost one: no network passes a stream \
-     * with a hole. */ \
-    X(DROP, "drop")                                                                                  \
-    /* Reset all connections, once; new ones pass. Held bytes are lost. Ignores `ways`. */           \
-    X(CUT, "cut")                                                                                    \
-    /* Reset all connections, and each new one until proxy_heal(). Ignores `ways`. */                \
-    X(REFUSE, "refuse")
-
 enum proxy_kind {
-#define PROXY_KIND(name, text) PROXY_##name,
-    PROXY_KINDS(PROXY_KIND)
-#undef PROXY_KIND
+    PROXY_FREEZE, /* hold all bytes, and the end of a connection; new connections are held, too */
+    PROXY_DELAY,  /* pass each byte `delay_ms` later */
+    /* Lose all bytes. proxy_heal() cuts each connection that lost one: no network passes a stream
+     * with a hole. */
+    PROXY_DROP,
+    PROXY_CUT,    /* reset all connections, once; held bytes are lost. Ignores `ways` */
+    PROXY_REFUSE, /* reset all connections, and each new one until proxy_heal(). Ignores `ways` */
 };
 
 enum proxy_moment {
@@ -86,9 +77,6 @@ bool proxy_has_server(const char *url);
 void proxy_set(struct proxy *proxy, const struct proxy_fault *fault);
 /* End each fault, and forget a waiting one. Held bytes go on, in order. */
 void proxy_heal(struct proxy *proxy);
-/* Is there a fault, or one that waits for its moment? A cut is over at once. */
-bool proxy_is_faulty(const struct proxy *proxy);
-const char *proxy_kind_name(enum proxy_kind kind);
 
 /* Cut all connections. `on_closed`, or NULL, runs later, once; then the memory may go. */
 void proxy_close(struct proxy *proxy, void (*on_closed)(struct proxy *proxy));

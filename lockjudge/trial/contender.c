@@ -156,12 +156,13 @@ static void strike_wait(struct trial *trial) {
         is_fixed ? ttl_ns * 13 / 10
                  : ttl_ns * fault->most_pct / 100 + (fault->most_pct > 100 ? 500 * MS : 0);
     const int64_t least_ns = is_fixed ? most_ns : ttl_ns * fault->least_pct / 100;
+    const int64_t begun_ns = clock_now_ns(); /* a server may take long to restart */
     int64_t lasts_ns = 0;
 
     while (lasts_ns < least_ns || (lasts_ns < most_ns && !has_successor(trial))) {
         if (!trial_pause(trial, 5))
             break;
-        lasts_ns = clock_now_ns() - trial->struck_ns;
+        lasts_ns = clock_now_ns() - begun_ns;
     }
 }
 
@@ -263,6 +264,15 @@ static int64_t after_ns(const struct trial *trial) {
     return was_away && !has_successor(trial) ? trial->setup->ttl_ms * MS / 4 : AFTER_MS * MS;
 }
 
+/* A fault that is not about the TTL: a holder that nobody renews ends before its TTL does, however
+ * long a server takes. Else the row would only show again that the TTL ends. */
+static bool is_short(const struct trial *trial) {
+    const struct fault *fault = trial->setup->fault;
+
+    return fault->begin != NULL && fault->needs != 0 && fault->most_pct <= 100 &&
+           !(trial->outcome->caps & LINE_CAP_RENEW);
+}
+
 /* Whether the holder has a reason to go on. */
 static bool contender_stays(const struct contender *one, int64_t hold_ms) {
     const struct trial *trial = one->trial;
@@ -273,6 +283,8 @@ static bool contender_stays(const struct contender *one, int64_t hold_ms) {
         return false;
     if (is_working(one))
         return now_ns - trial->struck_ns < ttl_ns * 3 / 2;
+    if (is_victim(one) && held_ns > ttl_ns * 9 / 10 && is_short(trial))
+        return false;
     if (held_ns < hold_ms * MS)
         return true;
     if (is_victim(one) && trial->phase == TRIAL_AFTER)

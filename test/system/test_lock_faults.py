@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
-from harness import BUILD, ROOT, Stack
+from harness import BUILD, PORT_BASE, ROOT, Stack
 
 SET_NX = ("sh", "lockjudge/adapters/set_nx.sh", "{url}")
 LOCKKIT = (f"{BUILD}/bin/lockjudge-lockkit", "{url}")
@@ -73,6 +74,29 @@ class LockFaults(unittest.TestCase):
         self.assertEqual(rows["freeze-held"]["reason"], "it needs --url, and {url} in the worker's arguments")
         rows = self.judge("freeze-held", "--url", "file:/tmp", worker=LOCKKIT)
         self.assertEqual(rows["freeze-held"]["reason"], "the URL names no host:port of one server")
+
+
+class Locks(unittest.TestCase):
+    names = [adapter["name"] for adapter in json.loads((ROOT / "lockjudge/adapters/adapters.json").read_text())]
+
+    def locks(self, *words):
+        with tempfile.TemporaryDirectory(prefix="sale-locks-") as folder:
+            return subprocess.run(["scripts/locks", *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  env=dict(os.environ, RUN_DIR=folder, PORT_BASE=str(PORT_BASE - 200), B=BUILD))
+
+    def test_it_lists_the_libraries_and_its_page_has_them_all(self):
+        self.assertEqual(self.locks("--list").stdout.split(), self.names)
+        page = (ROOT / "docs/locks.md").read_text()
+        self.assertEqual([name for name in self.names if f"`{name}`" not in page], [])
+        done = self.locks("nobody")
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertIn("no library 'nobody'", done.stderr)
+
+    def test_it_judges_one_library_by_the_rows_that_are_named(self):
+        done = self.locks("flock", "none", "freeze-held")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^none +safe")
+        self.assertRegex(done.stdout, r"(?m)^freeze-held +not asked")
 
 
 class LockServer(unittest.TestCase):
