@@ -32,7 +32,7 @@ enum fault_moment {
         FAULT_MOMENT_COUNT
 };
 
-/* What must be there for the fault to be asked; else its row says "not asked". */
+/* The needs of a fault. If one is not there, the row says "not asked". */
 #define FAULT_NEEDS_PROXY  1U /* `proxy` of the site: the victim reaches its server through it */
 #define FAULT_NEEDS_SERVER 2U /* `servers` of the site, which can do `verb` */
 
