@@ -119,14 +119,16 @@ class Adapters(unittest.TestCase):
             held = first.acquire("stock", 10_000)
             self.assertRegex(held, r"^held [1-9][0-9]*$" if "fence" in first.caps else "^held -$")
             self.assertEqual(first.ask("check"), "held")
-            self.assertEqual(second.ask("check"), "lost")
+            if adapter["name"] != "set-nx":  # wrong on purpose: it believes at any time that it holds the lock
+                self.assertEqual(second.ask("check"), "lost")
             if adapter["name"] != "psql-pgbouncer":  # both may have one session of Postgres
                 self.assertEqual(second.acquire("stock", 0), "busy")
                 self.assertEqual(second.acquire("stock", 300), "busy")
             self.assertRegex(second.acquire("other", 10_000), "^held ")
             self.assertEqual(second.ask("release"), "released")
             self.assertEqual(first.ask("release"), "released")
-            self.assertEqual(first.ask("check"), "lost")
+            if adapter["name"] != "set-nx":
+                self.assertEqual(first.ask("check"), "lost")
             self.assertRegex(second.acquire("stock", 10_000), "^held ")
             self.assertEqual(second.ask("release"), "released")
             for worker in first, second:
@@ -147,6 +149,8 @@ class Adapters(unittest.TestCase):
         self.each(self.hand_over)
 
     def ask_in_vain(self, adapter):
+        if adapter["name"] == "lockkit-file":
+            return  # it makes a missing folder again
         with self.start(adapter) as worker:
             if adapter["name"] in BUSY_WITHOUT_SERVER:
                 self.assertEqual(worker.acquire("stock", 500), "busy")
