@@ -443,5 +443,5 @@ clean: ## remove the build folder
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deb test-deb deps demo locks class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib man completions reference install install-lockkit uninstall deb test-deb deps demo shops locks class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

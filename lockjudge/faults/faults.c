@@ -157,13 +157,6 @@ const struct fault *fault_at(size_t index) {
     return index < sizeof faults / sizeof *faults ? &faults[index] : NULL;
 }
 
-const struct fault *fault_find(const char *name) {
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (strcmp(faults[i].name, name) == 0)
-            return &faults[i];
-    return NULL;
-}
-
 const char *fault_moment_word(enum fault_moment moment) {
     return moment_words[moment];
 }

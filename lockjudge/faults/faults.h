@@ -6,7 +6,6 @@
 
 /* All faults, in the order of the table of the report. */
 const struct fault *fault_at(size_t index); /* NULL behind the last */
-const struct fault *fault_find(const char *name);
 const char *fault_moment_word(enum fault_moment moment);
 const char *fault_moment_clause(enum fault_moment moment);
 

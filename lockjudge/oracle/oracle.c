@@ -23,17 +23,12 @@ static const char *const word_meanings[] = {
 #undef X
 };
 static const char *const verdict_keys[] = {
-#define X(name, key, text, meaning) key,
+#define X(name, key, text) key,
     ORACLE_VERDICTS(X)
 #undef X
 };
 static const char *const verdict_texts[] = {
-#define X(name, key, text, meaning) text,
-    ORACLE_VERDICTS(X)
-#undef X
-};
-static const char *const verdict_meanings[] = {
-#define X(name, key, text, meaning) meaning,
+#define X(name, key, text) text,
     ORACLE_VERDICTS(X)
 #undef X
 };
@@ -52,10 +47,6 @@ const char *oracle_verdict_key(enum oracle_verdict verdict) {
 
 const char *oracle_verdict_text(enum oracle_verdict verdict) {
     return verdict_texts[verdict];
-}
-
-const char *oracle_verdict_meaning(enum oracle_verdict verdict) {
-    return verdict_meanings[verdict];
 }
 
 static bool is_hit(const struct history *history, uint32_t worker) {

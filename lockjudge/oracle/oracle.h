@@ -28,18 +28,20 @@ enum oracle_word {
         ORACLE_WORD_COUNT
 };
 
-/* What one row of the table says: its key for machines, its words, their meaning. Never one "pass".
+/* What one row of the table says: its key for machines, and its words. Never one "pass".
  * The last two are for the caller. */
 #define ORACLE_VERDICTS(X)                                                                         \
-    X(SAFE, "safe", "safe", "no two holders were found")                                           \
-    X(FENCED, "fenced", "safe with the fence", "a stale write came; the fence refused it")         \
-    X(TOLD, "told", "two holders, told", "the older holder knew when it was asked, or was told")   \
-    X(UNTOLD, "untold", "two holders, untold", "the older holder went on to believe that it held") \
-    X(UNJUDGED, "not-judged", "not judged", "the machine stalled, or a worker is broken")          \
-    X(UNASKED, "not-asked", "not asked", "it needs a server or an ability that is not there")
+    X(SAFE, "safe", "safe")                    /* no two holders were found */                     \
+    X(FENCED, "fenced", "safe with the fence") /* a stale write came; the fence refused it */      \
+    X(TOLD, "told",                                                                                \
+      "two holders, told") /* the older holder knew when it was asked, or was told */              \
+    X(UNTOLD, "untold",                                                                            \
+      "two holders, untold")                /* the older holder went on to believe that it held */ \
+    X(UNJUDGED, "not-judged", "not judged") /* the machine stalled, or a worker is broken */       \
+    X(UNASKED, "not-asked", "not asked")    /* it needs a server or an ability that is not there */
 
 enum oracle_verdict {
-#define X(name, key, text, meaning) ORACLE_##name,
+#define X(name, key, text) ORACLE_##name,
     ORACLE_VERDICTS(X)
 #undef X
         ORACLE_VERDICT_COUNT
@@ -71,7 +73,6 @@ const char *oracle_word_text(enum oracle_word word);
 const char *oracle_word_meaning(enum oracle_word word);
 const char *oracle_verdict_key(enum oracle_verdict verdict);
 const char *oracle_verdict_text(enum oracle_verdict verdict);
-const char *oracle_verdict_meaning(enum oracle_verdict verdict);
 
 /* Judge. `slack_ms`: how long after the TTL a lock may still be taken before it is STUCK. 0, or -1
  * without memory. */
