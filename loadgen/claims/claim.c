@@ -206,7 +206,7 @@ const struct claim claims[] = {
               "--strategy pg-row --fault inventory-1/after-read:delay=1s@3,"
               "inventory-2/before-commit:crash@5" SHORT),
       CONTROL("cure: killed after its write", &two,
-              "--strategy atomic --fault inventory-1/after-write:crash@5" SHORT)}},
+              "--strategy atomic --fault inventory-1/after-write:crash@5" CROWD)}},
     {"own-disk",
      MADE "2",
      "A lock on one machine's disk guards one machine.",
