@@ -1,4 +1,4 @@
-/* What the files that tell counterexamples share. */
+/* Shared by the files that tell counterexamples. */
 #ifndef JUDGE_COUNTEREXAMPLE_INTERNAL_H
 #define JUDGE_COUNTEREXAMPLE_INTERNAL_H
 

@@ -206,7 +206,7 @@ static int ledger_mirror(struct ledger *ledger) {
     return 0;
 }
 
-/* What counts only if each sale tells it. */
+/* Values that count only if each sale tells them. */
 static void settle_untold(struct ledger *ledger) {
     const int64_t more = ledger_sold(ledger) - (int64_t)ledger->sale_count;
     bool have_units = ledger->sale_count > 0, have_remaining = have_units;

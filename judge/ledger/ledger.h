@@ -77,7 +77,7 @@ struct ledger {
     struct texts texts; /* of the ids and keys */
 };
 
-/* What a shop tells of an order. A text that it does not tell is NULL, a number LEDGER_UNTOLD. */
+/* An order, told by a shop. A text that it does not tell is NULL, a number LEDGER_UNTOLD. */
 struct ledger_told {
     const char *id, *key, *at, *instance; /* `id` is needed; an `at` of another form is left out */
     int64_t quantity;

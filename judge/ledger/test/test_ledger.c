@@ -113,7 +113,7 @@ static void test_the_orders_of_a_shop_become_a_sorted_ledger(void **state) {
     ledger_free(&ledger);
 }
 
-/* What is left says more than a number: it gives each sale its units. */
+/* The number that a sale left tells which units it sold, so `unit` is not used. */
 static void test_units_and_the_units_left_count_if_all_orders_tell_them(void **state) {
     struct ledger_told rows[] = {{.id = "a", .quantity = 2, .unit = 7, .remaining = 3},
                                  {.id = "b", .quantity = 2, .unit = 7, .remaining = 2}};
