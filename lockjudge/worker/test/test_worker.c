@@ -100,7 +100,7 @@ static void is_bad(void *arg) {
 
     assert_int_equal(code, 0);
     code = worker_await_ready(worker, PATIENCE_MS, &why);
-    for (int asks = 0; code == 0 && asks < 50; asks++) {
+    for (int asks = 0; code == 0 && asks < PATIENCE_MS; asks++) {
         code = worker_ask(worker, "check", PATIENCE_MS, &answer, &why);
         if (code == 0)
             fiber_sleep(&loop, 1); /* what it says too much may come a little later */
