@@ -1,7 +1,8 @@
 /* A fault, the moments at which it can strike, and the place where it strikes.
  *
- * The trial chooses the moment by its seed, calls begin(), lets the other workers go on for a
- * while, and then calls end(). Both run in a fiber, and may wait. */
+ * The trial calls prepare(), starts its workers, chooses the moment by its seed, calls begin(), lets
+ * the other workers go on for a while, and calls end(). When all workers have ended it calls
+ * restore(). All of these run in a fiber, and may wait. */
 #ifndef LOCKJUDGE_FAULT_H
 #define LOCKJUDGE_FAULT_H
 
@@ -39,13 +40,13 @@ enum fault_moment {
 /* The place where a fault strikes. */
 struct fault_site {
     uv_loop_t *loop;
-    struct worker *victim; /* never NULL */
+    struct worker *victim; /* NULL in prepare() and in restore() */
     int64_t ttl_ms;
     const char *lock_name;
     enum fault_moment moment;
-    struct proxy *proxy;     /* of the victim; or NULL */
+    struct proxy *proxy;     /* of the victim, like it; or NULL */
     struct servers *servers; /* or NULL */
-    void *kept;              /* for begin() and end() of one fault; NULL before begin() */
+    void *kept;              /* for the functions of one fault; NULL before the first of them */
 };
 
 struct fault {
@@ -63,6 +64,13 @@ struct fault {
     /* Undo it. Called once after begin(), also when the trial ends early. NULL: nothing to undo,
      * and the fault has no length. */
     int (*end)(struct fault_site *site, struct why *why);
+    /* Before the workers of a trial start. 0; or -1 with the reason: the trial is spoilt. NULL: the
+     * fault needs none. */
+    int (*prepare)(struct fault_site *site, struct why *why);
+    /* Undo what prepare() and begin() did, so that the next trial finds what this one found. Called
+     * once after each prepare(), also if that failed, the fault never struck, the trial was spoilt,
+     * or the user ended the run. NULL: nothing to undo. */
+    int (*restore)(struct fault_site *site, struct why *why);
 };
 
 #endif

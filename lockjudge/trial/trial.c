@@ -98,6 +98,31 @@ static void trial_on_pulse_closed(uv_handle_t *handle) {
 
 /* ---- its course */
 
+static int trial_prepare(struct trial *trial) {
+    const struct trial_setup *setup = trial->setup;
+    struct why why;
+
+    trial->site = (struct fault_site){.loop = setup->loop,
+                                      .ttl_ms = setup->ttl_ms,
+                                      .lock_name = setup->lock_name,
+                                      .moment = setup->moment,
+                                      .servers = setup->servers};
+    if (setup->fault->prepare == NULL || setup->fault->prepare(&trial->site, &why) == 0)
+        return 0;
+    trial_spoil(trial, why.text);
+    return -1;
+}
+
+static void trial_restore(struct trial *trial) {
+    const struct fault *fault = trial->setup->fault;
+    struct why why;
+
+    trial->site.victim = NULL;
+    trial->site.proxy = NULL;
+    if (fault->restore != NULL && fault->restore(&trial->site, &why) != 0)
+        trial_spoil(trial, why.text);
+}
+
 /* A worker, and its proxy if the fault needs one. */
 static int trial_start_worker(struct trial *trial, unsigned number, struct why *why) {
     const struct trial_setup *setup = trial->setup;
@@ -145,25 +170,22 @@ static int trial_start(struct trial *trial) {
     const struct trial_setup *setup = trial->setup;
     struct why why;
 
-    for (unsigned i = 0; i < setup->workers; i++)
+    for (unsigned i = 0; i < setup->workers && !*setup->is_stopped; i++)
         if (trial_start_worker(trial, i, &why) != 0) {
             trial_spoil(trial, why.text);
             return -1;
         }
+    if (*setup->is_stopped)
+        return -1;
     for (unsigned i = 0; i < setup->workers; i++)
         if (worker_await_ready(trial->contenders[i].worker, (uint64_t)setup->start_ms, &why) != 0) {
             trial_spoil(trial, why.text);
             return -1;
         }
     trial->outcome->caps = worker_caps(trial->contenders[0].worker);
-    trial->site = (struct fault_site){
-        .loop = setup->loop,
-        .victim = trial->contenders[trial->plan.victim].worker,
-        .ttl_ms = setup->ttl_ms,
-        .lock_name = setup->lock_name,
-        .moment = setup->moment,
-        .proxy = trial->proxy_count > 0 ? &trial->proxies[trial->plan.victim] : NULL,
-        .servers = setup->servers};
+    trial->site.victim = trial->contenders[trial->plan.victim].worker;
+    if (trial->proxy_count > 0)
+        trial->site.proxy = &trial->proxies[trial->plan.victim];
     return 0;
 }
 
@@ -216,9 +238,13 @@ static void trial_end(struct trial *trial) {
         trial_kill();
     while (trial->living > 0)
         fiber_sleep(trial->setup->loop, 1);
-    for (unsigned i = 0; i < trial->setup->workers; i++)
-        if (trial->contenders[i].worker != NULL)
-            worker_close(trial->contenders[i].worker);
+    for (unsigned i = 0; i < trial->setup->workers; i++) {
+        struct worker *worker = trial->contenders[i].worker;
+
+        trial->contenders[i].worker = NULL; /* a signal may call trial_kill() meanwhile */
+        if (worker != NULL)
+            worker_close(worker);
+    }
     trial_close_proxies(trial);
 }
 
@@ -241,13 +267,14 @@ int trial_run(const struct trial_setup *setup, struct trial_outcome *outcome, st
     running = &trial;
     (void)uv_timer_init(setup->loop, &trial.pulse);
     trial.pulse.data = &trial;
-    if (trial_start(&trial) == 0) {
+    if (trial_prepare(&trial) == 0 && trial_start(&trial) == 0) {
         trial.pulse_ns = clock_now_ns();
         (void)uv_timer_start(&trial.pulse, trial_on_pulse, PULSE_MS, PULSE_MS);
         trial_play(&trial);
     }
     (void)uv_timer_stop(&trial.pulse);
     trial_end(&trial);
+    trial_restore(&trial);
     trial.pulse.data = &closed;
     uv_close((uv_handle_t *)&trial.pulse, trial_on_pulse_closed);
     fiber_event_wait(&closed);

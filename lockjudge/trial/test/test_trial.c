@@ -1,0 +1,156 @@
+/* A trial calls prepare() before its workers start, and restore() after they have ended, in
+ * whichever way it ends. */
+#include "fiber.h"
+#include "test.h"
+#include "trial.h"
+
+#include <string.h>
+
+static uv_loop_t loop;
+static struct why why;
+static struct trial_outcome outcome;
+static char calls[64]; /* a letter for each call of the fault */
+static bool is_stopped;
+static int prepare_code, restore_code, trial_code;
+
+static void note(const char *letter) {
+    (void)strncat(calls, letter, sizeof calls - strlen(calls) - 1);
+}
+
+static int prepare(struct fault_site *site, struct why *text) {
+    note("p");
+    assert_null(site->victim);
+    assert_null(site->kept);
+    assert_string_equal(site->lock_name, "stock");
+    site->kept = calls;
+    return prepare_code == 0 ? 0 : why_set(text, "it cannot be prepared");
+}
+
+static int begin(struct fault_site *site, struct why *text) {
+    note("b");
+    assert_non_null(site->victim);
+    assert_ptr_equal(site->kept, calls);
+    return 0;
+}
+
+static int end(struct fault_site *site, struct why *text) {
+    note("e");
+    return 0;
+}
+
+static int restore(struct fault_site *site, struct why *text) {
+    note("r");
+    assert_null(site->victim);
+    assert_ptr_equal(site->kept, calls);
+    trial_kill(); /* a signal may come here: no worker is left */
+    return restore_code == 0 ? 0 : why_set(text, "it cannot be restored");
+}
+
+static int stop_and_begin(struct fault_site *site, struct why *text) {
+    is_stopped = true;
+    return begin(site, text);
+}
+
+static struct fault fault;
+
+static int set_up(void **state) {
+    fault = (struct fault){.name = "test",
+                           .about = "a test",
+                           .prepare = prepare,
+                           .begin = begin,
+                           .end = end,
+                           .restore = restore};
+    calls[0] = why.text[0] = '\0';
+    prepare_code = restore_code = 0;
+    is_stopped = false;
+    return uv_loop_init(&loop);
+}
+
+static int tear_down(void **state) {
+    assert_int_equal(uv_loop_close(&loop), 0);
+    fiber_cleanup();
+    return 0;
+}
+
+static void runs(void *script) {
+    char shell[] = "/bin/sh", option[] = "-c";
+    char *command[] = {shell, option, script, NULL};
+    const struct trial_setup setup = {.loop = &loop,
+                                      .command = command,
+                                      .url = "",
+                                      .workers = 2,
+                                      .ttl_ms = 50,
+                                      .start_ms = 60000,
+                                      .seed = 1,
+                                      .fault = &fault,
+                                      .moment = FAULT_AT_HELD,
+                                      .lock_name = "stock",
+                                      .is_stopped = &is_stopped};
+
+    trial_code = trial_run(&setup, &outcome, &why);
+    history_free(&outcome.history);
+}
+
+static void run(const char *script) {
+    assert_int_equal(fiber_start(runs, (void *)(uintptr_t)script), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+}
+
+/* Each worker gets the lock at once. */
+static const char grants[] = "echo ready; while read -r verb rest; do case $verb in "
+                             "release) echo released;; *) echo held -;; esac; done";
+
+static void test_a_trial_prepares_and_restores(void **state) {
+    run(grants);
+    assert_string_equal(why.text, "");
+    assert_int_equal(trial_code, 0);
+    assert_string_equal(calls, "pber");
+}
+
+static void test_without_a_preparation_no_worker_starts(void **state) {
+    prepare_code = -1;
+    run("echo nonsense");
+    assert_int_equal(trial_code, -1);
+    assert_string_equal(why.text, "it cannot be prepared");
+    assert_string_equal(calls, "pr");
+}
+
+static void test_a_broken_worker_is_no_reason_to_leave_the_server_broken(void **state) {
+    run("echo nonsense");
+    assert_int_equal(trial_code, -1);
+    assert_string_equal(calls, "pr");
+    calls[0] = '\0';
+    run("echo ready; read -r acquire; echo held -; read -r check; echo nonsense");
+    assert_int_equal(trial_code, -1);
+    assert_non_null(strchr(calls, 'r'));
+}
+
+static void test_an_end_by_the_user_restores(void **state) {
+    fault.begin = stop_and_begin;
+    run(grants);
+    assert_string_equal(calls, "pber");
+    calls[0] = '\0';
+    run(grants); /* it is stopped from the beginning */
+    assert_string_equal(calls, "pr");
+}
+
+static void test_a_server_that_cannot_be_restored_spoils_the_trial(void **state) {
+    restore_code = -1;
+    run(grants);
+    assert_int_equal(trial_code, -1);
+    assert_string_equal(why.text, "it cannot be restored");
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_trial_prepares_and_restores),
+        TEST(test_without_a_preparation_no_worker_starts),
+        TEST(test_a_broken_worker_is_no_reason_to_leave_the_server_broken),
+        TEST(test_an_end_by_the_user_restores),
+        TEST(test_a_server_that_cannot_be_restored_spoils_the_trial),
+#undef TEST
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
