@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct history_item;
 struct proxy;
 struct servers;
 struct worker;
@@ -46,26 +47,35 @@ struct fault_site {
     enum fault_moment moment;
     struct proxy *proxy;     /* of the victim, like it; or NULL */
     struct servers *servers; /* or NULL */
-    void *kept;              /* for the functions of one fault; NULL before the first of them */
+    unsigned victim_number, workers;
+    /* Set by prepare(): NAME=VALUE, for the environment of the victim; NULL: none. They live until
+     * restore(). */
+    char *const *variables;
+    void (*note)(void *note_data, const struct history_item *item); /* into the history */
+    void *note_data;
+    void *kept; /* for the functions of one fault; NULL before the first of them */
 };
+
+#define FAULT_UNASKED 1 /* of prepare() and begin(): it cannot be asked here; the reason says why */
 
 struct fault {
     const char *name;  /* of the row, with the moment: stop-held */
     const char *about; /* for people: "stopped for longer than the TTL" */
     unsigned moments;  /* 1U << FAULT_AT_..., one row each */
     unsigned needs;    /* FAULT_NEEDS_... */
+    unsigned caps;     /* LINE_CAP_...: abilities of the worker without which it is not asked */
     const char *verb;  /* of the servers; or NULL */
     unsigned flags;    /* HISTORY_STOPS, ... (history.h): what it does */
     /* In percent of the TTL: it lasts for the least, and then until another worker has the lock and
      * has written, or for the most, and half a second if that is longer than the TTL. */
     unsigned least_pct, most_pct;
-    /* 0; or -1 with the reason: the fault did not strike, and end() is not called. */
+    /* 0; or -1 or FAULT_UNASKED with the reason: the fault did not strike, and end() is not called. */
     int (*begin)(struct fault_site *site, struct why *why);
     /* Undo it. Called once after begin(), also when the trial ends early. NULL: nothing to undo,
      * and the fault has no length. */
     int (*end)(struct fault_site *site, struct why *why);
-    /* Before the workers of a trial start. 0; or -1 with the reason: the trial is spoilt. NULL: the
-     * fault needs none. */
+    /* Before the workers of a trial start. 0; or -1 or FAULT_UNASKED with the reason: the trial is
+     * over. NULL: the fault needs none. */
     int (*prepare)(struct fault_site *site, struct why *why);
     /* Undo what prepare() and begin() did, so that the next trial finds what this one found. Called
      * once after each prepare(), also if that failed, the fault never struck, the trial was spoilt,

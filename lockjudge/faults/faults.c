@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include "history.h"
+#include "line.h"
 #include "network.h"
 #include "outage.h"
 #include "worker.h"
@@ -155,6 +156,16 @@ static const struct fault faults[] = {
 
 const struct fault *fault_at(size_t index) {
     return index < sizeof faults / sizeof *faults ? &faults[index] : NULL;
+}
+
+bool fault_lacks(const struct fault *fault, unsigned caps, struct why *why) {
+    const unsigned missing = fault->caps & ~caps;
+    char text[LINE_CAPS_TEXT];
+
+    line_caps_text(missing, text, sizeof text);
+    if (missing != 0)
+        (void)why_set(why, "the worker does not say `%s`", text);
+    return missing != 0;
 }
 
 const char *fault_moment_word(enum fault_moment moment) {

@@ -8,5 +8,7 @@
 const struct fault *fault_at(size_t index); /* NULL behind the last */
 const char *fault_moment_word(enum fault_moment moment);
 const char *fault_moment_clause(enum fault_moment moment);
+/* True, with the reason: a worker with these LINE_CAP_... lacks an ability that it needs. */
+bool fault_lacks(const struct fault *fault, unsigned caps, struct why *why);
 
 #endif

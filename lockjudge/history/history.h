@@ -22,6 +22,7 @@ struct why;
     X(WRITE, "write") /* the judge wrote for the worker: result LANDED or REFUSED by the fence */  \
     X(FAULT, "fault") /* from its beginning to its end */                                          \
     X(DEATH, "death") /* the worker's process ended */                                             \
+    X(FORK, "fork")   /* the worker begins its life: the child of a holder, which `text` names */  \
     X(STALL, "stall") /* the judge itself did not run: the machine stalled */
 
 enum history_kind {

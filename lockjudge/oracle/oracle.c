@@ -315,6 +315,7 @@ static void judge_item(struct case_file *file, size_t index) {
     case HISTORY_RELEASE:
     case HISTORY_TOLD:
     case HISTORY_DEATH:
+    case HISTORY_FORK:
         break;
     }
 }

@@ -48,6 +48,10 @@ static const struct planted planted[] = {
      "1 0..5 acquire held -; 1 1990..2600 check held; 2 1900..2100 acquire held -; 1 2601..2602 "
      "check lost; 2 2700..2701 check held",
      0, ORACLE_SAFE},
+    {"A holder forks, and the child knows that the lock is not its own.",
+     "1 0..5 acquire held 1; 1 6..7 check held; 3 20..25 fork; 3 26..27 check lost; 1 28..29 check "
+     "held; 3 30..31 release lost; 3 40 death; 1 50..51 check held; 1 60..61 release released",
+     0, ORACLE_SAFE},
     /* ---- locks that are wrong */
     {"A stopped holder goes on for ever.",
      "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
@@ -100,6 +104,14 @@ static const struct planted planted[] = {
     {"A lease is lost under load.",
      "1 0..5 acquire held -; 1 6..3000 fault loads; 1 2010..2011 check lost", BIT(LOST_UNDER_LOAD),
      ORACLE_SAFE},
+    {"A holder forks, and both believe that they hold the lock.",
+     "1 0..5 acquire held -; 1 6..7 check held; 3 20..25 fork; 3 26..27 check held; 1 28..29 check "
+     "held; 3 30..31 check held; 3 40 death; 1 50..51 check held",
+     BIT(TWIN_UNAWARE), ORACLE_UNTOLD},
+    {"The end of a child frees the lock of its parent.",
+     "1 0..5 acquire held -; 3 20..25 fork; 3 26..27 check lost; 3 40 death; 2 30..50 acquire held "
+     "-; 1 51..52 check held; 2 53..54 check held",
+     BIT(TWIN_UNAWARE), ORACLE_UNTOLD},
     {"A server that is gone is called busy.",
      "1 0..5 acquire held -; 1 10..11 release released; 2 100..5000 fault away; 2 150..700 acquire "
      "busy",

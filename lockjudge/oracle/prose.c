@@ -108,6 +108,9 @@ static void tell_item(struct telling *telling, const struct history_item *item) 
     case HISTORY_DEATH:
         tell(telling, item->at_ns, "worker %u is dead", who);
         break;
+    case HISTORY_FORK:
+        tell(telling, item->end_ns, "worker %u begins its life as %s", who, item->text);
+        break;
     case HISTORY_STALL:
         tell(telling, item->at_ns, "the machine stalls for %.0f ms",
              (double)(item->end_ns - item->at_ns) / 1e6);

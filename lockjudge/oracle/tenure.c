@@ -69,6 +69,7 @@ static void tenure_take(struct tenure *tenure, const struct history_item *item) 
         tenure_end(tenure, item->at_ns);
         break;
     case HISTORY_FAULT:
+    case HISTORY_FORK:
     case HISTORY_STALL:
         break;
     }
@@ -86,27 +87,50 @@ static void tenure_follow(struct tenure *tenure, const struct history *history) 
     }
 }
 
+/* When the child that begins at `index` first said that it held the lock; HISTORY_OPEN: never. */
+static int64_t child_got_ns(const struct history *history, size_t index) {
+    const struct history_item *fork = &history->items[index];
+
+    for (size_t i = index; i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+
+        if (item->worker == fork->worker && item->kind == HISTORY_CHECK)
+            return item->result == HISTORY_RESULT_HELD ? item->end_ns : HISTORY_OPEN;
+    }
+    return HISTORY_OPEN;
+}
+
+/* When a tenure begins with this item; HISTORY_OPEN: none does. */
+static int64_t got_ns_of(const struct history *history, size_t index) {
+    const struct history_item *item = &history->items[index];
+
+    if (item->kind == HISTORY_FORK)
+        return child_got_ns(history, index);
+    return item->kind == HISTORY_ACQUIRE && item->result == HISTORY_RESULT_HELD ? item->end_ns
+                                                                                : HISTORY_OPEN;
+}
+
 int tenures_find(struct tenures *tenures, const struct history *history) {
     size_t count = 0;
 
     for (size_t i = 0; i < history->count; i++)
-        count += history->items[i].kind == HISTORY_ACQUIRE &&
-                 history->items[i].result == HISTORY_RESULT_HELD;
+        count += got_ns_of(history, i) != HISTORY_OPEN;
     tenures->count = 0;
     tenures->rows = calloc(count + 1, sizeof *tenures->rows);
     if (tenures->rows == NULL)
         return -1;
     for (size_t i = 0; i < history->count; i++) {
         const struct history_item *item = &history->items[i];
+        const int64_t got_ns = got_ns_of(history, i);
 
-        if (item->kind == HISTORY_ACQUIRE && item->result == HISTORY_RESULT_HELD)
+        if (got_ns != HISTORY_OPEN)
             tenures->rows[tenures->count++] = (struct tenure){
                 .worker = item->worker,
                 .fence = item->fence,
                 .ttl_ms = item->ttl_ms,
                 .asked_ns = item->at_ns,
-                .got_ns = item->end_ns,
-                .believed_ns = item->end_ns,
+                .got_ns = got_ns,
+                .believed_ns = got_ns,
                 .ended_ns = HISTORY_OPEN,
                 .told_ns = HISTORY_OPEN,
                 .freed_ns = HISTORY_OPEN,

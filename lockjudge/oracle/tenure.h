@@ -6,7 +6,8 @@
  *      acquire      held          a check, sent,      release sent, lost, or dead
  *      sent         read          answered held
  *
- * From `got` to `believed` the worker believed all the time that it held the lock. */
+ * From `got` to `believed` the worker believed all the time that it held the lock. For a child that
+ * a holder forked, `asked` is the moment of the fork, and `got` that of its first `held`. */
 #ifndef LOCKJUDGE_TENURE_H
 #define LOCKJUDGE_TENURE_H
 

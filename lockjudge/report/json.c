@@ -63,7 +63,7 @@ static json_t *row_json(const struct report *report, const struct report_row *ro
 
 json_t *report_json(const struct report *report) {
     json_t *rows = json_array(), *command = json_array();
-    char caps[64];
+    char caps[LINE_CAPS_TEXT];
 
     line_caps_text(report->caps, caps, sizeof caps);
     for (size_t i = 0; report->command[i] != NULL; i++)

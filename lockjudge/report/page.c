@@ -8,7 +8,7 @@
 extern const char report_style[];
 
 static void put_head(const struct report *report, FILE *to) {
-    char caps[64];
+    char caps[LINE_CAPS_TEXT];
 
     line_caps_text(report->caps, caps, sizeof caps);
     (void)fprintf(to,

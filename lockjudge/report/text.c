@@ -81,7 +81,7 @@ static void print_again(const struct report *report, FILE *to) {
 }
 
 int report_text(const struct report *report, FILE *to) {
-    char caps[64];
+    char caps[LINE_CAPS_TEXT];
 
     line_caps_text(report->caps, caps, sizeof caps);
     (void)fputs("lockjudge:", to);

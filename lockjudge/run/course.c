@@ -190,6 +190,12 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
         const int code = trial_run(setup, &outcome, &why);
 
         course->report->caps |= outcome.caps;
+        course->has_caps = course->has_caps || outcome.has_caps;
+        if (outcome.is_unasked) {
+            (void)snprintf(row->reason, sizeof row->reason, "%.380s", why.text);
+            history_free(&outcome.history);
+            return false;
+        }
         if (oracle_judge(&outcome.history, setup->slack_ms, &oracle) != 0)
             (void)snprintf(row->reason, sizeof row->reason, "out of memory");
         else if (code != 0)
@@ -214,6 +220,7 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
 static bool row_is_askable(const struct course *course, struct report_row *row) {
     const struct fault *fault = row->fault;
     const char *reason = "";
+    struct why why;
 
     if (fault->needs & FAULT_NEEDS_PROXY && !command_has_url(course->command))
         reason = "it needs --url, and {url} in the worker's arguments";
@@ -223,7 +230,9 @@ static bool row_is_askable(const struct course *course, struct report_row *row) 
         reason = "it needs --server";
     else if (fault->needs & FAULT_NEEDS_SERVER && !servers_can(course->servers, fault->verb))
         reason = "the command of --server cannot do it";
-    (void)snprintf(row->reason, sizeof row->reason, "%s", reason);
+    else if (course->has_caps && fault_lacks(fault, course->report->caps, &why))
+        reason = why.text;
+    (void)snprintf(row->reason, sizeof row->reason, "%.390s", reason);
     return reason[0] == '\0';
 }
 

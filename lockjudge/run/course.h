@@ -18,6 +18,7 @@ struct course {
     const char *expect;      /* lines, as of --expect */
     struct servers *servers; /* or NULL */
     bool is_stopped;         /* set it to end soon */
+    bool has_caps;           /* `caps` of the report is known */
     FILE *progress;          /* or NULL */
 };
 

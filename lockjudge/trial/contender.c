@@ -51,6 +51,8 @@ static enum history_result result_of(enum line_word word) {
         return HISTORY_RESULT_RELEASED;
     case LINE_ERROR:
         return HISTORY_RESULT_ERROR;
+    case LINE_FORKED:
+    case LINE_LOADED:
     case LINE_SUSPECT:
     case LINE_READY:
         break;
@@ -70,6 +72,8 @@ static bool fits(enum history_kind kind, enum line_word word) {
         return kind == HISTORY_RELEASE;
     case LINE_ERROR:
         return kind == HISTORY_ACQUIRE || kind == HISTORY_RELEASE;
+    case LINE_FORKED:
+    case LINE_LOADED:
     case LINE_SUSPECT:
     case LINE_READY:
         break;
@@ -191,10 +195,13 @@ static void strike_run(void *arg) {
     struct trial *trial = arg;
     const struct fault *fault = trial->setup->fault;
     struct why why;
+    int code;
 
     trial->struck_ns = clock_now_ns();
     trial_move(trial, TRIAL_STRUCK);
-    if (fault->begin(&trial->site, &why) != 0) {
+    code = fault->begin(&trial->site, &why);
+    if (code != 0) {
+        trial->outcome->is_unasked = code == FAULT_UNASKED;
         trial_spoil(trial, why.text);
     } else {
         trial->outcome->has_struck = true;
@@ -269,7 +276,7 @@ static int64_t after_ns(const struct trial *trial) {
 static bool is_short(const struct trial *trial) {
     const struct fault *fault = trial->setup->fault;
 
-    return fault->begin != NULL && fault->needs != 0 && fault->most_pct <= 100 &&
+    return fault->begin != NULL && (fault->needs | fault->caps) != 0 && fault->most_pct <= 100 &&
            !(trial->outcome->caps & LINE_CAP_RENEW);
 }
 

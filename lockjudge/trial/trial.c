@@ -98,17 +98,28 @@ static void trial_on_pulse_closed(uv_handle_t *handle) {
 
 /* ---- its course */
 
+static void trial_on_note(void *trial, const struct history_item *item) {
+    trial_note(trial, item);
+}
+
 static int trial_prepare(struct trial *trial) {
     const struct trial_setup *setup = trial->setup;
     struct why why;
+    int code;
 
     trial->site = (struct fault_site){.loop = setup->loop,
                                       .ttl_ms = setup->ttl_ms,
                                       .lock_name = setup->lock_name,
                                       .moment = setup->moment,
-                                      .servers = setup->servers};
-    if (setup->fault->prepare == NULL || setup->fault->prepare(&trial->site, &why) == 0)
+                                      .servers = setup->servers,
+                                      .victim_number = trial->plan.victim,
+                                      .workers = setup->workers,
+                                      .note = trial_on_note,
+                                      .note_data = trial};
+    code = setup->fault->prepare != NULL ? setup->fault->prepare(&trial->site, &why) : 0;
+    if (code == 0)
         return 0;
+    trial->outcome->is_unasked = code == FAULT_UNASKED;
     trial_spoil(trial, why.text);
     return -1;
 }
@@ -127,6 +138,10 @@ static void trial_restore(struct trial *trial) {
 static int trial_start_worker(struct trial *trial, unsigned number, struct why *why) {
     const struct trial_setup *setup = trial->setup;
     const struct worker_events events = {trial_on_told, trial_on_death, trial};
+    const bool is_victim = number == trial->plan.victim;
+    const struct worker_options options = {
+        .variables = is_victim ? trial->site.variables : NULL,
+        .child_number = is_victim && setup->fault->caps & LINE_CAP_FORK ? setup->workers : 0};
     struct contender *one = &trial->contenders[number];
     const char *url = setup->url;
     char **arguments;
@@ -146,7 +161,7 @@ static int trial_start_worker(struct trial *trial, unsigned number, struct why *
     arguments = command_make(setup->command, url);
     if (arguments == NULL)
         return why_set(why, "out of memory");
-    code = worker_start(&one->worker, setup->loop, arguments, number, &events, why);
+    code = worker_start(&one->worker, setup->loop, arguments, number, &events, &options, why);
     command_free(arguments);
     return code;
 }
@@ -183,6 +198,12 @@ static int trial_start(struct trial *trial) {
             return -1;
         }
     trial->outcome->caps = worker_caps(trial->contenders[0].worker);
+    trial->outcome->has_caps = true;
+    if (fault_lacks(setup->fault, trial->outcome->caps, &why)) {
+        trial->outcome->is_unasked = true;
+        trial_spoil(trial, why.text);
+        return -1;
+    }
     trial->site.victim = trial->contenders[trial->plan.victim].worker;
     if (trial->proxy_count > 0)
         trial->site.proxy = &trial->proxies[trial->plan.victim];

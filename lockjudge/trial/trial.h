@@ -37,10 +37,12 @@ struct trial_outcome {
     struct history history; /* history_free() */
     unsigned caps;          /* of the workers: LINE_CAP_... */
     bool has_struck;        /* the fault began */
+    bool has_caps;          /* a worker said them */
+    bool is_unasked;        /* the fault needs what the worker has not */
 };
 
 /* Run it, in a fiber. All its processes have ended when it returns. 0; or -1 with the reason: a
- * worker is broken, or the fault could not strike. `outcome` holds a history in any case. */
+ * worker is broken, or the fault could not strike, or cannot be asked. `outcome` holds a history in any case. */
 __attribute__((warn_unused_result)) int trial_run(const struct trial_setup *setup,
                                                   struct trial_outcome *outcome, struct why *why);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char hole[] = "{url}";
 
@@ -47,4 +48,32 @@ char **command_make(char *const *command, const char *url) {
         }
     }
     return arguments;
+}
+
+static bool is_among(char *const *variables, const char *entry) {
+    const size_t length = strcspn(entry, "=") + 1;
+
+    for (; *variables != NULL; variables++)
+        if (strncmp(*variables, entry, length) == 0)
+            return true;
+    return false;
+}
+
+char **command_environment(char *const *variables) {
+    size_t room = 1, count = 0;
+    char **all;
+
+    for (size_t i = 0; environ[i] != NULL; i++)
+        room++;
+    for (size_t i = 0; variables[i] != NULL; i++)
+        room++;
+    all = calloc(room, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    for (size_t i = 0; environ[i] != NULL; i++)
+        if (!is_among(variables, environ[i]))
+            all[count++] = environ[i];
+    for (size_t i = 0; variables[i] != NULL; i++)
+        all[count++] = variables[i];
+    return all;
 }

@@ -10,4 +10,8 @@ bool command_has_url(char *const *command);
 char **command_make(char *const *command, const char *url);
 void command_free(char **arguments);
 
+/* Our environment with `variables` (NAME=VALUE, NULL at the end) in place of those with the same
+ * names. The entries are not copied; free() the array alone. NULL without memory. */
+char **command_environment(char *const *variables);
+
 #endif

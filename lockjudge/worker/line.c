@@ -4,6 +4,7 @@
 #include "utf8.h"
 #include "why.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,12 +78,25 @@ static int fence_parse(const char *rest, struct line *line, struct why *why) {
     return 0;
 }
 
+static int pid_parse(const char *rest, struct line *line, struct why *why) {
+    int64_t pid;
+
+    if (rest[strspn(rest, "0123456789")] != '\0' || number_read_int(rest, &pid) != 0 || pid < 2 ||
+        pid > INT_MAX)
+        return why_set(why, "behind \"forked\" is the process id of the child, not \"%.40s\"",
+                       rest);
+    line->pid = (int)pid;
+    return 0;
+}
+
 /* Only these words have something behind them. */
 static int rest_parse(const char *rest, struct line *line, struct why *why) {
     if (line->word == LINE_READY)
         return caps_parse(rest, line, why);
     if (line->word == LINE_HELD && !line->is_unasked)
         return fence_parse(rest, line, why);
+    if (line->word == LINE_FORKED)
+        return pid_parse(rest, line, why);
     if (line->word == LINE_ERROR)
         (void)snprintf(line->text, sizeof line->text, "%s", rest);
     else if (*rest != '\0')

@@ -17,6 +17,8 @@ struct why;
     X(LOST, "lost")                                                                                \
     X(RELEASED, "released")                                                                        \
     X(ERROR, "error")                                                                              \
+    X(FORKED, "forked")                                                                            \
+    X(LOADED, "loaded")                                                                            \
     X(SUSPECT, "suspect") /* only unasked */
 
 enum line_word {
@@ -33,7 +35,9 @@ enum line_word {
     X(FAIR, "fair")   /* waiters are served in the order of their arrival */                       \
     X(TOLD, "told")   /* the worker says !lost when the library does */                            \
     X(REENTRANT, "reentrant")                                                                      \
-    X(SHARED, "shared")
+    X(SHARED, "shared")                                                                            \
+    X(FORK, "fork") /* it answers `fork` */                                                        \
+    X(LOAD, "load") /* it answers `load` */
 
 enum line_cap_bit {
 #define X(name, text) LINE_CAP_BIT_##name,
@@ -51,8 +55,11 @@ struct line {
     int is_unasked;
     uint64_t fence; /* of `held`; 0: none */
     unsigned caps;  /* of `ready` */
+    int pid;        /* of `forked`: the child, greater than 1 */
     char text[96];  /* of `error`; printable */
 };
+
+#define LINE_CAPS_TEXT 80 /* holds all of them */
 
 const char *line_word_text(enum line_word word);
 /* "ttl,fence"; "" for none. */

@@ -7,7 +7,9 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "command.h"
 #include "fiber.h"
+#include "group.h"
 #include "loop.h"
 #include "utf8.h"
 
@@ -33,7 +35,12 @@ struct worker {
     unsigned open; /* handles that are not closed */
     struct fiber_event closed;
 
-    bool has_exited, is_killed, is_stopped, is_ready;
+    /* The child: waits for its birth by worker_fork(), then belongs to the caller. NULL: none. */
+    struct worker *child;
+    pid_t pid;    /* of its process; 0: it is a child that is not born */
+    pid_t parent; /* of a child: the group that it is in; 0: it is no child */
+
+    bool has_exited, is_killed, is_stopped, is_ready, is_silent;
     int64_t ran_ns; /* when it was last continued; 0: it was never stopped */
     unsigned caps;
     unsigned unasked;
@@ -95,6 +102,10 @@ static void worker_on_line(struct worker *worker, const char *bytes, size_t leng
 
 /* ---- its handles */
 
+static bool is_child(const struct worker *worker) {
+    return worker->process.data == NULL;
+}
+
 static void worker_on_closed(uv_handle_t *handle) {
     struct worker *worker = handle->data;
 
@@ -142,7 +153,7 @@ static void worker_on_exit(uv_process_t *process, int64_t exit_code, int number)
     struct why text;
 
     worker->has_exited = true;
-    (void)uv_kill(-process->pid, SIGKILL); /* its children */
+    (void)uv_kill(-worker->pid, SIGKILL); /* its children */
     take_last_errors(worker);
     utf8_make_printable(worker->told);
     (void)why_set(&text, "it ended with %s %d%s%s", number != 0 ? "signal" : "exit code",
@@ -196,39 +207,79 @@ static void worker_on_freed(struct worker *worker) {
     free(worker);
 }
 
-static int worker_spawn(struct worker *worker, char *const *argv) {
-    uv_stdio_container_t streams[3];
-    uv_process_options_t options = {.exit_cb = worker_on_exit,
-                                    .file = argv[0],
-                                    .args = (char **)(uintptr_t)argv,
-                                    .flags = UV_PROCESS_DETACHED, /* its own group */
-                                    .stdio_count = 3,
-                                    .stdio = streams};
-
-    for (size_t i = 0; i < 3; i++) {
+/* The judge's ends of the pipes from `first` on become descriptors of the process. */
+static void worker_open_pipes(struct worker *worker, size_t count, uv_stdio_container_t *streams) {
+    for (size_t i = 0; i < count; i++) {
         (void)uv_pipe_init(worker->loop, &worker->pipes[i], 0);
         worker->pipes[i].data = worker;
         streams[i].flags = UV_CREATE_PIPE | (i == 0 ? UV_READABLE_PIPE : UV_WRITABLE_PIPE);
         streams[i].data.stream = (uv_stream_t *)&worker->pipes[i];
+        worker->open++;
     }
+}
+
+/* `environment` NULL: ours. */
+static int worker_spawn(struct worker *worker, char *const *argv, char **environment) {
+    uv_stdio_container_t streams[5];
+    uv_process_options_t options = {.exit_cb = worker_on_exit,
+                                    .file = argv[0],
+                                    .args = (char **)(uintptr_t)argv,
+                                    .env = environment,
+                                    .flags = UV_PROCESS_DETACHED, /* its own group */
+                                    .stdio_count = worker->child != NULL ? 5 : 3,
+                                    .stdio = streams};
+    int code;
+
+    worker_open_pipes(worker, 3, streams);
+    if (worker->child != NULL)
+        worker_open_pipes(worker->child, 2, streams + 3);
     worker->process.data = worker;
-    worker->open = 4;
-    return uv_spawn(worker->loop, &worker->process, &options);
+    worker->open++;
+    code = uv_spawn(worker->loop, &worker->process, &options);
+    worker->pid = worker->process.pid;
+    return code;
+}
+
+static struct worker *worker_new(uv_loop_t *loop, unsigned number) {
+    struct worker *new = calloc(1, sizeof *new);
+
+    if (new != NULL) {
+        new->loop = loop;
+        new->number = number;
+    }
+    return new;
+}
+
+static int worker_launch(struct worker *worker, char *const *argv,
+                         const struct worker_options *options) {
+    char **environment = NULL;
+    int code = 0;
+
+    if (options->child_number > 0 &&
+        (worker->child = worker_new(worker->loop, options->child_number)) == NULL)
+        code = UV_ENOMEM;
+    if (options->variables != NULL &&
+        (environment = command_environment(options->variables)) == NULL)
+        code = UV_ENOMEM;
+    if (code == 0)
+        code = worker_spawn(worker, argv, environment);
+    free(environment);
+    return code;
 }
 
 int worker_start(struct worker **worker, uv_loop_t *loop, char *const *argv, unsigned number,
-                 const struct worker_events *events, struct why *why) {
-    struct worker *new = calloc(1, sizeof *new);
+                 const struct worker_events *events, const struct worker_options *options,
+                 struct why *why) {
+    static const struct worker_options none = {NULL, 0};
+    struct worker *new = worker_new(loop, number);
     int code;
 
     *worker = NULL;
     if (new == NULL)
         return why_set(why, "out of memory");
     loop_ignore_sigpipe();
-    new->loop = loop;
-    new->number = number;
     new->events = *events;
-    code = worker_spawn(new, argv);
+    code = worker_launch(new, argv, options != NULL ? options : &none);
     if (code != 0) {
         new->has_exited = true;
         worker_close(new);
@@ -241,16 +292,21 @@ int worker_start(struct worker **worker, uv_loop_t *loop, char *const *argv, uns
 }
 
 void worker_close(struct worker *worker) {
+    if (worker->child != NULL)
+        worker_close(worker->child);
     worker->is_killed = true;
     worker->events = (struct worker_events){NULL, NULL, NULL};
     worker_kill(worker);
     assert(!worker->is_asked);
-    while (!worker->has_exited) /* its process is reaped on the loop */
+    while (!worker->has_exited && !is_child(worker)) /* its process is reaped on the loop */
         fiber_sleep(worker->loop, 1);
     for (size_t i = 0; i < 3; i++)
-        worker_shut(&worker->pipes[i]);
-    worker_shut(&worker->process);
-    fiber_event_wait(&worker->closed);
+        if (worker->pipes[i].data != NULL)
+            worker_shut(&worker->pipes[i]);
+    if (worker->process.data != NULL)
+        worker_shut(&worker->process);
+    if (worker->open > 0)
+        fiber_event_wait(&worker->closed);
     worker_on_freed(worker);
 }
 
@@ -309,6 +365,7 @@ static int worker_expect(struct worker *worker, uint64_t ms, const char *request
         (void)why_set(&text, "it is silent: no answer to \"%.80s\" within %" PRIu64 " ms", request,
                       ms);
         worker->is_asked = false;
+        worker->is_silent = true;
         worker_break(worker, text.text);
     }
     worker->is_asked = false;
@@ -320,7 +377,8 @@ static int worker_expect(struct worker *worker, uint64_t ms, const char *request
 }
 
 static int worker_begin(struct worker *worker, struct why *why) {
-    assert(!worker->is_asked);
+    while (worker->is_asked) /* by another fiber */
+        fiber_sleep(worker->loop, 1);
     if (worker->broken.text[0] != '\0')
         return why_set(why, "%.1000s", worker->broken.text);
     if (worker->is_killed || worker->has_exited)
@@ -351,6 +409,43 @@ int worker_ask(struct worker *worker, const char *request, uint64_t ms,
     return 0;
 }
 
+/* ---- its child */
+
+int worker_fork(struct worker *worker, uint64_t ms, struct worker **child, struct why *why) {
+    struct worker *born = worker->child;
+    struct worker_answer answer;
+
+    assert(born != NULL);
+    if (worker_ask(worker, "fork", ms, &answer, why) != 0)
+        return -1;
+    if (answer.line.word == LINE_ERROR)
+        return why_set(why, "worker %u cannot fork: %s", worker->number + 1, answer.line.text);
+    if (answer.line.word != LINE_FORKED)
+        return why_set(why, "worker %u answered \"%s\" to \"fork\"", worker->number + 1,
+                       line_word_text(answer.line.word));
+    if (!group_has(worker->pid, answer.line.pid))
+        return why_set(why,
+                       "worker %u said that process %d is its child, and it is not in its group",
+                       worker->number + 1, answer.line.pid);
+    born->pid = answer.line.pid;
+    born->parent = worker->pid;
+    (void)uv_read_start((uv_stream_t *)&born->pipes[1], worker_on_room, worker_on_output);
+    if (worker_await_ready(born, ms, why) != 0)
+        return -1;
+    worker->child = NULL;
+    *child = born;
+    return 0;
+}
+
+void worker_end_child(struct worker *child, uint64_t ms) {
+    const int64_t ends_ns = clock_now_ns() + (int64_t)ms * 1000000;
+
+    worker_shut(&child->pipes[0]);
+    while (group_has(child->parent, child->pid) && clock_now_ns() < ends_ns)
+        fiber_sleep(child->loop, 1);
+    worker_kill(child);
+}
+
 /* ---- its group */
 
 /* A signal is on its way when kill(2) returns; a process that runs on another processor goes on
@@ -358,13 +453,14 @@ int worker_ask(struct worker *worker, const char *request, uint64_t ms,
 int worker_stop(struct worker *worker) {
     siginfo_t info;
 
-    if (worker->has_exited || uv_kill(-worker->process.pid, SIGSTOP) != 0)
+    assert(!is_child(worker));
+    if (worker->has_exited || uv_kill(-worker->pid, SIGSTOP) != 0)
         return -1;
     worker->is_stopped = true;
     for (int i = 0; i < STOP_TRIES; i++) {
         memset(&info, 0, sizeof info);
         if (worker->has_exited ||
-            waitid(P_PID, (id_t)worker->process.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0)
+            waitid(P_PID, (id_t)worker->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0)
             return -1;
         if (info.si_pid != 0)
             return 0;
@@ -377,14 +473,18 @@ void worker_continue(struct worker *worker) {
     worker->is_stopped = false;
     worker->ran_ns = clock_now_ns();
     if (!worker->has_exited)
-        (void)uv_kill(-worker->process.pid, SIGCONT);
+        (void)uv_kill(-worker->pid, SIGCONT);
 }
 
 void worker_kill(struct worker *worker) {
     worker->is_killed = true;
     worker->is_stopped = false;
-    if (!worker->has_exited)
-        (void)uv_kill(-worker->process.pid, SIGKILL);
+    if (is_child(worker)) {
+        if (worker->pid != 0 && group_has(worker->parent, worker->pid))
+            (void)uv_kill(worker->pid, SIGKILL);
+    } else if (!worker->has_exited) {
+        (void)uv_kill(-worker->pid, SIGKILL);
+    }
 }
 
 bool worker_is_alive(const struct worker *worker) {
@@ -393,6 +493,14 @@ bool worker_is_alive(const struct worker *worker) {
 
 const char *worker_broken(const struct worker *worker) {
     return worker->broken.text[0] != '\0' ? worker->broken.text : NULL;
+}
+
+bool worker_is_silent(const struct worker *worker) {
+    return worker->is_silent;
+}
+
+int worker_group(const struct worker *worker) {
+    return worker->pid;
 }
 
 unsigned worker_caps(const struct worker *worker) {

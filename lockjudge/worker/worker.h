@@ -6,6 +6,8 @@
  *     acquire NAME TTL_MS WAIT_MS      held FENCE | held - | busy | error TEXT
  *     check                            held | lost
  *     release                          released | lost | error TEXT
+ *     fork                             forked PID       (its child says ready, and goes on)
+ *     load NAME COUNT TTL_MS FOR_MS    loaded | error TEXT
  *                                      !lost | !suspect | !held        (unasked, at any time)
  *
  * A worker that breaks this protocol, is silent, floods or dies is broken: each later request
@@ -30,11 +32,19 @@ struct worker_events {
     void *data;
 };
 
-/* Start `argv` (NULL at its end, copied by the kernel). `number` counts from 0. 0; or -1 with the
- * reason, and there is nothing to close. */
+struct worker_options {
+    char *const *variables; /* NAME=VALUE, for its environment; NULL: none */
+    /* It gets two more descriptors, 3 and 4, which become the standard input and output of a child
+     * that it forks. The child is the worker of this number. 0: it cannot fork. */
+    unsigned child_number;
+};
+
+/* Start `argv` (NULL at its end, copied by the kernel). `number` counts from 0. `options` may be
+ * NULL. 0; or -1 with the reason, and there is nothing to close. */
 __attribute__((warn_unused_result)) int worker_start(struct worker **worker, uv_loop_t *loop,
                                                      char *const *argv, unsigned number,
                                                      const struct worker_events *events,
+                                                     const struct worker_options *options,
                                                      struct why *why);
 /* Wait for its `ready` line, for at most `ms`. 0; or -1 with the reason. */
 __attribute__((warn_unused_result)) int worker_await_ready(struct worker *worker, uint64_t ms,
@@ -42,6 +52,8 @@ __attribute__((warn_unused_result)) int worker_await_ready(struct worker *worker
 /* The LINE_CAP_... bits of its ready line. */
 unsigned worker_caps(const struct worker *worker);
 unsigned worker_number(const struct worker *worker);
+/* Its process group. */
+int worker_group(const struct worker *worker);
 
 struct worker_answer {
     int64_t sent_ns, answered_ns; /* clock.h; before the request was written, after it was read */
@@ -49,10 +61,20 @@ struct worker_answer {
 };
 /* Send `request`, a line without its newline, and wait for the answer. The wait ends `ms` after
  * the worker last could run: while it is stopped, the time does not count. 0; or -1 with the
- * reason: the worker is broken, or was killed. Only one request at a time (assert). */
+ * reason: the worker is broken, or was killed. Requests of several fibers follow each other. */
 __attribute__((warn_unused_result)) int worker_ask(struct worker *worker, const char *request,
                                                    uint64_t ms, struct worker_answer *answer,
                                                    struct why *why);
+
+/* Tell it to fork, and wait for the `ready` of its child. `child` is one more worker, in the group
+ * of `worker`, and is closed before it; it can be asked and killed, not stopped. 0; or -1 with the
+ * reason. Once for each worker with a child_number. */
+__attribute__((warn_unused_result)) int worker_fork(struct worker *worker, uint64_t ms,
+                                                    struct worker **child, struct why *why);
+/* Close the input of a child, which ends at that, and wait for at most `ms`, then kill it. */
+void worker_end_child(struct worker *child, uint64_t ms);
+/* It is broken because it did not answer. */
+bool worker_is_silent(const struct worker *worker);
 
 /* SIGSTOP for its whole group. Waits until the process has stopped. -1: it has ended. */
 int worker_stop(struct worker *worker);

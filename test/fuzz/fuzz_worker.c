@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = fuzz_text(data, size);
     struct line line;
     struct why why;
-    char caps[64];
+    char caps[LINE_CAPS_TEXT];
 
     if (line_parse(text, size, &line, &why) == 0) {
         line_caps_text(line.caps, caps, sizeof caps);

@@ -1,6 +1,7 @@
 /* A trial calls prepare() before its workers start, and restore() after they have ended, in
  * whichever way it ends. */
 #include "fiber.h"
+#include "line.h"
 #include "test.h"
 #include "trial.h"
 
@@ -141,6 +142,28 @@ static void test_a_server_that_cannot_be_restored_spoils_the_trial(void **state)
     assert_string_equal(why.text, "it cannot be restored");
 }
 
+static int cannot_begin(struct fault_site *site, struct why *text) {
+    note("b");
+    (void)why_set(text, "no clock");
+    return FAULT_UNASKED;
+}
+
+static void test_a_fault_that_cannot_be_asked_is_told(void **state) {
+    fault.begin = cannot_begin;
+    run(grants);
+    assert_int_equal(trial_code, -1);
+    assert_true(outcome.is_unasked);
+    assert_string_equal(why.text, "no clock");
+    assert_string_equal(calls, "pbr");
+    fault.begin = begin;
+    fault.caps = LINE_CAP_FORK | LINE_CAP_LOAD;
+    calls[0] = '\0';
+    run(grants);
+    assert_true(outcome.is_unasked);
+    assert_string_equal(why.text, "the worker does not say `fork,load`");
+    assert_string_equal(calls, "pr");
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -149,6 +172,7 @@ int main(void) {
         TEST(test_a_broken_worker_is_no_reason_to_leave_the_server_broken),
         TEST(test_an_end_by_the_user_restores),
         TEST(test_a_server_that_cannot_be_restored_spoils_the_trial),
+        TEST(test_a_fault_that_cannot_be_asked_is_told),
 #undef TEST
     };
 

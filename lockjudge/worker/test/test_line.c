@@ -32,6 +32,13 @@ static void test_each_word_is_read(void **state) {
     assert_int_equal(line.word, LINE_RELEASED);
     assert_int_equal(parse("error the server is gone"), 0);
     assert_string_equal(line.text, "the server is gone");
+    assert_int_equal(parse("forked 4711"), 0);
+    assert_int_equal(line.word, LINE_FORKED);
+    assert_int_equal(line.pid, 4711);
+    assert_int_equal(parse("loaded"), 0);
+    assert_int_equal(line.word, LINE_LOADED);
+    assert_int_equal(parse("ready caps=fork,load"), 0);
+    assert_int_equal(line.caps, LINE_CAP_FORK | LINE_CAP_LOAD);
     assert_int_equal(parse("!suspect"), 0);
     assert_true(line.is_unasked);
 }
@@ -48,6 +55,13 @@ static void test_other_lines_are_refused_with_the_reason(void **state) {
         {"busy now", "nothing may follow \"busy\""},
         {"ready ttl", "\"caps=\" was expected"},
         {"ready caps=ttl,magic", "no capability \"magic\""},
+        {"forked", "process id"},
+        {"forked 1", "process id"},
+        {"forked -7", "process id"},
+        {"forked 7k", "process id"},
+        {"forked 2147483648", "process id"},
+        {"loaded 7", "nothing may follow"},
+        {"!loaded", "only when it is asked"},
         {"suspect", "only unasked"},
         {"!busy", "only when it is asked"},
         {"\x1b[2Jheld", "\"?[2Jheld\" begins"},
@@ -70,12 +84,14 @@ static void test_a_line_that_is_too_long_is_refused(void **state) {
 }
 
 static void test_capabilities_have_their_words(void **state) {
-    char text[64];
+    char text[LINE_CAPS_TEXT];
 
     line_caps_text(LINE_CAP_TTL | LINE_CAP_RENEW, text, sizeof text);
     assert_string_equal(text, "ttl,renew");
     line_caps_text(0, text, sizeof text);
     assert_string_equal(text, "");
+    line_caps_text(UINT32_MAX, text, sizeof text);
+    assert_string_equal(text, "ttl,fence,renew,fair,told,reentrant,shared,fork,load");
 }
 
 int main(void) {

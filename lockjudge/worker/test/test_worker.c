@@ -43,7 +43,7 @@ static int start(const char *script) {
     char *argv[] = {shell, option, (char *)(uintptr_t)script, NULL};
     const struct worker_events events = {on_told, on_death, NULL};
 
-    return worker_start(&worker, &loop, argv, 0, &events, &why);
+    return worker_start(&worker, &loop, argv, 0, &events, NULL, &why);
 }
 
 /* ---- each test's course, in a fiber */
@@ -140,7 +140,7 @@ static void never_starts(void *arg) {
     char *argv[] = {program, NULL};
     const struct worker_events events = {NULL, NULL, NULL};
 
-    assert_int_equal(worker_start(&worker, &loop, argv, 0, &events, &why), -1);
+    assert_int_equal(worker_start(&worker, &loop, argv, 0, &events, NULL, &why), -1);
     assert_non_null(strstr(why.text, "cannot start \"/no/such/program\": no such file"));
 }
 
@@ -220,6 +220,131 @@ static void test_a_stopped_worker_answers_when_it_runs_again(void **state) {
     assert_int_equal(fiber_start(is_stopped, NULL), 0);
 }
 
+/* ---- a worker that forks: the child is one more worker */
+
+static int start_forking(const char *script) {
+    const struct worker_options options = {.child_number = 3};
+    const struct worker_events events = {on_told, on_death, NULL};
+    char shell[] = "/bin/sh", option[] = "-c";
+    char *argv[] = {shell, option, (char *)(uintptr_t)script, NULL};
+
+    return worker_start(&worker, &loop, argv, 0, &events, &options, &why);
+}
+
+static void forks(void *arg) {
+    struct worker *child;
+    struct worker_answer answer;
+    pid_t pid;
+
+    assert_int_equal(start_forking("serve() { echo ready; while read -r verb; do case $verb in "
+                                   "fork) who=child; serve <&3 >&4 & who=parent; echo forked $!;; "
+                                   "check) echo error ${who:-nobody};; esac; done; }; serve"),
+                     0);
+    assert_int_equal(worker_await_ready(worker, PATIENCE_MS, &why), 0);
+    assert_int_equal(worker_fork(worker, PATIENCE_MS, &child, &why), 0);
+    assert_int_equal(worker_number(child), 3);
+    assert_int_equal(worker_ask(worker, "check", PATIENCE_MS, &answer, &why), 0);
+    assert_string_equal(answer.line.text, "parent");
+    assert_int_equal(worker_ask(child, "check", PATIENCE_MS, &answer, &why), 0);
+    assert_string_equal(answer.line.text, "child");
+    pid = worker_group(child);
+    assert_false(is_dead(pid));
+    worker_end_child(child, PATIENCE_MS);
+    assert_true(is_dead(pid));
+    worker_close(child);
+    assert_int_equal(worker_ask(worker, "check", PATIENCE_MS, &answer, &why), 0);
+    assert_string_equal(answer.line.text, "parent");
+    worker_close(worker);
+}
+
+static void test_a_worker_forks(void **state) {
+    assert_int_equal(fiber_start(forks, NULL), 0);
+}
+
+/* A child that does not end is killed, and a child that nobody closed ends with its parent. */
+static void has_stubborn_children(void *arg) {
+    static const char script[] =
+        "echo ready; while read -r verb; do (echo ready >&4; exec sleep 1000) & "
+        "echo forked $!; done";
+    struct worker *child;
+    pid_t pid;
+
+    assert_int_equal(start_forking(script), 0);
+    assert_int_equal(worker_await_ready(worker, PATIENCE_MS, &why), 0);
+    assert_int_equal(worker_fork(worker, PATIENCE_MS, &child, &why), 0);
+    pid = worker_group(child);
+    worker_end_child(child, 1);
+    for (int i = 0; !is_dead(pid); i++) {
+        assert_true(i < PATIENCE_MS);
+        fiber_sleep(&loop, 1);
+    }
+    worker_close(child);
+    worker_close(worker);
+}
+
+static void test_a_child_that_does_not_end_is_killed(void **state) {
+    assert_int_equal(fiber_start(has_stubborn_children, NULL), 0);
+}
+
+static const struct {
+    const char *answer, *reason;
+} wrong_forks[] = {
+    {"held -", "worker 1 answered \"held\" to \"fork\""},
+    {"error no memory", "worker 1 cannot fork: no memory"},
+    {"forked 1", "process id"},
+    {"forked $PPID", "is its child, and it is not in its group"},
+    {"forked $$", "worker 4: it is silent: no answer to \"(its start)\""},
+};
+
+static void forks_wrongly(void *arg) {
+    const size_t i = *(size_t *)arg;
+    struct worker *child;
+    char script[200];
+
+    (void)snprintf(script, sizeof script, "echo ready; while read -r verb; do echo %s; done",
+                   wrong_forks[i].answer);
+    assert_int_equal(start_forking(script), 0);
+    assert_int_equal(worker_await_ready(worker, PATIENCE_MS, &why), 0);
+    assert_int_equal(worker_fork(worker, i == 4 ? 100 : PATIENCE_MS, &child, &why), -1);
+    if (strstr(why.text, wrong_forks[i].reason) == NULL)
+        (void)fprintf(stderr, "%s\n", why.text);
+    assert_non_null(strstr(why.text, wrong_forks[i].reason));
+    worker_close(worker);
+}
+
+static void test_a_wrong_answer_to_fork_is_told(void **state) {
+    for (size_t i = 0; i < sizeof wrong_forks / sizeof *wrong_forks; i++) {
+        assert_int_equal(fiber_start(forks_wrongly, &i), 0);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    }
+}
+
+static unsigned answers;
+
+static void asks_too(void *arg) {
+    struct worker_answer answer;
+
+    assert_int_equal(worker_ask(worker, "check", PATIENCE_MS, &answer, &why), 0);
+    answers++;
+}
+
+static void is_asked_by_three(void *arg) {
+    assert_int_equal(start("echo ready; while read -r a; do echo held; done"), 0);
+    assert_int_equal(worker_await_ready(worker, PATIENCE_MS, &why), 0);
+    answers = 0;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(fiber_start(asks_too, NULL), 0);
+    for (int i = 0; answers < 3; i++) {
+        assert_true(i < PATIENCE_MS);
+        fiber_sleep(&loop, 1);
+    }
+    worker_close(worker);
+}
+
+static void test_requests_of_several_fibers_follow_each_other(void **state) {
+    assert_int_equal(fiber_start(is_asked_by_three, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -229,6 +354,10 @@ int main(void) {
         TEST(test_a_program_that_is_not_there_is_told),
         TEST(test_a_kill_reaches_the_children),
         TEST(test_a_stopped_worker_answers_when_it_runs_again),
+        TEST(test_a_worker_forks),
+        TEST(test_a_child_that_does_not_end_is_killed),
+        TEST(test_a_wrong_answer_to_fork_is_told),
+        TEST(test_requests_of_several_fibers_follow_each_other),
 #undef TEST
     };
 
