@@ -47,6 +47,7 @@ static int command_build_copy(const char *from, const char *to) {
 static int command_build_build(const char *path) {
     char to[PATH_MAX];
     struct student_file file;
+    enum student_end end;
     int code = EXIT_USAGE;
 
     if (set.output[0] != '\0')
@@ -54,8 +55,10 @@ static int command_build_build(const char *path) {
     else
         (void)snprintf(to, sizeof to, "%.*s.so", (int)(strlen(path) < 2 ? 0 : strlen(path) - 2),
                        path);
-    if (student_build(path, &file) != STUDENT_OK) {
+    end = student_build(path, &file);
+    if (end != STUDENT_OK) {
         fprintf(stderr, "lab build: %s\n", file.message);
+        code = end == STUDENT_BROKEN ? EXIT_INTERNAL : EXIT_USAGE;
     } else if (command_build_copy(file.object, to) != 0) {
         complain("lab build", "%s: %s", to, strerror(errno));
         code = EXIT_INTERNAL;

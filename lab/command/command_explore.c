@@ -78,29 +78,30 @@ static int command_explore_fail(const char *message, int code) {
     return code;
 }
 
-/* NULL after it has printed the reason. */
-static const struct strategy *load_file(const char *path) {
-    const struct strategy *strategy = NULL;
+/* 0, or an exit code after it has printed the reason. */
+static int load_file(const char *path, const struct strategy **strategy) {
     struct student_file file;
     struct why why;
+    enum student_end end = student_build(path, &file);
 
-    if (student_build(path, &file) != STUDENT_OK)
+    if (end != STUDENT_OK)
         (void)command_explore_fail(file.message, EXIT_USAGE);
-    else if ((strategy = student_load(file.object, &why)) == NULL)
+    else if ((end = student_load(file.object, strategy, &why)) != STUDENT_OK)
         (void)command_explore_fail(why.text, EXIT_USAGE);
     student_remove(&file); /* it is loaded by now, and its code may end this process later */
-    return strategy;
+    return end == STUDENT_OK ? 0 : end == STUDENT_BROKEN ? EXIT_INTERNAL : EXIT_USAGE;
 }
 
 static int explore_read_spec(const char *name, struct strategy_spec *spec) {
     const size_t length = strlen(name);
     const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
-    const struct strategy *strategy = is_file ? load_file(name) : NULL;
+    const struct strategy *strategy = NULL;
+    const int code = is_file ? load_file(name, &strategy) : 0;
     struct why why;
     char text[512];
 
-    if (is_file && strategy == NULL)
-        return EXIT_USAGE;
+    if (code != 0)
+        return code;
     (void)snprintf(text, sizeof text, "%s%s%s", is_file ? "exercise" : name,
                    set.options[0] != '\0' ? "," : "", set.options);
     if (is_file ? spec_parse_of(strategy, text, spec, &why) != 0

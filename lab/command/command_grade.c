@@ -123,39 +123,45 @@ static int command_grade_number_of(const char *path) {
     return set.chapter > 0 ? (int)set.chapter : atoi(slash != NULL ? slash + 1 : path);
 }
 
-/* Read a chapter of --chapters, or one of the lab's own. */
-static int command_grade_read(struct chapter *chapter, int number, struct why *why) {
+/* Read a chapter of --chapters, or one of the lab's own. 0, or an exit code after it has printed the
+ * reason. */
+static int command_grade_read(const char *command, struct chapter *chapter, int number) {
     char own[PATH_MAX];
+    struct why why;
 
-    if (set.chapters[0] != '\0')
-        return chapter_read(chapter, set.chapters, number, why);
-    if (home_path(own, "lab") == 0)
-        return chapter_read(chapter, own, number, why);
-    return why_set(why, "the chapters: %s: name their folder with --chapters", strerror(errno));
+    if (set.chapters[0] == '\0' && home_path(own, "lab") != 0) {
+        complain(command, "the chapters: %s: name their folder with --chapters", strerror(errno));
+        return EXIT_INTERNAL; /* a part of the installation is not there */
+    }
+    return chapter_read(chapter, set.chapters[0] != '\0' ? set.chapters : own, number, &why) == 0
+               ? 0
+               : command_grade_refuse(command, why.text);
 }
 
 static int command_grade_check(const char *path) {
-    struct grading *grading = calloc(1, sizeof *grading);
+    struct grading *grading;
     const int number = command_grade_number_of(path);
-    struct why why;
     int code;
 
+    if (number == 0) {
+        complain("lab check",
+                 "%.200s: its name does not begin with the number of a chapter: name the chapter "
+                 "with --chapter",
+                 path);
+        return EXIT_USAGE;
+    }
+    grading = calloc(1, sizeof *grading);
     if (grading == NULL)
         return EXIT_INTERNAL;
-    if (number == 0 ? why_set(&why,
-                              "%.200s: its name does not begin with the number of a chapter: name "
-                              "the chapter with --chapter",
-                              path)
-                    : command_grade_read(&grading->chapter, number, &why)) {
-        free(grading);
-        return command_grade_refuse("lab check", why.text);
-    }
     (void)snprintf(grading->name, sizeof grading->name, "%s", path);
-    grading_make(grading, path, &is_interrupted);
-    code = command_grade_code_of(grading);
+    code = command_grade_read("lab check", &grading->chapter, number);
     if (code == 0) {
-        grading_print(grading, stdout, !set.is_brief);
-        code = grading_points(grading) == 100 ? EXIT_HOLDS : EXIT_VIOLATED;
+        grading_make(grading, path, &is_interrupted);
+        code = command_grade_code_of(grading);
+        if (code == 0) {
+            grading_print(grading, stdout, !set.is_brief);
+            code = grading_points(grading) == 100 ? EXIT_HOLDS : EXIT_VIOLATED;
+        }
     }
     free(grading);
     return code;
@@ -239,14 +245,14 @@ static int grade_one(struct grading *grading, const char *folder) {
 static int grade_all(struct grading *gradings, const char *folder) {
     const int first = set.chapter > 0 ? (int)set.chapter : 1;
     const int last = set.chapter > 0 ? first : CHAPTERS;
-    struct why why;
     size_t count = 0;
     int points = 0, code = 0;
 
     for (int number = first; number <= last && code == 0; number++, count++) {
         assert(count < CHAPTERS);
-        if (command_grade_read(&gradings[count].chapter, number, &why) != 0)
-            return command_grade_refuse("lab grade", why.text);
+        code = command_grade_read("lab grade", &gradings[count].chapter, number);
+        if (code != 0)
+            return code;
         code = grade_one(&gradings[count], folder);
         points += grading_points(&gradings[count]);
     }

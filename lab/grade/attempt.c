@@ -215,6 +215,7 @@ static void attempt_set_up(const struct strategy *strategy, int to) {
 _Noreturn static void be_child(const char *path, const struct check *check, int to) {
     const struct seal_limits limits = {CPU_S, MEMORY};
     const struct strategy *strategy;
+    enum student_end loaded;
     struct why why;
 
     at.check = check;
@@ -227,8 +228,10 @@ _Noreturn static void be_child(const char *path, const struct check *check, int 
     forget_environment();
     if (start_ticks() != 0 || seal_for_loading(&limits, to) != 0)
         attempt_fail(to, "sandbox", strerror(errno));
-    strategy = student_load(path, &why);
-    if (strategy == NULL)
+    loaded = student_load(path, &strategy, &why);
+    if (loaded == STUDENT_BROKEN)
+        attempt_fail(to, "the object", why.text);
+    if (loaded != STUDENT_OK)
         attempt_refuse(to, why.text);
     attempt_set_up(strategy, to);
     if (seal_for_running() != 0)

@@ -1,5 +1,6 @@
-/* Two gates. The first checks a source: its includes, and a few words that a strategy may not use.
- * The second checks an object: its calls, its variables, and code that would run when it is loaded.
+/* Three gates. The first checks a source: its includes, and a few words that a strategy may not use.
+ * The second checks the source again once its macros are expanded. The third checks an object: its
+ * calls, its variables, and code that would run when it is loaded.
  *
  * Our own compiler wrote the object, for this machine. Yet each offset in it is checked before it
  * is used. */
@@ -67,6 +68,12 @@ __attribute__((format(printf, 3, 4))) static enum student_end gate_refuse(struct
     return STUDENT_REFUSED;
 }
 
+/* The machine is at fault. */
+static enum student_end gate_broken(struct student_file *file, const char *what) {
+    (void)snprintf(file->message, sizeof file->message, "%s: %s", what, strerror(errno));
+    return STUDENT_BROKEN;
+}
+
 /* ---- the source: read it */
 
 static bool is_of_word(char c) {
@@ -84,6 +91,8 @@ static enum student_end open_regular(const char *path, int *fd, struct student_f
     struct stat is;
 
     *fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO))
+        return gate_broken(file, "the file");
     if (*fd < 0)
         return gate_refuse(file, 0, "%s",
                            errno == ELOOP ? "it is a link; hand in the file" : strerror(errno));
@@ -287,12 +296,39 @@ static enum student_end check_directives(const struct gate_source *source,
     return STUDENT_OK;
 }
 
-static enum student_end check_source(const struct gate_source *source, struct student_file *file) {
+/* `[[` begins an attribute in C23; `<:` is another spelling of `[`. 0: there is none. */
+static int line_of_attribute(const struct gate_source *source) {
+    const char *code = source->code;
+    bool was_bracket = false;
+
+    for (size_t at = 0; code[at] != '\0'; at++) {
+        const bool is_digraph = code[at] == '<' && code[at + 1] == ':';
+
+        if (isspace((unsigned char)code[at]))
+            continue;
+        if (was_bracket && (code[at] == '[' || is_digraph))
+            return line_at(source, at);
+        was_bracket = code[at] == '[' || is_digraph;
+        at += is_digraph;
+    }
+    return 0;
+}
+
+static enum student_end check_words(const struct gate_source *source, struct student_file *file) {
+    const int line = line_of_attribute(source);
+
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (find_word(source->code, words[i]) != SIZE_MAX)
             return gate_refuse(file, line_of_word(source, words[i]),
                                "%s has no place in a strategy", words[i]);
-    return check_directives(source, file);
+    return line > 0 ? gate_refuse(file, line, "an attribute has no place in a strategy")
+                    : STUDENT_OK;
+}
+
+static enum student_end check_source(const struct gate_source *source, struct student_file *file) {
+    const enum student_end end = check_words(source, file);
+
+    return end == STUDENT_OK ? check_directives(source, file) : end;
 }
 
 enum student_end gate_read(struct gate_source *source, const char *path,
@@ -304,9 +340,10 @@ enum student_end gate_read(struct gate_source *source, const char *path,
     if (end != STUDENT_OK)
         return end;
     size = read_whole(fd, source->text, sizeof source->text);
+    end = size < 0 ? gate_broken(file, "the file") : STUDENT_OK;
     (void)close(fd);
-    if (size < 0)
-        return gate_refuse(file, 0, "it cannot be read");
+    if (end != STUDENT_OK)
+        return end;
     if (size > STUDENT_SOURCE)
         return gate_refuse(file, 0, "it has more than %d bytes", STUDENT_SOURCE);
     source->size = (size_t)size;
@@ -321,6 +358,80 @@ enum student_end gate_read(struct gate_source *source, const char *path,
                            "write it without R\"(texts)\" and without form feeds, vertical "
                            "tabs and lone carriage returns");
     return check_source(source, file);
+}
+
+/* ---- the source with its macros expanded */
+
+/* NULL, with errno, if the file cannot be read or is empty. */
+static const void *map_file(const char *path, size_t *size) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat is;
+    void *bytes = MAP_FAILED;
+
+    errno = fd >= 0 ? EIO : errno;
+    if (fd >= 0 && fstat(fd, &is) == 0 && is.st_size > 0) {
+        *size = (size_t)is.st_size;
+        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+/* Read a marker such as `# 12 "01.c" 2`. All files but the student's have names with a folder, or
+ * names such as <built-in>. False: this line is no marker. */
+static bool read_marker(const char *line, const char *end, int *number, bool *is_own) {
+    int at = 0;
+
+    if (end - line < 3 || line[0] != '#' || line[1] != ' ' || !isdigit((unsigned char)line[2]))
+        return false;
+    for (line += 2; line < end && isdigit((unsigned char)*line) && at < STUDENT_SOURCE; line++)
+        at = 10 * at + *line - '0';
+    *number = at;
+    *is_own = end - line > 2 && line[1] == '"' && line[2] != '/' && line[2] != '<';
+    return true;
+}
+
+/* Keep the student's lines, each on its own line again. False: they are too long. */
+static bool keep_own_lines(struct gate_source *source, const char *text, size_t size) {
+    const char *const whole = text + size;
+    int wanted = 1, now = 1;
+    size_t used = 0;
+
+    for (bool is_own = false; text < whole;) {
+        const char *feed = memchr(text, '\n', (size_t)(whole - text));
+        const char *end = feed != NULL ? feed : whole;
+        const size_t length = (size_t)(end - text);
+
+        if (!read_marker(text, end, &wanted, &is_own) && is_own) {
+            if (used + length + (size_t)(wanted > now ? wanted - now : 0) + 2 > sizeof source->code)
+                return false;
+            for (; now < wanted; now++)
+                source->code[used++] = '\n';
+            memcpy(source->code + used, text, length);
+            used += length;
+            source->code[used++] = '\n';
+            wanted = ++now;
+        }
+        text = feed != NULL ? feed + 1 : whole;
+    }
+    source->code[used] = '\0';
+    return strlen(source->code) == used && blank(source->code);
+}
+
+enum student_end gate_check_expanded(const char *path, struct gate_source *room,
+                                     struct student_file *file) {
+    size_t size;
+    const char *text = map_file(path, &size);
+    enum student_end end;
+
+    if (text == NULL)
+        return gate_broken(file, "the expanded file");
+    end = keep_own_lines(room, text, size)
+              ? check_words(room, file)
+              : gate_refuse(file, 0, "its macros make it longer than %d bytes", STUDENT_SOURCE);
+    (void)munmap((void *)(uintptr_t)text, size);
+    return end;
 }
 
 struct object {
@@ -349,8 +460,10 @@ static const char *text_in(const struct object *object, const Elf64_Shdr *texts,
     return text + at;
 }
 
+/* The compiler did not write what it should. */
 static enum student_end strange(const struct object *object) {
-    return gate_refuse(object->file, 0, "it compiles to an object that cannot be read");
+    errno = EIO;
+    return gate_broken(object->file, "the compiler's object");
 }
 
 /* For a static variable n of sell(), one compiler writes n.0 and another writes sell.n. */
@@ -377,17 +490,19 @@ static bool starts(const char *name, const char *with) {
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* `.data.rel.ro` is constant data with addresses: only the loader writes to it. */
+/* By its flags, because an object may give a section any name. `.data.rel.ro` is constant data with
+ * addresses: only the loader writes to it. */
 static bool is_shared_state(const Elf64_Shdr *section, const char *name) {
-    return (section->sh_flags & SHF_WRITE) != 0 && section->sh_size > 0 &&
-           !starts(name, ".data.rel.ro");
+    return (section->sh_flags & (SHF_WRITE | SHF_TLS)) != 0 && section->sh_size > 0 &&
+           strcmp(name, ".data.rel.ro") != 0 && strcmp(name, ".data.rel.ro.local") != 0;
 }
 
 static bool does_run(const Elf64_Shdr *section, const char *name) {
     return section->sh_type == SHT_INIT_ARRAY || section->sh_type == SHT_FINI_ARRAY ||
            section->sh_type == SHT_PREINIT_ARRAY || starts(name, ".init") ||
            starts(name, ".fini") || starts(name, ".ctors") || starts(name, ".dtors") ||
-           starts(name, ".preinit");
+           starts(name, ".preinit") ||
+           ((section->sh_flags & SHF_EXECINSTR) != 0 && !starts(name, ".text"));
 }
 
 static enum student_end check_sections(const struct object *object, const Elf64_Shdr *names) {
@@ -504,20 +619,12 @@ static enum student_end check_object(struct object *object) {
 enum student_end gate_check_object(const char *path, const struct gate_source *source,
                                    struct student_file *file) {
     struct object object = {.source = source, .file = file};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat is;
-    void *bytes = MAP_FAILED;
     enum student_end end;
 
-    if (fd >= 0 && fstat(fd, &is) == 0 && is.st_size > 0)
-        bytes = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (fd >= 0)
-        (void)close(fd);
-    if (bytes == MAP_FAILED)
-        return strange(&object);
-    object.bytes = bytes;
-    object.size = (size_t)is.st_size;
+    object.bytes = map_file(path, &object.size);
+    if (object.bytes == NULL)
+        return gate_broken(file, "the compiler's object");
     end = check_object(&object);
-    (void)munmap(bytes, object.size);
+    (void)munmap((void *)(uintptr_t)object.bytes, object.size);
     return end;
 }

@@ -6,6 +6,7 @@
 #include "utf8.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -134,25 +135,65 @@ _Noreturn static void be_compiler(const char *const *arguments, const char *fold
     _exit(127);
 }
 
-/* Keep the compiler's output up to the message's size. Read and drop the rest, so that the compiler
- * does not block. */
-static void collect_message(int from, struct student_file *file) {
-    char rest[4096];
-    size_t have = 0;
-    ssize_t got;
+/* A line of the file, its column, and an error: the student's. A "fatal error" is about a header, a
+ * disk or a program of the compiler. */
+#define DIAGNOSTIC ": error: "
 
-    do {
-        const size_t room = sizeof file->message - 1 - have;
+static bool has_diagnostic(const char *text) {
+    const char *at = text;
 
-        got = room > 0 ? read(from, file->message + have, room) : read(from, rest, sizeof rest);
-        if (got > 0 && room > 0)
-            have += (size_t)got;
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    file->message[have] = '\0';
+    while ((at = strstr(at, DIAGNOSTIC)) != NULL) {
+        if (at > text && isdigit((unsigned char)at[-1]))
+            return true;
+        at += strlen(DIAGNOSTIC);
+    }
+    return false;
 }
 
+/* Keep the compiler's output up to the message's size. Read the rest, too, so that the compiler does
+ * not block. True: a diagnostic of the student's code is somewhere in it. */
+static bool collect_message(int from, struct student_file *file) {
+    char text[4096 + 1];
+    size_t have = 0, kept = 0;
+    bool is_found = false;
+    ssize_t got;
+
+    while ((got = read(from, text + kept, sizeof text - 1 - kept)) > 0 ||
+           (got < 0 && errno == EINTR)) {
+        const size_t room = sizeof file->message - 1 - have;
+        const size_t new = got > 0 ? (size_t)got : 0, take = new < room ? new : room;
+
+        memcpy(file->message + have, text + kept, take);
+        have += take;
+        text[kept + new] = '\0';
+        is_found = is_found || has_diagnostic(text);
+        /* A diagnostic may be split between two reads. */
+        kept = kept + new < strlen(DIAGNOSTIC) ? kept + new : strlen(DIAGNOSTIC);
+        memmove(text, text + strlen(text) - kept, kept);
+    }
+    file->message[have] = '\0';
+    return is_found;
+}
+
+/* The file itself needs more than CPU_S or DISK, or makes the compiler crash. gcc writes this about a
+ * program that it started. */
+static bool is_too_much(const struct student_file *file, int status) {
+    static const char *const ends[] = {"CPU time limit exceeded", "File size limit exceeded",
+                                       "Segmentation fault signal terminated program"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strstr(file->message, ends[i]) != NULL)
+            return true;
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGXFSZ ||
+                                   WTERMSIG(status) == SIGSEGV);
+}
+
+/* All that is not certainly the file's fault is the machine's: too little memory, a full disk, a
+ * header that is not there, a part of the compiler that was killed. */
 static enum student_end student_tell_end(struct student_file *file, const char *compiler,
-                                         int status) {
+                                         int status, bool has_diagnostic) {
+    char said[200];
+
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STUDENT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
@@ -165,18 +206,25 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                             compiler);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         return student_tell(file, STUDENT_BROKEN, "%s: stopped", compiler);
-    /* gcc writes this about a program that it started, with a request to report a bug. */
-    if (WIFSIGNALED(status) || file->message[0] == '\0' ||
-        strstr(file->message, "signal terminated program") != NULL)
+    if (is_too_much(file, status))
         return student_tell(file, STUDENT_REFUSED,
                             "%s: the compiler could not finish it: it crashed, or reached a limit",
                             file->name);
-    return STUDENT_REFUSED;
+    if (has_diagnostic)
+        return STUDENT_REFUSED;
+    (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(file->message, "\n"), file->message);
+    return student_tell(file, STUDENT_BROKEN,
+                        "%s: the compiler could not do its work, and not because of this file: %s",
+                        compiler,
+                        WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                        : said[0] != '\0'   ? said
+                                            : "it does not say why");
 }
 
 /* Run the compiler in file->folder, for CPU_S seconds at most. Its output becomes the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
     int ends[2], status;
+    bool has_diagnostic = false;
     pid_t child;
 
     assert(file->folder[0] == '/'); /* by student_make_folder() */
@@ -187,13 +235,13 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
         be_compiler(arguments, file->folder, ends[1]);
     (void)close(ends[1]);
     if (child > 0)
-        collect_message(ends[0], file);
+        has_diagnostic = collect_message(ends[0], file);
     (void)close(ends[0]);
     if (child < 0)
         return student_broken(file, "fork");
     if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
         return student_broken(file, "waitpid");
-    return student_tell_end(file, arguments[0], status);
+    return student_tell_end(file, arguments[0], status, has_diagnostic);
 }
 
 /* Write "-I" and the path of a folder with headers. */
@@ -202,32 +250,35 @@ static int include_flag(char flag[static PATH_MAX + 2], const char *below) {
     return home_path(flag + 2, below);
 }
 
-static enum student_end compile(const struct gate_source *source, struct student_file *file) {
+/* Expand its macros, check that, compile, check that, link. */
+static enum student_end compile(const struct gate_source *source, struct gate_source *room,
+                                struct student_file *file) {
     const char *compiler = getenv("CC");
     char seam[PATH_MAX + 2], redis[PATH_MAX + 2];
-    const char *const to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
-                                     "-std=gnu11",
-                                     "-O1",
-                                     "-g0",
-                                     "-fPIC",
-                                     "-fno-common",
-                                     "-fno-asynchronous-unwind-tables",
-                                     "-fno-stack-protector",
-                                     "-ftrivial-auto-var-init=pattern",
-                                     "-Wall",
-                                     "-Wextra",
-                                     "-Werror=implicit-function-declaration",
-                                     "-Werror=incompatible-pointer-types",
-                                     "-Werror=int-conversion",
-                                     "-Werror=return-type",
-                                     "-fdiagnostics-color=never",
-                                     seam,
-                                     redis,
-                                     "-c",
-                                     file->name,
-                                     "-o",
-                                     "exercise.o",
-                                     NULL};
+    const char *to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
+                               "-std=gnu11",
+                               "-O1",
+                               "-g0",
+                               "-fPIC",
+                               "-fno-common",
+                               "-fno-asynchronous-unwind-tables",
+                               "-fno-stack-protector",
+                               "-ftrivial-auto-var-init=pattern",
+                               "-Wall",
+                               "-Wextra",
+                               "-Werror=implicit-function-declaration",
+                               "-Werror=incompatible-pointer-types",
+                               "-Werror=int-conversion",
+                               "-Werror=return-type",
+                               "-fdiagnostics-color=never",
+                               seam,
+                               redis,
+                               file->name,
+                               "-E",
+                               "-o",
+                               "exercise.i",
+                               NULL};
+    const size_t last = sizeof to_object / sizeof *to_object - 1;
     const char *const to_shared[] = {
         to_object[0],  "-shared",      "-nostartfiles", "-Wl,-init,.",
         "-Wl,-fini,.", "-Wl,-z,relro", "-Wl,-z,now",    "-Wl,-z,noexecstack",
@@ -238,6 +289,13 @@ static enum student_end compile(const struct gate_source *source, struct student
     if (include_flag(seam, "strategies/seam") != 0 || include_flag(redis, "strategies/redis") != 0)
         return student_broken(file, "strategies/seam/strategy.h, in a folder above this program");
     end = compiler_run(to_object, file);
+    (void)snprintf(path, sizeof path, "%s/exercise.i", file->folder);
+    if (end == STUDENT_OK)
+        end = gate_check_expanded(path, room, file);
+    to_object[last - 3] = "-c";
+    to_object[last - 1] = "exercise.o";
+    if (end == STUDENT_OK)
+        end = compiler_run(to_object, file);
     (void)snprintf(path, sizeof path, "%s/exercise.o", file->folder);
     if (end == STUDENT_OK)
         end = gate_check_object(path, source, file);
@@ -246,21 +304,22 @@ static enum student_end compile(const struct gate_source *source, struct student
 
 /* ---- */
 
-static enum student_end student_build_file(const char *path, struct gate_source *source,
+static enum student_end student_build_file(const char *path, struct gate_source sources[2],
                                            struct student_file *file) {
+    struct gate_source *source = &sources[0];
     enum student_end end = gate_read(source, path, file);
 
     if (end == STUDENT_OK)
         end = student_make_folder(file);
     if (end == STUDENT_OK)
         end = write_source(source, file);
-    return end == STUDENT_OK ? compile(source, file) : end;
+    return end == STUDENT_OK ? compile(source, &sources[1], file) : end;
 }
 
 enum student_end student_build(const char *path, struct student_file *file) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const size_t length = strlen(name);
-    struct gate_source *source;
+    struct gate_source *sources;
     enum student_end end;
 
     *file = (struct student_file){.message = ""};
@@ -272,11 +331,11 @@ enum student_end student_build(const char *path, struct student_file *file) {
         return STUDENT_REFUSED;
     }
     strcpy(file->name, name);
-    source = malloc(sizeof *source);
-    if (source == NULL)
+    sources = malloc(2 * sizeof *sources);
+    if (sources == NULL)
         return student_broken(file, "memory");
-    end = student_build_file(path, source, file);
-    free(source);
+    end = student_build_file(path, sources, file);
+    free(sources);
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
     student_clean(file);
     return end;
@@ -301,26 +360,33 @@ static bool is_whole(const struct strategy *strategy) {
            strategy->sell != NULL;
 }
 
-const struct strategy *student_load(const char *object, struct why *why) {
-    void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
-    const struct strategy *strategy;
+/* dlopen() fails because of the machine, unless the file calls a function that is not there. */
+static enum student_end fault_of_load(struct why *why) {
+    const char *text = dlerror();
 
-    if (library == NULL) {
-        (void)why_set(why, "%s", dlerror());
-        return NULL;
-    }
-    strategy = dlsym(library, "strategy_exercise");
-    if (strategy == NULL || !is_whole(strategy) || strcmp(strategy->name, "exercise") != 0) {
+    (void)why_set(why, "%s", text != NULL ? text : "it cannot be loaded");
+    return strstr(why->text, "undefined symbol") != NULL ? STUDENT_REFUSED : STUDENT_BROKEN;
+}
+
+enum student_end student_load(const char *object, const struct strategy **strategy,
+                              struct why *why) {
+    void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    const struct strategy *found;
+
+    if (library == NULL)
+        return fault_of_load(why);
+    *strategy = found = dlsym(library, "strategy_exercise");
+    if (found == NULL || !is_whole(found) || strcmp(found->name, "exercise") != 0) {
         (void)why_set(why, "strategy_exercise must have all its texts, .sell, and "
                            ".name = \"exercise\"");
-        return NULL;
+        return STUDENT_REFUSED;
     }
-    if ((strategy->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || strategy->default_shards < 1 ||
-        strategy->default_shards > 1000) {
+    if ((found->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || found->default_shards < 1 ||
+        found->default_shards > 1000) {
         (void)why_set(why,
                       "strategy_exercise: .takes must consist of TAKES_..., and .default_shards "
                       "must be from 1 to 1000");
-        return NULL;
+        return STUDENT_REFUSED;
     }
-    return strategy;
+    return STUDENT_OK;
 }

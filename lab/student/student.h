@@ -1,7 +1,7 @@
 /* A student's file: one strategy, named `exercise`, that acts only through the seam.
  *
- * student_build() reads the source, checks it, compiles it, checks the object, and links it. Then
- * student_load() can load it. A short list says which headers it may include and which functions it
+ * student_build() reads the source, checks it, also with its macros expanded, compiles it, checks
+ * the object, and links it. Then student_load() can load it. A short list says which headers it may include and which functions it
  * may call. It may keep no variable between calls, because sales would share it behind the seam.
  * The check of the object decides, not that of the source: no code in it runs when it is loaded,
  * and it calls only functions on the list. But C code can reach everything in its process, so run
@@ -19,8 +19,10 @@ __attribute__((warn_unused_result)) enum student_end student_build(const char *p
 /* Remove all files that student_build() made. */
 void student_remove(struct student_file *file);
 
-/* Load the strategy of a shared object, which stays loaded; or NULL, with the reason in `why`. This
- * runs no code of the object. */
-const struct strategy *student_load(const char *object, struct why *why);
+/* Load the strategy of a shared object, which stays loaded. This runs no code of the object. REFUSED
+ * or BROKEN, with the reason in `why`. */
+__attribute__((warn_unused_result)) enum student_end student_load(const char *object,
+                                                                  const struct strategy **strategy,
+                                                                  struct why *why);
 
 #endif

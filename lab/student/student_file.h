@@ -10,7 +10,7 @@
 enum student_end {
     STUDENT_OK,
     STUDENT_REFUSED, /* it goes beyond the seam, or does not compile: `message` says where */
-    STUDENT_BROKEN,  /* there is no compiler or no disk, or it was stopped: see `message` */
+    STUDENT_BROKEN,  /* no compiler, memory, disk or header; or it was stopped: see `message` */
 };
 
 struct student_file {

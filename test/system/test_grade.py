@@ -200,6 +200,19 @@ class Grading(unittest.TestCase):
         self.assertEqual(done.returncode, 70)
         self.assertIn("this compiler could not be run", done.stderr)
 
+    def test_a_part_of_the_compiler_that_is_killed_is_no_grade(self):
+        (self.folder / "01.c").write_text(ANSWER)
+        killer, compiler = Path(self.home.name) / "killer", Path(self.home.name) / "cc"
+        killer.write_text('#!/bin/sh\ncase $1 in *cc1) kill -9 $$ ;; esac\nexec "$@"\n')
+        compiler.write_text(f'#!/bin/sh\nexec gcc -wrapper {killer} "$@"\n')
+        for each in (killer, compiler):
+            each.chmod(0o700)
+        done = subprocess.run([LAB, "grade", self.folder, "--chapter", "1", "--results", self.results], cwd=ROOT,
+                              env=os.environ | {"CC": str(compiler)}, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 70, done.stdout + done.stderr)
+        self.assertIn("the compiler could not do its work, and not because of this file", done.stderr)
+        self.assertFalse(self.results.exists())
+
     def test_results_are_whole_or_the_ones_before(self):
         (self.folder / "01.c").write_text(ANSWER)
         self.results.write_text("before")

@@ -81,6 +81,21 @@ static const struct {
     {"#pragma GCC poison x\n", "#pragma has no place"},
     {"#include_next <stdio.h>\n", "#include_next"},
     {SELL("__asm__(\"syscall\"); return OUTCOME_BUSY;"), "exercise.c:3: __asm__"},
+    {HEAD "[[gnu::section(\".data.rel.rox\")]] static int n;\n" SELL(
+         "return store_take_stock(sale, n++);"),
+     "exercise.c:2: an attribute has no place"},
+    {HEAD "<:<:gnu::constructor:>:> static void f(void) {}\n" RIGHT, "exercise.c:2: an attribute"},
+    {HEAD "[ /* */ [gnu::constructor]] static void f(void) {}\n" RIGHT,
+     "exercise.c:2: an attribute"},
+    {HEAD "#define OPEN [\nOPEN\nOPEN gnu::constructor]] static void f(void) {}\n" RIGHT,
+     "exercise.c:4: an attribute"},
+    {HEAD "#define NO\n[NO[gnu::constructor]] static void f(void) {}\n" RIGHT,
+     "exercise.c:3: an attribute"},
+    {HEAD "#define B(x) [x]\nB([gnu::constructor]) static void f(void) {}\n" RIGHT,
+     "exercise.c:3: an attribute"},
+    {HEAD
+     "[[gnu::section(\".rodata\\n\\t.incbin \\\"/etc/hostname\\\"\\n#\")]] const char spy = 1;\n" RIGHT,
+     "exercise.c:2: an attribute"},
     {HEAD "__attribute__((constructor)) static void f(void) {}\n", "exercise.c:2: __attribute__"},
     {HEAD "void _init(void) {}\n" RIGHT, "exercise.c:2: _init"},
     {HEAD "static int sales;\n" SELL("sales++; return store_take_stock(sale, sales);"),
@@ -117,6 +132,8 @@ static const char *const accepted[] = {
     "static const char *const texts[] = {\"/*\", \"//\"};\n" SELL(
         "return texts[0][0] == '\"' ? OUTCOME_BUSY : store_take_stock(sale, 0);"),
     "#define TWO \\\n    2\n" RIGHT,
+    "#define FIRST(x) (x)[0]\nstatic const int t[2][2] = {[0] = {1}, [1] = {[0] = 1}};\n" SELL(
+        "return t[t[0][0]][FIRST(t[0]) - 1] ? store_take_stock(sale, 0) : OUTCOME_BUSY;"),
     "#include \\\n<stddef.h>\n// a line \\ \n that goes on\n" RIGHT,
     "/* R\"x\" */\n#define TEXT(x) #x \" R\"\n" SELL(
         "return TEXT(R)[0] == 'R' ? store_take_stock(sale, 0) : "
@@ -181,6 +198,45 @@ static void test_a_compiler_that_is_missing_is_no_fault_of_the_student(void **st
     assert_int_equal(unsetenv("CC"), 0);
 }
 
+/* A compiler that says `text` and ends with 1. */
+static void make_compiler(const char *compiler, const char *text) {
+    FILE *to = fopen(compiler, "w");
+
+    assert_non_null(to);
+    fprintf(to, "#!/bin/sh\n%s\nexit 1\n", text);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(chmod(compiler, 0700), 0);
+}
+
+static void test_a_compiler_that_fails_is_no_fault_of_the_student(void **state) {
+    static const char *const machine[] = {
+        "echo 'exercise.c:1:10: fatal error: strategy.h: No such file or directory'",
+        "echo 'exercise.c:9:1: fatal error: error writing to /tmp/cc.s: No space left on device'",
+        "echo '/tmp/cc.s: Fatal error: exercise.o: No space left on device'",
+        "echo \"gcc: fatal error: cannot execute 'cc1': vfork: Resource temporarily unavailable\"",
+        "echo 'cc1: out of memory allocating 65536 bytes after a total of 1 bytes'",
+        "echo 'gcc: fatal error: Killed signal terminated program cc1'",
+        "kill -9 $$",
+        ":",
+    };
+    char compiler[80];
+
+    (void)snprintf(compiler, sizeof compiler, "%s/cc", folder);
+    write_file(RIGHT, strlen(RIGHT));
+    assert_int_equal(setenv("CC", compiler, 1), 0);
+    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+        make_compiler(compiler, machine[i]);
+        assert_built(STUDENT_BROKEN, "not because of this file");
+    }
+    make_compiler(compiler,
+                  "head -c 9000 /dev/zero | tr '\\0' x; echo; echo 'exercise.c:1:1: error: no'");
+    assert_built(STUDENT_REFUSED, "xxx");
+    make_compiler(compiler, "touch exercise.i; exit 0");
+    assert_built(STUDENT_BROKEN, "the expanded file");
+    assert_int_equal(unsetenv("CC"), 0);
+    assert_int_equal(unlink(compiler), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_that_goes_beyond_the_seam_is_refused_with_its_line),
@@ -188,6 +244,7 @@ int main(void) {
         cmocka_unit_test(test_a_path_without_a_text_is_refused),
         cmocka_unit_test(test_the_shipped_strategies_are_accepted),
         cmocka_unit_test(test_a_compiler_that_is_missing_is_no_fault_of_the_student),
+        cmocka_unit_test(test_a_compiler_that_fails_is_no_fault_of_the_student),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
