@@ -90,17 +90,23 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* A fault with one of these flags at any moment between the two. */
-static bool has_fault(const struct case_file *file, unsigned flags, int64_t from_ns,
-                      int64_t to_ns) {
+/* A fault with one of these flags, of this worker or (HISTORY_NOBODY) of any, at any moment between
+ * the two. */
+static bool has_fault_of(const struct case_file *file, uint32_t worker, unsigned flags,
+                         int64_t from_ns, int64_t to_ns) {
     for (size_t i = 0; i < file->history->count; i++) {
         const struct history_item *item = &file->history->items[i];
 
         if (item->kind == HISTORY_FAULT && (item->flags & flags) != 0 && item->at_ns <= to_ns &&
-            item->end_ns >= from_ns)
+            item->end_ns >= from_ns && (worker == HISTORY_NOBODY || item->worker == worker))
             return true;
     }
     return false;
+}
+
+static bool has_fault(const struct case_file *file, unsigned flags, int64_t from_ns,
+                      int64_t to_ns) {
+    return has_fault_of(file, HISTORY_NOBODY, flags, from_ns, to_ns);
 }
 
 /* ---- two holders */
@@ -136,14 +142,21 @@ static int64_t belief_of(const struct history *history, size_t write, const stru
 }
 
 /* Two kinds: an older holder that believed it held the lock although the newer one had written; and
- * a write that was on its way, which only a fence can stop. */
+ * a write that was on its way when its holder was stopped, which only a fence can stop. A write that
+ * was on its way for another reason shows that the machine stalled. */
 static void judge_write(struct case_file *file, size_t index) {
     const struct history_item *write = &file->history->items[index];
     const struct tenure *older = tenures_of(&file->tenures, write->worker, write->at_ns);
+    int64_t belief_ns;
+    bool was_stopped;
 
     file->oracle->writes++;
     file->oracle->refused += write->result == HISTORY_RESULT_REFUSED;
-    for (size_t i = 0; older != NULL && i < file->tenures.count; i++) {
+    if (older == NULL)
+        return;
+    belief_ns = belief_of(file->history, index, older);
+    was_stopped = has_fault_of(file, older->worker, HISTORY_STOPS, belief_ns, write->at_ns - 1);
+    for (size_t i = 0; i < file->tenures.count; i++) {
         const struct tenure *newer = &file->tenures.rows[i];
         struct oracle_finding stale = pair_of(older, newer);
 
@@ -151,7 +164,9 @@ static void judge_write(struct case_file *file, size_t index) {
             newer->wrote_ns >= write->at_ns)
             continue;
         stale.length_ns = write->at_ns - newer->wrote_ns;
-        stale.is_told = belief_of(file->history, index, older) <= newer->wrote_ns;
+        stale.is_told = belief_ns <= newer->wrote_ns;
+        if (stale.is_told && !was_stopped)
+            continue;
         if (!stale.is_told && older->told_ns == HISTORY_OPEN)
             file->oracle->untold++;
         if (write->result != HISTORY_RESULT_REFUSED) {
@@ -177,8 +192,9 @@ static void judge_fences(struct case_file *file, const struct tenure *earlier,
 
 /* ---- releases */
 
-/* The TTL of `other` could end, `owner` got the lock, and `other` released. Then a third got the lock
- * although the TTL of `owner` had not ended, and no server was disturbed. */
+/* The TTL of `other` could end, `owner` got the lock, and `other` released. Then a third got the lock,
+ * and both it and `owner` believed that they held it, although the TTL of `owner` had not ended, and
+ * no server was disturbed. */
 static void judge_frees(struct case_file *file, const struct tenure *other,
                         const struct tenure *owner) {
     struct oracle_finding frees = pair_of(other, owner);
@@ -192,6 +208,7 @@ static void judge_frees(struct case_file *file, const struct tenure *other,
 
         if (third->got_ns <= most(other->released_ns, owner->got_ns) ||
             third->worker == owner->worker || third->got_ns >= owner->believed_ns ||
+            third->believed_ns <= third->got_ns ||
             third->got_ns >= owner->asked_ns + owner->ttl_ms * MS ||
             has_fault(file, ~(HISTORY_STOPS | HISTORY_KILLS | HISTORY_WORKS), owner->asked_ns,
                       third->got_ns))
@@ -266,13 +283,27 @@ static void judge_wait(struct case_file *file, const struct history_item *wait) 
 
 /* ---- leases that end under a holder that lives */
 
+/* Its worker took longer for an answer than a third of the TTL, so the machine may have kept it from
+ * renewing. */
+static bool has_stalled(const struct case_file *file, const struct tenure *holder) {
+    for (size_t i = 0; i < file->history->count; i++) {
+        const struct history_item *item = &file->history->items[i];
+
+        if (item->worker == holder->worker && item->kind == HISTORY_CHECK &&
+            item->at_ns >= holder->got_ns && item->at_ns < holder->ended_ns &&
+            item->end_ns - item->at_ns > holder->ttl_ms * MS / 3)
+            return true;
+    }
+    return false;
+}
+
 static void judge_kept(struct case_file *file, const struct history_item *fault) {
     const enum oracle_word word =
         fault->flags & HISTORY_LOADS ? ORACLE_LOST_UNDER_LOAD : ORACLE_NO_RENEWAL;
     const struct tenure *holder = tenures_of(&file->tenures, fault->worker, fault->at_ns);
     struct oracle_finding lost = {.worker = fault->worker, .other = HISTORY_NOBODY};
 
-    if (holder == NULL)
+    if (holder == NULL || (fault->flags & HISTORY_WORKS && has_stalled(file, holder)))
         return;
     lost.older_ns = lost.newer_ns = holder->got_ns;
     for (size_t i = 0; i < file->tenures.count; i++) {

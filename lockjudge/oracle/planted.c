@@ -52,6 +52,16 @@ static const struct planted planted[] = {
      "1 0..5 acquire held 1; 1 6..7 check held; 3 20..25 fork; 3 26..27 check lost; 1 28..29 check "
      "held; 3 30..31 release lost; 3 40 death; 1 50..51 check held; 1 60..61 release released",
      0, ORACLE_SAFE},
+    {"The machine stalls between a check and its write, and there is no fence.",
+     "1 0..5 acquire held -; 1 1990..2600 check held; 2 1900..2100 acquire held -; 2 2101..2102 "
+     "check held; 2 2103 write landed; 1 2601 write landed; 1 2602..2603 check lost",
+     0, ORACLE_SAFE},
+    {"The answer to an old grant is late, after a release that freed nothing.",
+     "1 0..5 acquire held -; 1 10..4100 fault stops; 3 1900..4500 acquire held -; 2 4000..4010 "
+     "acquire held -; 1 4101..4102 release lost; 3 4501..4502 check lost; 2 5000..5001 check held",
+     0, ORACLE_SAFE},
+    {"The machine keeps a worker from renewing.",
+     "1 0..5 acquire held -; 1 6..3000 fault works; 1 20..2100 check lost", 0, ORACLE_SAFE},
     /* ---- locks that are wrong */
     {"A stopped holder goes on for ever.",
      "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
