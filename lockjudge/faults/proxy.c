@@ -367,7 +367,7 @@ static void on_connected(uv_connect_t *connect, int status) {
 }
 
 static int init_side(struct side *side, struct proxy_link *link, struct side *peer, unsigned way) {
-    int code = uv_tcp_init(link->proxy->listener.loop, &side->tcp);
+    int code = uv_tcp_init(link->proxy->timer.loop, &side->tcp);
 
     if (code != 0)
         return code;
@@ -381,7 +381,8 @@ static int init_side(struct side *side, struct proxy_link *link, struct side *pe
 }
 
 static void on_worker(uv_stream_t *listener, int status) {
-    struct proxy *proxy = listener->data;
+    const struct proxy_gate *gate = listener->data;
+    struct proxy *proxy = gate->proxy;
     struct proxy_link *link = status == 0 ? calloc(1, sizeof *link) : NULL;
 
     if (link == NULL)
@@ -404,7 +405,7 @@ static void on_worker(uv_stream_t *listener, int status) {
     (void)uv_tcp_nodelay(&link->worker.tcp, 1);
     (void)uv_tcp_nodelay(&link->server.tcp, 1);
     if ((proxy->has_fault && proxy->fault.kind == PROXY_REFUSE) ||
-        uv_tcp_connect(&link->connect, &link->server.tcp, (const struct sockaddr *)&proxy->server,
+        uv_tcp_connect(&link->connect, &link->server.tcp, (const struct sockaddr *)&gate->server,
                        on_connected) != 0)
         link_end(link, true);
 }
@@ -424,9 +425,17 @@ static bool copy_part(char *text, size_t size, const char *from, const char *end
     return true;
 }
 
-static bool find_place(const char *url, struct place *place) {
-    const char *scheme = strstr(url, "://");
-    const char *from = scheme != NULL ? scheme + 3 : url;
+/* The text behind the scheme, or NULL: there is none. */
+static const char *behind_scheme(const char *url) {
+    const char *at = url + strcspn(url, ",/?#@");
+
+    return at > url && at[-1] == ':' && strncmp(at, "//", 2) == 0 ? at + 2 : NULL;
+}
+
+/* The first host:port at or behind `first` of `url`. */
+static bool read_place(const char *url, size_t first, struct place *place) {
+    const char *behind = behind_scheme(url + first);
+    const char *from = behind != NULL ? behind : url + first;
     const char *path = from + strcspn(from, "/?#"), *at, *colon, *end;
 
     for (at = path; at > from && at[-1] != '@'; at--)
@@ -445,18 +454,41 @@ static bool find_place(const char *url, struct place *place) {
     end = colon + 1 + strspn(colon + 1, "0123456789");
     place->start = (size_t)(at - url);
     place->end = (size_t)(end - url);
-    /* A list of servers has a comma here: each server needs a proxy. */
-    return (*end == '\0' || strchr("/?#", *end) != NULL) &&
+    return (*end == '\0' || strchr("/?#,", *end) != NULL) &&
            copy_part(place->port, sizeof place->port, colon + 1, end);
 }
 
-bool proxy_has_server(const char *url) {
-    struct place place;
-
-    return find_place(url, &place);
+/* The start of the next server: behind a comma at `end`, where a host:port ends, or the next URL of
+ * a list. 0: there is none. */
+static size_t next_server(const char *url, size_t end) {
+    if (url[end] == ',')
+        return end + 1;
+    for (const char *at = strchr(url + end, ','); at != NULL; at = strchr(at + 1, ','))
+        if (behind_scheme(at + 1) != NULL)
+            return (size_t)(at + 1 - url);
+    return 0;
 }
 
-static int find_server(struct proxy *proxy, uv_loop_t *loop, const struct place *place,
+/* Their number; 0: a server has no host:port, or there are too many. */
+static unsigned read_places(const char *url, struct place places[PROXY_SERVERS_MAX]) {
+    unsigned count = 0;
+    size_t from = 0;
+
+    do {
+        if (count == PROXY_SERVERS_MAX || !read_place(url, from, &places[count]))
+            return 0;
+        from = next_server(url, places[count++].end);
+    } while (from != 0);
+    return count;
+}
+
+bool proxy_has_server(const char *url) {
+    struct place places[PROXY_SERVERS_MAX];
+
+    return read_places(url, places) > 0;
+}
+
+static int find_server(struct proxy_gate *gate, uv_loop_t *loop, const struct place *place,
                        struct why *why) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     uv_getaddrinfo_t request;
@@ -464,50 +496,77 @@ static int find_server(struct proxy *proxy, uv_loop_t *loop, const struct place 
 
     if (code != 0)
         return why_set(why, "%s:%s: %s", place->host, place->port, uv_strerror(code));
-    memcpy(&proxy->server, request.addrinfo->ai_addr, request.addrinfo->ai_addrlen);
+    memcpy(&gate->server, request.addrinfo->ai_addr, request.addrinfo->ai_addrlen);
     uv_freeaddrinfo(request.addrinfo);
     return 0;
 }
 
-static void on_part_closed(uv_handle_t *handle) {
+static void on_timer_closed(uv_handle_t *handle) {
     part_gone(handle->data);
 }
 
-static int listen_on(struct proxy *proxy, uv_loop_t *loop) {
+static void on_gate_closed(uv_handle_t *handle) {
+    part_gone(((struct proxy_gate *)handle->data)->proxy);
+}
+
+/* Listen for the next server. */
+static int gate_open(struct proxy *proxy, uv_loop_t *loop) {
+    struct proxy_gate *gate = &proxy->gates[proxy->gate_count++];
     struct sockaddr_in own;
     int size = sizeof own, code;
 
-    (void)uv_timer_init(loop, &proxy->timer);
-    (void)uv_tcp_init(loop, &proxy->listener);
-    proxy->timer.data = proxy->listener.data = proxy;
-    proxy->open = 2;
+    (void)uv_tcp_init(loop, &gate->listener);
+    gate->listener.data = gate;
+    gate->proxy = proxy;
+    proxy->open++;
     (void)uv_ip4_addr("127.0.0.1", 0, &own);
-    code = uv_tcp_bind(&proxy->listener, (const struct sockaddr *)&own, 0);
+    code = uv_tcp_bind(&gate->listener, (const struct sockaddr *)&own, 0);
     if (code == 0)
-        code = uv_listen((uv_stream_t *)&proxy->listener, 128, on_worker);
+        code = uv_listen((uv_stream_t *)&gate->listener, 128, on_worker);
     if (code == 0)
-        code = uv_tcp_getsockname(&proxy->listener, (struct sockaddr *)&own, &size);
-    proxy->port = ntohs(own.sin_port);
+        code = uv_tcp_getsockname(&gate->listener, (struct sockaddr *)&own, &size);
+    gate->port = ntohs(own.sin_port);
     return code;
 }
 
-int proxy_open(struct proxy *proxy, uv_loop_t *loop, const char *url, struct why *why) {
-    struct place place;
-    int code;
+/* `url` with our addresses in place of the servers'. */
+static int write_url(struct proxy *proxy, const char *url, const struct place *places) {
+    size_t used = 0, from = 0;
 
-    if (!find_place(url, &place))
-        return why_set(why, "no host:port of one server in %.200s", url);
-    if (find_server(proxy, loop, &place, why) != 0)
-        return -1;
+    for (unsigned i = 0; i < proxy->gate_count; i++) {
+        if (used < sizeof proxy->url)
+            used +=
+                (size_t)snprintf(proxy->url + used, sizeof proxy->url - used, "%.*s127.0.0.1:%d",
+                                 (int)(places[i].start - from), url + from, proxy->gates[i].port);
+        from = places[i].end;
+    }
+    if (used < sizeof proxy->url)
+        used += (size_t)snprintf(proxy->url + used, sizeof proxy->url - used, "%s", url + from);
+    return used < sizeof proxy->url ? 0 : UV_ENAMETOOLONG;
+}
+
+int proxy_open(struct proxy *proxy, uv_loop_t *loop, const char *url, struct why *why) {
+    struct place places[PROXY_SERVERS_MAX];
+    const unsigned servers = read_places(url, places);
+    int code = 0;
+
+    if (servers == 0)
+        return why_set(why, "no host:port of each server in %.200s", url);
+    for (unsigned i = 0; i < servers; i++)
+        if (find_server(&proxy->gates[i], loop, &places[i], why) != 0)
+            return -1;
     loop_ignore_sigpipe();
     proxy->has_fault = proxy->has_next = false;
-    proxy->connections = proxy->cuts = 0;
+    proxy->connections = proxy->cuts = proxy->gate_count = 0;
     memset(proxy->bytes, 0, sizeof proxy->bytes);
     LIST_INIT(&proxy->links);
-    code = listen_on(proxy, loop);
-    if (code == 0 && snprintf(proxy->url, sizeof proxy->url, "%.*s127.0.0.1:%d%s", (int)place.start,
-                              url, proxy->port, url + place.end) >= (int)sizeof proxy->url)
-        code = UV_ENAMETOOLONG;
+    (void)uv_timer_init(loop, &proxy->timer);
+    proxy->timer.data = proxy;
+    proxy->open = 1;
+    while (code == 0 && proxy->gate_count < servers)
+        code = gate_open(proxy, loop);
+    if (code == 0)
+        code = write_url(proxy, url, places);
     if (code == 0)
         return 0;
     proxy_close(proxy, NULL);
@@ -517,6 +576,7 @@ int proxy_open(struct proxy *proxy, uv_loop_t *loop, const char *url, struct why
 void proxy_close(struct proxy *proxy, void (*on_closed)(struct proxy *proxy)) {
     proxy->on_closed = on_closed;
     cut_all(proxy);
-    uv_close((uv_handle_t *)&proxy->timer, on_part_closed);
-    uv_close((uv_handle_t *)&proxy->listener, on_part_closed);
+    uv_close((uv_handle_t *)&proxy->timer, on_timer_closed);
+    for (unsigned i = 0; i < proxy->gate_count; i++)
+        uv_close((uv_handle_t *)&proxy->gates[i].listener, on_gate_closed);
 }

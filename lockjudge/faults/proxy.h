@@ -1,6 +1,6 @@
-/* A TCP proxy between one worker and one server. It freezes, delays or loses the bytes of that
- * worker, and cuts its connections. Each worker has a proxy of its own, so a fault hits no other
- * worker.
+/* A TCP proxy between one worker and its servers. It freezes, delays or loses the bytes of that
+ * worker, and cuts its connections, to all of its servers at once. Each worker has a proxy of its
+ * own, so a fault hits no other worker.
  *
  * Faults follow each other: a new fault replaces the old one, and its held bytes wait on. */
 #ifndef LOCKJUDGE_PROXY_H
@@ -14,7 +14,8 @@
 #include <sys/socket.h>
 #include <uv.h>
 
-#define PROXY_URL_BYTES 512
+#define PROXY_URL_BYTES   2048
+#define PROXY_SERVERS_MAX 16
 
 /* Bits: the bytes of the worker, the bytes of the server. */
 #define PROXY_REQUESTS 1u
@@ -46,19 +47,26 @@ struct proxy_fault {
     unsigned bytes; /* of PROXY_IN_REPLY. If the next bytes are fewer, all of them pass. */
 };
 
-struct proxy {
-    /* The address for the worker: the server's URL with our host and port in it. */
-    char url[PROXY_URL_BYTES];
+/* One server of the worker, and the port where we listen for it. */
+struct proxy_gate {
+    struct proxy *proxy;
     int port; /* of 127.0.0.1 */
+    uv_tcp_t listener;
+    struct sockaddr_storage server;
+};
+
+struct proxy {
+    /* The address for the worker: the servers' URL with our hosts and ports in it. */
+    char url[PROXY_URL_BYTES];
+    struct proxy_gate gates[PROXY_SERVERS_MAX]; /* in the order of the URL */
+    unsigned gate_count;
     unsigned connections, cuts;
     uint64_t bytes[PROXY_BOTH]; /* [0]: read from the worker; [1]: read from the server */
     /* Or NULL. A fault with a later moment begins now. Do not close the proxy in it. */
     void (*on_fault)(struct proxy *proxy);
     void *data; /* the caller's */
 
-    uv_tcp_t listener;
     uv_timer_t timer;
-    struct sockaddr_storage server;
     struct proxy_fault fault, next;
     bool has_fault, has_next;
     LIST_HEAD(, proxy_link) links;
@@ -66,12 +74,13 @@ struct proxy {
     void (*on_closed)(struct proxy *proxy);
 };
 
-/* Listen on a free port of 127.0.0.1 for the server of `url`: [scheme://][user@]host:port[...]. The
- * last '@' before the path ends the user. Looks up a name of a host at once. 0; or -1 with the
- * reason, and proxy_close() must not follow; the memory may go when the loop has run. */
+/* Listen on a free port of 127.0.0.1 for each server of `url`: [scheme://][user@]host:port[...]. The
+ * last '@' before the path ends the user. More servers, host:port or URLs, follow after commas.
+ * Looks up names of hosts at once. 0; or -1 with the reason, and proxy_close() must not follow; the
+ * memory may go when the loop has run. */
 int proxy_open(struct proxy *proxy, uv_loop_t *loop, const char *url, struct why *why);
 
-/* Does the URL have the host and port of one server? */
+/* Does the URL have the host and port of each of its servers? */
 bool proxy_has_server(const char *url);
 /* The fault begins now, or at its moment. Only the newest fault waits for its moment. */
 void proxy_set(struct proxy *proxy, const struct proxy_fault *fault);

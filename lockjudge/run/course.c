@@ -225,7 +225,7 @@ static bool row_is_askable(const struct course *course, struct report_row *row) 
     if (fault->needs & FAULT_NEEDS_PROXY && !command_has_url(course->command))
         reason = "it needs --url, and {url} in the worker's arguments";
     else if (fault->needs & FAULT_NEEDS_PROXY && !proxy_has_server(course->url))
-        reason = "the URL names no host:port of one server";
+        reason = "the URL has no host:port of each server";
     else if (fault->needs & FAULT_NEEDS_SERVER && course->servers == NULL)
         reason = "it needs --server";
     else if (fault->needs & FAULT_NEEDS_SERVER && !servers_can(course->servers, fault->verb))

@@ -73,7 +73,7 @@ class LockFaults(unittest.TestCase):
         rows = self.judge("freeze-held", worker=(f"{BUILD}/bin/lockjudge-lockkit", "local:"))
         self.assertEqual(rows["freeze-held"]["reason"], "it needs --url, and {url} in the worker's arguments")
         rows = self.judge("freeze-held", "--url", "file:/tmp", worker=LOCKKIT)
-        self.assertEqual(rows["freeze-held"]["reason"], "the URL names no host:port of one server")
+        self.assertEqual(rows["freeze-held"]["reason"], "the URL has no host:port of each server")
 
 
 class Locks(unittest.TestCase):

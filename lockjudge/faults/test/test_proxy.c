@@ -62,7 +62,7 @@ static int set_up(void **pointer) {
     assert_int_equal(proxy_open(&state->proxy, &state->loop, url, &why), 0);
     state->proxy.data = state;
     state->proxy.on_fault = on_fault;
-    state->worker = call(state->proxy.port);
+    state->worker = call(state->proxy.gates[0].port);
     WAIT_FOR(&state->loop, has_accepted(state));
     return 0;
 }
@@ -138,7 +138,7 @@ static void test_url_keeps_all_but_the_address(void **pointer) {
     struct state *state = *pointer;
     char url[64];
 
-    (void)snprintf(url, sizeof url, "redis://:p@ss@127.0.0.1:%d/3", state->proxy.port);
+    (void)snprintf(url, sizeof url, "redis://:p@ss@127.0.0.1:%d/3", state->proxy.gates[0].port);
     assert_string_equal(state->proxy.url, url);
 }
 
@@ -212,7 +212,7 @@ static void test_freeze_holds_new_connections(void **pointer) {
     set(state, PROXY_FREEZE, 0);
     (void)close(state->worker);
     (void)close(state->server);
-    state->worker = call(state->proxy.port);
+    state->worker = call(state->proxy.gates[0].port);
     WAIT_FOR(&state->loop, has_accepted(state));
     say(state->worker, "ask");
     WAIT_FOR(&state->loop, state->proxy.bytes[0] == 3);
@@ -276,7 +276,7 @@ static void test_cut_resets_and_new_connections_pass(void **pointer) {
     assert_false(is_faulty(&state->proxy));
     (void)close(state->worker);
     (void)close(state->server);
-    state->worker = call(state->proxy.port);
+    state->worker = call(state->proxy.gates[0].port);
     WAIT_FOR(&state->loop, has_accepted(state));
 }
 
@@ -296,7 +296,7 @@ static void test_refusal_cuts_each_new_connection(void **pointer) {
     set(state, PROXY_REFUSE, 0);
     WAIT_FOR(&state->loop, is_reset(state->worker));
     (void)close(state->worker);
-    state->worker = call(state->proxy.port);
+    state->worker = call(state->proxy.gates[0].port);
     WAIT_FOR(&state->loop, is_reset(state->worker));
     assert_int_equal(state->proxy.cuts, 2);
     assert_true(is_faulty(&state->proxy));
@@ -363,7 +363,7 @@ static void test_server_that_is_down_resets_the_worker(void **pointer) {
     int second;
 
     (void)close(state->listener);
-    second = call(state->proxy.port);
+    second = call(state->proxy.gates[0].port);
     WAIT_FOR(&state->loop, is_reset(second));
     (void)close(second);
     state->listener = -1;
@@ -389,21 +389,24 @@ static void test_flood_is_not_read_without_end(void **pointer) {
     assert_int_equal(got, state->proxy.bytes[0]);
 }
 
-static void test_address_must_have_one_host_and_a_port(void **pointer) {
-    static const char *const wrong[] = {"",
-                                        "redis://127.0.0.1",
-                                        "redis://127.0.0.1:/0",
-                                        "redis://:1",
-                                        "[::1]",
-                                        "http://a:1,http://b:2",
-                                        "a:1,b:2"};
+static void test_address_must_have_a_host_and_a_port_for_each_server(void **pointer) {
+    static const char *const wrong[] = {
+        "",
+        "redis://127.0.0.1",
+        "redis://127.0.0.1:/0",
+        "redis://:1",
+        "[::1]",
+        "http://127.0.0.1:1,http://b",
+        "127.0.0.1:1,b",
+        "127.0.0.1:1,",
+        "h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1"};
     struct state *state = *pointer;
     struct proxy proxy;
     struct why why;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(proxy_open(&proxy, &state->loop, wrong[i], &why), -1);
-        assert_non_null(strstr(why.text, "no host:port of one server"));
+        assert_non_null(strstr(why.text, "no host:port of each server"));
     }
     assert_int_equal(proxy_open(&proxy, &state->loop, "redis://no.such.host.invalid:1", &why), -1);
     assert_non_null(strstr(why.text, "no.such.host.invalid:1: "));
@@ -418,10 +421,72 @@ static void test_addresses_need_no_scheme(void **pointer) {
 
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(proxy_open(&proxies[i], &state->loop, urls[i], &why), 0);
-        (void)snprintf(url, sizeof url, "127.0.0.1:%d%s", proxies[i].port, i == 0 ? "" : "/a?b@c");
+        (void)snprintf(url, sizeof url, "127.0.0.1:%d%s", proxies[i].gates[0].port,
+                       i == 0 ? "" : "/a?b@c");
         assert_string_equal(proxies[i].url, url);
         proxy_close(&proxies[i], NULL);
     }
+    (void)uv_run(&state->loop, UV_RUN_NOWAIT);
+    (void)uv_run(&state->loop, UV_RUN_NOWAIT);
+}
+
+static void test_each_server_of_a_list_has_a_port_of_its_own(void **pointer) {
+    static const struct {
+        const char *before, *between, *after; /* two host:port */
+    } urls[] = {{"redlock:redis://:a,b@", ",redis://:p@ss@", "/3?wait=2,3"},
+                {"redis://:p@", "/0,redis://", "/0"},
+                {"", ",", "/path"}};
+    struct state *state = *pointer;
+    struct proxy proxies[3];
+    struct why why;
+    char url[128];
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct proxy_gate *gates = proxies[i].gates;
+
+        (void)snprintf(url, sizeof url, "%s127.0.0.1:1%s127.0.0.1:2%s", urls[i].before,
+                       urls[i].between, urls[i].after);
+        assert_int_equal(proxy_open(&proxies[i], &state->loop, url, &why), 0);
+        assert_int_equal(proxies[i].gate_count, 2);
+        (void)snprintf(url, sizeof url, "%s127.0.0.1:%d%s127.0.0.1:%d%s", urls[i].before,
+                       gates[0].port, urls[i].between, gates[1].port, urls[i].after);
+        assert_string_equal(proxies[i].url, url);
+        proxy_close(&proxies[i], NULL);
+    }
+    (void)uv_run(&state->loop, UV_RUN_NOWAIT);
+    (void)uv_run(&state->loop, UV_RUN_NOWAIT);
+}
+
+static bool has_closed(int fd) {
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static void test_a_fault_hits_the_connections_to_each_server(void **pointer) {
+    struct state *state = *pointer;
+    int ports[2], listeners[2], workers[2], servers[2] = {-1, -1};
+    struct proxy proxy = {.on_fault = NULL};
+    struct why why;
+    char url[64];
+
+    for (int i = 0; i < 2; i++)
+        listeners[i] = make_listener(&ports[i]);
+    (void)snprintf(url, sizeof url, "127.0.0.1:%d,127.0.0.1:%d", ports[0], ports[1]);
+    assert_int_equal(proxy_open(&proxy, &state->loop, url, &why), 0);
+    for (int i = 0; i < 2; i++) {
+        workers[i] = call(proxy.gates[i].port);
+        WAIT_FOR(&state->loop, (servers[i] = accept(listeners[i], NULL, NULL)) >= 0);
+    }
+    proxy_set(&proxy, &(struct proxy_fault){.kind = PROXY_CUT});
+    for (int i = 0; i < 2; i++) {
+        WAIT_FOR(&state->loop, has_closed(workers[i]) && has_closed(servers[i]));
+        (void)close(workers[i]);
+        (void)close(servers[i]);
+        (void)close(listeners[i]);
+    }
+    assert_int_equal(proxy.cuts, 2);
+    proxy_close(&proxy, NULL);
     (void)uv_run(&state->loop, UV_RUN_NOWAIT);
     (void)uv_run(&state->loop, UV_RUN_NOWAIT);
 }
@@ -451,8 +516,10 @@ int main(void) {
         TEST(test_heal_forgets_a_waiting_fault),
         TEST(test_server_that_is_down_resets_the_worker),
         TEST(test_flood_is_not_read_without_end),
-        TEST(test_address_must_have_one_host_and_a_port),
+        TEST(test_address_must_have_a_host_and_a_port_for_each_server),
         TEST(test_addresses_need_no_scheme),
+        TEST(test_each_server_of_a_list_has_a_port_of_its_own),
+        TEST(test_a_fault_hits_the_connections_to_each_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

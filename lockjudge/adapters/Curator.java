@@ -1,0 +1,63 @@
+/* Apache Curator: InterProcessMutex of ZooKeeper, with a listener of the connection's state, as its documentation asks for: after
+ * SUSPENDED a holder cannot be certain until RECONNECTED, after LOST it holds nothing. The session has the TTL.
+ *
+ * Usage: curator.sh HOST:PORT */
+import java.util.Scanner;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+
+public class Curator {
+    static String servers;
+    static CuratorFramework client;
+    static InterProcessMutex lock;
+    static volatile boolean hasLock, isSuspect, isLost;
+
+    static void onState(CuratorFramework from, ConnectionState state) {
+        isSuspect = !state.isConnected();
+        isLost = state == ConnectionState.LOST || (isLost && hasLock);
+        if (hasLock)
+            System.out.println(isLost ? "!lost" : isSuspect ? "!suspect" : "!held");
+    }
+
+    static String acquire(String name, int ttlMs, long waitMs) throws Exception {
+        if (client == null) {
+            client = CuratorFrameworkFactory.newClient(servers, ttlMs, Math.min(ttlMs, 5000), new ExponentialBackoffRetry(100, 3));
+            client.getConnectionStateListenable().addListener(Curator::onState);
+            client.start();
+        }
+        lock = new InterProcessMutex(client, "/lockjudge/" + name);
+        hasLock = lock.acquire(waitMs, TimeUnit.MILLISECONDS);
+        return hasLock ? "held -" : "busy";
+    }
+
+    static String release() throws Exception {
+        hasLock = false;
+        lock.release();
+        return isLost ? "lost" : "released";
+    }
+
+    static String answer(String[] words) throws Exception {
+        if (words[0].equals("acquire"))
+            return acquire(words[1], Integer.parseInt(words[2]), Long.parseLong(words[3]));
+        if (words[0].equals("release"))
+            return release();
+        return hasLock && lock.isAcquiredInThisProcess() && !isSuspect && !isLost ? "held" : "lost";
+    }
+
+    public static void main(String[] arguments) {
+        servers = arguments[0];
+        System.out.println("ready caps=ttl,renew,fair,told,reentrant");
+        for (Scanner input = new Scanner(System.in); input.hasNextLine();) {
+            try {
+                System.out.println(answer(input.nextLine().split(" ")));
+            } catch (Exception error) {
+                System.out.println("error " + error.toString().replaceAll("\\s+", " "));
+            }
+        }
+        System.exit(0);
+    }
+}
