@@ -7,6 +7,7 @@ import sys
 try:
     from kazoo.client import KazooClient, KazooState
     from kazoo.exceptions import KazooException, LockTimeout
+    from kazoo.handlers.threading import KazooTimeoutError
 except ImportError:
     sys.exit("kazoo_lock.py: python3 has no module kazoo (Debian: python3-kazoo): scripts/deps locks")
 
@@ -31,10 +32,10 @@ def do(verb, name="", ttl_ms=0, wait_ms=0):
     global client, lock, is_lost
     if verb == "acquire":
         if client is None:
-            client = KazooClient(hosts=sys.argv[1].split("://")[-1], timeout=int(ttl_ms) / 1000)
-            client.add_listener(on_state)
-        if not client.connected:
-            client.start(timeout=5)
+            new = KazooClient(hosts=sys.argv[1].split("://")[-1], timeout=int(ttl_ms) / 1000)
+            new.add_listener(on_state)
+            new.start(timeout=5)
+            client = new  # it reconnects by itself; a second start() would never return
         lock, is_lost = client.Lock("/lockjudge/" + name), False
         try:
             return "held -" if lock.acquire(blocking=wait_ms != "0", timeout=int(wait_ms) / 1000 or None) else "busy"
@@ -49,6 +50,6 @@ say("ready caps=ttl,renew,fair,told")
 for line in sys.stdin:
     try:
         answer = do(*line.split())
-    except (KazooException, client.handler.timeout_exception if client else OSError) as error:
+    except (KazooException, KazooTimeoutError) as error:
         answer = "error " + " ".join((str(error) or type(error).__name__).split())
     say(answer)

@@ -20,7 +20,7 @@
 
 #define MS              INT64_C(1000000)
 
-#define ASK_PATIENCE_MS 10000 /* more than a library's own time-outs */
+#define ASK_PATIENCE_MS 30000 /* more than a library's own time-outs and back-offs */
 #define BEAT_MS         15    /* between two checks of a holder */
 #define AFTER_MS        120   /* how long a victim works after its fault */
 #define TAIL_MS         400   /* how long its successor goes on after that */

@@ -18,6 +18,7 @@ ADAPTERS = json.loads((FOLDER / "adapters.json").read_text())
 CAPS = {"ttl", "fence", "renew", "fair", "told", "reentrant", "shared"}
 TTL_MS = 30_000  # no stall of the machine lasts so long
 PATIENCE = 180  # seconds for an answer: ioredis gives up after 10 s, and redlock asks it several times
+SERVERS = ["redis", "pgbouncer", "postgres", "zookeeper-1", "etcd-1"]
 OWN = {"lockkit", "Debian coreutils", "Debian redis-tools"}  # no library can be missing
 # These wait for their server until WAIT_MS is over, and then have the same answer as for a lock that is held.
 BUSY_WITHOUT_SERVER = {"simple-redis-mutex", "etcdctl"}
@@ -158,8 +159,7 @@ class Adapters(unittest.TestCase):
                 self.assertRegex(worker.acquire("stock", 0), "^error .")
 
     def test_without_its_server_it_says_error(self):
-        servers = ["redis", "pgbouncer", "postgres", "zookeeper-1", "etcd-1"]
-        for server in servers:
+        for server in SERVERS:
             self.stack.kill(server)
         shutil.move(self.folder, self.folder + "-away")
         try:
@@ -167,6 +167,29 @@ class Adapters(unittest.TestCase):
         finally:
             shutil.move(self.folder + "-away", self.folder)
             self.stack.script("start")
+
+    def acquire_before(self, adapter, workers):
+        worker = self.start(adapter)
+        workers.append(worker)
+        self.assertRegex(worker.acquire("outage", 10_000), "^held ")
+        self.assertEqual(worker.ask("release"), "released")
+
+    def test_it_answers_when_its_server_was_away_and_is_back(self):
+        workers = []
+        self.each(lambda adapter: self.acquire_before(adapter, workers))
+        try:
+            for server in SERVERS:
+                self.stack.kill(server)
+            with ThreadPoolExecutor(len(workers)) as pool:
+                # Each acquire begins without a server. Some libraries answer only when it is back.
+                asked = [(worker, pool.submit(worker.acquire, "outage", 1000)) for worker in workers]
+                self.stack.script("start")
+            for worker, answer in asked:
+                with self.subTest(worker.name):
+                    self.assertRegex(answer.result(), "^(held|busy|error) ?")
+        finally:
+            for worker in workers:
+                worker.end()
 
     def test_without_its_library_it_ends_with_one_line(self):
         empty = tempfile.mkdtemp(prefix="sale-no-library-")
