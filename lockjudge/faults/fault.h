@@ -69,6 +69,7 @@ struct fault {
     /* In percent of the TTL: it lasts for the least, and then until another worker has the lock and
      * has written, or for the most, and half a second if that is longer than the TTL. */
     unsigned least_pct, most_pct;
+    bool is_slow; /* the acquire that it hits takes long, and succeeds if no other worker asks */
     /* 0; or -1 or FAULT_UNASKED with the reason: the fault did not strike, and end() is not called. */
     int (*begin)(struct fault_site *site, struct why *why);
     /* Undo it. Called once after begin(), also when the trial ends early. NULL: nothing to undo,
@@ -82,5 +83,13 @@ struct fault {
      * or the user ended the run. NULL: nothing to undo. */
     int (*restore)(struct fault_site *site, struct why *why);
 };
+
+/* A fault at one of its moments: a row, or half of a pair. */
+struct fault_case {
+    const struct fault *fault; /* NULL: none */
+    enum fault_moment moment;
+};
+
+#define FAULT_PAIR 2
 
 #endif

@@ -7,7 +7,7 @@
 #include "outage.h"
 #include "worker.h"
 
-#include <string.h>
+#include <stdio.h>
 
 static const char *const moment_words[] = {
 #define X(name, word, clause) word,
@@ -53,7 +53,10 @@ static const struct fault faults[] = {
      .about = "works for longer than the TTL",
      .moments = AT(HELD),
      .flags = HISTORY_WORKS,
-     .begin = nothing_begin},
+     .least_pct = 150,
+     .most_pct = 150,
+     .begin = nothing_begin,
+     .end = nothing_end},
     {.name = "stop",
      .about = "stopped for longer than the TTL",
      .moments = AT(HELD) | AT(WRITE) | AT(RELEASE) | AT(WAIT),
@@ -63,7 +66,7 @@ static const struct fault faults[] = {
      .end = stop_end},
     {.name = "kill",
      .about = "killed",
-     .moments = AT(HELD) | AT(WAIT),
+     .moments = AT(HELD) | AT(RELEASE) | AT(WAIT),
      .flags = HISTORY_KILLS,
      .begin = kill_begin},
     {.name = "freeze",
@@ -81,6 +84,17 @@ static const struct fault faults[] = {
      .least_pct = 130,
      .most_pct = 150,
      .begin = drop_begin,
+     .end = network_end},
+    /* A round trip takes 0.8 TTL. So a grant comes with 0.2 TTL left of its TTL, and a renewal that
+     * begins then comes too late. Two round trips and a TTL fit into its length. */
+    {.name = "delay",
+     .about = "each of its bytes takes 0.4 TTL, in both directions",
+     .moments = AT(REPLY),
+     .needs = FAULT_NEEDS_PROXY,
+     .least_pct = 160,
+     .most_pct = 220,
+     .is_slow = true,
+     .begin = delay_begin,
      .end = network_end},
     {.name = "cut",
      .about = "its connections are cut",
@@ -168,8 +182,12 @@ bool fault_lacks(const struct fault *fault, unsigned caps, struct why *why) {
     return missing != 0;
 }
 
-const char *fault_moment_word(enum fault_moment moment) {
-    return moment_words[moment];
+const char *fault_case_name(const struct fault_case *one, char *to, size_t size) {
+    const bool has_moment = one->moment != FAULT_AT_NONE;
+
+    (void)snprintf(to, size, "%s%s%s", one->fault->name, has_moment ? "-" : "",
+                   has_moment ? moment_words[one->moment] : "");
+    return to;
 }
 
 const char *fault_moment_clause(enum fault_moment moment) {

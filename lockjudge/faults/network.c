@@ -20,6 +20,14 @@ int drop_begin(struct fault_site *site, struct why *why) {
     return network_begin(site, (struct proxy_fault){.kind = PROXY_DROP, .ways = PROXY_REPLIES});
 }
 
+/* From now on, so that the request is late, too. */
+int delay_begin(struct fault_site *site, struct why *why) {
+    (void)why;
+    proxy_set(site->proxy,
+              &(struct proxy_fault){.kind = PROXY_DELAY, .delay_ms = site->ttl_ms * 4 / 10});
+    return 0;
+}
+
 int cut_begin(struct fault_site *site, struct why *why) {
     (void)why;
     return network_begin(site, (struct proxy_fault){.kind = PROXY_CUT});

@@ -6,6 +6,7 @@
 
 int freeze_begin(struct fault_site *site, struct why *why);
 int drop_begin(struct fault_site *site, struct why *why);
+int delay_begin(struct fault_site *site, struct why *why);
 int cut_begin(struct fault_site *site, struct why *why);
 int tear_begin(struct fault_site *site, struct why *why);
 int network_end(struct fault_site *site, struct why *why);

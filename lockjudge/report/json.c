@@ -45,11 +45,24 @@ static json_t *findings_json(const struct report *report, const struct report_ro
     return findings;
 }
 
+/* The second fault of a pair, or null. */
+static json_t *second_json(const struct report_row *row) {
+    const struct fault_case *second = &row->cases[1];
+
+    if (second->fault == NULL)
+        return json_null();
+    return JSON_TEXT_OBJECT(
+        {"about", json_text(second->fault->about)},
+        {"moment", json_text(fault_moment_clause(second->moment))},
+        {"part_pct", json_integer(row->second_pct)},
+        {"victim", row->has_second_hit ? json_integer(row->second_victim + 1) : json_null()});
+}
+
 static json_t *row_json(const struct report *report, const struct report_row *row) {
     return JSON_TEXT_OBJECT(
-        {"fault", json_text(row->name)}, {"about", json_text(row->fault->about)},
-        {"moment", json_text(fault_moment_clause(row->moment))},
-        {"verdict", json_text(oracle_verdict_key(row->verdict))},
+        {"fault", json_text(row->name)}, {"about", json_text(row->cases[0].fault->about)},
+        {"moment", json_text(fault_moment_clause(row->cases[0].moment))},
+        {"second", second_json(row)}, {"verdict", json_text(oracle_verdict_key(row->verdict))},
         {"text", json_text(oracle_verdict_text(row->verdict))}, {"reason", json_text(row->reason)},
         {"is_expected", json_boolean(!row->is_unexpected)}, {"expected", json_text(row->expected)},
         {"victim", json_integer(row->victim + 1)}, {"grant", json_integer(row->grant)},

@@ -30,9 +30,12 @@ static void put_head(const struct report *report, FILE *to) {
 
 static void put_row(const struct report_row *row, FILE *to) {
     (void)fprintf(to, "<tr><td><a href=\"#%s\">%s</a></td><td>", row->name, row->name);
-    report_put_escaped(row->fault->about, to);
-    (void)fprintf(to, " %s</td><td class=\"verdict %s\">%s</td><td>",
-                  fault_moment_clause(row->moment), oracle_verdict_key(row->verdict),
+    for (unsigned i = 0; i < FAULT_PAIR && row->cases[i].fault != NULL; i++) {
+        (void)fputs(i > 0 ? "; then: " : "", to);
+        report_put_escaped(row->cases[i].fault->about, to);
+        (void)fprintf(to, " %s", fault_moment_clause(row->cases[i].moment));
+    }
+    (void)fprintf(to, "</td><td class=\"verdict %s\">%s</td><td>", oracle_verdict_key(row->verdict),
                   oracle_verdict_text(row->verdict));
     if (row->reason[0] != '\0')
         report_put_escaped(row->reason, to);

@@ -9,17 +9,19 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#define REPORT_ROW_NAME 32
+#define REPORT_ROW_NAME 64
 
 struct report_row {
-    char name[REPORT_ROW_NAME]; /* "stop-held" */
-    const struct fault *fault;
-    enum fault_moment moment;
+    char name[REPORT_ROW_NAME];          /* "stop-held", "stop-held+kill-wait" */
+    struct fault_case cases[FAULT_PAIR]; /* the second has no fault, unless it is a pair */
     enum oracle_verdict verdict;
     struct oracle oracle;   /* of the worst trial */
     struct history history; /* of that trial */
     uint64_t seed;          /* of that trial */
     unsigned victim, grant; /* where its seed placed the fault: the worker, and its grant */
+    unsigned second_pct;    /* of a pair: the part of the first fault after which the second came */
+    bool has_second_hit;    /* it hit a worker: `second_victim` */
+    unsigned second_victim;
     unsigned trials, again; /* trials that were judged; trials repeated because of a stall */
     char reason[400];       /* why it was not judged or not asked; "" */
     bool is_unexpected;

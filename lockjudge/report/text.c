@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define NAME_WIDTH    16
+#define PAIR_WIDTH    30
 #define VERDICT_WIDTH 21
 
 static bool has_length(enum oracle_word word) {
@@ -33,8 +34,12 @@ void report_put_words(const struct report_row *row, FILE *to) {
     }
 }
 
-void report_progress(const struct report_row *row, FILE *to) {
-    (void)fprintf(to, "%-*s  %-*s  ", NAME_WIDTH, row->name, VERDICT_WIDTH,
+static int row_width(const struct report_row *row) {
+    return row->cases[1].fault != NULL ? PAIR_WIDTH : NAME_WIDTH;
+}
+
+static void print_row(const struct report_row *row, int width, FILE *to) {
+    (void)fprintf(to, "%-*s  %-*s  ", width, row->name, VERDICT_WIDTH,
                   oracle_verdict_text(row->verdict));
     if (row->reason[0] != '\0')
         (void)fputs(row->reason, to);
@@ -44,6 +49,10 @@ void report_progress(const struct report_row *row, FILE *to) {
         (void)fputs("  <- unexpected", to);
     (void)fputc('\n', to);
     (void)fflush(to);
+}
+
+void report_progress(const struct report_row *row, FILE *to) {
+    print_row(row, row_width(row), to);
 }
 
 static void on_line(const char *line, void *data) {
@@ -81,8 +90,11 @@ static void print_again(const struct report *report, FILE *to) {
 }
 
 int report_text(const struct report *report, FILE *to) {
+    int width = NAME_WIDTH;
     char caps[LINE_CAPS_TEXT];
 
+    for (size_t i = 0; i < report->count; i++)
+        width = width > row_width(&report->rows[i]) ? width : row_width(&report->rows[i]);
     line_caps_text(report->caps, caps, sizeof caps);
     (void)fputs("lockjudge:", to);
     for (size_t i = 0; report->command[i] != NULL; i++)
@@ -91,9 +103,9 @@ int report_text(const struct report *report, FILE *to) {
                   "\nTTL %" PRId64 " ms; %u workers; seed %" PRIu64
                   "; the worker says of its lock: %s\n\n%-*s  %-*s  FOUND\n",
                   report->ttl_ms, report->workers, report->seed, caps[0] != '\0' ? caps : "nothing",
-                  NAME_WIDTH, "FAULT", VERDICT_WIDTH, "VERDICT");
+                  width, "FAULT", VERDICT_WIDTH, "VERDICT");
     for (size_t i = 0; i < report->count; i++)
-        report_progress(&report->rows[i], to);
+        print_row(&report->rows[i], width, to);
     for (int word = 0; word < ORACLE_WORD_COUNT; word++)
         for (size_t i = 0; i < report->count; i++)
             if (report->rows[i].oracle.findings[word].count > 0) {

@@ -10,83 +10,13 @@
 #include "trial.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define AGAIN_MAX    3
 #define CALM_WORKERS 4
 #define LINE         256
-
-/* ---- rows */
-
-static bool is_named(const char *names, const char *name) {
-    const size_t length = strlen(name);
-
-    if (names[0] == '\0')
-        return true;
-    for (const char *at = names;; at++) {
-        const size_t word = strcspn(at, ",");
-
-        if (word == length && strncmp(at, name, word) == 0)
-            return true;
-        at += word;
-        if (*at == '\0')
-            return false;
-    }
-}
-
-static void row_name(const struct fault *fault, enum fault_moment moment, char *name) {
-    if (moment == FAULT_AT_NONE)
-        (void)snprintf(name, REPORT_ROW_NAME, "%s", fault->name);
-    else
-        (void)snprintf(name, REPORT_ROW_NAME, "%s-%s", fault->name, fault_moment_word(moment));
-}
-
-static size_t count_words(const char *names) {
-    size_t words = names[0] != '\0';
-
-    for (; *names != '\0'; names++)
-        words += *names == ',';
-    return words;
-}
-
-int course_plan(struct report *report, const char *names, struct why *why) {
-    const struct fault *fault;
-    char known[700] = "";
-    size_t room = 1;
-
-    for (size_t i = 0; fault_at(i) != NULL; i++)
-        room += FAULT_MOMENT_COUNT;
-    report->count = 0;
-    report->rows = calloc(room, sizeof *report->rows);
-    if (report->rows == NULL)
-        return why_set(why, "out of memory");
-    for (size_t i = 0; (fault = fault_at(i)) != NULL; i++)
-        for (int moment = 0; moment < FAULT_MOMENT_COUNT; moment++) {
-            struct report_row *row = &report->rows[report->count];
-            const size_t used = strlen(known);
-
-            if ((fault->moments >> moment & 1) == 0)
-                continue;
-            *row = (struct report_row){
-                .fault = fault, .moment = (enum fault_moment)moment, .verdict = ORACLE_UNASKED};
-            row_name(fault, row->moment, row->name);
-            (void)snprintf(known + used, sizeof known - used, " %s", row->name);
-            report->count += is_named(names, row->name);
-        }
-    return report->count > 0 && (names[0] == '\0' || report->count >= count_words(names))
-               ? 0
-               : why_set(why, "--faults names a fault that there is not; these are:%s", known);
-}
-
-void course_free(struct report *report) {
-    for (size_t i = 0; i < report->count; i++)
-        history_free(&report->rows[i].history);
-    free(report->rows);
-    report->rows = NULL;
-    report->count = 0;
-}
+#define LOCK_NAME    (REPORT_ROW_NAME + 48)
 
 /* ---- expectations: the last line that names a row counts */
 
@@ -121,8 +51,7 @@ int course_check_expect(const struct report *report, const char *expect, struct 
 }
 
 static void row_expect(struct report_row *row, const char *expect, unsigned caps) {
-    struct expectation expectation = {.verdicts = expect_model(row->fault, row->moment, caps),
-                                      .never = expect_model_words(caps)};
+    struct expectation expectation = expect_model(row->cases, caps);
     struct why why;
     char line[LINE];
 
@@ -134,17 +63,10 @@ static void row_expect(struct report_row *row, const char *expect, unsigned caps
 
 /* ---- trials */
 
-/* The same for each run with this seed, whichever other rows it has. */
-static uint64_t row_seed(const struct report_row *row, uint64_t seed, unsigned trial) {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-
-    for (const char *at = row->name; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    return plan_seed(seed ^ hash, trial);
-}
-
 static void row_take(struct report_row *row, struct trial_outcome *outcome,
                      const struct oracle *oracle, uint64_t seed, unsigned workers) {
+    const struct plan plan = plan_make(seed, workers);
+
     if (row->trials++ > 0 && oracle->verdict <= row->verdict) {
         history_free(&outcome->history);
         return;
@@ -154,8 +76,11 @@ static void row_take(struct report_row *row, struct trial_outcome *outcome,
     row->oracle = *oracle;
     row->verdict = oracle->verdict;
     row->seed = seed;
-    row->victim = plan_make(seed, workers).victim;
-    row->grant = plan_make(seed, workers).grant;
+    row->victim = plan.victim;
+    row->grant = plan.grant;
+    row->second_pct = plan.second_pct;
+    row->has_second_hit = outcome->has_second_hit;
+    row->second_victim = outcome->second_victim;
 }
 
 static const char *last_error(const struct history *history) {
@@ -174,8 +99,9 @@ static void trial_doubt(const struct trial_setup *setup, const struct trial_outc
     if (oracle->grants == 0)
         (void)snprintf(reason, size, "no worker got the lock%s%s", error[0] != '\0' ? ": " : "",
                        error);
-    else if (!outcome->has_struck && setup->moment != FAULT_AT_NONE)
-        (void)snprintf(reason, size, "the moment of the fault never came");
+    else if (!outcome->has_struck && setup->cases[0].moment != FAULT_AT_NONE)
+        (void)snprintf(reason, size, "the moment of the %sfault never came",
+                       setup->cases[1].fault != NULL ? "second " : "");
     else if (oracle->stalled_ns > setup->ttl_ms * 1000000 / 4)
         (void)snprintf(reason, size, "the machine stalled for %.0f ms",
                        (double)oracle->stalled_ns / 1e6);
@@ -216,12 +142,12 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
     return false;
 }
 
-/* Is there all that the fault needs? Else the row has the reason. */
-static bool row_is_askable(const struct course *course, struct report_row *row) {
-    const struct fault *fault = row->fault;
-    const char *reason = "";
-    struct why why;
+/* True, with the reason: there is not all that the fault needs. */
+static bool case_lacks(const struct course *course, const struct fault *fault, struct why *why) {
+    const char *reason = NULL;
 
+    if (fault == NULL)
+        return false;
     if (fault->needs & FAULT_NEEDS_PROXY && !command_has_url(course->command))
         reason = "it needs --url, and {url} in the worker's arguments";
     else if (fault->needs & FAULT_NEEDS_PROXY && !proxy_has_server(course->url))
@@ -230,25 +156,43 @@ static bool row_is_askable(const struct course *course, struct report_row *row) 
         reason = "it needs --server";
     else if (fault->needs & FAULT_NEEDS_SERVER && !servers_can(course->servers, fault->verb))
         reason = "the command of --server cannot do it";
-    else if (course->has_caps && fault_lacks(fault, course->report->caps, &why))
-        reason = why.text;
-    (void)snprintf(row->reason, sizeof row->reason, "%.390s", reason);
-    return reason[0] == '\0';
+    if (reason != NULL)
+        return why_set(why, "%s", reason) != 0;
+    return course->has_caps && fault_lacks(fault, course->report->caps, why);
+}
+
+/* Is there all that the faults need? Else the row has the reason. */
+static bool row_is_askable(const struct course *course, struct report_row *row) {
+    struct why why;
+
+    if (!case_lacks(course, row->cases[0].fault, &why) &&
+        !case_lacks(course, row->cases[1].fault, &why))
+        return true;
+    (void)snprintf(row->reason, sizeof row->reason, "%.390s", why.text);
+    return false;
+}
+
+/* A name of its own, so that no lock of an earlier trial is in the way. It has no `+`. */
+static void lock_name(const struct report_row *row, unsigned trial, char *name, size_t size) {
+    (void)snprintf(name, size, "lockjudge-%d-%08" PRIx32 "-%s-%u", (int)getpid(),
+                   (uint32_t)uv_hrtime(), row->name, trial);
+    for (; *name != '\0'; name++)
+        if (*name == '+')
+            *name = '-';
 }
 
 static void row_judge(struct course *course, struct report_row *row) {
     const struct report *report = course->report;
-    char name[64];
+    char name[LOCK_NAME];
     struct trial_setup setup = {
         .loop = course->loop,
         .command = course->command,
         .url = course->url,
-        .workers = row->moment == FAULT_AT_NONE ? CALM_WORKERS : report->workers,
+        .workers = row->cases[0].moment == FAULT_AT_NONE ? CALM_WORKERS : report->workers,
         .ttl_ms = report->ttl_ms,
         .slack_ms = report->slack_ms,
         .start_ms = course->start_ms,
-        .fault = row->fault,
-        .moment = row->moment,
+        .cases = {row->cases[0], row->cases[1]},
         .lock_name = name,
         .servers = course->servers,
         .is_stopped = &course->is_stopped,
@@ -257,10 +201,9 @@ static void row_judge(struct course *course, struct report_row *row) {
     if (!row_is_askable(course, row))
         return;
     for (unsigned trial = 0; trial < course->trials; trial++) {
-        setup.seed = row_seed(row, report->seed, trial);
-        /* A name of its own, so that no lock of an earlier trial is in the way. */
-        (void)snprintf(name, sizeof name, "lockjudge-%d-%08" PRIx32 "-%s-%u", (int)getpid(),
-                       (uint32_t)uv_hrtime(), row->name, trial);
+        /* The same for each run with this seed, whichever other rows it has. */
+        setup.seed = plan_seed(plan_seed_of(report->seed, row->name), trial);
+        lock_name(row, trial, name, sizeof name);
         if (!row_try(course, row, &setup))
             break;
     }

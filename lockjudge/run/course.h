@@ -22,15 +22,10 @@ struct course {
     FILE *progress;          /* or NULL */
 };
 
-/* Make the rows of the report: all, or those of `names`, a list with commas, unless "". 0; or -1
- * with the reason. course_free() in any case. */
-__attribute__((warn_unused_result)) int course_plan(struct report *report, const char *names,
-                                                    struct why *why);
 /* Check the lines of --expect against the rows. 0; or -1 with the reason. */
 __attribute__((warn_unused_result)) int course_check_expect(const struct report *report,
                                                             const char *expect, struct why *why);
 /* Judge all rows, in a fiber. 0; or -1 with the reason: a worker cannot start. */
 __attribute__((warn_unused_result)) int course_run(struct course *course, struct why *why);
-void course_free(struct report *report);
 
 #endif

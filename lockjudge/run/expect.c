@@ -7,19 +7,27 @@
 
 #define BIT(verdict) (1U << ORACLE_##verdict)
 
-uint32_t expect_model(const struct fault *fault, enum fault_moment moment, unsigned caps) {
-    const bool is_paused = fault->flags & HISTORY_STOPS && moment == FAULT_AT_WRITE;
+#define WORD(name)   (1U << ORACLE_##name)
 
-    return BIT(SAFE) | BIT(FENCED) | BIT(UNASKED) |
-           ((is_paused && !(caps & LINE_CAP_FENCE)) || fault->flags & HISTORY_FORGETS ? BIT(TOLD)
-                                                                                      : 0);
+static bool may_be_told(const struct fault_case *one, unsigned caps) {
+    const bool is_paused = one->fault->flags & HISTORY_STOPS && one->moment == FAULT_AT_WRITE;
+
+    return (is_paused && !(caps & LINE_CAP_FENCE)) || one->fault->flags & HISTORY_FORGETS;
 }
 
-#define WORD(name) (1U << ORACLE_##name)
+struct expectation expect_model(const struct fault_case cases[FAULT_PAIR], unsigned caps) {
+    const bool is_pair = cases[1].fault != NULL;
+    struct expectation model = {.verdicts = BIT(SAFE) | BIT(FENCED) | BIT(UNASKED),
+                                .never = WORD(FENCE_FALLS) | WORD(FREES_ANOTHERS) |
+                                         WORD(LOST_UNDER_LOAD)};
 
-uint32_t expect_model_words(unsigned caps) {
-    return WORD(FENCE_FALLS) | WORD(FREES_ANOTHERS) | WORD(LOST_UNDER_LOAD) |
-           (caps & LINE_CAP_TTL ? WORD(STUCK) : 0) | (caps & LINE_CAP_RENEW ? WORD(NO_RENEWAL) : 0);
+    if (may_be_told(&cases[0], caps) || (is_pair && may_be_told(&cases[1], caps)))
+        model.verdicts |= BIT(TOLD);
+    if (caps & LINE_CAP_TTL)
+        model.never |= WORD(STUCK);
+    if (caps & LINE_CAP_RENEW && !is_pair)
+        model.never |= WORD(NO_RENEWAL);
+    return model;
 }
 
 /* The number of a key that ends at one of `ends`, or -1. */

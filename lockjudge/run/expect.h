@@ -8,21 +8,23 @@
 
 #include <stdint.h>
 
-/* The verdicts that the model allows, a bit 1U << ORACLE_... each. A lock without a fence cannot
- * stop a write that is on its way when its holder is stopped: nothing but the resource can. A server
- * that forgets its locks makes two holders; the library can only tell the older one. */
-uint32_t expect_model(const struct fault *fault, enum fault_moment moment, unsigned caps);
-
-/* The words that it does not allow, a bit 1U << ORACLE_... each: the ones that contradict what the
- * worker says of its lock, or the words of its own library. The others explain a verdict. */
-uint32_t expect_model_words(unsigned caps);
-
 /* What a row must be. */
 struct expectation {
-    uint32_t verdicts; /* one of these */
+    uint32_t verdicts; /* one of these, a bit 1U << ORACLE_... each */
     uint32_t must;     /* each of these words is found */
     uint32_t never;    /* none of these */
 };
+
+/* What the model allows a row.
+ *
+ * Verdicts: a lock without a fence cannot stop a write that is on its way when its holder is
+ * stopped: nothing but the resource can. A server that forgets its locks makes two holders; the
+ * library can only tell the older one. A pair may be what one of its faults may be.
+ *
+ * Words: not the ones that contradict what the worker says of its lock, or the words of its own
+ * library. The others explain a verdict. In a pair, a holder that works may lose its lock to the
+ * second fault. */
+struct expectation expect_model(const struct fault_case cases[FAULT_PAIR], unsigned caps);
 
 /* Read a line of --expect, "ROW=VERDICT", "ROW=VERDICT|VERDICT" or "ROW=VERDICT+WORD", for the row
  * `name`; ROW may be `all`. 1: it names this row, and *expectation is its; 0: another; -1 with the

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "complain.h"
 #include "course.h"
+#include "duration.h"
 #include "fiber.h"
 #include "inherited.h"
 #include "interrupts.h"
@@ -13,8 +14,10 @@
 #include "number.h"
 #include "pg_variables.h"
 #include "planted.h"
+#include "proxy.h"
 #include "reference.h"
 #include "replay.h"
+#include "rows.h"
 #include "servers.h"
 #include "settings.h"
 #include "trial.h"
@@ -39,16 +42,20 @@ enum exit_code {
 
 static struct {
     char *url, *server, *faults, *expect, *junit, *page, *history, *replay;
-    int64_t ttl_ns, slack_ns, start_ns, workers, trials, seed;
-    bool is_json;
+    int64_t ttl_ns, slack_ns, start_ns, workers, trials, sample, seed;
+    bool has_pairs, is_json;
 } set;
 
 static const struct setting table[] = {
     {"url", 'u', SETTING_TEXT, &set.url, NULL, "stands for {url} in the worker's arguments", NULL},
     {"server", 0, SETTING_TEXT, &set.server, NULL,
      "command that stops, kills and starts the lock's server (docs/lockjudge.md)", NULL},
-    {"faults", 'f', SETTING_TEXT, &set.faults, NULL, "rows to judge, with commas; empty: all",
-     NULL},
+    {"faults", 'f', SETTING_TEXT, &set.faults, NULL,
+     "rows and pairs (stop-held+kill-wait) to judge, with commas; empty: all rows", NULL},
+    {"pairs", 0, SETTING_FLAG, &set.has_pairs, NULL,
+     "then judge two faults at a time: each pair of these rows", NULL},
+    {"sample", 0, SETTING_INT, &set.sample, "0",
+     "pairs of --pairs that the seed chooses; 0: all of them", "0..100000"},
     {"ttl", 't', SETTING_DURATION, &set.ttl_ns, "2s", "TTL that the workers ask for", "100ms..1h"},
     {"slack", 0, SETTING_DURATION, &set.slack_ns, "2s",
      "after the TTL: a lock that is taken for longer is STUCK", "10ms..1h"},
@@ -210,6 +217,26 @@ static int main_refuse(const char *text) {
     return EXIT_USAGE;
 }
 
+/* Pairs are many: say how many, and how long they take. */
+static int run_plan(char *const *command) {
+    const bool has_proxies = command_has_url(command) && proxy_has_server(set.url);
+    const struct rows_wish wish = {.names = set.faults,
+                                   .has_pairs = set.has_pairs,
+                                   .sample = set.sample,
+                                   .needs = (has_proxies ? FAULT_NEEDS_PROXY : 0) |
+                                            (set.server[0] != '\0' ? FAULT_NEEDS_SERVER : 0)};
+    char text[DURATION_TEXT];
+    size_t pairs;
+
+    if (rows_plan(&run.report, &wish, &run.why) != 0)
+        return -1;
+    pairs = rows_pairs(&run.report);
+    if (set.has_pairs)
+        complain("lockjudge", "%zu rows and %zu pairs, about %s", run.report.count - pairs, pairs,
+                 duration_text(text, rows_ms(&run.report) * 1000000));
+    return 0;
+}
+
 static int main_run(char *const *command) {
     int code;
 
@@ -221,8 +248,7 @@ static int main_run(char *const *command) {
                                  .seed = (uint64_t)set.seed};
     if (command_has_url(command) && set.url[0] == '\0')
         return main_refuse("the worker's arguments have {url}: give --url URL");
-    if (course_plan(&run.report, set.faults, &run.why) != 0 ||
-        course_check_expect(&run.report, set.expect, &run.why) != 0)
+    if (run_plan(command) != 0 || course_check_expect(&run.report, set.expect, &run.why) != 0)
         return main_refuse(run.why.text);
     code = outputs_open();
     if (code != 0)
@@ -340,7 +366,7 @@ int main(int argc, char **argv) {
         code = main_refuse("no worker: lockjudge [settings] -- WORKER [ARGUMENT...]");
     else
         code = main_run(command);
-    course_free(&run.report);
+    rows_free(&run.report);
     settings_free(table);
     return code;
 }

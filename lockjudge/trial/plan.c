@@ -4,6 +4,7 @@
 #define HOLD_MAX_MS  12
 #define THINK_MAX_MS 6
 #define GRANTS       3 /* the fault strikes at one of the first of its victim */
+#define KILL_MAX_MS  2
 
 /* splitmix64 by Steele, Lea and Flood: any two seeds give unrelated numbers. */
 static uint64_t plan_mix(uint64_t number) {
@@ -18,10 +19,19 @@ uint64_t plan_seed(uint64_t seed, unsigned number) {
     return plan_mix(seed ^ plan_mix(number));
 }
 
+uint64_t plan_seed_of(uint64_t seed, const char *name) {
+    for (; *name != '\0'; name++)
+        seed = plan_mix(seed ^ (unsigned char)*name);
+    return seed;
+}
+
 struct plan plan_make(uint64_t seed, unsigned workers) {
     return (struct plan){.seed = seed,
                          .victim = (unsigned)(plan_mix(seed + 1) % workers),
-                         .grant = 1 + (unsigned)(plan_mix(seed + 2) % GRANTS)};
+                         .grant = 1 + (unsigned)(plan_mix(seed + 2) % GRANTS),
+                         .second_pct = 10 + (unsigned)(plan_mix(seed + 5) % 81),
+                         .is_second_on_victim = plan_mix(seed + 6) % 2 == 0,
+                         .kill_ms = (int64_t)(plan_mix(seed + 7) % (KILL_MAX_MS + 1))};
 }
 
 static uint64_t plan_of(const struct plan *plan, unsigned worker, unsigned cycle, unsigned what) {

@@ -1,8 +1,11 @@
-#include "trial_internal.h"
+#include "trial.h"
 
 #include "clock.h"
 #include "command.h"
+#include "contender.h"
 #include "fiber.h"
+#include "stage.h"
+#include "strike.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,51 +19,22 @@
 #define SETTLED_GRANTS 4
 #define CALM_GRANTS    150 /* of a trial without a fault */
 
+struct trial {
+    struct stage stage;
+    unsigned open_proxies;
+    struct fiber_event proxies_closed;
+    uv_timer_t pulse; /* finds stalls of the judge itself */
+    int64_t pulse_ns;
+};
+
 static struct trial *running; /* at most one */
-
-void trial_spoil(struct trial *trial, const char *reason) {
-    if (trial->why.text[0] == '\0')
-        (void)why_set(&trial->why, "%.1000s", reason);
-    trial->is_over = true;
-}
-
-/* At its end the trial kills workers that wait: neither their deaths nor their requests count. */
-void trial_note(struct trial *trial, const struct history_item *item) {
-    const bool has_ended = item->kind != HISTORY_DEATH && item->end_ns != HISTORY_OPEN;
-
-    if ((!trial->is_over || has_ended) && history_add(&trial->outcome->history, item) < 0)
-        trial_spoil(trial, "out of memory");
-}
-
-bool trial_pause(struct trial *trial, int64_t ms) {
-    const int64_t ends_ns = clock_now_ns() + ms * MS;
-    int64_t rest_ns = ms * MS;
-
-    do {
-        const int64_t slice_ns = rest_ns < SLICE_MS * MS ? rest_ns : SLICE_MS * MS;
-
-        trial->is_over = trial->is_over || *trial->setup->is_stopped;
-        if (trial->is_over)
-            return false;
-        fiber_sleep(trial->setup->loop, (uint64_t)((slice_ns + MS - 1) / MS));
-        rest_ns = ends_ns - clock_now_ns();
-    } while (rest_ns > 0);
-    return !trial->is_over;
-}
-
-void trial_move(struct trial *trial, enum trial_phase phase) {
-    assert(phase > trial->phase);
-    trial->phase = phase;
-    if (phase == TRIAL_SETTLED)
-        trial->settled_ns = clock_now_ns();
-}
 
 /* ---- what happens unasked */
 
 static void trial_on_told(struct worker *worker, enum line_word word, void *data) {
     const int64_t now_ns = clock_now_ns();
 
-    trial_note(data, &(struct history_item){.at_ns = now_ns,
+    stage_note(data, &(struct history_item){.at_ns = now_ns,
                                             .end_ns = now_ns,
                                             .kind = HISTORY_TOLD,
                                             .result = word == LINE_LOST   ? HISTORY_RESULT_LOST
@@ -72,7 +46,7 @@ static void trial_on_told(struct worker *worker, enum line_word word, void *data
 static void trial_on_death(struct worker *worker, void *data) {
     const int64_t now_ns = clock_now_ns();
 
-    trial_note(data, &(struct history_item){.at_ns = now_ns,
+    stage_note(data, &(struct history_item){.at_ns = now_ns,
                                             .end_ns = now_ns,
                                             .kind = HISTORY_DEATH,
                                             .worker = worker_number(worker)});
@@ -83,10 +57,10 @@ static void trial_on_pulse(uv_timer_t *timer) {
     const int64_t now_ns = clock_now_ns();
 
     if (now_ns - trial->pulse_ns > STALL_MS * MS)
-        trial_note(trial, &(struct history_item){.at_ns = trial->pulse_ns,
-                                                 .end_ns = now_ns,
-                                                 .kind = HISTORY_STALL,
-                                                 .worker = HISTORY_NOBODY});
+        stage_note(&trial->stage, &(struct history_item){.at_ns = trial->pulse_ns,
+                                                         .end_ns = now_ns,
+                                                         .kind = HISTORY_STALL,
+                                                         .worker = HISTORY_NOBODY});
     trial->pulse_ns = now_ns;
 }
 
@@ -98,64 +72,34 @@ static void trial_on_pulse_closed(uv_handle_t *handle) {
 
 /* ---- its course */
 
-static void trial_on_note(void *trial, const struct history_item *item) {
-    trial_note(trial, item);
+static bool has_need(const struct trial_setup *setup, unsigned need) {
+    unsigned needs = 0;
+
+    for (unsigned i = 0; i < FAULT_PAIR && setup->cases[i].fault != NULL; i++)
+        needs |= setup->cases[i].fault->needs;
+    return (needs & need) != 0;
 }
 
-static int trial_prepare(struct trial *trial) {
-    const struct trial_setup *setup = trial->setup;
-    struct why why;
-    int code;
-
-    trial->site = (struct fault_site){.loop = setup->loop,
-                                      .ttl_ms = setup->ttl_ms,
-                                      .lock_name = setup->lock_name,
-                                      .moment = setup->moment,
-                                      .servers = setup->servers,
-                                      .victim_number = trial->plan.victim,
-                                      .workers = setup->workers,
-                                      .note = trial_on_note,
-                                      .note_data = trial};
-    code = setup->fault->prepare != NULL ? setup->fault->prepare(&trial->site, &why) : 0;
-    if (code == 0)
-        return 0;
-    trial->outcome->is_unasked = code == FAULT_UNASKED;
-    trial_spoil(trial, why.text);
-    return -1;
-}
-
-static void trial_restore(struct trial *trial) {
-    const struct fault *fault = trial->setup->fault;
-    struct why why;
-
-    trial->site.victim = NULL;
-    trial->site.proxy = NULL;
-    if (fault->restore != NULL && fault->restore(&trial->site, &why) != 0)
-        trial_spoil(trial, why.text);
-}
-
-/* A worker, and its proxy if the fault needs one. */
+/* A worker, and its proxy if a fault needs one. */
 static int trial_start_worker(struct trial *trial, unsigned number, struct why *why) {
-    const struct trial_setup *setup = trial->setup;
-    const struct worker_events events = {trial_on_told, trial_on_death, trial};
-    const bool is_victim = number == trial->plan.victim;
-    const struct worker_options options = {
-        .variables = is_victim ? trial->site.variables : NULL,
-        .child_number = is_victim && setup->fault->caps & LINE_CAP_FORK ? setup->workers : 0};
-    struct contender *one = &trial->contenders[number];
+    struct stage *stage = &trial->stage;
+    const struct trial_setup *setup = stage->setup;
+    const struct worker_events events = {trial_on_told, trial_on_death, stage};
+    const struct worker_options options = strikes_options(stage, number);
+    struct contender *one = &stage->contenders[number];
     const char *url = setup->url;
     char **arguments;
     int code;
 
-    one->trial = trial;
+    one->stage = stage;
     one->number = number;
-    if (setup->fault->needs & FAULT_NEEDS_PROXY) {
-        struct proxy *proxy = &trial->proxies[number];
+    if (has_need(setup, FAULT_NEEDS_PROXY)) {
+        struct proxy *proxy = &stage->proxies[number];
 
         if (proxy_open(proxy, setup->loop, setup->url, why) != 0)
             return -1;
         proxy->data = trial;
-        trial->proxy_count++;
+        stage->proxy_count++;
         url = proxy->url;
     }
     arguments = command_make(setup->command, url);
@@ -174,39 +118,40 @@ static void trial_on_proxy_closed(struct proxy *proxy) {
 }
 
 static void trial_close_proxies(struct trial *trial) {
-    trial->open_proxies = trial->proxy_count;
-    for (unsigned i = 0; i < trial->proxy_count; i++)
-        proxy_close(&trial->proxies[i], trial_on_proxy_closed);
-    if (trial->proxy_count > 0)
+    struct stage *stage = &trial->stage;
+
+    trial->open_proxies = stage->proxy_count;
+    for (unsigned i = 0; i < stage->proxy_count; i++)
+        proxy_close(&stage->proxies[i], trial_on_proxy_closed);
+    if (stage->proxy_count > 0)
         fiber_event_wait(&trial->proxies_closed);
 }
 
 static int trial_start(struct trial *trial) {
-    const struct trial_setup *setup = trial->setup;
+    struct stage *stage = &trial->stage;
+    const struct trial_setup *setup = stage->setup;
     struct why why;
 
     for (unsigned i = 0; i < setup->workers && !*setup->is_stopped; i++)
         if (trial_start_worker(trial, i, &why) != 0) {
-            trial_spoil(trial, why.text);
+            stage_spoil(stage, why.text);
             return -1;
         }
     if (*setup->is_stopped)
         return -1;
     for (unsigned i = 0; i < setup->workers; i++)
-        if (worker_await_ready(trial->contenders[i].worker, (uint64_t)setup->start_ms, &why) != 0) {
-            trial_spoil(trial, why.text);
+        if (worker_await_ready(stage->contenders[i].worker, (uint64_t)setup->start_ms, &why) != 0) {
+            stage_spoil(stage, why.text);
             return -1;
         }
-    trial->outcome->caps = worker_caps(trial->contenders[0].worker);
-    trial->outcome->has_caps = true;
-    if (fault_lacks(setup->fault, trial->outcome->caps, &why)) {
-        trial->outcome->is_unasked = true;
-        trial_spoil(trial, why.text);
-        return -1;
-    }
-    trial->site.victim = trial->contenders[trial->plan.victim].worker;
-    if (trial->proxy_count > 0)
-        trial->site.proxy = &trial->proxies[trial->plan.victim];
+    stage->outcome->caps = worker_caps(stage->contenders[0].worker);
+    stage->outcome->has_caps = true;
+    for (unsigned i = 0; i < stage->strike_count; i++)
+        if (fault_lacks(setup->cases[i].fault, stage->outcome->caps, &why)) {
+            stage->outcome->is_unasked = true;
+            stage_spoil(stage, why.text);
+            return -1;
+        }
     return 0;
 }
 
@@ -220,49 +165,49 @@ static size_t count_grants(const struct history *history) {
 }
 
 /* Whether all that can show has shown. */
-static bool trial_is_done(const struct trial *trial, int64_t began_ns) {
-    const struct trial_setup *setup = trial->setup;
+static bool trial_is_done(const struct stage *stage, int64_t began_ns) {
+    const struct trial_setup *setup = stage->setup;
+    const size_t grants = count_grants(&stage->outcome->history);
     const int64_t now_ns = clock_now_ns(), ttl_ns = setup->ttl_ms * MS;
+    const int64_t settled_ns = now_ns - stage->settled_ns, slack_ns = setup->slack_ms * MS;
 
-    if (setup->moment == FAULT_AT_NONE)
-        return now_ns - began_ns > 2 * ttl_ns ||
-               count_grants(&trial->outcome->history) >= CALM_GRANTS;
-    if (count_grants(&trial->outcome->history) == 0 && now_ns - began_ns > 3 * ttl_ns)
+    if (setup->cases[0].moment == FAULT_AT_NONE)
+        return now_ns - began_ns > 2 * ttl_ns || grants >= CALM_GRANTS;
+    if (grants == 0 && now_ns - began_ns > 3 * ttl_ns)
         return true;
-    if (trial->phase != TRIAL_SETTLED)
-        return now_ns - began_ns > 10 * ttl_ns + setup->slack_ms * MS;
-    return (trial->settled_grants >= SETTLED_GRANTS && now_ns - trial->settled_ns > ttl_ns / 10) ||
-           now_ns - trial->settled_ns > 2 * ttl_ns + setup->slack_ms * MS;
+    if (stage->phase != STAGE_SETTLED)
+        return now_ns - began_ns > 8 * (1 + stage->strike_count) * ttl_ns + slack_ns;
+    return (stage->settled_grants >= SETTLED_GRANTS && settled_ns > ttl_ns / 10) ||
+           settled_ns > 2 * ttl_ns + slack_ns;
 }
 
-static void trial_play(struct trial *trial) {
+static void trial_play(struct stage *stage) {
     const int64_t began_ns = clock_now_ns();
 
-    for (unsigned i = 0; i < trial->setup->workers; i++) {
-        trial->living++;
-        if (fiber_start(contender_live, &trial->contenders[i]) != 0) {
-            trial->living--;
-            trial_spoil(trial, "out of memory");
-        }
-    }
-    while (!trial->is_over && !trial_is_done(trial, began_ns))
-        (void)trial_pause(trial, SLICE_MS);
-    trial->is_over = true;
+    strikes_start(stage);
+    for (unsigned i = 0; i < stage->setup->workers; i++)
+        stage_start(stage, contender_live, &stage->contenders[i]);
+    while (!stage->is_over && !trial_is_done(stage, began_ns))
+        (void)stage_pause(stage, SLICE_MS);
+    stage->is_over = true;
 }
 
 /* A contender in the middle of a wait for the lock ends only with its worker. */
 static void trial_end(struct trial *trial) {
-    for (unsigned i = 0; i < trial->setup->workers; i++)
-        if (trial->contenders[i].worker != NULL && trial->contenders[i].is_asking)
-            worker_kill(trial->contenders[i].worker);
-    if (trial->why.text[0] != '\0' || *trial->setup->is_stopped)
-        trial_kill();
-    while (trial->living > 0)
-        fiber_sleep(trial->setup->loop, 1);
-    for (unsigned i = 0; i < trial->setup->workers; i++) {
-        struct worker *worker = trial->contenders[i].worker;
+    struct stage *stage = &trial->stage;
+    const struct trial_setup *setup = stage->setup;
 
-        trial->contenders[i].worker = NULL; /* a signal may call trial_kill() meanwhile */
+    for (unsigned i = 0; i < setup->workers; i++)
+        if (stage->contenders[i].worker != NULL && stage->contenders[i].is_asking)
+            worker_kill(stage->contenders[i].worker);
+    if (stage->why.text[0] != '\0' || *setup->is_stopped)
+        trial_kill();
+    while (stage->living > 0)
+        fiber_sleep(setup->loop, 1);
+    for (unsigned i = 0; i < setup->workers; i++) {
+        struct worker *worker = stage->contenders[i].worker;
+
+        stage->contenders[i].worker = NULL; /* a signal may call trial_kill() meanwhile */
         if (worker != NULL)
             worker_close(worker);
     }
@@ -270,35 +215,36 @@ static void trial_end(struct trial *trial) {
 }
 
 void trial_kill(void) {
-    for (unsigned i = 0; running != NULL && i < running->setup->workers; i++)
-        if (running->contenders[i].worker != NULL)
-            worker_kill(running->contenders[i].worker);
+    for (unsigned i = 0; running != NULL && i < running->stage.setup->workers; i++)
+        if (running->stage.contenders[i].worker != NULL)
+            worker_kill(running->stage.contenders[i].worker);
 }
 
 int trial_run(const struct trial_setup *setup, struct trial_outcome *outcome, struct why *why) {
     static struct trial trial; /* too large for the stack of a fiber; at most one runs */
+    struct stage *stage = &trial.stage;
     struct fiber_event closed = FIBER_EVENT_INIT;
 
     assert(running == NULL && setup->workers >= 1 && setup->workers <= TRIAL_WORKERS_MAX);
     memset(outcome, 0, sizeof *outcome);
     memset(&trial, 0, sizeof trial);
-    trial.setup = setup;
-    trial.outcome = outcome;
-    trial.plan = plan_make(setup->seed, setup->workers);
+    stage->setup = setup;
+    stage->outcome = outcome;
+    stage->plan = plan_make(setup->seed, setup->workers);
     running = &trial;
     (void)uv_timer_init(setup->loop, &trial.pulse);
     trial.pulse.data = &trial;
-    if (trial_prepare(&trial) == 0 && trial_start(&trial) == 0) {
+    if (strikes_prepare(stage) == 0 && trial_start(&trial) == 0) {
         trial.pulse_ns = clock_now_ns();
         (void)uv_timer_start(&trial.pulse, trial_on_pulse, PULSE_MS, PULSE_MS);
-        trial_play(&trial);
+        trial_play(stage);
     }
     (void)uv_timer_stop(&trial.pulse);
     trial_end(&trial);
-    trial_restore(&trial);
+    strikes_restore(stage);
     trial.pulse.data = &closed;
     uv_close((uv_handle_t *)&trial.pulse, trial_on_pulse_closed);
     fiber_event_wait(&closed);
     running = NULL;
-    return trial.why.text[0] == '\0' ? 0 : why_set(why, "%.1000s", trial.why.text);
+    return stage->why.text[0] == '\0' ? 0 : why_set(why, "%.1000s", stage->why.text);
 }

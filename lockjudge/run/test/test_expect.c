@@ -57,19 +57,53 @@ static void test_a_mistake_is_told_with_what_there_is(void **state) {
     }
 }
 
-static void test_the_model_depends_on_what_the_worker_says(void **state) {
-    const struct fault *stop = fault_at(0);
+static struct fault_case find(const char *name, enum fault_moment moment) {
+    for (size_t i = 0; fault_at(i) != NULL; i++)
+        if (strcmp(fault_at(i)->name, name) == 0)
+            return (struct fault_case){fault_at(i), moment};
+    fail();
+    return (struct fault_case){NULL, moment};
+}
 
-    for (size_t i = 0; stop != NULL && strcmp(stop->name, "stop") != 0; i++)
-        stop = fault_at(i);
-    assert_non_null(stop);
-    assert_true(expect_model(stop, FAULT_AT_WRITE, 0) & BIT(TOLD));
-    assert_false(expect_model(stop, FAULT_AT_WRITE, LINE_CAP_FENCE) & BIT(TOLD));
-    assert_false(expect_model(stop, FAULT_AT_HELD, 0) & BIT(TOLD));
-    assert_false(expect_model(stop, FAULT_AT_WRITE, 0) & BIT(UNTOLD));
-    assert_false(expect_model_words(0) & BIT(STUCK));
-    assert_true(expect_model_words(LINE_CAP_TTL) & BIT(STUCK));
-    assert_true(expect_model_words(LINE_CAP_RENEW) & BIT(NO_RENEWAL));
+static struct expectation model(const char *name, enum fault_moment moment, unsigned caps) {
+    const struct fault_case cases[FAULT_PAIR] = {find(name, moment)};
+
+    return expect_model(cases, caps);
+}
+
+static void test_the_model_depends_on_what_the_worker_says(void **state) {
+    assert_true(model("stop", FAULT_AT_WRITE, 0).verdicts & BIT(TOLD));
+    assert_false(model("stop", FAULT_AT_WRITE, LINE_CAP_FENCE).verdicts & BIT(TOLD));
+    assert_false(model("stop", FAULT_AT_HELD, 0).verdicts & BIT(TOLD));
+    assert_false(model("stop", FAULT_AT_WRITE, 0).verdicts & BIT(UNTOLD));
+    assert_false(model("stop", FAULT_AT_HELD, 0).never & BIT(STUCK));
+    assert_true(model("stop", FAULT_AT_HELD, LINE_CAP_TTL).never & BIT(STUCK));
+    assert_true(model("work", FAULT_AT_HELD, LINE_CAP_RENEW).never & BIT(NO_RENEWAL));
+}
+
+static void test_a_pair_may_be_all_that_one_of_its_faults_may_be(void **state) {
+    const struct fault_case held = find("stop", FAULT_AT_HELD),
+                            write = find("stop", FAULT_AT_WRITE);
+    const struct fault_case kill = find("kill", FAULT_AT_WAIT),
+                            flush = find("flush", FAULT_AT_HELD);
+    const struct fault_case work = find("work", FAULT_AT_HELD);
+    const unsigned caps = LINE_CAP_FENCE | LINE_CAP_RENEW | LINE_CAP_TTL;
+    const struct {
+        struct fault_case cases[FAULT_PAIR];
+        unsigned caps;
+        bool may_be_told;
+    } rows[] = {{{held, kill}, 0, false},    {{held, flush}, caps, true},
+                {{flush, held}, caps, true}, {{kill, write}, caps, false},
+                {{kill, write}, 0, true},    {{work, kill}, caps, false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct expectation pair = expect_model(rows[i].cases, rows[i].caps);
+
+        assert_int_equal((pair.verdicts & BIT(TOLD)) != 0, rows[i].may_be_told);
+        assert_false(pair.verdicts & BIT(UNTOLD));
+        assert_false(pair.never & BIT(NO_RENEWAL)); /* the second fault may take the lock */
+        assert_int_equal((pair.never & BIT(STUCK)) != 0, rows[i].caps != 0);
+    }
 }
 
 static void test_an_expectation_has_a_text(void **state) {
@@ -88,6 +122,7 @@ int main(void) {
         cmocka_unit_test(test_a_line_of_another_row_is_none),
         cmocka_unit_test(test_a_mistake_is_told_with_what_there_is),
         cmocka_unit_test(test_the_model_depends_on_what_the_worker_says),
+        cmocka_unit_test(test_a_pair_may_be_all_that_one_of_its_faults_may_be),
         cmocka_unit_test(test_an_expectation_has_a_text),
     };
 

@@ -83,8 +83,7 @@ static void runs(void *script) {
                                       .ttl_ms = 50,
                                       .start_ms = 60000,
                                       .seed = 1,
-                                      .fault = &fault,
-                                      .moment = FAULT_AT_HELD,
+                                      .cases = {{&fault, FAULT_AT_HELD}},
                                       .lock_name = "stock",
                                       .is_stopped = &is_stopped};
 
