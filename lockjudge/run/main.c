@@ -294,7 +294,10 @@ static int main_self_test(void) {
         (void)printf("%-6s %-20s %s\n", code == 0 ? "ok" : "WRONG",
                      oracle_verdict_text(planted_at(count)->verdict), planted_at(count)->name);
     }
-    (void)printf("%u planted histories, %u judged wrongly\n", count, wrong);
+    (void)printf(
+        "%u planted histories, %u judged wrongly\n"
+        "In a checkout, `make test-system T=lockkit_mutants` judges lockkit with planted faults.\n",
+        count, wrong);
     if (fflush(stdout) != 0)
         return EXIT_WRITE;
     return wrong == 0 ? EXIT_AS_EXPECTED : EXIT_UNEXPECTED;
