@@ -1,9 +1,11 @@
-/* The report for programs. */
+/* The report for programs. report.schema.json describes it. */
 #include "json_text.h"
 #include "line.h"
 #include "prose.h"
 #include "report.h"
 #include "shrink.h"
+
+#define REPORT_SCHEMA_VERSION 1
 
 static void on_line(const char *line, void *data) {
     while (*line == ' ')
@@ -84,7 +86,8 @@ json_t *report_json(const struct report *report) {
     for (size_t i = 0; i < report->count; i++)
         json_text_append(&rows, row_json(report, &report->rows[i]));
     return JSON_TEXT_OBJECT(
-        {"command", command}, {"caps", json_text(caps)}, {"ttl_ms", json_integer(report->ttl_ms)},
+        {"schema_version", json_integer(REPORT_SCHEMA_VERSION)}, {"command", command},
+        {"caps", json_text(caps)}, {"ttl_ms", json_integer(report->ttl_ms)},
         {"slack_ms", json_integer(report->slack_ms)}, {"workers", json_integer(report->workers)},
         {"trials", json_integer(report->trials)}, {"seed", json_integer((json_int_t)report->seed)},
         {"rows", rows});

@@ -11,8 +11,12 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import jsonschema
+
 from harness import BUILD, ROOT, Stack, wait_for
 
+REPORT, HISTORY = (jsonschema.Draft202012Validator(json.loads((ROOT / "lockjudge" / name).read_text()))
+                   for name in ("report/report.schema.json", "history/history.schema.json"))
 SET_NX = ("sh", "lockjudge/adapters/set_nx.sh", "{url}")
 LOCKKIT = (f"{BUILD}/bin/lockjudge-lockkit", "{url}")
 
@@ -47,6 +51,7 @@ class LockJudge(unittest.TestCase):
                 break
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.report = json.loads(done.stdout)
+        REPORT.validate(self.report)
         return {row["fault"]: row for row in self.report["rows"]}
 
     def test_set_nx_with_a_blind_del_has_two_holders_under_a_stop(self):
@@ -117,6 +122,8 @@ class LockJudge(unittest.TestCase):
     def test_a_kept_history_is_judged_again(self):
         row = self.judge("stop-held", "--history", str(self.dir / "kept"), code=1)["stop-held"]
         file = self.dir / "kept/stop-held.ndjson"
+        for line in file.read_text().splitlines():
+            HISTORY.validate(json.loads(line))
         told = self.run_judge("judge", str(file), code=1).stdout
         self.assertTrue(told.startswith("history"), told)
         self.assertIn("two holders, untold", told)
@@ -150,6 +157,10 @@ class LockJudge(unittest.TestCase):
                              (["-e", "stopheld=safe", "--", "true"], "no row of this run has this name"),
                              (["-u", "", "--", "sh", "{url}"], "give --url URL")]:
             self.assertIn(reason, self.run_judge(*args, code=64).stderr)
+
+    def test_the_schemas_are_schemas(self):
+        for schema in REPORT, HISTORY:
+            schema.check_schema(schema.schema)
 
     def test_the_oracle_finds_what_is_planted(self):
         self.assertIn(" 0 judged wrongly", self.run_judge("self-test").stdout)

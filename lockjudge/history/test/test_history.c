@@ -3,6 +3,7 @@
 #include "test.h"
 #include "why.h"
 
+#include <jansson.h>
 #include <string.h>
 
 static struct history history;
@@ -84,11 +85,31 @@ static void test_a_line_that_is_no_item_is_named(void **state) {
     }
 }
 
+static void test_the_schema_has_each_kind_and_each_result(void **state) {
+    json_error_t error;
+    json_t *schema = json_load_file("lockjudge/history/history.schema.json", 0, &error);
+    const json_t *members = json_object_get(schema, "properties");
+    const json_t *kinds = json_object_get(json_object_get(members, "kind"), "enum");
+    const json_t *results = json_object_get(json_object_get(members, "result"), "enum");
+
+    assert_non_null(schema);
+    assert_int_equal(json_array_size(kinds), HISTORY_STALL + 1);
+    for (size_t i = 0; i < json_array_size(kinds); i++)
+        assert_string_equal(json_string_value(json_array_get(kinds, i)),
+                            history_kind_text((enum history_kind)i));
+    assert_int_equal(json_array_size(results), HISTORY_RESULT_REFUSED + 1);
+    for (size_t i = 0; i < json_array_size(results); i++)
+        assert_string_equal(json_string_value(json_array_get(results, i)),
+                            history_result_text((enum history_result)i));
+    json_decref(schema);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_items_stand_in_the_order_of_time, tear_down),
         cmocka_unit_test_teardown(test_lines_give_the_same_history, tear_down),
         cmocka_unit_test_teardown(test_a_line_that_is_no_item_is_named, tear_down),
+        cmocka_unit_test(test_the_schema_has_each_kind_and_each_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "planted.h"
 #include "test.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 static void test_each_planted_history_gives_its_words(void **state) {
@@ -94,6 +95,27 @@ static void test_a_mistake_in_a_planted_text_is_an_error(void **state) {
     }
 }
 
+static void test_the_schema_of_a_report_has_each_word_and_each_verdict(void **state) {
+    json_error_t error;
+    json_t *schema = json_load_file("lockjudge/report/report.schema.json", 0, &error);
+    json_t *words, *verdicts;
+
+    assert_non_null(schema);
+    assert_int_equal(json_unpack(schema, "{s:{s:{s:{s:{s:o}}}, s:{s:{s:{s:o}}}}}", "$defs",
+                                 "finding", "properties", "word", "enum", &words, "row",
+                                 "properties", "verdict", "enum", &verdicts),
+                     0);
+    assert_int_equal(json_array_size(words), ORACLE_WORD_COUNT);
+    for (size_t i = 0; i < ORACLE_WORD_COUNT; i++)
+        assert_string_equal(json_string_value(json_array_get(words, i)),
+                            oracle_word_text((enum oracle_word)i));
+    assert_int_equal(json_array_size(verdicts), ORACLE_VERDICT_COUNT);
+    for (size_t i = 0; i < ORACLE_VERDICT_COUNT; i++)
+        assert_string_equal(json_string_value(json_array_get(verdicts, i)),
+                            oracle_verdict_key((enum oracle_verdict)i));
+    json_decref(schema);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_planted_history_gives_its_words),
@@ -101,6 +123,7 @@ int main(void) {
         cmocka_unit_test(test_a_twin_has_its_length_and_its_workers),
         cmocka_unit_test(test_a_waiter_is_starved_by_many_grants_only),
         cmocka_unit_test(test_a_mistake_in_a_planted_text_is_an_error),
+        cmocka_unit_test(test_the_schema_of_a_report_has_each_word_and_each_verdict),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
