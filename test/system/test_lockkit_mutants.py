@@ -10,11 +10,10 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import BUILD, ROOT, Stack
-from lockkit_mutants import MUTANTS, Tree
+from lockkit_mutants import MUTANTS, TTL, Tree
 
 LOCKKIT = f"{BUILD}/bin/lockjudge-lockkit"
 SERVERS = sorted({server for _, server, *_ in MUTANTS})
-SLOW = {"zookeeper-1", "etcd-1"}  # their leases last 2 s at least
 
 
 class LockkitMutants(unittest.TestCase):
@@ -37,7 +36,7 @@ class LockkitMutants(unittest.TestCase):
     def judge(self, server, rows, seed, *worker):
         """The rows by name, and the exit code. A run that the machine disturbed says so, and is repeated."""
         for _ in range(5):
-            done = subprocess.run([f"{BUILD}/bin/lockjudge", "--json", "-t", "2s" if server in SLOW else "1s", "--slack", "1s", "-f",
+            done = subprocess.run([f"{BUILD}/bin/lockjudge", "--json", "-t", TTL.get(server, "1s"), "--slack", "1s", "-f",
                                    ",".join(rows), "--seed", str(seed), "--server", f"scripts/lock-server {server}", "--url",
                                    self.url(server), "--", *worker], cwd=ROOT, capture_output=True, text=True, timeout=300,
                                   env=self.stack.env, stdin=subprocess.DEVNULL)
