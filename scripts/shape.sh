@@ -84,7 +84,7 @@ shape_read() {
 
 names_running() {
     local name
-    for name in postgres redis "${replica_names[@]}" redlock-{1..5} zookeeper-{1..3} etcd-{1..3} pgbouncer inventory-{1..9} \
+    for name in postgres redis{,-behind} "${replica_names[@]}" redlock-{1..5}{,-behind} zookeeper-{1..3} etcd-{1..3} pgbouncer inventory-{1..9} \
         order-svc; do
         [[ ! -e $RUN_DIR/$name.pid ]] || ! pid_of "$name" >/dev/null || echo "$name"
     done

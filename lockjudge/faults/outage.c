@@ -37,6 +37,22 @@ int flush_begin(struct fault_site *site, struct why *why) {
     return servers_do(site->servers, "flush", why);
 }
 
+int evict_begin(struct fault_site *site, struct why *why) {
+    return servers_do(site->servers, "evict", why);
+}
+
+int failover_prepare(struct fault_site *site, struct why *why) {
+    return servers_do(site->servers, "behind", why);
+}
+
+int failover_begin(struct fault_site *site, struct why *why) {
+    return servers_do(site->servers, "failover", why);
+}
+
+int failover_restore(struct fault_site *site, struct why *why) {
+    return servers_do(site->servers, "rejoin", why);
+}
+
 int scripts_begin(struct fault_site *site, struct why *why) {
     return servers_do(site->servers, "flush-scripts", why);
 }

@@ -11,6 +11,10 @@ int down_end(struct fault_site *site, struct why *why);
 int restart_begin(struct fault_site *site, struct why *why);
 int empty_begin(struct fault_site *site, struct why *why);
 int flush_begin(struct fault_site *site, struct why *why);
+int evict_begin(struct fault_site *site, struct why *why);
+int failover_prepare(struct fault_site *site, struct why *why);
+int failover_begin(struct fault_site *site, struct why *why);
+int failover_restore(struct fault_site *site, struct why *why);
 int scripts_begin(struct fault_site *site, struct why *why);
 /* For a fault that is over at once: it lasts only so that others can get the lock meanwhile. */
 int nothing_end(struct fault_site *site, struct why *why);

@@ -6,6 +6,10 @@
  *     kill, start     the server ends at once; it starts with its data, and is ready
  *     empty           a killed server forgets its data; start follows
  *     flush           the server forgets all locks, and goes on
+ *     evict           the server forgets each key that has a TTL, and goes on
+ *     behind          a replica gets the server's data, and nothing that comes later
+ *     failover        after `behind`: the server is killed, and the replica takes over its address
+ *     rejoin          after `behind` or `failover`: the server runs with its own data, as before
  *     flush-scripts   Redis forgets its cached scripts
  *
  * scripts/lock-server does this for the servers of scripts/stack. */

@@ -60,6 +60,10 @@ static const struct planted planted[] = {
      "1 0..5 acquire held -; 1 10..4100 fault stops; 3 1900..4500 acquire held -; 2 4000..4010 "
      "acquire held -; 1 4101..4102 release lost; 3 4501..4502 check lost; 2 5000..5001 check held",
      0, ORACLE_SAFE},
+    {"A server forgets its locks, and the next holder has a lower fence.",
+     "1 0..5 acquire held 3; 2 3..100 acquire held 1; 1 8 write landed 3; 1 50..1850 fault forgets; "
+     "1 90..95 check lost; 2 101..102 check held; 2 103 write refused 1",
+     0, ORACLE_SAFE},
     {"The machine keeps a worker from renewing.",
      "1 0..5 acquire held -; 1 6..3000 fault works; 1 20..2100 check lost", 0, ORACLE_SAFE},
     /* ---- locks that are wrong */

@@ -18,7 +18,8 @@ const struct tenure *tenures_of(const struct tenures *tenures, uint32_t worker, 
 }
 
 bool tenure_is_older(const struct tenure *older, const struct tenure *newer) {
-    const bool have_fences = older->fence != HISTORY_NO_FENCE && newer->fence != HISTORY_NO_FENCE;
+    const bool have_fences = older->fence != HISTORY_NO_FENCE &&
+                             newer->fence != HISTORY_NO_FENCE && older->era == newer->era;
 
     if (older->got_ns < newer->asked_ns || newer->got_ns < older->asked_ns || !have_fences ||
         older->fence == newer->fence)
@@ -110,6 +111,15 @@ static int64_t got_ns_of(const struct history *history, size_t index) {
                                                                                 : HISTORY_OPEN;
 }
 
+static unsigned era_of(const struct history *history, int64_t at_ns) {
+    unsigned era = 0;
+
+    for (size_t i = 0; i < history->count && history->items[i].at_ns < at_ns; i++)
+        era += history->items[i].kind == HISTORY_FAULT &&
+               (history->items[i].flags & HISTORY_FORGETS) != 0;
+    return era;
+}
+
 int tenures_find(struct tenures *tenures, const struct history *history) {
     size_t count = 0;
 
@@ -127,6 +137,7 @@ int tenures_find(struct tenures *tenures, const struct history *history) {
             tenures->rows[tenures->count++] = (struct tenure){
                 .worker = item->worker,
                 .fence = item->fence,
+                .era = era_of(history, got_ns),
                 .ttl_ms = item->ttl_ms,
                 .asked_ns = item->at_ns,
                 .got_ns = got_ns,

@@ -16,6 +16,7 @@
 struct tenure {
     uint32_t worker;
     uint64_t fence;
+    unsigned era; /* how often the server forgot its locks before `got` */
     int64_t ttl_ms;
     int64_t asked_ns, got_ns;
     int64_t believed_ns;         /* got_ns if no check was answered with held */
@@ -41,7 +42,7 @@ void tenures_free(struct tenures *tenures);
 /* The tenure of this worker that was the last to begin by `at_ns`, or NULL. */
 const struct tenure *tenures_of(const struct tenures *tenures, uint32_t worker, int64_t at_ns);
 
-/* Did `older` begin before `newer`? The fences decide where the moments leave it open. */
+/* Did `older` begin before `newer`? The fences of one era decide where the moments leave it open. */
 bool tenure_is_older(const struct tenure *older, const struct tenure *newer);
 
 #endif
