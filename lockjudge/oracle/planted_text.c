@@ -9,15 +9,12 @@
 static const struct {
     const char *name;
     unsigned flags;
-} flag_names[] = {{"stops", HISTORY_STOPS},
-                  {"kills", HISTORY_KILLS},
-                  {"away", HISTORY_AWAY},
-                  {"works", HISTORY_WORKS},
-                  {"loads", HISTORY_LOADS},
-                  {"forgets", HISTORY_FORGETS}};
+} flag_names[] = {{"stops", HISTORY_STOPS}, {"kills", HISTORY_KILLS}, {"away", HISTORY_AWAY},
+                  {"works", HISTORY_WORKS}, {"loads", HISTORY_LOADS}, {"forgets", HISTORY_FORGETS}};
 
 static int planted_read_result(struct history_item *item, const char *result) {
-    for (size_t i = 0; item->kind == HISTORY_FAULT && i < sizeof flag_names / sizeof *flag_names; i++)
+    for (size_t i = 0; item->kind == HISTORY_FAULT && i < sizeof flag_names / sizeof *flag_names;
+         i++)
         if (strcmp(result, flag_names[i].name) == 0) {
             item->flags = flag_names[i].flags;
             return 0;

@@ -18,8 +18,8 @@ const struct tenure *tenures_of(const struct tenures *tenures, uint32_t worker, 
 }
 
 bool tenure_is_older(const struct tenure *older, const struct tenure *newer) {
-    const bool have_fences = older->fence != HISTORY_NO_FENCE &&
-                             newer->fence != HISTORY_NO_FENCE && older->era == newer->era;
+    const bool have_fences = older->fence != HISTORY_NO_FENCE && newer->fence != HISTORY_NO_FENCE &&
+                             older->era == newer->era;
 
     if (older->got_ns < newer->asked_ns || newer->got_ns < older->asked_ns || !have_fences ||
         older->fence == newer->fence)
