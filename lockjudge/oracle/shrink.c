@@ -86,6 +86,34 @@ static void shrink_all(struct shrinking *shrinking) {
                 from += length;
 }
 
+/* All else that is told is over before this item begins, or begins when it is over. */
+static bool is_apart(const struct history *history, size_t index) {
+    const struct history_item *one = &history->items[index];
+    bool is_first = true, is_last = true;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+
+        if (item->kind == HISTORY_FAULT)
+            continue;
+        is_first = is_first && item->at_ns > one->end_ns;
+        is_last = is_last && item->end_ns < one->at_ns;
+    }
+    return is_first || is_last;
+}
+
+/* Such a fault is the reason of nothing in the history. */
+static void without_faults_apart(struct shrinking *shrinking) {
+    for (size_t i = shrinking->rest->count; i > 0; i--) {
+        if (shrinking->rest->items[i - 1].kind != HISTORY_FAULT ||
+            !is_apart(shrinking->rest, i - 1))
+            continue;
+        shrinking->faults--;
+        if (!without_run(shrinking, i - 1, 1))
+            shrinking->faults++;
+    }
+}
+
 static int shrink_copy(struct history *to, const struct history *from) {
     to->items = malloc((from->count + 1) * sizeof *to->items);
     to->count = to->room = from->count;
@@ -110,6 +138,7 @@ int shrink(const struct history *history, int64_t slack_ms, enum oracle_word wor
         shrinking.finding = oracle.findings[word];
         shrinking.faults = count_faults(history, shrinking.finding.worker);
         shrink_all(&shrinking);
+        without_faults_apart(&shrinking);
     } else {
         history_free(shortest);
     }

@@ -228,6 +228,8 @@ static int run_plan(char *const *command) {
     char text[DURATION_TEXT];
     size_t pairs;
 
+    if (set.sample > 0 && !set.has_pairs)
+        return why_set(&run.why, "--sample chooses from --pairs: give both");
     if (rows_plan(&run.report, &wish, &run.why) != 0)
         return -1;
     pairs = rows_pairs(&run.report);

@@ -43,6 +43,29 @@ static void test_only_what_shows_the_twin_is_left(void **state) {
                         "  2.340 s  worker 2 is asked, and believes that it holds the lock\n");
 }
 
+/* Both faults that hit the older holder are told. The one of a third worker is not, nor one that
+ * began when all had happened. */
+static void test_a_pair_of_faults_is_told_where_it_matters(void **state) {
+    told[0] = '\0';
+    assert_int_equal(
+        planted_read("1 0..1 acquire held; 1 10..2300 fault stops; 1 1000..1010 fault away;"
+                     "3 1500..1500 fault kills; 3 1501 death; 2 2000..2100 acquire held;"
+                     "1 2310..2311 check held; 2 2350..2351 check held; 1 2400..2500 fault stops",
+                     &history),
+        0);
+    assert_int_equal(shrink(&history, PLANTED_SLACK_MS, ORACLE_TWIN_UNAWARE, &shortest), 0);
+    assert_int_equal(prose_tell(&shortest, on_line, NULL), 0);
+    assert_string_equal(told,
+                        "  0.000 s  worker 1 gets the lock\n"
+                        "  0.009 s  worker 1 is stopped\n"
+                        "  0.999 s  this begins for worker 1: \n"
+                        "  1.009 s  this ends for worker 1: \n"
+                        "  2.099 s  worker 2 gets the lock\n"
+                        "  2.299 s  worker 1 runs again\n"
+                        "  2.310 s  worker 1 is asked, and believes that it holds the lock\n"
+                        "  2.350 s  worker 2 is asked, and believes that it holds the lock\n");
+}
+
 static void test_each_planted_finding_shrinks_and_has_a_sentence(void **state) {
     for (size_t i = 0; planted_at(i) != NULL; i++)
         for (unsigned word = 0; word < ORACLE_WORD_COUNT; word++) {
@@ -68,6 +91,7 @@ static void test_each_planted_finding_shrinks_and_has_a_sentence(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_only_what_shows_the_twin_is_left, tear_down),
+        cmocka_unit_test_teardown(test_a_pair_of_faults_is_told_where_it_matters, tear_down),
         cmocka_unit_test_teardown(test_each_planted_finding_shrinks_and_has_a_sentence, tear_down),
     };
 

@@ -2,6 +2,7 @@
  * whichever way it ends. */
 #include "fiber.h"
 #include "line.h"
+#include "plan.h"
 #include "test.h"
 #include "trial.h"
 
@@ -12,6 +13,7 @@ static struct why why;
 static struct trial_outcome outcome;
 static char calls[64]; /* a letter for each call of the fault */
 static bool is_stopped;
+static uint64_t setup_seed = 1;
 static int prepare_code, restore_code, trial_code;
 
 static void note(const char *letter) {
@@ -52,7 +54,32 @@ static int stop_and_begin(struct fault_site *site, struct why *text) {
     return begin(site, text);
 }
 
-static struct fault fault;
+static struct fault fault, second; /* without a name: no pair */
+
+/* ---- the second fault of a pair */
+
+static int prepare_code_2;
+
+static int prepare_2(struct fault_site *site, struct why *text) {
+    note("P");
+    return prepare_code_2 == 0 ? 0 : why_set(text, "it cannot be prepared");
+}
+
+static int begin_2(struct fault_site *site, struct why *text) {
+    note("B");
+    assert_non_null(site->victim);
+    return 0;
+}
+
+static int end_2(struct fault_site *site, struct why *text) {
+    note("E");
+    return 0;
+}
+
+static int restore_2(struct fault_site *site, struct why *text) {
+    note("R");
+    return 0;
+}
 
 static int set_up(void **state) {
     fault = (struct fault){.name = "test",
@@ -62,7 +89,8 @@ static int set_up(void **state) {
                            .end = end,
                            .restore = restore};
     calls[0] = why.text[0] = '\0';
-    prepare_code = restore_code = 0;
+    second = (struct fault){.name = NULL};
+    prepare_code = prepare_code_2 = restore_code = 0;
     is_stopped = false;
     return uv_loop_init(&loop);
 }
@@ -76,16 +104,17 @@ static int tear_down(void **state) {
 static void runs(void *script) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *command[] = {shell, option, script, NULL};
-    const struct trial_setup setup = {.loop = &loop,
-                                      .command = command,
-                                      .url = "",
-                                      .workers = 2,
-                                      .ttl_ms = 50,
-                                      .start_ms = 60000,
-                                      .seed = 1,
-                                      .cases = {{&fault, FAULT_AT_HELD}},
-                                      .lock_name = "stock",
-                                      .is_stopped = &is_stopped};
+    const struct trial_setup setup = {
+        .loop = &loop,
+        .command = command,
+        .url = "",
+        .workers = 2,
+        .ttl_ms = 50,
+        .start_ms = 60000,
+        .seed = setup_seed,
+        .cases = {{&fault, FAULT_AT_HELD}, {second.name != NULL ? &second : NULL, FAULT_AT_HELD}},
+        .lock_name = "stock",
+        .is_stopped = &is_stopped};
 
     trial_code = trial_run(&setup, &outcome, &why);
     history_free(&outcome.history);
@@ -163,6 +192,55 @@ static void test_a_fault_that_cannot_be_asked_is_told(void **state) {
     assert_string_equal(calls, "pr");
 }
 
+static void make_pair(unsigned flags) {
+    fault.least_pct = fault.most_pct = 500;
+    fault.flags = flags;
+    second = (struct fault){.name = "second",
+                            .about = "a second test",
+                            .prepare = prepare_2,
+                            .begin = begin_2,
+                            .end = end_2,
+                            .restore = restore_2};
+}
+
+static void test_the_second_fault_of_a_pair_strikes_before_the_trial_goes_on(void **state) {
+    make_pair(0);
+    run(grants);
+    assert_int_equal(trial_code, 0);
+    assert_true(outcome.has_struck);
+    assert_int_equal(strlen(calls), 8);
+    assert_memory_equal(calls, "pPb", 3); /* no stall decides the order of the ends */
+    assert_non_null(strchr(calls, 'e'));
+    assert_true(strchr(calls, 'B') < strchr(calls, 'E'));
+    assert_string_equal(calls + 6, "Rr");
+    assert_true(outcome.has_second_hit);
+}
+
+static void test_the_second_fault_leaves_a_stopped_worker_alone(void **state) {
+    for (setup_seed = 1; setup_seed <= 4; setup_seed++) {
+        calls[0] = '\0';
+        make_pair(HISTORY_STOPS);
+        run(grants);
+        assert_int_equal(trial_code, 0);
+        assert_true(outcome.has_second_hit);
+        assert_int_not_equal(outcome.second_victim, plan_make(setup_seed, 2).victim);
+    }
+    setup_seed = 1;
+}
+
+static void test_both_faults_of_a_pair_are_restored(void **state) {
+    make_pair(0);
+    prepare_code_2 = -1;
+    run("echo nonsense");
+    assert_int_equal(trial_code, -1);
+    assert_string_equal(calls, "pPRr");
+    calls[0] = '\0';
+    make_pair(0);
+    prepare_code = -1; /* the second one was never prepared */
+    run("echo nonsense");
+    assert_string_equal(calls, "pr");
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -172,6 +250,9 @@ int main(void) {
         TEST(test_an_end_by_the_user_restores),
         TEST(test_a_server_that_cannot_be_restored_spoils_the_trial),
         TEST(test_a_fault_that_cannot_be_asked_is_told),
+        TEST(test_the_second_fault_of_a_pair_strikes_before_the_trial_goes_on),
+        TEST(test_the_second_fault_leaves_a_stopped_worker_alone),
+        TEST(test_both_faults_of_a_pair_are_restored),
 #undef TEST
     };
 
