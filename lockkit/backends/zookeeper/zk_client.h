@@ -48,6 +48,7 @@ struct zk_client {
     struct log_limit refusals;
     int64_t synced_ms; /* uv_now() at the last sync of this session */
     int sync_error;    /* the result of the last completed sync */
+    int missing;       /* of 256 folders that recent ACQUIREs met, about how many were missing */
 };
 
 struct zk_operation {
@@ -60,7 +61,8 @@ struct zk_operation {
     int error;        /* the result of the request before this one */
     bool is_peeking;  /* ACQUIRE: it reads the line before it creates a node */
     bool has_synced;
-    bool has_hit;                                 /* BREAK: a node was deleted */
+    bool has_made_folder, is_folder_new; /* zk_add_folder() was called; it made the folder */
+    bool has_hit;                        /* BREAK: a node was deleted */
     void (*next)(struct zk_operation *operation); /* runs when the folder is there */
     struct zk_look *look;                         /* INSPECT: the holders and waiters found */
     zoo_op_result_t results[2];
@@ -109,6 +111,16 @@ bool zk_is_unanswered(int error);
 /* Ask the leader whether the session goes on, once in a turn of the loop. Later answers of this
  * server are no older. Returns like zk_sending(). */
 bool zk_sync(struct zk_operation *operation);
+
+/* Whether the folder of a lock is probably there, judged by recent ones. The server removes a folder
+ * when it was empty for some time, so it lacks each name that nobody locked of late. To find that
+ * out takes two requests, and making a folder that is there takes one. */
+bool zk_expects_folder(const struct zk_client *client);
+void zk_saw_folder(struct zk_client *client, bool was_there);
+
+/* Make the folder, if its parents are there. The caller sends the next request at once, and fails
+ * when that one says ZNONODE. Returns like zk_sending(). */
+bool zk_add_folder(struct zk_operation *operation);
 
 /* Make the folder and its parents, then call `next`, or fail. */
 void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_operation *operation));

@@ -25,15 +25,18 @@ static void delete_node(struct zk_operation *operation, const char *node) {
 /* ---- Acquiring, in a line of ephemeral sequential nodes:
  *
  *     create, list ──► first ──────────────► granted
- *                  └─► not first: watch the one before ──► BUSY ... its event: list, as above
- *                           └─ gone meanwhile: list again
+ *        │         └─► not first: watch the one before ──► BUSY ... its event: list, as above
+ *        │                  └─ gone meanwhile: list again
+ *        └─► no folder: create folder and node ──► the folder's first node: granted; else list
  *
+ * A client that finds that most folders are missing begins with the last step.
  * The node's name has the owner token. So if the answer to a create was lost, the same owner finds
  * its node in the list when it asks again. An ACQUIRE that only tries looks at the line first, and
  * makes no node if it would be refused. If it is overtaken, it deletes its node before it answers.
  * Nodes of an earlier session go with that session, and are never taken over. */
 
 static void acquire_create(struct zk_operation *operation);
+static void acquire_create_both(struct zk_operation *operation);
 static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data);
 
 static void acquire_list(struct zk_operation *operation) {
@@ -169,7 +172,10 @@ static void acquire_take_line(struct zk_operation *operation, const struct zk_li
 static void acquire_no_folder(struct zk_operation *operation) {
     operation->is_peeking = false;
     contender_forget(operation->contender);
-    zk_make_folder(operation, acquire_create);
+    if (operation->has_made_folder)
+        zk_make_folder(operation, acquire_create); /* its parents are missing, too */
+    else
+        acquire_create_both(operation);
 }
 
 static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data) {
@@ -198,9 +204,8 @@ static void on_line_to_acquire(int error, const struct String_vector *nodes, con
 
 /* -- The node */
 
-static void zk_fair_on_created(int error, const char *path, const struct Stat *stat,
-                               const void *data) {
-    struct zk_operation *operation = zk_operation_of(data);
+static void acquire_created(struct zk_operation *operation, int error, const char *path,
+                            const struct Stat *stat) {
     struct zk_contender *contender = operation->contender;
 
     operation->error = error;
@@ -212,31 +217,73 @@ static void zk_fair_on_created(int error, const char *path, const struct Stat *s
         (void)snprintf(contender->node, ZK_NODE_SIZE, "%s", slash != NULL ? slash + 1 : path);
         contender->czxid = stat->czxid;
     }
+}
+
+static void zk_fair_on_created(int error, const char *path, const struct Stat *stat,
+                               const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    acquire_created(operation, error, path, stat);
+    if (error == ZOK || error == ZNONODE)
+        zk_saw_folder(operation->client, error == ZOK);
     if (zk_completed(operation)) /* the list could not be requested */
         zk_fail(operation, error ? error : ZCONNECTIONLOSS);
 }
 
-/* Create the node and list the line, both at once: requests of a session take effect in their
- * order. */
-static void acquire_create(struct zk_operation *operation) {
+static void on_created_both(int error, const char *path, const struct Stat *stat,
+                            const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    acquire_created(operation, error, path, stat);
+    if (!zk_completed(operation))
+        return;
+    if (error == ZNONODE)
+        acquire_no_folder(operation);
+    else if (error != ZOK)
+        zk_fail(operation, error);
+    else if (operation->command == NULL)
+        zk_finish(operation, LK_UNKNOWN);
+    else if (operation->is_folder_new && zk_line_is_first(operation->contender->node))
+        zk_grant(operation);
+    else
+        acquire_list(operation);
+}
+
+/* False: the library refused. */
+static bool acquire_create_node(struct zk_operation *operation,
+                                string_stat_completion_t on_created) {
     struct zk_client *client = operation->client;
     char node[ZK_NODE_SIZE], path[ZK_PATH_SIZE];
     int error;
 
-    if (operation->command == NULL) {
-        zk_finish(operation, LK_UNKNOWN);
-        return;
-    }
     operation->error = ZOK;
     operation->has_synced = false;
     zk_line_node(node, client->url.layout, operation->command);
     (void)zk_path(path, operation->folder, node);
     error = zoo_acreate2(zk_handle(operation), path, client->config.label,
                          (int)strlen(client->config.label), &ZOO_OPEN_ACL_UNSAFE,
-                         ZOO_EPHEMERAL_SEQUENTIAL, zk_fair_on_created, operation);
+                         ZOO_EPHEMERAL_SEQUENTIAL, on_created, operation);
     operation->contender->is_doubtful = error == ZOK;
-    if (zk_sending(operation, error))
-        acquire_list(operation);
+    return zk_sending(operation, error);
+}
+
+/* Create the folder and the node, both at once: requests of a session take effect in their order.
+ * The first node that a folder ever had holds the lock. */
+static void acquire_create_both(struct zk_operation *operation) {
+    if (operation->command == NULL)
+        zk_finish(operation, LK_UNKNOWN);
+    else if (zk_add_folder(operation))
+        (void)acquire_create_node(operation, on_created_both);
+}
+
+/* Create the node and list the line, both at once. */
+static void acquire_create(struct zk_operation *operation) {
+    if (zk_expects_folder(operation->client) && operation->command != NULL) {
+        if (acquire_create_node(operation, zk_fair_on_created))
+            acquire_list(operation);
+    } else {
+        acquire_create_both(operation);
+    }
 }
 
 static void zk_fair_acquire(struct zk_operation *operation) {

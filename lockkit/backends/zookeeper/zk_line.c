@@ -48,6 +48,12 @@ void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout,
     assert(strlen(node) + strlen("-2147483648") < ZK_NODE_SIZE); /* the server adds the number */
 }
 
+bool zk_line_is_first(const char *node) {
+    const size_t length = strlen(node), digits = strlen("0000000000");
+
+    return length >= digits && strcmp(node + length - digits, "0000000000") == 0;
+}
+
 /* Cut `suffix` off the first `*length` bytes of `text`, if they end with it. */
 static bool zk_line_cut(const char *text, size_t *length, const char *suffix) {
     size_t size = strlen(suffix);

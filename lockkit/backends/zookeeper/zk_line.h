@@ -57,6 +57,9 @@ bool zk_path(char path[ZK_PATH_SIZE], const char *folder, const char *node);
 /* The name for a new node, up to its sequence number. */
 void zk_line_node(char node[ZK_NODE_SIZE], enum zk_layout layout, const struct lk_command *command);
 
+/* Whether the server gave this node the first number of its folder. */
+bool zk_line_is_first(const char *node);
+
 /* Sort the nodes of a folder. The caller keeps the strings. 0; -1: out of memory. */
 int zk_line_read(struct zk_line *line, char *const *nodes, int32_t count);
 void zk_line_free(struct zk_line *line);

@@ -25,7 +25,8 @@ static void zk_single_pair(struct pair *pair, const struct zk_operation *operati
 
 /* ---- Acquiring */
 
-static void zk_single_acquire(struct zk_operation *operation);
+static void single_ask(struct zk_operation *operation);
+static void single_make_and_ask(struct zk_operation *operation);
 
 static bool is_owner(const char *value, int length, const char *owner) {
     const size_t size = strlen(owner);
@@ -40,7 +41,7 @@ static bool is_owner(const char *value, int length, const char *owner) {
 static void busy_or_again(struct zk_operation *operation, int error) {
     operation->contender->is_doubtful = false;
     if (error == ZNONODE) {
-        zk_single_acquire(operation);
+        single_ask(operation);
         return;
     }
     if (operation->command != NULL && operation->command->patience_ms == 0)
@@ -69,8 +70,10 @@ static void on_holder(int error, const char *value, int length, const struct Sta
         zk_grant(operation);
     } else if (error != ZOK && error != ZNONODE) {
         zk_fail(operation, error);
-    } else if (operation->error == ZNONODE && operation->command != NULL) {
-        zk_make_folder(operation, zk_single_acquire);
+    } else if (operation->error == ZNONODE && operation->has_made_folder) {
+        zk_make_folder(operation, single_ask); /* its parents are missing, too */
+    } else if (operation->error == ZNONODE) {
+        single_make_and_ask(operation);
     } else if (operation->error != ZOK && operation->error != ZNODEEXISTS) {
         zk_fail(operation, operation->error);
     } else {
@@ -84,11 +87,13 @@ static void zk_single_on_created(int error, const void *data) {
     operation->error = error;
     if (!zk_is_unanswered(error) && error != ZNODEEXISTS)
         operation->contender->is_doubtful = error == ZOK;
+    if (!operation->has_made_folder && !zk_is_unanswered(error))
+        zk_saw_folder(operation->client, error != ZNONODE);
     if (zk_completed(operation)) /* the request for the holder could not be sent */
         zk_fail(operation, error ? error : ZCONNECTIONLOSS);
 }
 
-static void zk_single_acquire(struct zk_operation *operation) {
+static void single_ask(struct zk_operation *operation) {
     struct zk_contender *contender = operation->contender;
     struct zk_client *client = operation->client;
     zhandle_t *handle = zk_handle(operation);
@@ -116,6 +121,18 @@ static void zk_single_acquire(struct zk_operation *operation) {
     (void)zk_sending(operation, zoo_awget(handle, paths.lock,
                                           operation->command->patience_ms ? zk_on_node_event : NULL,
                                           client, on_holder, operation));
+}
+
+static void single_make_and_ask(struct zk_operation *operation) {
+    if (zk_add_folder(operation))
+        single_ask(operation);
+}
+
+static void zk_single_acquire(struct zk_operation *operation) {
+    if (zk_expects_folder(operation->client))
+        single_ask(operation);
+    else
+        single_make_and_ask(operation);
 }
 
 /* ---- Giving back */

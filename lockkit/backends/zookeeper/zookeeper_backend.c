@@ -216,6 +216,39 @@ bool zk_sync(struct zk_operation *operation) {
                       zoo_async(zk_handle(operation), operation->folder, on_synced, operation));
 }
 
+/* ---- Folders */
+
+static bool make_node(struct zk_operation *operation, const char *path, int mode,
+                      string_completion_t on_made) {
+    return zk_sending(operation, zoo_acreate(zk_handle(operation), path, NULL, -1,
+                                             &ZOO_OPEN_ACL_UNSAFE, mode, on_made, operation));
+}
+
+bool zk_expects_folder(const struct zk_client *client) {
+    return client->missing < 128;
+}
+
+void zk_saw_folder(struct zk_client *client, bool was_there) {
+    client->missing += ((was_there ? 0 : 256) - client->missing) / 16;
+}
+
+static void on_folder_added(int error, const char *path, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    (void)path;
+    if (error == ZOK || error == ZNODEEXISTS)
+        zk_saw_folder(operation->client, error == ZNODEEXISTS);
+    operation->is_folder_new = error == ZOK;
+    if (zk_completed(operation)) /* the next request could not be sent */
+        zk_fail(operation, operation->error);
+}
+
+bool zk_add_folder(struct zk_operation *operation) {
+    operation->has_made_folder = true;
+    operation->is_folder_new = false;
+    return make_node(operation, operation->folder, ZOO_CONTAINER, on_folder_added);
+}
+
 static void zookeeper_on_made(int error, const char *path, const void *data) {
     struct zk_operation *operation = zk_operation_of(data);
 
@@ -230,12 +263,6 @@ static void zookeeper_on_made(int error, const char *path, const void *data) {
         operation->next(operation);
 }
 
-static bool make_node(struct zk_operation *operation, const char *path, int mode) {
-    return zk_sending(operation,
-                      zoo_acreate(zk_handle(operation), path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, mode,
-                                  zookeeper_on_made, operation));
-}
-
 /* All requests are sent at once: the answer to the last one counts. ZooKeeper removes a container
  * after it was empty for some time. */
 void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_operation *operation)) {
@@ -246,11 +273,11 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
     memcpy(path, operation->folder, sizeof path);
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (!make_node(operation, path, ZOO_PERSISTENT))
+        if (!make_node(operation, path, ZOO_PERSISTENT, zookeeper_on_made))
             return;
         *slash = '/';
     }
-    (void)make_node(operation, path, ZOO_CONTAINER);
+    (void)make_node(operation, path, ZOO_CONTAINER, zookeeper_on_made);
 }
 
 /* FNV-1a. If two paths have the same hash, a contender looks once too often. */

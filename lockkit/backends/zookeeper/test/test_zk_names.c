@@ -160,6 +160,14 @@ static void test_line_is_in_order_across_a_wrap_of_the_counter(void **state) {
     zk_line_free(&line);
 }
 
+static void test_first_node_of_a_folder_is_known_by_its_number(void **state) {
+    assert_true(zk_line_is_first("_c_a-lock-0000000000"));
+    assert_true(zk_line_is_first("a__lock__0000000000"));
+    assert_false(zk_line_is_first("_c_a-lock-0000000010"));
+    assert_false(zk_line_is_first("_c_a-lock--2147483648"));
+    assert_false(zk_line_is_first("0"));
+}
+
 static void test_each_watches_the_one_whose_going_matters(void **state) {
     static const char *const nodes[] = {"_c_a-read-lock-0000000001", "_c_b-read-lock-0000000002",
                                         "_c_c-lock-0000000003", "_c_d-read-lock-0000000004",
@@ -203,6 +211,7 @@ int main(void) {
         cmocka_unit_test(test_line_knows_every_kind_of_node_and_takes_others_as_alone),
         cmocka_unit_test(test_what_is_made_is_understood),
         cmocka_unit_test(test_line_is_in_order_across_a_wrap_of_the_counter),
+        cmocka_unit_test(test_first_node_of_a_folder_is_known_by_its_number),
         cmocka_unit_test(test_each_watches_the_one_whose_going_matters),
         cmocka_unit_test(test_permits_are_counted_in_the_order_of_the_line),
     };
