@@ -33,7 +33,7 @@ enum defect {
     KEEPS_LATE,
     NO_RENEWAL
 };
-enum row { NONE, STOP_HELD, STOP_WRITE, KILL_HELD, WORK_HELD, LATE_REPLY, ROWS };
+enum row { NONE, STOP_HELD, STOP_TWO, STOP_WRITE, KILL_HELD, WORK_HELD, LATE_REPLY, ROWS };
 
 struct worker;
 struct actor {
@@ -50,7 +50,7 @@ struct worker {
     int64_t awake_ns;                       /* it is stopped until then */
     uint64_t fence;
     int beats, grants;
-    bool is_granted, is_extended, is_renewing;
+    bool is_granted, is_extended, is_renewing, has_struck;
     enum history_result answer;
 };
 
@@ -60,7 +60,7 @@ static struct {
     unsigned short random[3];
     enum defect defect;
     enum row row;
-    bool has_fences, has_struck;
+    bool has_fences;
     int stalls_pct;
     int64_t stall_most_ns, now_ns;
     int64_t tokens, holder, expires_ns; /* the server's; holder 0: nobody */
@@ -211,7 +211,10 @@ static void judge_releases(struct worker *worker) {
 /* ---- checks and writes */
 
 static bool strikes(const struct worker *worker, enum row row) {
-    return model.row == row && !model.has_struck && worker == model.workers && worker->grants == 2;
+    const bool is_victim =
+        worker == model.workers || (row == STOP_TWO && worker == model.workers + 1);
+
+    return model.row == row && !worker->has_struck && is_victim && worker->grants == 2;
 }
 
 static void judge_checks(struct worker *worker);
@@ -224,13 +227,13 @@ static void judge_goes_on(struct worker *worker) {
 }
 
 static void strike_stop(struct worker *worker) {
-    model.has_struck = true;
+    worker->has_struck = true;
     worker->awake_ns = model.now_ns + LONG;
     note(worker, HISTORY_FAULT, HISTORY_RESULT_NONE, HISTORY_STOPS, worker->awake_ns);
 }
 
 static void strike_kill(struct worker *worker) {
-    model.has_struck = true;
+    worker->has_struck = true;
     note(worker, HISTORY_FAULT, HISTORY_RESULT_NONE, HISTORY_KILLS, model.now_ns);
     note(worker, HISTORY_DEATH, HISTORY_RESULT_NONE, 0, model.now_ns);
     worker->asked.at_ns = worker->renewing.at_ns = NEVER;
@@ -244,12 +247,12 @@ static void judge_writes(struct worker *worker) {
     if (!is_refused)
         model.seen_fence = worker->fence;
     if (strikes(worker, WORK_HELD)) {
-        model.has_struck = true;
+        worker->has_struck = true;
         note(worker, HISTORY_FAULT, HISTORY_RESULT_NONE, HISTORY_WORKS, model.now_ns + LONG);
         worker->beats = LONG / BEAT * 2;
     }
     judge_goes_on(worker);
-    if (strikes(worker, STOP_HELD)) {
+    if (strikes(worker, STOP_HELD) || strikes(worker, STOP_TWO)) {
         strike_stop(worker);
         at_other(&worker->asked, judge_checks, LONG - MS); /* it waits when the worker wakes */
     } else if (strikes(worker, KILL_HELD)) {
@@ -331,8 +334,8 @@ static void grant(struct worker *worker) {
         worker->fence = ++model.last_fence;
         server_hold(worker);
     }
-    if (worker->is_granted && has_late_reply(worker) && !model.has_struck) {
-        model.has_struck = true;
+    if (worker->is_granted && has_late_reply(worker) && !worker->has_struck) {
+        worker->has_struck = true;
         at_worker(&worker->asked, on_reply, TTL * 6 / 10);
     } else {
         at_worker(&worker->asked, on_reply, hop());
