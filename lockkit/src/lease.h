@@ -54,6 +54,8 @@ struct lk_queue {
     const char *name;
     /* The queue of the name, which keeps its news; the queue of one waiter has a reference to it. */
     struct lk_queue *named;
+    LIST_HEAD(, lk_queue) own; /* of the queue of a name: the queues of one waiter of that name */
+    LIST_ENTRY(lk_queue) own_entry;
     struct lk_client *client;
     unsigned refs; /* locks, leases, inspections, and a due attempt */
     TAILQ_HEAD(, lk_lease) waiters;

@@ -49,6 +49,8 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name, co
         free(queue);
         return NULL;
     }
+    if (owner != NULL)
+        LIST_INSERT_HEAD(&queue->named->own, queue, own_entry);
     (void)uv_timer_init(client->loop, &queue->poll);
     queue->poll.data = queue;
     client->parts++;
@@ -86,8 +88,10 @@ void queue_unref(struct lk_queue *queue) {
         return;
     assert(TAILQ_EMPTY(&queue->waiters) && !queue->is_due && !queue->is_trying);
     tdelete(queue, &queue->client->queues, queue_compare);
-    if (queue->key.is_own)
+    if (queue->key.is_own) {
+        LIST_REMOVE(queue, own_entry);
         queue_unref(queue->named);
+    }
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
 }
 
@@ -207,22 +211,32 @@ void queue_not_ours(struct lk_queue *queue) {
         queue_given_back(queue);
 }
 
-static void wake_named(const void *node, VISIT visit, void *name) {
-    struct lk_queue *queue = *(struct lk_queue *const *)node;
+static void wake_each(const void *node, VISIT visit, void *data) {
+    (void)data;
+    if (visit == postorder || visit == leaf)
+        queue_wake_waiters(*(struct lk_queue *const *)node);
+}
 
-    if ((visit == postorder || visit == leaf) && (name == NULL || strcmp(queue->name, name) == 0))
+/* A client may have queues of many names: do not look at all of them for each event. */
+static void wake_named(struct lk_queue *named) {
+    struct lk_queue *queue;
+
+    queue_wake_waiters(named);
+    LIST_FOREACH (queue, &named->own, own_entry)
         queue_wake_waiters(queue);
 }
 
 void queue_wake(struct lk_client *client, const char *name, const char *owner) {
     struct lk_queue *queue = owner != NULL ? queue_find(client, owner, true) : NULL;
 
-    if (owner != NULL && queue == NULL)
+    if (queue == NULL && name != NULL)
         queue = queue_find(client, name, false);
-    if (queue != NULL)
+    if (name == NULL)
+        twalk_r(client->queues, wake_each, NULL);
+    else if (queue != NULL && owner != NULL)
         queue_wake_waiters(queue);
-    else if (owner == NULL)
-        twalk_r(client->queues, wake_named, (void *)(uintptr_t)name);
+    else if (queue != NULL)
+        wake_named(queue);
 }
 
 void queue_wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {

@@ -95,6 +95,31 @@ static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     end_wait(env, &caller);
 }
 
+static void test_push_by_name_wakes_waiters_with_a_place_of_their_own(void **state) {
+    struct scripted *env = *state;
+    struct caller callers[2];
+    lk_lock *lock;
+
+    env->fixture.client->caps |= LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+    lock = open_scripted(env, (struct lk_lock_options){.poll_ms = LONG_MS, .is_fair = 1});
+    start(&callers[0], lock, LK_FOREVER);
+    start(&callers[1], lock, LK_FOREVER);
+    (void)expect_command(env, 1, LK_ACQUIRE);
+    answer_command(env, 0, LK_BUSY);
+    answer_command(env, 1, LK_BUSY);
+    push_free(env, "other", NULL);
+    (void)expect_command(env, 1, LK_ACQUIRE);
+    push_free(env, env->fixture.name, NULL);
+    (void)expect_command(env, 3, LK_ACQUIRE);
+    answer_command(env, 2, LK_BUSY);
+    answer_command(env, 3, LK_BUSY);
+    end_wait(env, &callers[0]);
+    push_free(env, env->fixture.name, NULL);
+    (void)expect_command(env, 4, LK_ACQUIRE);
+    answer_command(env, 4, LK_BUSY);
+    end_wait(env, &callers[1]);
+}
+
 /* A waiter with a wait that ends during its attempt, command 0, and a waiter behind it. */
 static void start_two(struct scripted *env, struct caller *first, struct caller *next) {
     start(first, env->fixture.lock, LK_FOREVER);
@@ -398,6 +423,7 @@ int main(void) {
         SCRIPTED_TEST(test_new_head_asks_at_once_as_the_old_ones_place_is_gone),
         SCRIPTED_TEST(test_next_who_shares_asks_at_once_after_a_shared_grant),
         SCRIPTED_TEST(test_push_wakes_the_queues_that_it_is_for),
+        SCRIPTED_TEST(test_push_by_name_wakes_waiters_with_a_place_of_their_own),
         SCRIPTED_TEST(test_late_grant_goes_to_the_next_waiter),
         SCRIPTED_TEST(test_late_grant_goes_to_the_one_who_waits_by_then),
         SCRIPTED_TEST(test_late_grant_that_nobody_waits_for_is_given_back),
