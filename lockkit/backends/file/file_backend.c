@@ -9,6 +9,7 @@
 #include "log.h"
 
 #include <assert.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +26,19 @@ struct task {
     struct file_job job;
     enum lk_status status;
     struct lk_command *command; /* NULL: a check */
-    struct owner *owner;        /* ACQUIRE: the owner, until it has the lock */
+    struct owner *owner;        /* ACQUIRE: the new owner */
     struct lk_holder holder;
     STAILQ_ENTRY(task) entry;
     char text[]; /* a check: the strings of the job */
 };
 
-/* A holder. */
+/* A holder, or somebody with an ACQUIRE under way. */
 struct owner {
-    char token[OWNER_SIZE];
+    const char *token; /* the key of the tree; first, so that a search needs no whole owner */
     struct file_held held;
     LIST_ENTRY(owner) entry;
-    char name[];
+    const char *name;
+    char text[];
 };
 
 struct folder {
@@ -44,7 +46,8 @@ struct folder {
     struct lk_backend_config config;
     const struct file_kind *kind;
     char path[PATH_MAX];
-    LIST_HEAD(, owner) owners;
+    void *by_token; /* tree of all owners, also of those that an ACQUIRE is under way for */
+    LIST_HEAD(, owner) owners; /* those that hold their locks */
     STAILQ_HEAD(, task) tasks; /* the first is under way */
     uv_work_t work;
     int events; /* descriptor of inotify */
@@ -55,27 +58,38 @@ struct folder {
 
 static void file_backend_start(struct folder *folder);
 
-static struct owner *file_backend_find(struct folder *folder, const char *token) {
-    struct owner *owner = NULL;
-
-    if (token != NULL)
-        LIST_FOREACH (owner, &folder->owners, entry)
-            if (strcmp(owner->token, token) == 0)
-                break;
-    return owner;
+static int file_backend_compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct owner *owner_new(const char *token, const char *name) {
+static struct owner *file_backend_find(struct folder *folder, const char *token) {
+    struct owner **found =
+        token != NULL ? tfind(&token, &folder->by_token, file_backend_compare) : NULL;
+
+    return found != NULL ? *found : NULL;
+}
+
+/* NULL: out of memory. */
+static struct owner *owner_new(struct folder *folder, const char *token, const char *name) {
     size_t size = strlen(name) + 1;
-    struct owner *owner = calloc(1, sizeof *owner + size);
+    struct owner *owner = calloc(1, sizeof *owner + OWNER_SIZE + size);
 
     if (owner == NULL)
         return NULL;
     assert(strlen(token) == OWNER_SIZE - 1);
-    (void)snprintf(owner->token, sizeof owner->token, "%s", token);
-    memcpy(owner->name, name, size);
+    owner->token = memcpy(owner->text, token, OWNER_SIZE);
+    owner->name = memcpy(owner->text + OWNER_SIZE, name, size);
     owner->held = (struct file_held){-1, -1};
+    if (tsearch(owner, &folder->by_token, file_backend_compare) == NULL) {
+        free(owner);
+        return NULL;
+    }
     return owner;
+}
+
+static void owner_forget(struct folder *folder, struct owner *owner) {
+    tdelete(owner, &folder->by_token, file_backend_compare);
+    free(owner);
 }
 
 /* ---- A task */
@@ -89,17 +103,15 @@ static void file_backend_on_thread(uv_work_t *work) {
 }
 
 static void file_backend_take_acquired(struct folder *folder, struct task *task) {
-    struct owner *owner = file_backend_find(folder, task->job.owner);
+    struct owner *owner = task->owner;
 
-    if (task->status == LK_OK && owner == NULL) {
-        assert(task->owner != NULL); /* file_backend_run() has made it */
+    if (owner != NULL && task->status == LK_OK) {
         assert((task->job.held.lock >= 0) == (folder->kind == &file_flock));
-        owner = task->owner;
-        task->owner = NULL;
         owner->held = task->job.held;
         LIST_INSERT_HEAD(&folder->owners, owner, entry);
+    } else if (owner != NULL) {
+        owner_forget(folder, owner);
     }
-    free(task->owner);
     task->command->fence = task->job.fence;
     if (task->job.again_ms > 0)
         task->command->remaining_ms = task->job.again_ms;
@@ -112,7 +124,7 @@ static void take_released(struct folder *folder, struct task *task) {
         return;
     assert(task->job.held.lock < 0 && task->job.held.record < 0); /* the kind has closed them */
     LIST_REMOVE(owner, entry);
-    free(owner);
+    owner_forget(folder, owner);
 }
 
 static void take_inspected(struct task *task) {
@@ -193,11 +205,11 @@ static void look_after(struct folder *folder, const char *name) {
 
         if (folder->kind != &file_mkdir || strcmp(owner->name, name) != 0)
             continue;
-        task = calloc(1, sizeof *task + size + sizeof owner->token);
+        task = calloc(1, sizeof *task + size + OWNER_SIZE);
         if (task == NULL)
             continue; /* the holder learns it at its release */
         memcpy(task->text, name, size);
-        memcpy(task->text + size, owner->token, sizeof owner->token);
+        memcpy(task->text + size, owner->token, OWNER_SIZE);
         task->job = (struct file_job){.verb = LK_RENEW,
                                       .root = folder->path,
                                       .name = task->text,
@@ -287,7 +299,7 @@ static void file_backend_run(struct lk_backend *backend, struct lk_command *comm
     command->remaining_ms = -1;
     command->round_trips = 1; /* to the disk */
     if (command->verb == LK_ACQUIRE && file_backend_find(folder, command->owner) == NULL) {
-        task->owner = owner_new(command->owner, command->name);
+        task->owner = owner_new(folder, command->owner, command->name);
         task->status = task->owner != NULL ? LK_OK : LK_NOMEM;
     }
     STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
@@ -349,7 +361,7 @@ static void on_poll_closed(uv_handle_t *handle) {
             (void)close(owner->held.lock);
             (void)close(owner->held.record);
         }
-        free(owner);
+        owner_forget(folder, owner);
     }
     (void)close(folder->events);
     backend_end(&folder->base);

@@ -79,7 +79,8 @@ static bool file_process_is_dead(const struct file_process *process) {
 
 /* LK_REFUSED; errno's text goes into `why`. */
 static enum lk_status file_refuse(struct file_job *job, const char *what) {
-    (void)snprintf(job->why, sizeof job->why, "%s: %s", what, strerror(errno));
+    (void)snprintf(job->why, sizeof job->why, "%s: %s%s", what, strerror(errno),
+                   errno == EMFILE ? ": raise RLIMIT_NOFILE (ulimit -n)" : "");
     return errno == ENOMEM ? LK_NOMEM : LK_REFUSED;
 }
 
@@ -149,7 +150,7 @@ static int write_grant(struct file_job *job, int folder) {
     is_new = record.fence == 0;
     if (!file_grant(job, &record))
         (void)strcpy(record.process.boot, "-");
-    if (file_record_write(job->held.record, &record) != 0)
+    if (file_record_write(job->held.record, &record) != 0 || fsync(job->held.record) != 0)
         return -1;
     return is_new ? fsync(folder) : 0;
 }
@@ -287,8 +288,8 @@ static int file_mkdir_write_file(const struct files *files, const char *name,
 
     if (file < 0)
         return -1;
-    failed = file_record_write(file, record);
-    return close(file) == 0 ? failed : -1;
+    failed = file_record_write(file, record) != 0 || fsync(file) != 0;
+    return close(file) == 0 && !failed ? 0 : -1;
 }
 
 /* Whether the folder is there, and its holder. A folder of another program has no record. */
@@ -315,7 +316,8 @@ static int count_grant(struct file_job *job, const struct files *files,
     if (file_mkdir_read_file(files, files->fence, record) < 0)
         return -1;
     if (!file_grant(job, record)) {
-        errno = ENOSYS;
+        if (errno != EMFILE)
+            errno = ENOSYS;
         return -1;
     }
     if (file_mkdir_write_file(files, files->coming, record) != 0 ||

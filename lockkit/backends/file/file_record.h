@@ -32,7 +32,7 @@ int file_open(int folder, const char *name, int flags);
 bool file_name_decode(char *name, size_t size, const char *file);
 
 /* A record is one line. 0; or -1 with errno, EBADMSG for a damaged one. An empty file is an empty
- * record. */
+ * record. A record that was written is on the disk after fsync(). */
 int file_record_read(int file, struct file_record *record);
 int file_record_write(int file, const struct file_record *record);
 

@@ -176,6 +176,30 @@ static void test_full_disk_is_told_and_leaves_nothing_held(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
+static void test_holder_keeps_its_lock_when_descriptors_run_out(void **state) {
+    struct env *env = *state;
+    struct rlimit limit, none;
+    struct caller holder, caller;
+    lk_lock *other;
+    int next;
+
+    assert_int_equal(lk_lock_open(&other, env->fixture.client, "y", NULL), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, other, LK_TRY), LK_OK);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    next = dup(STDIN_FILENO);
+    assert_true(next >= 0);
+    (void)close(next);
+    none = (struct rlimit){(rlim_t)next, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_refused(env, "Too many open files: raise RLIMIT_NOFILE (ulimit -n)");
+    assert_int_equal(lk_lease_check(holder.lease, 1000), LK_OK);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    lk_lock_close(other);
+}
+
 static void test_damaged_counter_is_refused_and_never_begun_anew(void **state) {
     struct env *env = *state;
 
@@ -334,6 +358,8 @@ int main(void) {
         MKDIR(test_waiter_comes_again_when_the_guard_is_free),
         FLOCK(test_full_disk_is_told_and_leaves_nothing_held),
         MKDIR(test_full_disk_is_told_and_leaves_nothing_held),
+        FLOCK(test_holder_keeps_its_lock_when_descriptors_run_out),
+        MKDIR(test_holder_keeps_its_lock_when_descriptors_run_out),
         FLOCK(test_damaged_counter_is_refused_and_never_begun_anew),
         MKDIR(test_damaged_counter_is_refused_and_never_begun_anew),
         FLOCK(test_folder_that_others_may_write_to_is_refused),
