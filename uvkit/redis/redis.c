@@ -11,7 +11,7 @@
  * dropped. When the connection breaks, all commands up to `sent` have an unknown outcome. The rest
  * waits for the next connection.
  *
- * Calls are also in one of two lists: `running`, by deadline, or `ended`. The timer runs the
+ * Calls are also in a list: of running calls, by deadline, or of ended calls. The timer runs the
  * callbacks of ended calls, because a call may end inside a call of the user's. */
 #include "redis_internal.h"
 
@@ -32,19 +32,49 @@
 #define CONNECT_TIMEOUT_DEFAULT 1000
 
 #define HEAD_SIZE               64 /* of a command's text before its second argument */
+#define SHORT_MS                32
 
 /* ---- Commands */
 
-/* Deadlines mostly come in order, so the place is near the end. */
-static void link_by_deadline(struct redis_calls *list, struct redis_call *call) {
+/* Calls with about the same time have a list: below 32 ms, 64 ms, and so on, and the rest. */
+static unsigned redis_term(int64_t left_ms) {
+    unsigned term = 0;
+
+    while (term < REDIS_TERMS - 1 && left_ms >= (int64_t)SHORT_MS << term)
+        term++;
+    return term;
+}
+
+/* In a list deadlines mostly come in order, so the place is near the end. */
+static void link_by_deadline(struct redis *redis, struct redis_call *call) {
+    const unsigned term = redis_term(call->deadline_ms - clock_now_ms());
+    struct redis_calls *list = &redis->running[term];
     struct redis_call *before = TAILQ_LAST(list, redis_calls);
 
+    call->internal.term = term;
     while (before != NULL && before->deadline_ms > call->deadline_ms)
         before = TAILQ_PREV(before, redis_calls, internal.entry);
     if (before != NULL)
         TAILQ_INSERT_AFTER(list, before, call, internal.entry);
     else
         TAILQ_INSERT_HEAD(list, call, internal.entry);
+}
+
+static void redis_unlink(struct redis *redis, struct redis_call *call) {
+    TAILQ_REMOVE(&redis->running[call->internal.term], call, internal.entry);
+}
+
+/* The running call that is due first; NULL: none. */
+static struct redis_call *redis_first(const struct redis *redis) {
+    struct redis_call *first = NULL;
+
+    for (unsigned i = 0; i < REDIS_TERMS; i++) {
+        struct redis_call *call = TAILQ_FIRST(&redis->running[i]);
+
+        if (call != NULL && (first == NULL || call->deadline_ms < first->deadline_ms))
+            first = call;
+    }
+    return first;
 }
 
 static struct redis_place *place_at(struct redis *redis, size_t index) {
@@ -82,10 +112,9 @@ static void redis_on_timer(uv_timer_t *timer);
 /* Never with 0: a callback that starts a call which ends at once must not keep the loop in its
  * timers. */
 void redis_arm(struct redis *redis) {
-    int64_t now = clock_now_ms(), due = INT64_MAX;
+    const struct redis_call *first = redis_first(redis);
+    int64_t now = clock_now_ms(), due = first != NULL ? first->deadline_ms : INT64_MAX;
 
-    if (!TAILQ_EMPTY(&redis->running))
-        due = TAILQ_FIRST(&redis->running)->deadline_ms;
     if (redis->head != redis->sent && redis->silent_since_ms + REDIS_SILENCE_MS < due)
         due = redis->silent_since_ms + REDIS_SILENCE_MS;
     if (!TAILQ_EMPTY(&redis->ended) || !LIST_EMPTY(&redis->subscriptions.joined))
@@ -110,7 +139,7 @@ static void redis_end_early(struct redis *redis, struct redis_call *call, const 
     struct redis_place *place = place_at(redis, call->internal.place);
 
     assert(place->call == call);
-    TAILQ_REMOVE(&redis->running, call, internal.entry);
+    redis_unlink(redis, call);
     place->call = NULL;
     free_text(place);
     end_later(redis, call, place->is_sent ? REDIS_IS_UNKNOWN : REDIS_IS_NOT_SENT, why);
@@ -192,7 +221,7 @@ static void send_whole(struct redis *redis, struct redis_place *sent) {
         flush(redis);
     } else {
         free_text(sent);
-        TAILQ_REMOVE(&redis->running, call, internal.entry);
+        redis_unlink(redis, call);
         end_later(redis, call, REDIS_IS_NOT_SENT,
                   is_late ? "the deadline had passed" : "out of memory");
         redis_arm(redis);
@@ -223,7 +252,7 @@ static void redis_on_reply(redisAsyncContext *context, void *answer, void *arg) 
         return;
     }
     free_text(place);
-    TAILQ_REMOVE(&redis->running, call, internal.entry);
+    redis_unlink(redis, call);
     redis_set_outcome(call, REDIS_IS_OK, "");
     if (reply->type == REDIS_REPLY_ERROR)
         redis_set_outcome(call, REDIS_IS_REJECTED, reply->str);
@@ -288,7 +317,9 @@ static bool is_silent(const struct redis *redis, int64_t now) {
 }
 
 static bool is_late(const struct redis *redis, int64_t now) {
-    return !TAILQ_EMPTY(&redis->running) && TAILQ_FIRST(&redis->running)->deadline_ms <= now;
+    const struct redis_call *first = redis_first(redis);
+
+    return first != NULL && first->deadline_ms <= now;
 }
 
 /* A loop that was busy or stopped looks at its clock before its sockets. Answers that came in time
@@ -309,7 +340,7 @@ static void redis_expire(struct redis *redis) {
 
     take_what_came(redis, now);
     while (is_late(redis, now)) {
-        struct redis_call *call = TAILQ_FIRST(&redis->running);
+        struct redis_call *call = redis_first(redis);
 
         if (place_at(redis, call->internal.place)->is_sent)
             (void)snprintf(why, sizeof why, "no answer in time");
@@ -384,7 +415,7 @@ static void redis_on_timer_closed(uv_handle_t *handle) {
     redis_close_cb cb = redis->on_closed;
     void *data = redis->on_closed_data;
 
-    assert(TAILQ_EMPTY(&redis->running));
+    assert(redis_first(redis) == NULL);
     while (!TAILQ_EMPTY(&redis->ended))
         run_ended(redis);
     redis_destroy(redis);
@@ -429,7 +460,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     }
     redis->on_up = options->on_up;
     redis->on_up_data = options->data;
-    TAILQ_INIT(&redis->running);
+    for (unsigned i = 0; i < REDIS_TERMS; i++)
+        TAILQ_INIT(&redis->running[i]);
     TAILQ_INIT(&redis->ended);
     loop_ignore_sigpipe();
     (void)uv_timer_init(loop, &redis->timer);
@@ -454,6 +486,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
 }
 
 void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
+    struct redis_call *call;
+
     if (redis->is_closing)
         return;
     redis->is_closing = true;
@@ -461,8 +495,8 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
     redis->on_closed_data = data;
     redis->parts = 1;
     redis_connection_close(&redis->connection);
-    while (!TAILQ_EMPTY(&redis->running))
-        redis_end_early(redis, TAILQ_FIRST(&redis->running), "closing");
+    while ((call = redis_first(redis)) != NULL)
+        redis_end_early(redis, call, "closing");
     redis_trim(redis);
     if (redis_subscriptions_close(redis))
         redis->parts++;
@@ -501,7 +535,7 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
     if (why != NULL) {
         end_later(redis, call, REDIS_IS_NOT_SENT, why);
     } else {
-        link_by_deadline(&redis->running, call);
+        link_by_deadline(redis, call);
         flush(redis);
     }
     redis_arm(redis);

@@ -72,7 +72,8 @@ struct redis_call {
 
     struct {
         redis_call_cb cb;
-        TAILQ_ENTRY(redis_call) entry; /* in the list of running or of ended calls */
+        TAILQ_ENTRY(redis_call) entry; /* in a list of running calls, or in that of ended calls */
+        unsigned term;                 /* the list of running calls */
         size_t place;                  /* in the queue */
         struct fiber_event *ended;     /* redis_call_await() waits for it */
     } internal;

@@ -121,13 +121,15 @@ struct redis_place {
     bool is_sent;
 };
 
+#define REDIS_TERMS 8
+
 struct redis {
     struct redis_address address;
     void *tls; /* OpenSSL's context, or NULL */
     char *name;
     struct redis_connection connection;
     struct redis_subscriptions subscriptions;
-    struct redis_calls running, ended;
+    struct redis_calls running[REDIS_TERMS], ended; /* running: by the time that a call has */
     struct redis_place *places;
     size_t capacity, head, sent, tail; /* they only grow; modulo capacity in `places` */
     uv_timer_t timer; /* next deadline, end of silence, ended calls, or joined channels */
