@@ -4,10 +4,12 @@
 #include "utf8.h"
 #include "why.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_ROOM 1024
+#define LINE_ROOM   1024
+#define MOMENT_MOST (INT64_C(1) << 60) /* 36 years in ns */
 
 static const char *const kind_texts[] = {
 #define X(name, text) text,
@@ -101,10 +103,30 @@ static int find_text(const char *const *texts, size_t count, const char *text) {
     return -1;
 }
 
-static int64_t integer_of(const json_t *json, const char *key, int64_t missing) {
-    const json_t *member = json_object_get(json, key);
+/* The numbers of an item: their bounds keep each sum and difference of the rules within int64_t. */
+enum number { AT_NS, END_NS, WORKER, FLAGS, FENCE, TTL_MS, WAIT_MS, NUMBERS };
 
-    return json_is_integer(member) ? json_integer_value(member) : missing;
+static const struct {
+    const char *key;
+    int64_t most, missing;
+} numbers[NUMBERS] = {
+    [AT_NS] = {"at_ns", MOMENT_MOST, 0},         [END_NS] = {"end_ns", MOMENT_MOST, HISTORY_OPEN},
+    [WORKER] = {"worker", 9999, HISTORY_NOBODY}, [FLAGS] = {"flags", UINT32_MAX, 0},
+    [FENCE] = {"fence", INT64_MAX, 0},           [TTL_MS] = {"ttl_ms", UINT32_MAX, 0},
+    [WAIT_MS] = {"wait_ms", UINT32_MAX, 0},
+};
+
+static int read_numbers(const json_t *json, int64_t read[NUMBERS], struct why *why) {
+    for (int i = 0; i < NUMBERS; i++) {
+        const json_t *member = json_object_get(json, numbers[i].key);
+
+        read[i] = member == NULL ? numbers[i].missing : json_integer_value(member);
+        if (member != NULL &&
+            (!json_is_integer(member) || read[i] < 0 || read[i] > numbers[i].most))
+            return why_set(why, "its %s is no integer from 0 to %" PRId64, numbers[i].key,
+                           numbers[i].most);
+    }
+    return 0;
 }
 
 static int item_read(const json_t *json, struct history_item *item, struct why *why) {
@@ -116,21 +138,24 @@ static int item_read(const json_t *json, struct history_item *item, struct why *
                           ? (int)HISTORY_RESULT_NONE
                           : find_text(result_texts, sizeof result_texts / sizeof *result_texts,
                                       json_string_value(result));
+    int64_t number[NUMBERS];
 
     if (kind < 0 || known < 0)
         return why_set(why, "it has no known \"%s\"", kind < 0 ? "kind" : "result");
-    if (!json_is_integer(json_object_get(json, "at_ns")))
+    if (json_object_get(json, "at_ns") == NULL)
         return why_set(why, "it has no \"at_ns\"");
+    if (read_numbers(json, number, why) != 0)
+        return -1;
     *item = (struct history_item){
-        .at_ns = integer_of(json, "at_ns", 0),
-        .end_ns = integer_of(json, "end_ns", HISTORY_OPEN),
+        .at_ns = number[AT_NS],
+        .end_ns = number[END_NS],
         .kind = (enum history_kind)kind,
         .result = (enum history_result)known,
-        .worker = (uint32_t)integer_of(json, "worker", HISTORY_NOBODY),
-        .flags = (uint32_t)integer_of(json, "flags", 0),
-        .fence = (uint64_t)integer_of(json, "fence", HISTORY_NO_FENCE),
-        .ttl_ms = integer_of(json, "ttl_ms", 0),
-        .wait_ms = integer_of(json, "wait_ms", 0),
+        .worker = (uint32_t)number[WORKER],
+        .flags = (uint32_t)number[FLAGS],
+        .fence = (uint64_t)number[FENCE],
+        .ttl_ms = number[TTL_MS],
+        .wait_ms = number[WAIT_MS],
     };
     if (item->end_ns < item->at_ns)
         return why_set(why, "its end_ns is before its at_ns");
