@@ -6,6 +6,7 @@
 #include "worker.h"
 
 #include "buffer.h"
+#include "cgroup.h"
 #include "clock.h"
 #include "command.h"
 #include "fiber.h"
@@ -18,7 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define REQUEST_BYTES 512
@@ -37,8 +37,9 @@ struct worker {
 
     /* The child: waits for its birth by worker_fork(), then belongs to the caller. NULL: none. */
     struct worker *child;
-    pid_t pid;    /* of its process; 0: it is a child that is not born */
-    pid_t parent; /* of a child: the group that it is in; 0: it is no child */
+    struct cgroup cgroup; /* of a child: none of its own */
+    pid_t pid;            /* of its process; 0: it is a child that is not born */
+    pid_t parent;         /* of a child: the group that it is in; 0: it is no child */
 
     bool has_exited, is_killed, is_stopped, is_ready, is_silent;
     int64_t ran_ns; /* when it was last continued; 0: it was never stopped */
@@ -153,7 +154,7 @@ static void worker_on_exit(uv_process_t *process, int64_t exit_code, int number)
     struct why text;
 
     worker->has_exited = true;
-    (void)uv_kill(-worker->pid, SIGKILL); /* its children */
+    cgroup_kill(&worker->cgroup); /* its children */
     take_last_errors(worker);
     utf8_make_printable(worker->told);
     (void)why_set(&text, "it ended with %s %d%s%s", number != 0 ? "signal" : "exit code",
@@ -235,7 +236,7 @@ static int worker_spawn(struct worker *worker, char *const *argv, char **environ
         worker_open_pipes(worker->child, 2, streams + 3);
     worker->process.data = worker;
     worker->open++;
-    code = uv_spawn(worker->loop, &worker->process, &options);
+    code = cgroup_spawn(&worker->cgroup, worker->loop, &worker->process, &options);
     worker->pid = worker->process.pid;
     return code;
 }
@@ -300,6 +301,10 @@ void worker_close(struct worker *worker) {
     assert(!worker->is_asked);
     while (!worker->has_exited && !is_child(worker)) /* its process is reaped on the loop */
         fiber_sleep(worker->loop, 1);
+    for (int i = 0; i < STOP_TRIES && !cgroup_remove(&worker->cgroup); i++) {
+        cgroup_kill(&worker->cgroup); /* its children */
+        fiber_sleep(worker->loop, 1);
+    }
     for (size_t i = 0; i < 3; i++)
         if (worker->pipes[i].data != NULL)
             worker_shut(&worker->pipes[i]);
@@ -446,34 +451,28 @@ void worker_end_child(struct worker *child, uint64_t ms) {
     worker_kill(child);
 }
 
-/* ---- its group */
+/* ---- its processes */
 
-/* A signal is on its way when kill(2) returns; a process that runs on another processor goes on
- * for a moment. */
 int worker_stop(struct worker *worker) {
-    siginfo_t info;
+    int code = 0;
 
     assert(!is_child(worker));
-    if (worker->has_exited || uv_kill(-worker->pid, SIGSTOP) != 0)
+    if (worker->has_exited || cgroup_stop(&worker->cgroup) != 0)
         return -1;
     worker->is_stopped = true;
-    for (int i = 0; i < STOP_TRIES; i++) {
-        memset(&info, 0, sizeof info);
-        if (worker->has_exited ||
-            waitid(P_PID, (id_t)worker->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0)
-            return -1;
-        if (info.si_pid != 0)
-            return 0;
-        fiber_sleep(worker->loop, 1);
+    for (int i = 0; i < STOP_TRIES && code == 0; i++) {
+        code = worker->has_exited ? -1 : cgroup_has_stopped(&worker->cgroup);
+        if (code == 0)
+            fiber_sleep(worker->loop, 1);
     }
-    return -1;
+    return code > 0 ? 0 : -1;
 }
 
 void worker_continue(struct worker *worker) {
     worker->is_stopped = false;
     worker->ran_ns = clock_now_ns();
     if (!worker->has_exited)
-        (void)uv_kill(-worker->pid, SIGCONT);
+        cgroup_continue(&worker->cgroup);
 }
 
 void worker_kill(struct worker *worker) {
@@ -483,7 +482,7 @@ void worker_kill(struct worker *worker) {
         if (worker->pid != 0 && group_has(worker->parent, worker->pid))
             (void)uv_kill(worker->pid, SIGKILL);
     } else if (!worker->has_exited) {
-        (void)uv_kill(-worker->pid, SIGKILL);
+        cgroup_kill(&worker->cgroup);
     }
 }
 

@@ -1,5 +1,5 @@
-/* A worker: the program that uses the lock library under judgement. It is a process in a group of
- * its own, and speaks lines (docs/lockjudge.md):
+/* A worker: the program that uses the lock library under judgement. It is a process in a cgroup or
+ * group of its own, and speaks lines (docs/lockjudge.md):
  *
  *     judge                            worker
  *                                      ready caps=ttl,fence
@@ -76,17 +76,17 @@ void worker_end_child(struct worker *child, uint64_t ms);
 /* It is broken because it did not answer. */
 bool worker_is_silent(const struct worker *worker);
 
-/* SIGSTOP for its whole group. Waits until the process has stopped. -1: it has ended. */
+/* Stop its processes (cgroup.h), and wait until they stand still. -1: it has ended. */
 int worker_stop(struct worker *worker);
-/* SIGCONT for its whole group. */
+/* They go on. */
 void worker_continue(struct worker *worker);
-/* SIGKILL for its whole group. on_death runs later. May be called again. */
+/* SIGKILL for all of them. on_death runs later. May be called again. */
 void worker_kill(struct worker *worker);
 bool worker_is_alive(const struct worker *worker);
 /* Why it is broken; NULL: it is not. A worker that the judge killed is not broken. */
 const char *worker_broken(const struct worker *worker);
 
-/* Kill the group, wait for the end of all its handles, and free it. No request may be under way.
+/* Kill its processes, wait for the end of all its handles, and free it. No request may be under way.
  */
 void worker_close(struct worker *worker);
 

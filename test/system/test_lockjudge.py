@@ -28,6 +28,14 @@ def is_gone(pid):
         return True
 
 
+def own_cgroup():
+    """The cgroup of this process. None: no cgroup may be made in it."""
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"]
+    names = [line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::/")]
+    folder = Path(mounts[0] + names[0]) if mounts and names else None
+    return folder if folder and (folder / "cgroup.procs").exists() and os.access(folder / "cgroup.procs", os.W_OK) else None
+
+
 class LockJudge(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -178,6 +186,40 @@ class LockJudge(unittest.TestCase):
             self.assertEqual(run.returncode, 130)
             for pid in pids.read_text().split():
                 wait_for("the end of each worker and its child", lambda: is_gone(pid))
+
+    def test_an_interrupt_ends_a_child_that_left_its_group(self):
+        folder = own_cgroup()
+        if not folder:
+            self.skipTest("no cgroup can be made here")
+        pids = self.dir / "left"
+        pids.write_text("")
+        script = f"setsid sleep 1000 & echo $! >>{pids}; echo ready; while read -r a; do echo busy; done"
+        with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "stop-wait", "-t", "1m", "--", "sh", "-c", script], cwd=ROOT,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            wait_for("three children", lambda: len(pids.read_text().splitlines()) == 3)
+            self.assertEqual(len(list(folder.glob(f"lockjudge-{run.pid}-*"))), 3)
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=60)
+        for pid in pids.read_text().split():
+            wait_for("the end of each child", lambda: is_gone(pid))
+        self.assertEqual(list(folder.glob(f"lockjudge-{run.pid}-*")), [])
+
+    def test_the_next_run_removes_the_cgroups_of_one_that_was_killed(self):
+        folder = own_cgroup()
+        if not folder:
+            self.skipTest("no cgroup can be made here")
+        worker = ("sh", "-c", f"echo $$ >>{self.dir}/killed; echo ready; trap '' HUP TERM; while :; do sleep 1; done")
+        with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "none", "-t", "1m", "--", *worker], cwd=ROOT,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            wait_for("four workers", lambda: len(list(folder.glob(f"lockjudge-{run.pid}-*"))) == 4)
+            run.kill()
+        self.assertEqual(len(list(folder.glob(f"lockjudge-{run.pid}-*"))), 4)
+
+        def are_removed():
+            self.run_judge("-f", "none", "-t", "100ms", "--", "sh", "-c", "exit 1", code=69)
+            return not list(folder.glob(f"lockjudge-{run.pid}-*"))
+
+        wait_for("no cgroup", are_removed)
 
 
 if __name__ == "__main__":
