@@ -57,7 +57,8 @@ static json_t *second_json(const struct report_row *row) {
         {"about", json_text(second->fault->about)},
         {"moment", json_text(fault_moment_clause(second->moment))},
         {"part_pct", json_integer(row->second_pct)},
-        {"victim", row->has_second_hit ? json_integer(row->second_victim + 1) : json_null()});
+        {"victim", row->has_second_hit ? json_integer(row->second_victim + 1) : json_null()},
+        {"is_more", json_boolean(row->is_more)});
 }
 
 static json_t *row_json(const struct report *report, const struct report_row *row) {

@@ -47,6 +47,8 @@ static void print_row(const struct report_row *row, int width, FILE *to) {
         report_put_words(row, to);
     if (row->is_unexpected)
         (void)fputs("  <- unexpected", to);
+    if (row->is_more)
+        (void)fputs("  <- more than each alone", to);
     (void)fputc('\n', to);
     (void)fflush(to);
 }

@@ -61,6 +61,38 @@ static void row_expect(struct report_row *row, const char *expect, unsigned caps
     expect_text(&expectation, row->expected, sizeof row->expected);
 }
 
+/* The row of one fault of a pair; NULL: it is not in this run, or was not judged. */
+static const struct report_row *row_alone(const struct report *report,
+                                          const struct fault_case *one) {
+    for (size_t i = 0; i < report->count; i++) {
+        const struct report_row *row = &report->rows[i];
+
+        if (row->cases[0].fault == one->fault && row->cases[0].moment == one->moment &&
+            row->cases[1].fault == NULL && row->trials > 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* Its verdict is worse than those of its faults alone, or it has a word that the model does not
+ * allow and that they do not have. */
+static bool shows_more(const struct report *report, const struct report_row *pair) {
+    const uint32_t never = expect_model(pair->cases, report->caps).never;
+    const struct report_row *first, *second;
+
+    if (pair->cases[1].fault == NULL || pair->verdict > ORACLE_UNTOLD)
+        return false;
+    first = row_alone(report, &pair->cases[0]);
+    second = row_alone(report, &pair->cases[1]);
+    if (first == NULL || second == NULL)
+        return false;
+    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
+        if (never >> i & 1 && pair->oracle.findings[i].count > 0 &&
+            first->oracle.findings[i].count == 0 && second->oracle.findings[i].count == 0)
+            return true;
+    return pair->verdict > first->verdict && pair->verdict > second->verdict;
+}
+
 /* ---- trials */
 
 static void row_take(struct report_row *row, struct trial_outcome *outcome,
@@ -215,6 +247,7 @@ int course_run(struct course *course, struct why *why) {
 
         row_judge(course, row);
         row_expect(row, course->expect, course->report->caps);
+        row->is_more = shows_more(course->report, row);
         if (course->progress != NULL && !course->is_stopped)
             report_progress(row, course->progress);
         if (course->report->caps == 0 && i == 0 && row->verdict == ORACLE_UNJUDGED &&

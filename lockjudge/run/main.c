@@ -256,15 +256,16 @@ static int main_run(char *const *command) {
     if (code != 0)
         return code;
     run.servers = (struct servers){.loop = &run.loop, .command = set.server};
-    run.course = (struct course){.loop = &run.loop,
-                                 .report = &run.report,
-                                 .command = command,
-                                 .url = set.url,
-                                 .start_ms = set.start_ns / 1000000,
-                                 .trials = (unsigned)set.trials,
-                                 .expect = set.expect,
-                                 .servers = set.server[0] != '\0' ? &run.servers : NULL,
-                                 .progress = isatty(STDERR_FILENO) ? stderr : NULL};
+    run.course =
+        (struct course){.loop = &run.loop,
+                        .report = &run.report,
+                        .command = command,
+                        .url = set.url,
+                        .start_ms = set.start_ns / 1000000,
+                        .trials = (unsigned)set.trials,
+                        .expect = set.expect,
+                        .servers = set.server[0] != '\0' ? &run.servers : NULL,
+                        .progress = set.has_pairs || isatty(STDERR_FILENO) ? stderr : NULL};
     code = run_loop();
     if (code == 0)
         code = run_tell();

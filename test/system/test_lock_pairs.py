@@ -84,7 +84,7 @@ class LockPairs(unittest.TestCase):
     def test_the_count_comes_first_and_mistakes_are_told(self):
         busy = "echo ready caps=ttl; while read -r a; do echo error the server is gone; done"
         done = self.run_judge("-t", "100ms", "-f", "stop-held,kill-held,kill-wait", "--pairs", "--", "sh", "-c", busy, code=2)
-        self.assertRegex(done.stderr, r"^lockjudge: 3 rows and 3 pairs, about .* s\n")
+        self.assertRegex(done.stderr, r"^lockjudge: 3 rows and 3 pairs, about .* s\nstop-held +not judged")
         for args, reason in [(["-f", "stop-held+none"], "is no pair: one of them is no fault"),
                              (["-f", "pause-held+down-held"], "both break the server"),
                              (["-f", "stop-held+stop"], 'there is no row "stop"'),
