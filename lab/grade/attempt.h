@@ -1,7 +1,7 @@
-/* One check of a student's strategy: an exploration in a sealed process of its own (seal.h).
+/* One check of a student's strategy: an exploration of every schedule within the check's bound.
  *
- * The result comes from the process that runs the student's code. Code that writes over that
- * process's memory on purpose can make the result lie. It decides only that student's points. */
+ * The explorer, the model and the judge run in this process. The student's code runs in sealed
+ * processes (seal.h), which only say what a sale does next (plan.h). They cannot say that it holds. */
 #ifndef LAB_ATTEMPT_H
 #define LAB_ATTEMPT_H
 

@@ -4,8 +4,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,22 +23,29 @@
 #endif
 #endif
 
-/* Running needs memory, the clocks where they are system calls, writing the result, and the exit.
- * The filter forbids to make more memory executable. */
+/* Running needs memory, the line to the parent, the exit, and the signal mask, with which a fiber
+ * begins. The filter forbids to make more memory executable. */
 static const int running[] = {
-    SCMP_SYS(brk),           SCMP_SYS(munmap),         SCMP_SYS(mremap),
-    SCMP_SYS(madvise),       SCMP_SYS(futex),          SCMP_SYS(write),
-    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres),   SCMP_SYS(gettimeofday),
-    SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
-    SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),         SCMP_SYS(gettid),
-    SCMP_SYS(exit),          SCMP_SYS(exit_group),     SCMP_SYS(restart_syscall),
+    SCMP_SYS(brk),     SCMP_SYS(munmap),     SCMP_SYS(mremap), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(madvise), SCMP_SYS(exit_group), SCMP_SYS(exit),   SCMP_SYS(read),
+    SCMP_SYS(write),
+#ifdef HAS_ASAN /* its runtime asks for these */
+    SCMP_SYS(futex),   SCMP_SYS(getpid),     SCMP_SYS(gettid), SCMP_SYS(sigaltstack),
+#endif
 };
 
 static const int loading[] = {
-    SCMP_SYS(read),  SCMP_SYS(pread64), SCMP_SYS(fstat),  SCMP_SYS(newfstatat),
-    SCMP_SYS(close), SCMP_SYS(lseek),   SCMP_SYS(mmap),   SCMP_SYS(mprotect),
-    SCMP_SYS(prctl), SCMP_SYS(seccomp), SCMP_SYS(access), SCMP_SYS(getrandom),
+    SCMP_SYS(pread64),     SCMP_SYS(fstat),           SCMP_SYS(newfstatat),
+    SCMP_SYS(close),       SCMP_SYS(lseek),           SCMP_SYS(mmap),
+    SCMP_SYS(mprotect),    SCMP_SYS(prctl),           SCMP_SYS(seccomp),
+    SCMP_SYS(access),      SCMP_SYS(getrandom),       SCMP_SYS(futex),
+    SCMP_SYS(wait4),       SCMP_SYS(rt_sigreturn),    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(sigaltstack), SCMP_SYS(getpid),          SCMP_SYS(getppid),
+    SCMP_SYS(gettid),      SCMP_SYS(restart_syscall), SCMP_SYS(set_robust_list),
 };
+
+/* The flags of fork(). */
+#define FORK (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
 
 static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count) {
     int err = 0;
@@ -55,12 +67,11 @@ static int load_filter(scmp_filter_ctx filter, int err) {
 
 #define LIMIT(what, most) setrlimit(what, &(struct rlimit){(rlim_t)(most), (rlim_t)(most)})
 
-/* A signal of the CPU limit comes a second before the kill. */
 static int set_limits(const struct seal_limits *limits) {
-    const struct rlimit cpu = {(rlim_t)limits->cpu_s, (rlim_t)limits->cpu_s + 1};
+    const struct rlimit cpu = {(rlim_t)limits->cpu_s, (rlim_t)limits->cpu_s + SEAL_KILLS_S};
 
     if (setrlimit(RLIMIT_CPU, &cpu) != 0 || LIMIT(RLIMIT_CORE, 0) != 0 ||
-        LIMIT(RLIMIT_FSIZE, 0) != 0 || LIMIT(RLIMIT_NPROC, 0) != 0)
+        LIMIT(RLIMIT_FSIZE, 0) != 0)
         return -1;
 #ifndef HAS_ASAN
     if (LIMIT(RLIMIT_AS, limits->memory_bytes) != 0)
@@ -80,11 +91,45 @@ static int close_all_but(int keep) {
     return close_range((unsigned)keep + 1, ~0U, 0);
 }
 
+/* The kernel puts clocks that need no system call into each process, and names them in its map. */
+#define CLOCK_PAGES 8
+static struct { uintptr_t at, end; } clock_pages[CLOCK_PAGES];
+
+static int find_clock_pages(void) {
+#ifndef HAS_ASAN /* its runtime looks at that clock */
+    FILE *from = fopen("/proc/self/maps", "re");
+    char line[512];
+    size_t count = 0;
+
+    if (from == NULL)
+        return -1;
+    while (count < CLOCK_PAGES && fgets(line, sizeof line, from) != NULL)
+        if ((strstr(line, "[vdso]") != NULL || strstr(line, "[vvar") != NULL) &&
+            sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &clock_pages[count].at,
+                   &clock_pages[count].end) == 2)
+            count++;
+    (void)fclose(from);
+#endif
+    return 0;
+}
+
+/* After the last dlopen(), because the loader reads the names in these pages. */
+static int take_clocks(void) {
+    for (size_t i = 0; i < CLOCK_PAGES && clock_pages[i].end > 0; i++)
+        if (munmap((void *)clock_pages[i].at, clock_pages[i].end - clock_pages[i].at) != 0)
+            return -1;
+#ifdef __x86_64__
+    return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+#else
+    return 0;
+#endif
+}
+
 int seal_for_loading(const struct seal_limits *limits, int keep) {
     scmp_filter_ctx filter;
     int err;
 
-    if (close_all_but(keep) != 0 || set_limits(limits) != 0)
+    if (find_clock_pages() != 0 || close_all_but(keep) != 0 || set_limits(limits) != 0)
         return -1;
     filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
@@ -96,6 +141,12 @@ int seal_for_loading(const struct seal_limits *limits, int keep) {
         err = seccomp_rule_add(
             filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
             SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_TMPFILE, 0));
+    if (err == 0)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                               SCMP_A0(SCMP_CMP_EQ, FORK));
+    if (err == 0) /* a process ends itself */
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                               SCMP_A2(SCMP_CMP_EQ, SIGKILL));
     return load_filter(filter, err);
 }
 
@@ -105,6 +156,10 @@ int seal_for_running(void) {
 
     if (filter == NULL)
         return -1;
+    if (take_clocks() != 0) {
+        seccomp_release(filter);
+        return -1;
+    }
     err = allow_all(filter, running, sizeof running / sizeof *running);
     if (err == 0)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,

@@ -2,18 +2,21 @@
  *
  * There are two steps. Neither can be undone.
  *   1. seal_for_loading() sets limits and a filter of system calls (seccomp, by libseccomp). The
- *      filter leaves only the calls that load a shared object: files are opened for reading only,
- *      and there is no network, no new process, no signal to others, no trace.
- *   2. seal_for_running(), before the first call into the loaded code, leaves only memory, the
- *      clocks, and writing to files that are open.
+ *      filter leaves only the calls that load a shared object, fork, and wait: files are opened for
+ *      reading only, and there is no network, no other program, no signal to others, no trace.
+ *   2. seal_for_running(), in the forked process before its first call into the loaded code, leaves
+ *      only memory and the exit. It takes the clocks away that need no system call: the kernel's
+ *      page (vDSO), and the processor's counter (rdtsc), which is then a fault.
  * Any other call ends the process. If the kernel has no seccomp, nothing runs. */
 #ifndef LAB_SEAL_H
 #define LAB_SEAL_H
 
 #include <stddef.h>
 
+#define SEAL_KILLS_S 60
+
 struct seal_limits {
-    int cpu_s;
+    int cpu_s;           /* then SIGXCPU comes, every second, and SIGKILL after SEAL_KILLS_S more */
     size_t memory_bytes; /* of address space; not under AddressSanitizer, which reserves more */
 };
 

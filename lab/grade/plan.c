@@ -1,0 +1,386 @@
+/* Grows the tree of a plan, sells by it, and asks for its branches again. */
+#include "plan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct plan_node {
+    struct call call;
+    struct reply reply; /* the answer to the call above it */
+    struct plan_node *parent, *child, *sibling, *next;
+    uint32_t depth; /* the calls above it */
+    int index;      /* of the order */
+    bool is_prepare;
+    char order_id[40], instance[24];
+    char message[MESSAGE_BYTES]; /* if the call is END */
+};
+
+/* The end of a sale where the tree ends, after a failure. */
+static struct plan_node given_up = {.call = {.kind = CALL_END, .how = OUTCOME_FAILED}};
+
+static struct plan *selling;
+
+static struct plan_node *plan_fail(struct plan *plan, enum plan_end end, const char *why) {
+    plan->end = end;
+    (void)why_set(&plan->why, "%s", why);
+    return &given_up;
+}
+
+static enum plan_end end_of_pupil(enum pupil_end end) {
+    switch (end) {
+    case PUPIL_OK:
+        break;
+    case PUPIL_DIED:
+        return PLAN_DIED;
+    case PUPIL_ENDLESS:
+        return PLAN_ENDLESS;
+    case PUPIL_STOPPED:
+        return PLAN_STOPPED;
+    case PUPIL_BROKEN:
+        return PLAN_BROKEN;
+    }
+    return PLAN_OK;
+}
+
+/* ---- ask for the next call */
+
+/* Write the answers on the way to a call at `depth` below `parent`; `last` is the newest. */
+static void write_replies(struct paper *paper, const struct plan_node *parent,
+                          const struct reply *last) {
+    paper->replies_count = parent != NULL ? parent->depth + 1 : 0;
+    for (; parent != NULL; parent = parent->parent) {
+        paper->replies[parent->depth] = *last;
+        last = &parent->reply;
+    }
+}
+
+/* True if the calls on the paper are those of the tree, up to `node`. */
+static bool is_as_planned(const struct paper *paper, const struct plan_node *node) {
+    for (; node != NULL; node = node->parent)
+        if (!call_is_same(&paper->calls[node->depth], &node->call))
+            return false;
+    return true;
+}
+
+#define DIFFERS                                                                                    \
+    "after the same answers of the store it did something else: it looks at memory that is not "   \
+    "its own"
+#define OUT_OF_TURN                                                                                \
+    "it asked its store for something that no function of store.h asks for: look for a wild "      \
+    "pointer"
+
+static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
+                                  struct plan_node *parent, const struct reply *reply) {
+    const struct paper *paper = plan->pupil->paper;
+    const uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
+    struct plan_node *node = calloc(1, sizeof *node);
+
+    if (node == NULL)
+        return plan_fail(plan, PLAN_BROKEN, "out of memory");
+    node->call = paper->calls[depth];
+    if (paper->calls_count != depth + 1 || !is_as_planned(paper, parent) ||
+        !call_is_possible(&node->call, sale)) {
+        const bool differs = paper->calls_count != depth + 1 || !is_as_planned(paper, parent);
+
+        free(node);
+        return plan_fail(plan, differs ? PLAN_DIFFERS : PLAN_DIED, differs ? DIFFERS : OUT_OF_TURN);
+    }
+    memcpy(node->message, paper->message, sizeof node->message - 1);
+    node->depth = depth;
+    node->parent = parent;
+    if (reply != NULL)
+        node->reply = *reply;
+    if (parent != NULL) {
+        node->sibling = parent->child;
+        parent->child = node;
+    }
+    node->next = plan->nodes;
+    plan->nodes = node;
+    plan->count++;
+    return node;
+}
+
+/* Ask the pupil for the call after `reply`, the answer to the call of `parent`. */
+static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, int index,
+                                  bool is_prepare, struct plan_node *parent,
+                                  const struct reply *reply) {
+    struct plan_node *node;
+    enum pupil_end end;
+    struct paper *paper;
+
+    if (plan->end != PLAN_OK)
+        return &given_up;
+    if (parent != NULL && parent->depth + 2 >= PAPER_CALLS)
+        return plan_fail(plan, PLAN_ENDLESS,
+                         "an order does not end: it calls the store again and again");
+    if (plan->count >= PLAN_NODES)
+        return plan_fail(plan, PLAN_TOO_LARGE, "it does something else after each answer");
+    paper = pupil_paper(plan->pupil);
+    paper->is_prepare = is_prepare;
+    (void)snprintf(paper->order_id, sizeof paper->order_id, "%s", sale->order_id);
+    (void)snprintf(paper->instance, sizeof paper->instance, "%s", sale->instance);
+    paper->options = *sale->options;
+    write_replies(paper, parent, reply);
+    end = pupil_ask(plan->pupil, false, &plan->why);
+    if (end != PUPIL_OK) {
+        plan->end = end_of_pupil(end);
+        return &given_up;
+    }
+    node = add_node(plan, sale, parent, reply);
+    if (node != &given_up) {
+        node->index = index;
+        node->is_prepare = is_prepare;
+        (void)snprintf(node->order_id, sizeof node->order_id, "%s", sale->order_id);
+        (void)snprintf(node->instance, sizeof node->instance, "%s", sale->instance);
+    }
+    return node;
+}
+
+/* ---- sell by the tree */
+
+static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, int index,
+                                    bool is_prepare) {
+    struct plan_node **root = &plan->roots[2 * index + is_prepare];
+
+    if (*root == NULL) {
+        struct plan_node *node = plan_ask(plan, sale, index, is_prepare, NULL, NULL);
+
+        if (node == &given_up)
+            return node;
+        *root = node;
+    }
+    return *root;
+}
+
+static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
+                                   struct plan_node *node, const struct reply *reply) {
+    for (struct plan_node *child = node->child; child != NULL; child = child->sibling)
+        if (memcmp(&child->reply, reply, sizeof *reply) == 0)
+            return child;
+    return plan_ask(plan, sale, node->index, node->is_prepare, node, reply);
+}
+
+static enum outcome plan_end_sale(struct sale *sale, const struct plan_node *node) {
+    const struct call_row *unit = &node->call.row;
+
+    sale->shard = (int)unit->shard;
+    sale->remaining = unit->available;
+    sale->unit = unit->unit;
+    sale->fence = unit->fence;
+    if (node->message[0] != '\0')
+        (void)snprintf(sale->message, MESSAGE_BYTES, "%s", node->message);
+    return (enum outcome)node->call.how;
+}
+
+static enum outcome play(struct sale *sale, bool is_prepare) {
+    struct plan *plan = selling;
+    struct plan_node *node = plan_first(plan, sale, model_of(sale)->index, is_prepare);
+
+    while (node->call.kind != CALL_END) {
+        struct reply reply;
+
+        if (++plan->calls > PLAN_CALLS && plan->end == PLAN_OK)
+            (void)plan_fail(plan, PLAN_TOO_LARGE, "its schedules have too many calls");
+        call_make(sale, &node->call, &reply);
+        node = plan_next(plan, sale, node, &reply);
+    }
+    return plan_end_sale(sale, node);
+}
+
+static enum outcome plan_sell(struct sale *sale) {
+    return play(sale, false);
+}
+
+static enum outcome plan_prepare(struct sale *sale) {
+    return play(sale, true);
+}
+
+void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello) {
+    *plan = (struct plan){.pupil = pupil,
+                          .strategy = {.name = "exercise",
+                                       .family = "lab",
+                                       .summary = "",
+                                       .promise = "",
+                                       .breaks = "",
+                                       .source = "",
+                                       .takes = hello->takes,
+                                       .default_shards = hello->default_shards,
+                                       .default_handover = hello->default_handover,
+                                       .sell = plan_sell,
+                                       .prepare = hello->has_prepare ? plan_prepare : NULL}};
+    selling = plan;
+}
+
+void plan_free(struct plan *plan) {
+    struct plan_node *node;
+
+    while ((node = plan->nodes) != NULL) {
+        plan->nodes = node->next;
+        free(node);
+    }
+    selling = NULL;
+}
+
+/* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
+
+#define NAMES      96
+#define TAIL       12 /* the end of an id, which a file may use alone */
+#define TOKENS     8  /* of one order */
+#define INSTANCE   "inventory-"
+
+struct names {
+    size_t count;
+    struct {
+        char real[TOKEN_TEXT], shown[TOKEN_TEXT];
+    } names[NAMES];
+};
+
+static uint64_t random_next(uint64_t *seed) {
+    uint64_t mixed = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ mixed >> 31;
+}
+
+/* Add a name that is shown as `shown`. */
+static void add_name(struct names *names, const char *real, const char *shown) {
+    assert(names->count < NAMES && strlen(real) == strlen(shown));
+    (void)snprintf(names->names[names->count].real, TOKEN_TEXT, "%s", real);
+    (void)snprintf(names->names[names->count].shown, TOKEN_TEXT, "%s", shown);
+    names->count++;
+}
+
+/* An order's id, of the form that order-svc makes (a UUID of version 7), and its tokens. */
+static void add_order(struct names *names, int index, uint64_t *seed) {
+    const uint64_t a = random_next(seed), b = random_next(seed);
+    char real[TOKEN_TEXT], shown[TOKEN_TEXT];
+
+    (void)snprintf(real, sizeof real, "00000000-0000-7000-8000-%012d", index + 1);
+    (void)snprintf(shown, sizeof shown, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(a >> 32),
+                   (unsigned)(a & 0xffff), (unsigned)(a >> 16 & 0xfff),
+                   0x8000U | (unsigned)(b >> 50), (unsigned long long)(b & 0xffffffffffff));
+    add_name(names, real, shown);
+    add_name(names, real + strlen(real) - TAIL, shown + strlen(shown) - TAIL);
+    for (unsigned i = 1; i <= TOKENS; i++) {
+        (void)snprintf(real, sizeof real, "%04x%036x", (unsigned)index + 1, i);
+        (void)snprintf(shown, sizeof shown, "%016llx%016llx%08x",
+                       (unsigned long long)random_next(seed), (unsigned long long)random_next(seed),
+                       (unsigned)random_next(seed));
+        add_name(names, real, shown);
+    }
+}
+
+static void names_choose(struct names *names, uint64_t *seed) {
+    const unsigned first = (unsigned)(random_next(seed) % 6);
+
+    names->count = 0;
+    for (int i = 0; i <= MODEL_ORDERS; i++)
+        add_order(names, i, seed);
+    for (unsigned i = 1; i <= MODEL_INSTANCES; i++) {
+        char real[16], shown[16];
+
+        (void)snprintf(real, sizeof real, INSTANCE "%u", i);
+        (void)snprintf(shown, sizeof shown, INSTANCE "%u", (first + i) % 10);
+        add_name(names, real, shown);
+    }
+}
+
+/* Replace each real name in a text by the shown one, or back. */
+static void names_replace(const struct names *names, char *text, bool back) {
+    for (; *text != '\0'; text++)
+        for (size_t i = 0; i < names->count; i++) {
+            const char *from = back ? names->names[i].shown : names->names[i].real;
+            const char *to = back ? names->names[i].real : names->names[i].shown;
+            const size_t length = strlen(from);
+
+            if (strncmp(text, from, length) == 0) {
+                memcpy(text, to, length);
+                text += length - 1;
+                break;
+            }
+        }
+}
+
+/* ---- ask for whole sales again */
+
+/* Ask for the sale that ends at `leaf`, under these names. True: it did the same, or plan->end is
+ * set. */
+static bool is_same_again(struct plan *plan, struct pupil *pupil,
+                          const struct sale_options *options, const struct plan_node *leaf,
+                          const struct names *names) {
+    struct paper *paper = pupil_paper(pupil);
+    enum pupil_end end;
+
+    paper->is_prepare = leaf->is_prepare;
+    memcpy(paper->order_id, leaf->order_id, sizeof paper->order_id);
+    memcpy(paper->instance, leaf->instance, sizeof paper->instance);
+    paper->options = *options;
+    write_replies(paper, leaf->parent, &leaf->reply);
+    names_replace(names, paper->order_id, false);
+    names_replace(names, paper->instance, false);
+    for (uint32_t i = 0; i < paper->replies_count; i++)
+        names_replace(names, paper->replies[i].text, false);
+    end = pupil_ask(pupil, true, &plan->why);
+    if (end != PUPIL_OK) {
+        plan->end = end_of_pupil(end);
+        return true;
+    }
+    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++) {
+        paper->calls[i].key[CALL_TEXT - 1] = paper->calls[i].value[CALL_TEXT - 1] = '\0';
+        names_replace(names, paper->calls[i].key, true);
+        names_replace(names, paper->calls[i].value, true);
+    }
+    return paper->calls_count == leaf->depth + 1 && is_as_planned(paper, leaf);
+}
+
+static void ask_leaf_again(struct plan *plan, struct pupil *pupil,
+                           const struct sale_options *options, const struct plan_node *leaf,
+                           uint64_t *seed) {
+    struct names names;
+
+    names_choose(&names, seed);
+    if (is_same_again(plan, pupil, options, leaf, &names))
+        return;
+    names.count = 0;
+    if (!is_same_again(plan, pupil, options, leaf, &names))
+        (void)plan_fail(plan, PLAN_DIFFERS, DIFFERS ", or at an address");
+    else if (plan->end == PLAN_OK)
+        (void)plan_fail(plan, PLAN_DIFFERS,
+                        "it does something else for another order id, token or instance: it may "
+                        "compare these, but not look at their letters");
+}
+
+static size_t count_leaves(const struct plan *plan) {
+    size_t count = 0;
+
+    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
+        count += node->call.kind == CALL_END;
+    return count;
+}
+
+void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                    size_t least, size_t most) {
+    const struct plan_node *leaf = plan->nodes;
+    const size_t leaves = count_leaves(plan);
+    size_t times = leaves < least ? least : leaves > most ? most : leaves;
+    uint64_t seed;
+
+    assert(least > 0 && least <= most);
+
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
+        (void)plan_fail(plan, PLAN_BROKEN, strerror(errno));
+        return;
+    }
+    while (times > 0 && leaves > 0 && plan->end == PLAN_OK) {
+        if (leaf->call.kind == CALL_END) {
+            ask_leaf_again(plan, other, options, leaf, &seed);
+            times--;
+        }
+        leaf = leaf->next != NULL ? leaf->next : plan->nodes;
+    }
+}

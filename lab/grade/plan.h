@@ -1,0 +1,54 @@
+/* A plan: what a student's strategy does after each sequence of answers that a sale may get.
+ *
+ * Apart from the answers of the store, a strategy is deterministic. So a plan is a tree: each node
+ * is a call, and each edge an answer. plan->strategy sells by the tree, so the explorer runs it like
+ * any other strategy, in the grader's process, against the grader's model. Where the tree ends, the
+ * plan asks the pupil. So every schedule is run and judged here, and the student's process only says
+ * what a sale does next. A check asks for tens to hundreds of nodes, while it runs thousands of
+ * schedules.
+ *
+ * plan_ask_again() asks for whole sales once more, with other ids, tokens and addresses. A file that
+ * then does something else looks at them. */
+#ifndef LAB_PLAN_H
+#define LAB_PLAN_H
+
+#include "model.h"
+#include "pupil.h"
+
+#define PLAN_NODES 20000
+#define PLAN_CALLS UINT64_C(100000000) /* of all schedules together */
+
+enum plan_end {
+    PLAN_OK,
+    PLAN_DIED,      /* the student's code ended its process, or wrote over it */
+    PLAN_ENDLESS,   /* a loop */
+    PLAN_TOO_LARGE, /* more nodes or calls than the limits above */
+    PLAN_DIFFERS,   /* the same answers, and another call */
+    PLAN_STOPPED,   /* by Ctrl-C */
+    PLAN_BROKEN,    /* the machine is at fault */
+};
+
+struct plan_node;
+
+struct plan {
+    struct strategy strategy;
+    struct pupil *pupil;
+    /* The first call of each order, and of its preparation. */
+    struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
+    struct plan_node *nodes; /* all of them, the newest first */
+    size_t count;
+    uint64_t calls;
+    enum plan_end end; /* after a failure all sales end where the tree ends */
+    struct why why;
+};
+
+/* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. */
+void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello);
+/* Ask fresh players of `other` for the sales of the tree again: for each once, but at least for
+ * `least` and at most for `most`. Sets plan->end and plan->why. */
+void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                    size_t least, size_t most);
+/* Free the tree. */
+void plan_free(struct plan *plan);
+
+#endif

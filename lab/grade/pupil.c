@@ -1,0 +1,375 @@
+/* Starts the pupil, brings it questions, and tells how the student's code ended. */
+#include "pupil.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "seal.h"
+#include "student.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CPU_S  1 /* of one question; usually it takes less than a tenth of a millisecond */
+#define MEMORY ((size_t)600 << 20)
+#define WALL_S 140 /* the machine stands still: then there is no grade */
+#define PAGE   ((size_t)4096)
+
+/* A player has CPU_S for this many questions. Each takes less than a tenth of a millisecond. */
+#define QUESTIONS 500
+
+/* What the parent asks of the pupil, or of its player; and what they say. */
+enum { PLAY = 'p', QUIT = 'q' };
+#define PLAYED (-2) /* the player: the answer is on the paper. The pupil: its player's status */
+#define NO_FORK (-1)
+
+/* ---- the player: it plays a sale, up to the first call without an answer */
+
+/* All that the student's code may see of a sale, in memory of its own. */
+struct desk {
+    struct sale sale;
+    struct sale_options options;
+    char order_id[40], instance[24], message[MESSAGE_BYTES];
+};
+
+static struct {
+    struct paper *paper;
+    struct desk *desk;
+    const struct strategy *strategy;
+    uint32_t at;
+    struct fiber_event never; /* the sale waits for it after its last call */
+    bool has_ended;
+} now;
+
+static void pupil_on_call(const struct call *call, struct reply *reply) {
+    struct paper *paper = now.paper;
+
+    paper->calls[now.at] = *call;
+    if (now.at == paper->replies_count) {
+        paper->calls_count = now.at + 1;
+        fiber_event_wait(&now.never);
+    }
+    *reply = paper->replies[now.at++];
+}
+
+static void lay_desk(const struct paper *paper, struct desk *desk) {
+    memset(desk, 0, sizeof *desk);
+    desk->options = paper->options;
+    memcpy(desk->order_id, paper->order_id, sizeof desk->order_id);
+    memcpy(desk->instance, paper->instance, sizeof desk->instance);
+    desk->sale = (struct sale){.ops = &call_ops,
+                               .options = &desk->options,
+                               .order_id = desk->order_id,
+                               .instance = desk->instance,
+                               .message = desk->message};
+}
+
+/* In a fiber, because a live sale has a fiber's stack. */
+static void play_sale(void *arg) {
+    struct desk *desk = arg;
+    const enum outcome outcome = now.paper->is_prepare ? now.strategy->prepare(&desk->sale)
+                                                       : now.strategy->sell(&desk->sale);
+
+    memcpy(now.paper->message, desk->message, sizeof desk->message);
+    now.paper->calls[now.at] = call_end(&desk->sale, outcome);
+    now.paper->calls_count = now.at + 1;
+    now.has_ended = true;
+}
+
+static void nothing(void *arg) {
+    (void)arg;
+}
+
+static void answer(void) {
+    lay_desk(now.paper, now.desk);
+    now.at = 0;
+    now.has_ended = false;
+    now.never = (struct fiber_event)FIBER_EVENT_INIT;
+    if (fiber_start(play_sale, now.desk) != 0) /* never: be_player() has made its stack */
+        _exit(0);
+    if (!now.has_ended)
+        fiber_discard(&now.never);
+}
+
+/* The first fiber makes the stack, because that needs calls that the seal forbids. */
+_Noreturn static void be_player(int line) {
+    const int played = PLAYED;
+    char byte;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)signal(SIGXCPU, SIG_DFL); /* its soft limit is CPU_S */
+    call_ask = pupil_on_call;
+    if (fiber_start(nothing, NULL) != 0 || seal_for_running() != 0)
+        (void)raise(SIGKILL); /* without memory */
+    do {
+        answer();
+    } while (write(line, &played, sizeof played) == sizeof played && read(line, &byte, 1) == 1 &&
+             byte == PLAY);
+    _exit(0);
+}
+
+/* ---- the pupil */
+
+/* The environment may hold secrets, and this process has a copy of its parent's. */
+static void forget_environment(void) {
+    extern char **environ;
+
+    for (char **each = environ; each != NULL && *each != NULL; each++)
+        memset(*each, 0, strlen(*each));
+    (void)clearenv();
+}
+
+/* Fork a player for a question. It also answers later ones, until it hears QUIT or ends otherwise.
+ * Then write its status. */
+static void fork_players(int line) {
+    char byte;
+
+    while (read(line, &byte, 1) == 1) {
+        int status = NO_FORK;
+        const pid_t player = fork();
+
+        if (player == 0)
+            be_player(line);
+        if (player > 0 && TEMP_FAILURE_RETRY(waitpid(player, &status, 0)) < 0)
+            status = NO_FORK;
+        if (write(line, &status, sizeof status) != sizeof status)
+            break;
+    }
+}
+
+static void say_hello(int line, const struct pupil_hello *hello) {
+    if (write(line, hello, sizeof *hello) != sizeof *hello)
+        _exit(0);
+}
+
+_Noreturn static void pupil_fail(int line, struct pupil_hello *hello, const char *what) {
+    hello->loaded = STUDENT_BROKEN;
+    (void)snprintf(hello->why, sizeof hello->why, "%s: %s", what, strerror(errno));
+    say_hello(line, hello);
+    _exit(0);
+}
+
+/* The shift comes first, so that it moves all that follows: the desk, the object, the stack. */
+static bool take_places(unsigned shift) {
+    const size_t size = (sizeof *now.desk + PAGE - 1) / PAGE * PAGE;
+
+    if (shift > 0 && mmap(NULL, shift * PAGE, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        return false;
+    now.desk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return now.desk != MAP_FAILED;
+}
+
+_Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *paper, int line) {
+    const struct seal_limits limits = {CPU_S, MEMORY};
+    struct pupil_hello hello = {.loaded = STUDENT_BROKEN};
+    struct why why = {""};
+
+    tzset(); /* its first call reads a file */
+    (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
+    (void)signal(SIGQUIT, SIG_IGN);
+    (void)signal(SIGXCPU, SIG_IGN); /* our own work may take longer than one question */
+    forget_environment();
+    now.paper = paper;
+    if (!take_places(shift))
+        pupil_fail(line, &hello, "memory");
+    if (seal_for_loading(&limits, line) != 0)
+        pupil_fail(line, &hello, "sandbox");
+    hello.loaded = student_load(path, &now.strategy, &why);
+    (void)snprintf(hello.why, sizeof hello.why, "%.500s", why.text);
+    if (hello.loaded == STUDENT_OK) {
+        hello.takes = now.strategy->takes;
+        hello.default_shards = now.strategy->default_shards;
+        hello.default_handover = now.strategy->default_handover;
+        hello.has_prepare = now.strategy->prepare != NULL;
+    }
+    say_hello(line, &hello);
+    if (hello.loaded == STUDENT_OK)
+        fork_players(line);
+    _exit(0);
+}
+
+/* ---- the grader's process */
+
+static enum pupil_end pupil_tell(struct why *why, enum pupil_end end, const char *text) {
+    (void)why_set(why, "%s", text);
+    return end;
+}
+
+static enum pupil_end pupil_broken(struct why *why, const char *what) {
+    (void)why_set(why, "%s: %s", what, strerror(errno));
+    return PUPIL_BROKEN;
+}
+
+static enum pupil_end tell_death(int status, struct why *why) {
+    const int with = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    switch (with) {
+    case 0:
+        return pupil_tell(why, PUPIL_DIED, "it ended its process in the middle of a sale");
+    case SIGXCPU:
+        return pupil_tell(why, PUPIL_ENDLESS,
+                          "it used up its time: a loop without a store call does not end");
+    case SIGKILL:
+        return pupil_tell(why, PUPIL_BROKEN,
+                          "a check was killed: does this machine have too little memory?");
+    case SIGSYS:
+        return pupil_tell(why, PUPIL_DIED,
+                          "it made a system call; a strategy may act only through the store");
+    }
+    (void)why_set(why,
+                  "signal %d (%s) ended it: look for a wild pointer or an index past an array's end",
+                  with, strsignal(with));
+    return PUPIL_DIED;
+}
+
+/* The pupil itself has ended: somebody killed it, or loading the object did. */
+static enum pupil_end tell_end_of_pupil(struct pupil *pupil, struct why *why) {
+    int status;
+
+    if (TEMP_FAILURE_RETRY(waitpid(pupil->process, &status, 0)) < 0)
+        return pupil_broken(why, "waitpid");
+    return tell_death(status, why);
+}
+
+/* Read `size` bytes of the pupil. */
+static enum pupil_end hear(struct pupil *pupil, void *to, size_t size, struct why *why) {
+    const int64_t due_ms = clock_now_ms() + WALL_S * 1000;
+    size_t have = 0;
+
+    while (have < size) {
+        struct pollfd wanted = {.fd = pupil->line, .events = POLLIN};
+        ssize_t got;
+
+        if (*pupil->is_interrupted)
+            return pupil_tell(why, PUPIL_STOPPED, "stopped");
+        if (clock_now_ms() >= due_ms) {
+            errno = ETIMEDOUT;
+            return pupil_broken(why, "a check did not end");
+        }
+        if (poll(&wanted, 1, 100) <= 0)
+            continue;
+        got = read(pupil->line, (char *)to + have, size - have);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+            return tell_end_of_pupil(pupil, why);
+        have += got > 0 ? (size_t)got : 0;
+    }
+    return PUPIL_OK;
+}
+
+/* Orphans in the pupil's group become ours, so that pupil_stop() can wait for them. */
+static bool adopt_orphans(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
+
+static enum pupil_end pupil_fork(struct pupil *pupil, const char *path, unsigned shift,
+                                 struct why *why) {
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return pupil_broken(why, "socketpair");
+    (void)fflush(NULL);
+    pupil->process = fork();
+    if (pupil->process == 0) {
+        (void)close(ends[0]);
+        (void)setpgid(0, 0);
+        be_pupil(path, shift, pupil->paper, ends[1]);
+    }
+    (void)close(ends[1]);
+    pupil->line = ends[0];
+    if (pupil->process < 0)
+        return pupil_broken(why, "fork");
+    (void)setpgid(pupil->process, 0); /* it does the same; one of us is first */
+    pupil->group = pupil->process;
+    return PUPIL_OK;
+}
+
+enum pupil_end pupil_start(struct pupil *pupil, const char *path, unsigned shift,
+                           const volatile bool *is_interrupted, struct pupil_hello *hello,
+                           struct why *why) {
+    enum pupil_end end;
+
+    *pupil = (struct pupil){.line = -1, .is_interrupted = is_interrupted};
+    pupil->paper = mmap(NULL, sizeof *pupil->paper, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pupil->paper == MAP_FAILED || !adopt_orphans()) {
+        end = pupil_broken(why, "memory");
+        pupil->paper = pupil->paper != MAP_FAILED ? pupil->paper : NULL;
+    } else {
+        end = pupil_fork(pupil, path, shift, why);
+    }
+    if (end == PUPIL_OK)
+        end = hear(pupil, hello, sizeof *hello, why);
+    if (end != PUPIL_OK)
+        pupil_stop(pupil);
+    else
+        hello->why[sizeof hello->why - 1] = '\0';
+    return end;
+}
+
+struct paper *pupil_paper(struct pupil *pupil) {
+    memset(pupil->paper, 0, sizeof *pupil->paper);
+    return pupil->paper;
+}
+
+/* Send a byte to the pupil, or to its player, and read an answer or a status. */
+static enum pupil_end exchange(struct pupil *pupil, char byte, int *status, struct why *why) {
+    if (send(pupil->line, &byte, 1, MSG_NOSIGNAL) != 1)
+        return tell_end_of_pupil(pupil, why);
+    return hear(pupil, status, sizeof *status, why);
+}
+
+/* End the player, so that the next question goes to the pupil. */
+static enum pupil_end dismiss_player(struct pupil *pupil, struct why *why) {
+    int status;
+    enum pupil_end end = exchange(pupil, QUIT, &status, why);
+
+    pupil->asked = 0;
+    if (end == PUPIL_OK && status != 0)
+        end = tell_death(status != PLAYED ? status : 0, why); /* it does not quit */
+    return end;
+}
+
+enum pupil_end pupil_ask(struct pupil *pupil, bool is_fresh, struct why *why) {
+    enum pupil_end end = PUPIL_OK;
+    int status;
+
+    assert(pupil->paper->replies_count < PAPER_CALLS && pupil->paper->calls_count == 0);
+    if (pupil->asked > 0 && (is_fresh || pupil->asked >= QUESTIONS))
+        end = dismiss_player(pupil, why);
+    if (end == PUPIL_OK)
+        end = exchange(pupil, PLAY, &status, why);
+    if (end != PUPIL_OK)
+        return end;
+    pupil->asked++;
+    if (status == PLAYED)
+        return PUPIL_OK;
+    pupil->asked = 0;
+    if (status != NO_FORK)
+        return tell_death(status, why);
+    errno = EAGAIN;
+    return pupil_broken(why, "fork");
+}
+
+void pupil_stop(struct pupil *pupil) {
+    if (pupil->line >= 0)
+        (void)close(pupil->line);
+    if (pupil->group > 0) {
+        (void)kill(-pupil->group, SIGKILL);
+        while (waitpid(-pupil->group, NULL, 0) > 0 || errno == EINTR)
+            ;
+    }
+    if (pupil->paper != NULL)
+        (void)munmap(pupil->paper, sizeof *pupil->paper);
+    *pupil = (struct pupil){.line = -1};
+}

@@ -1,0 +1,77 @@
+/* The pupil: a sealed process (seal.h) with a student's object, which answers questions about it.
+ *
+ * A question is: "these are the answers that the store has given to this sale so far; what does the
+ * sale do next?" The pupil runs no code of the object. It forks a player, which plays the sale from
+ * its beginning, writes its calls, and waits for the next question. A fresh player, which has played
+ * no sale before, has no memory in which something could have stayed.
+ *
+ * Neither can say that a check holds: they do not know the check. The player can write the paper
+ * and the line, so the reader of an answer checks it (call.h). */
+#ifndef LAB_PUPIL_H
+#define LAB_PUPIL_H
+
+#include "call.h"
+#include "strategy.h"
+#include "student_file.h"
+#include "why.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PAPER_CALLS 800 /* of one sale; a schedule with 400 steps ends before */
+
+struct paper {
+    /* The question. */
+    bool is_prepare; /* about the strategy's preparation, not about a sale */
+    char order_id[40], instance[24];
+    struct sale_options options;
+    uint32_t replies_count;
+    struct reply replies[PAPER_CALLS];
+    /* The answer: one call more than there are replies. */
+    uint32_t calls_count;
+    struct call calls[PAPER_CALLS];
+    char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
+};
+
+/* The pupil's first word: the result of student_load(), and the numbers of the strategy. */
+struct pupil_hello {
+    enum student_end loaded;
+    unsigned takes;
+    int default_shards, default_handover;
+    bool has_prepare;
+    char why[512];
+};
+
+struct pupil {
+    pid_t process, group; /* the group also has what the process forks */
+    int line; /* to the process */
+    struct paper *paper;
+    const volatile bool *is_interrupted;
+    unsigned asked; /* the questions that the player has answered; 0: there is none */
+};
+
+enum pupil_end {
+    PUPIL_OK,
+    PUPIL_DIED,    /* the student's code ended its process: a wild pointer, a system call */
+    PUPIL_ENDLESS, /* it used up its CPU time: a loop without a call */
+    PUPIL_STOPPED, /* by Ctrl-C */
+    PUPIL_BROKEN,  /* the machine is at fault */
+};
+
+/* Start a pupil for the object at `path`. `shift` moves the addresses of everything that the
+ * student's code can see, by so many pages. Anything but OK: there is no pupil; see `why`. Even OK
+ * may come with a hello that says that the object could not be loaded. */
+__attribute__((warn_unused_result)) enum pupil_end
+pupil_start(struct pupil *pupil, const char *path, unsigned shift,
+            const volatile bool *is_interrupted, struct pupil_hello *hello, struct why *why);
+/* A blank paper for the next question. Nothing of an earlier answer is left on it. */
+struct paper *pupil_paper(struct pupil *pupil);
+/* Answer the question on the paper, by a fresh player or by the one before. OK: the paper has
+ * calls_count calls, which may be anything. */
+__attribute__((warn_unused_result)) enum pupil_end pupil_ask(struct pupil *pupil, bool is_fresh,
+                                                             struct why *why);
+/* End the process, and all that it has forked. */
+void pupil_stop(struct pupil *pupil);
+
+#endif
