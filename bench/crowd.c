@@ -1,8 +1,9 @@
 /* One client takes and gives back NAMES names in turns, many of them at a time, while it holds
  * other leases.
  *
- *     bench_crowd URL IN_FLIGHT SECONDS
+ *     bench_crowd URL IN_FLIGHT SECONDS [WORD]
  *
+ * The names have the WORD: with one that was never used the server has seen none of them.
  * After a third of SECONDS as a warm-up it counts for SECONDS. Prints the pairs a second that ended
  * with LK_OK twice, the other ends of an acquisition or a release, how often a held lease was in
  * doubt, and the number of held leases that were lost. */
@@ -35,12 +36,12 @@ static void check(bool is_well, const char *what) {
     exit(1);
 }
 
-static lk_lock *named(const char *kind, size_t number, uint32_t ttl_ms) {
+static lk_lock *named(const char *word, size_t number, uint32_t ttl_ms) {
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
-    char name[40];
+    char name[80];
     lk_lock *lock;
 
-    (void)snprintf(name, sizeof name, "crowd-%s-%zu", kind, number);
+    (void)snprintf(name, sizeof name, "crowd-%s-%zu", word, number);
     check(lk_lock_open(&lock, crowd.client, name, &options) == LK_OK, "lk_lock_open");
     return lock;
 }
@@ -126,14 +127,14 @@ static void measure(uv_loop_t *loop, double seconds) {
 }
 
 int main(int argc, char **argv) {
-    const size_t in_flight = argc == 4 ? strtoul(argv[2], NULL, 10) : 0;
+    const size_t in_flight = argc == 4 || argc == 5 ? strtoul(argv[2], NULL, 10) : 0;
     uv_loop_t loop;
 
-    check(in_flight > 0 && in_flight <= NAMES, "usage: bench_crowd URL IN_FLIGHT SECONDS");
+    check(in_flight > 0 && in_flight <= NAMES, "usage: bench_crowd URL IN_FLIGHT SECONDS [WORD]");
     check(uv_loop_init(&loop) == 0 && lk_client_open(&crowd.client, &loop, argv[1], NULL) == LK_OK,
           argv[1]);
     for (; crowd.count < NAMES; crowd.count++)
-        crowd.free[crowd.count] = named("name", crowd.count, 5000);
+        crowd.free[crowd.count] = named(argc == 5 ? argv[4] : "name", crowd.count, 5000);
     hold(&loop);
     for (size_t i = 0; i < in_flight; i++)
         take_next();
