@@ -221,7 +221,28 @@ static void judge_frees(struct case_file *file, const struct tenure *other,
 
 /* ---- waiting */
 
-/* When the lock was last held for certain before `at_ns`; HISTORY_OPEN: it may be held now. */
+/* Until when this request may have got the lock unseen: it was answered with an error, or a fault hit
+ * its worker, which may keep the request or the answer back. INT64_MIN: it got nothing unseen. */
+static int64_t unseen_until_ns(const struct case_file *file, const struct history_item *request) {
+    int64_t until = INT64_MIN;
+
+    if (request->kind != HISTORY_ACQUIRE || request->result == HISTORY_RESULT_HELD ||
+        request->end_ns == HISTORY_OPEN)
+        return INT64_MIN;
+    if (request->result == HISTORY_RESULT_ERROR)
+        until = request->end_ns;
+    for (size_t i = 0; i < file->history->count; i++) {
+        const struct history_item *fault = &file->history->items[i];
+
+        if (fault->kind == HISTORY_FAULT && fault->worker == request->worker &&
+            !(fault->flags & HISTORY_AWAY) && fault->at_ns <= request->end_ns &&
+            fault->end_ns >= request->at_ns)
+            until = most(until, most(request->end_ns, fault->end_ns));
+    }
+    return until;
+}
+
+/* When the lock can last have been held before `at_ns`; HISTORY_OPEN: it may be held now. */
 static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t until_ns) {
     int64_t last = INT64_MIN;
 
@@ -237,9 +258,14 @@ static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t
             return HISTORY_OPEN;
         last = most(last, end);
     }
-    for (size_t i = 0; i < file->history->count; i++)
-        if (file->history->items[i].kind == HISTORY_DEATH && file->history->items[i].at_ns <= at_ns)
-            last = most(last, file->history->items[i].at_ns);
+    for (size_t i = 0; i < file->history->count && file->history->items[i].at_ns <= at_ns; i++) {
+        const struct history_item *item = &file->history->items[i];
+        const int64_t unseen = unseen_until_ns(file, item);
+
+        if (unseen >= at_ns)
+            return HISTORY_OPEN;
+        last = most(last, item->kind == HISTORY_DEATH ? item->at_ns : unseen);
+    }
     return last;
 }
 

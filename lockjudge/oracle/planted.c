@@ -23,6 +23,14 @@ static const struct planted planted[] = {
      "2; 2 2501..2502 check held; 2 2503 write landed 2; 1 2601 write refused 1; 1 2602..2603 "
      "check lost; 2 2700..2701 check held",
      BIT(STALE_WRITE), ORACLE_FENCED},
+    {"A request that was answered with an error has got the lock unseen.",
+     "1 0..5 acquire held -; 1 10..11 release released; 2 20..4000 acquire error;"
+     "3 4001..4501 acquire busy",
+     0, ORACLE_SAFE},
+    {"A waiter that is stopped has got the lock unseen, and gave up.",
+     "1 0..5 acquire held -; 2 1..3900 acquire busy; 1 10..11 release released;"
+     "2 8..3900 fault stops; 3 4001..4501 acquire busy",
+     0, ORACLE_SAFE},
     {"A lock without TTL is kept while its holder is stopped.",
      "1 0..5 acquire held -; 1 10..3000 fault stops; 2 20..3000 acquire busy; 1 3001..3002 check "
      "held; 1 3003 write landed; 1 3010..3011 release released",

@@ -26,6 +26,10 @@ static struct contender *victim_of(struct stage *stage) {
     return &stage->contenders[stage->plan.victim];
 }
 
+static bool has_lock(const struct contender *one) {
+    return one->is_holding && !one->has_lost && worker_is_alive(one->worker);
+}
+
 static int64_t ttl_part_ns(const struct stage *stage, int64_t percent) {
     return stage->setup->ttl_ms * MS * percent / 100;
 }
@@ -40,7 +44,7 @@ static bool second_may_hit(const struct strike *strike, const struct contender *
 
     if (target == PAIR_EITHER)
         target = stage->plan.is_second_on_victim ? PAIR_VICTIM : PAIR_OTHER;
-    if (target == PAIR_VICTIM && victim->is_holding && !victim->has_lost)
+    if (target == PAIR_VICTIM && has_lock(victim))
         return one == victim;
     return target == PAIR_VICTIM || one != victim;
 }
@@ -218,7 +222,7 @@ static void strike_live(void *arg) {
 static void strike_aim(struct strike *strike, struct contender *one) {
     struct stage *stage = strike->stage;
 
-    strike->target = is_of_server(strike) ? victim_of(stage) : one;
+    strike->target = one;
     strike->state = STRIKE_LASTS;
     strike->site.victim = strike->target->worker;
     strike->site.victim_number = strike->target->number;
@@ -251,22 +255,46 @@ static bool is_another_holding(const struct contender *one) {
 static bool is_at_moment(const struct strike *strike, const struct contender *one) {
     if (!may_hit(strike, one))
         return false;
-    if (strike->kind.moment == FAULT_AT_WAIT)
-        return one->is_asking && is_another_holding(one);
-    return is_of_server(strike) || (one->is_holding && !one->has_lost);
+    return strike->kind.moment == FAULT_AT_WAIT ? one->is_asking && is_another_holding(one)
+                                                : has_lock(one);
+}
+
+/* A fault of the server may also come while a dead worker has the lock, after kill-held. */
+static struct contender *dead_holder(const struct strike *strike) {
+    struct stage *stage = strike->stage;
+    const struct fault_case *first = &stage->strikes[0].kind;
+    const bool is_dead = first->fault->flags & HISTORY_KILLS && first->moment == FAULT_AT_HELD;
+
+    return is_second(strike) && is_of_server(strike) && is_dead ? victim_of(stage) : NULL;
+}
+
+/* The victim of the first one comes first, if it is possible. */
+static struct contender *strike_find(const struct strike *strike) {
+    struct stage *stage = strike->stage;
+    struct contender *dead = dead_holder(strike);
+
+    if (dead != NULL)
+        return dead;
+    for (unsigned i = 0; i < stage->setup->workers; i++) {
+        struct contender *one =
+            &stage->contenders[(stage->plan.victim + i) % stage->setup->workers];
+
+        if (is_at_moment(strike, one))
+            return one;
+    }
+    return NULL;
 }
 
 static void strike_watch(struct strike *strike) {
-    struct stage *stage = strike->stage;
-
     do {
-        for (unsigned i = 0; i < stage->setup->workers; i++)
-            if (is_at_moment(strike, &stage->contenders[i])) {
-                strike_aim(strike, &stage->contenders[i]);
-                strike_run(strike);
-                return;
-            }
-    } while (stage_pause(stage, WATCH_MS));
+        struct contender *one = strike_find(strike);
+
+        if (one != NULL) {
+            strike_aim(strike, one);
+            strike_run(strike);
+            return;
+        }
+    } while (stage_pause(strike->stage, WATCH_MS));
 }
 
 static void strike_watch_waiter(void *arg) {
