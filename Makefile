@@ -135,6 +135,8 @@ SEES_lockjudge/trial := lockjudge/faults lockjudge/worker lockjudge/history $(UV
 SEES_lockjudge/report := lockjudge/oracle lockjudge/trial $(SEES_lockjudge/trial)
 SEES_lockjudge/run := lockjudge/report $(SEES_lockjudge/report)
 SEES_lockjudge/adapters := lockkit/include
+# It shares a page with lockjudge/faults, and is a library of its own.
+SEES_lockjudge/clock := lockjudge/faults
 SEES_bench := order-svc $(SEES_order-svc) lockkit/include loadgen/crowd loadgen/send loadgen/flow loadgen/shop loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # Rooms above a room that its tests see, to compare with or to run on.
 TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/selling $(SEES_inventory-svc/selling)
@@ -165,6 +167,8 @@ archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filt
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lab lockctl lockjudge)
 # Workers of lockjudge that are programs of ours.
 ADAPTERS := $(B)/bin/lockjudge-lockkit
+# lockjudge loads it into a worker, to move its clock.
+CLOCK := $(B)/lib/lockjudge-clock.so
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
@@ -174,7 +178,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-all: $(PROGRAMS) $(ADAPTERS) ## build the programs
+all: $(PROGRAMS) $(ADAPTERS) $(CLOCK) ## build the programs
 
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 # The functions that a strategy may call, even one in a shared object (--exercise).
@@ -187,6 +191,12 @@ $(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.lis
 # It uses of lockkit only the public functions.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/lockjudge: $(call archives,lockjudge/run $(SEES_lockjudge/run))
+$(B)/bin/lockjudge: | $(CLOCK)
+# Any program may be a worker, so no sanitizer belongs in there.
+$(CLOCK): OPTIMISE := -O2
+$(CLOCK): $(B)/lockjudge/clock/clock.o
+	@mkdir -p $(@D)
+	$(call run,LINK)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs -o $@ $^
 $(B)/bin/lockjudge-lockkit: $(B)/lockjudge/adapters/lockkit.o $(call archives,$(SEES_lockjudge/adapters))
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
@@ -208,7 +218,7 @@ $(B)/%.a:
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
-rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl lockjudge/adapters,$(ROOMS))) ## link each room whole against those below it
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl lockjudge/adapters lockjudge/clock,$(ROOMS))) ## link each room whole against those below it
 
 # All sources of a folder have the same flags, in a file that is written only when they change. So another edit of this Makefile
 # compiles nothing. GNU make 4.3 leaves the last newline in files of some lengths, so both sides are stripped. It read the
@@ -266,6 +276,7 @@ $(B)/uvkit/settings/version.o: override CFLAGS += -DVERSION='"$(LK_VERSION)"' -D
 test_of = $(addprefix $(B)/test/lib/,fault.o failed.o) $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
+$(B)/lockjudge/faults/test/test_wall: | $(CLOCK)
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # it runs this program
 
 # Fuzzers see the parsers that they feed; `make fuzz` builds them with clang in build/fuzz.
@@ -325,7 +336,7 @@ completions: $(COMPLETIONS) ## completions for bash, zsh and fish, in build/gcc/
 
 HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
 INSTALL = LK_VERSION='$(LK_VERSION)' HEADERS='$(HEADERS)' MANUALS='$(MANUALS) $(SCRIPT_MANUALS)' COMPLETIONS='$(COMPLETIONS)' scripts/install
-install: $(PROGRAMS) $(ADAPTERS) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
+install: $(PROGRAMS) $(ADAPTERS) $(CLOCK) $(LIBRARY) $(MANUALS) $(SCRIPT_MANUALS) $(COMPLETIONS) ## install all, with man pages and completions; PREFIX=, DESTDIR=
 	@$(INSTALL) all
 install-lockkit: $(LIBRARY) $(B)/bin/lockctl ## install lockkit alone: library, headers, lockctl, man pages
 	@$(INSTALL) lockkit

@@ -19,6 +19,10 @@ serve("URL", "ttl,renew", {
             }
         }
     },
+    async other(key, ttl) {
+        const one = await client.lock(key).ttl(Math.ceil(ttl / 1000)).acquire();
+        return () => one.release();
+    },
     check: () => (lock ? "held" : "lost"),
     async release() {
         const held = lock;

@@ -2,7 +2,11 @@
 """kazoo: client.Lock() of ZooKeeper, with a listener of the session's state, as its documentation asks for. The session has the TTL.
 
 Usage: kazoo_lock.py HOST:PORT"""
+import contextlib
+import os
 import sys
+import threading
+import time
 
 try:
     from kazoo.client import KazooClient, KazooState
@@ -28,7 +32,21 @@ def on_state(state):
         say({KazooState.SUSPENDED: "!suspect", KazooState.LOST: "!lost"}.get(state, "!lost" if is_lost else "!held"))
 
 
-def do(verb, name="", ttl_ms=0, wait_ms=0):
+def churn(path, end):
+    while time.monotonic() < end:
+        with contextlib.suppress(KazooException, client.handler.timeout_exception):
+            with client.Lock(path):
+                pass
+
+
+def load(name, count, _, for_ms):
+    end = time.monotonic() + int(for_ms) / 1000
+    for number in range(int(count)):
+        threading.Thread(target=churn, args=(f"/lockjudge/{name}-{number}", end), daemon=True).start()
+    return "loaded"
+
+
+def do(verb, name="", ttl_ms=0, wait_ms=0, for_ms=0):
     global client, lock, is_lost
     if verb == "acquire":
         if client is None:
@@ -41,12 +59,19 @@ def do(verb, name="", ttl_ms=0, wait_ms=0):
             return "held -" if lock.acquire(blocking=wait_ms != "0", timeout=int(wait_ms) / 1000 or None) else "busy"
         except LockTimeout:
             return "busy"
+    if verb == "load":
+        return load(name, ttl_ms, wait_ms, for_ms)
+    if verb == "fork":
+        if pid := os.fork():
+            return f"forked {pid}"
+        os.dup2(3, 0), os.dup2(4, 1)
+        return "ready"
     if verb == "check":
         return "held" if lock and lock.is_acquired and not is_lost else "lost"
     return "released" if lock.release() and not is_lost else "lost"
 
 
-say("ready caps=ttl,renew,fair,told")
+say("ready caps=ttl,renew,fair,told,fork,load")
 for line in sys.stdin:
     try:
         answer = do(*line.split())

@@ -5,9 +5,12 @@
  * See docs/lockjudge.md for its lines. */
 #include <lockkit.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     uv_loop_t *loop;
@@ -90,12 +93,104 @@ static void release(void) {
     lk_release(lease, on_released, NULL);
 }
 
+/* ---- fork: lockkit's objects stay with the parent, so the child has no loop */
+
+static void live_as_child(void) {
+    char line[512];
+
+    (void)dup2(3, STDIN_FILENO);
+    (void)dup2(4, STDOUT_FILENO);
+    say("ready");
+    while (fgets(line, sizeof line, stdin) != NULL)
+        if (strncmp(line, "acquire", 7) == 0)
+            say("error the client belongs to the parent");
+        else if (state.lease != NULL && lk_lease_check(state.lease, 0) == LK_OK)
+            say("held");
+        else
+            say("lost");
+    _exit(0);
+}
+
+static void fork_child(void) {
+    const pid_t child = fork();
+
+    if (child == 0)
+        live_as_child();
+    if (child < 0)
+        (void)printf("error %s\n", strerror(errno));
+    else
+        (void)printf("forked %d\n", (int)child);
+    (void)fflush(stdout);
+}
+
+/* ---- load: other names on the same client, each taken and given back until the time is over */
+
+struct other {
+    lk_lock *lock;
+    uint64_t ends_ms;
+};
+
+static void other_end(struct other *other) {
+    lk_lock_close(other->lock);
+    free(other);
+}
+
+static void other_acquire(struct other *other);
+
+static void on_other_released(enum lk_status status, void *data) {
+    (void)status;
+    other_acquire(data);
+}
+
+/* After an error of the server its name is given up. */
+static void on_other_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                              void *data) {
+    (void)request;
+    if (status == LK_OK)
+        lk_release(lease, on_other_released, data);
+    else if (status == LK_BUSY || status == LK_TIMEOUT)
+        other_acquire(data);
+    else
+        other_end(data);
+}
+
+static void other_acquire(struct other *other) {
+    if (uv_now(state.loop) >= other->ends_ms ||
+        lk_acquire(other->lock, 10000, on_other_acquired, other, NULL) != LK_OK)
+        other_end(other);
+}
+
+static void load(const char *name, unsigned count, uint32_t ttl_ms, uint32_t for_ms) {
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
+
+    for (unsigned i = 0; i < count; i++) {
+        struct other *other = calloc(1, sizeof *other);
+        char full[300];
+
+        (void)snprintf(full, sizeof full, "%s-%u", name, i);
+        if (other == NULL || lk_lock_open(&other->lock, state.client, full, &options) != LK_OK) {
+            free(other);
+            say("error no memory for so many locks");
+            return;
+        }
+        other->ends_ms = uv_now(state.loop) + for_ms;
+        other_acquire(other);
+    }
+    say("loaded");
+}
+
 static void on_line(const char *line) {
     char name[256];
-    uint32_t ttl_ms, wait_ms;
+    uint32_t ttl_ms, wait_ms, for_ms;
+    unsigned count;
 
     if (sscanf(line, "acquire %255s %" SCNu32 " %" SCNu32, name, &ttl_ms, &wait_ms) == 3)
         acquire(name, ttl_ms, wait_ms);
+    else if (sscanf(line, "load %255s %u %" SCNu32 " %" SCNu32, name, &count, &ttl_ms, &for_ms) ==
+             4)
+        load(name, count, ttl_ms, for_ms);
+    else if (strcmp(line, "fork") == 0)
+        fork_child();
     else if (strcmp(line, "check") == 0)
         say(state.lease != NULL && lk_lease_check(state.lease, 0) == LK_OK ? "held" : "lost");
     else if (strcmp(line, "release") == 0)
@@ -141,7 +236,7 @@ int main(int argc, char **argv) {
         return 64;
     }
     caps = lk_client_caps(state.client);
-    (void)printf("ready caps=told,renew%s%s\n", caps & LK_CAP_TTL ? ",ttl" : "",
+    (void)printf("ready caps=told,renew,fork,load%s%s\n", caps & LK_CAP_TTL ? ",ttl" : "",
                  caps & (LK_CAP_FENCE_LINEAR | LK_CAP_FENCE_BEST) ? ",fence" : "");
     (void)fflush(stdout);
     (void)uv_pipe_init(state.loop, &state.input, 0);

@@ -16,6 +16,11 @@ serve("URL", "ttl,renew,told", {
         mutex = new Mutex(client, key, { lockTimeout: ttl, onLockLost: () => say("!lost"), ...limit });
         return (await mutex.tryAcquire()) ? "held -" : "busy";
     },
+    async other(key, ttl) {
+        const one = new Mutex(client, key, { lockTimeout: ttl });
+        await one.acquire();
+        return () => one.release();
+    },
     check: () => (mutex && mutex.isAcquired ? "held" : "lost"),
     async release() {
         const wasHeld = mutex.isAcquired;

@@ -22,6 +22,10 @@ serve("PACKAGE URLS", "ttl,renew,told", {
             });
             run.catch(async (error) => ((await isLocked(error)) ? resolve("busy") : reject(error)));
         }),
+    async other(key, ttl) {
+        const lock = await redlock.acquire([key], ttl);
+        return () => lock.release();
+    },
     check: () => (signal && !signal.aborted ? "held" : "lost"),
     async release() {
         const { aborted } = signal;

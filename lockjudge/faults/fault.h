@@ -56,7 +56,7 @@ struct fault_site {
     void *kept; /* for the functions of one fault; NULL before the first of them */
 };
 
-#define FAULT_UNASKED 1 /* of prepare() and begin(): it cannot be asked here; the reason says why */
+#define FAULT_UNASKED 1 /* of prepare(), begin() and end(): it cannot be asked, for this reason */
 
 struct fault {
     const char *name;  /* of the row, with the moment: stop-held */

@@ -1,10 +1,12 @@
 /* The table of faults, and those that need no server: they hit the worker itself. */
 #include "faults.h"
 
+#include "client.h"
 #include "history.h"
 #include "line.h"
 #include "network.h"
 #include "outage.h"
+#include "wall.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -69,6 +71,49 @@ static const struct fault faults[] = {
      .moments = AT(HELD) | AT(RELEASE) | AT(WAIT),
      .flags = HISTORY_KILLS,
      .begin = kill_begin},
+    {.name = "fork",
+     .about = "it forks; its child is asked, and ends",
+     .moments = AT(HELD),
+     .caps = LINE_CAP_FORK,
+     .flags = HISTORY_STAYS,
+     .most_pct = 50,
+     .begin = client_fork_begin,
+     .end = client_fork_end},
+    {.name = "fork-free",
+     .about = "it forks; its child is asked, and releases",
+     .moments = AT(HELD),
+     .caps = LINE_CAP_FORK,
+     .flags = HISTORY_STAYS,
+     .most_pct = 50,
+     .begin = client_fork_free_begin,
+     .end = client_fork_end},
+    {.name = "load",
+     .about = "its client asks for 1,000 other locks",
+     .moments = AT(HELD),
+     .caps = LINE_CAP_LOAD | LINE_CAP_RENEW,
+     .flags = HISTORY_LOADS,
+     .least_pct = 150,
+     .most_pct = 150,
+     .begin = client_load_begin,
+     .end = nothing_end},
+    {.name = "ahead",
+     .about = "its wall clock jumps an hour ahead",
+     .moments = AT(HELD) | AT(WAIT),
+     .flags = HISTORY_STAYS,
+     .most_pct = 50,
+     .begin = wall_ahead_begin,
+     .end = wall_end,
+     .prepare = wall_prepare,
+     .restore = wall_restore},
+    {.name = "behind",
+     .about = "its wall clock jumps an hour back",
+     .moments = AT(HELD),
+     .flags = HISTORY_STAYS,
+     .most_pct = 150,
+     .begin = wall_behind_begin,
+     .end = wall_end,
+     .prepare = wall_prepare,
+     .restore = wall_restore},
     {.name = "freeze",
      .about = "its connections freeze",
      .moments = AT(HELD) | AT(RELEASE) | AT(REPLY),

@@ -49,13 +49,14 @@ enum history_result {
 };
 
 /* What a fault does to others than its victim, for the rules that need it. */
-#define HISTORY_STOPS     1U  /* the victim does not run */
-#define HISTORY_KILLS     2U  /* the victim died of it */
-#define HISTORY_AWAY      4U  /* no server answers while it lasts */
-#define HISTORY_WORKS     8U  /* no fault: the holder works for longer than the TTL */
-#define HISTORY_LOADS     16U /* no fault: the client of the victim asks for many other locks */
-#define HISTORY_FORGETS   32U /* the server forgets the lock */
-#define HISTORY_RESTARTS  64U /* the server forgets its clients or their scripts */
+#define HISTORY_STOPS     1U   /* the victim does not run */
+#define HISTORY_KILLS     2U   /* the victim died of it */
+#define HISTORY_AWAY      4U   /* no server answers while it lasts */
+#define HISTORY_WORKS     8U   /* no fault: the holder works for longer than the TTL */
+#define HISTORY_LOADS     16U  /* no fault: the client of the victim asks for many other locks */
+#define HISTORY_FORGETS   32U  /* the server forgets the lock */
+#define HISTORY_RESTARTS  64U  /* the server forgets its clients or their scripts */
+#define HISTORY_STAYS     128U /* it happens once, and nothing undoes it */
 
 #define HISTORY_NOBODY    UINT32_MAX /* `worker` of a fault that hits no worker, and of a stall */
 #define HISTORY_OPEN      INT64_MAX  /* `end_ns` of an item that has not ended */

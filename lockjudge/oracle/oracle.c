@@ -5,6 +5,9 @@
 
 #define MS INT64_C(1000000)
 
+/* Faults of a worker: its server goes on as before. */
+#define NO_DISTURBANCE (HISTORY_STOPS | HISTORY_KILLS | HISTORY_WORKS | HISTORY_STAYS)
+
 struct case_file {
     const struct history *history;
     struct tenures tenures;
@@ -210,8 +213,7 @@ static void judge_frees(struct case_file *file, const struct tenure *other,
             third->worker == owner->worker || third->got_ns >= owner->believed_ns ||
             third->believed_ns <= third->got_ns ||
             third->got_ns >= owner->asked_ns + owner->ttl_ms * MS ||
-            has_fault(file, ~(HISTORY_STOPS | HISTORY_KILLS | HISTORY_WORKS), owner->asked_ns,
-                      third->got_ns))
+            has_fault(file, ~NO_DISTURBANCE, owner->asked_ns, third->got_ns))
             continue;
         frees.length_ns = third->got_ns - other->released_ns;
         found(file, ORACLE_FREES_ANOTHERS, frees);

@@ -74,6 +74,10 @@ static void tell_fault(struct telling *telling, const struct history_item *item,
 
         if (item->worker != HISTORY_NOBODY)
             (void)snprintf(whom, sizeof whom, " for worker %u", who);
+        if (item->flags & HISTORY_STAYS) {
+            tell(telling, item->at_ns, "this happens%s: %s", whom, item->text);
+            return;
+        }
         tell(telling, item->at_ns, "this begins%s: %s", whom, item->text);
         if (item->end_ns != HISTORY_OPEN && item->end_ns > item->at_ns)
             tell(telling, item->end_ns, "this ends%s: %s", whom, item->text);

@@ -23,7 +23,7 @@ struct report_row {
     bool has_second_hit;    /* it hit a worker: `second_victim` */
     unsigned second_victim;
     bool is_more; /* of a pair: it shows more than each of its faults alone, in rows of this run */
-    unsigned trials, again; /* trials that were judged; trials repeated because of a stall */
+    unsigned trials, again; /* trials that were judged; trials repeated because of a doubt */
     char reason[400];       /* why it was not judged or not asked; "" */
     bool is_unexpected;
     char expected[200]; /* as in --expect */

@@ -192,20 +192,20 @@ static void strike_run(struct strike *strike) {
         fiber_sleep(stage->setup->loop, (uint64_t)stage->plan.kill_ms);
     strike->begun_ns = clock_now_ns();
     code = fault->begin(&strike->site, &why);
-    if (code != 0) {
-        stage->outcome->is_unasked = code == FAULT_UNASKED;
-        stage_spoil(stage, why.text);
-    } else {
+    if (code == 0) {
         stage->outcome->has_struck = is_second(strike) || stage->strike_count == 1;
         if (!is_second(strike))
             strike_follow(stage);
         if (fault->end != NULL) {
             strike_wait(strike);
             strike_wake(strike);
-            if (fault->end(&strike->site, &why) != 0)
-                stage_spoil(stage, why.text);
+            code = fault->end(&strike->site, &why);
         }
         strike_note(strike);
+    }
+    if (code != 0) {
+        stage->outcome->is_unasked = code == FAULT_UNASKED;
+        stage_spoil(stage, why.text);
     }
     strike->ended_ns = clock_now_ns();
     strike->state = STRIKE_OVER;
@@ -454,7 +454,7 @@ bool strikes_are_short(const struct contender *one) {
 
         if (!has_hit(&stage->strikes[i], one))
             continue;
-        if ((fault->needs | fault->caps) == 0 || fault->most_pct > 100)
+        if (fault->end == NULL || fault->most_pct > 100)
             return false;
         is_short = true;
     }

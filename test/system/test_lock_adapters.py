@@ -15,7 +15,7 @@ from harness import BUILD, ROOT, Stack
 
 FOLDER = ROOT / "lockjudge/adapters"
 ADAPTERS = json.loads((FOLDER / "adapters.json").read_text())
-CAPS = {"ttl", "fence", "renew", "fair", "told", "reentrant", "shared"}
+CAPS = {"ttl", "fence", "renew", "fair", "told", "reentrant", "shared", "fork", "load"}
 TTL_MS = 30_000  # no stall of the machine lasts so long
 PATIENCE = 180  # seconds for an answer: ioredis gives up after 10 s, and redlock asks it several times
 SERVERS = ["redis", "pgbouncer", "postgres", "zookeeper-1", "etcd-1"]
@@ -138,6 +138,55 @@ class Adapters(unittest.TestCase):
 
     def test_each_speaks_the_protocol(self):
         self.each(self.speak)
+
+    def bear(self, adapter):
+        with self.start(adapter) as worker:
+            if "load" not in worker.caps:
+                return
+            self.assertRegex(worker.acquire("loaded", 10_000), "^held ")
+            self.assertEqual(worker.ask(f"load {adapter['name']}-load 20 {TTL_MS} 300"), "loaded")
+            self.assertEqual(worker.ask("check"), "held")
+            self.assertRegex(worker.ask("release"), "^(released|error .+)$")  # a loaded server may answer too late
+
+    def test_each_bears_other_acquires_on_its_client(self):
+        self.each(self.bear)
+
+    def judge(self, name, rows):
+        """The rows of lockjudge. A run that the machine disturbed is repeated."""
+        adapter = next(adapter for adapter in ADAPTERS if adapter["name"] == name)
+        program, *args = adapter["command"]
+        path = FOLDER / program if (FOLDER / program).exists() else ROOT / BUILD / "bin" / program
+        url = self.urls[adapter["server"]]
+        for _ in range(5):
+            done = subprocess.run([ROOT / BUILD / "bin/lockjudge", "--json", "-f", rows, "-u",
+                                   adapter.get("url", "{url}").format(url=url, address=url.rpartition("/")[2]), "--expect",
+                                   "all=safe|fenced|told|untold|not-asked", "--", path, *args], capture_output=True, text=True)
+            if done.returncode == 69:
+                self.skipTest(done.stderr.strip())
+            if done.returncode != 2:
+                break
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return {row["fault"]: row for row in json.loads(done.stdout)["rows"]}
+
+    def test_the_child_of_a_holder_believes_unless_the_library_knows_of_it(self):
+        """A parent that stalls can hide its child in one run. No stall makes one."""
+        for name in "redis-py", "flock", "mkdir", "set-nx", "kazoo":
+            with self.subTest(name):
+                for _ in range(5):
+                    row = self.judge(name, "fork-held")["fork-held"]
+                    if row["verdict"] == "untold":
+                        break
+                self.assertEqual(row["verdict"], "untold")
+                self.assertIn("TWIN-UNAWARE", [found["word"] for found in row["found"]])
+        for name in "lockkit-redis", "lockkit-file":
+            with self.subTest(name):
+                rows = self.judge(name, "fork-held,fork-free-held")
+                self.assertEqual({row["verdict"] for row in rows.values()}, {"safe"})
+
+    def test_the_clock_of_a_program_in_go_cannot_be_moved(self):
+        row = self.judge("etcdctl", "behind-held")["behind-held"]
+        self.assertEqual((row["verdict"], row["reason"]),
+                         ("not-asked", 'the wall clock of "etcdctl" cannot be moved: it does not read it by libc'))
 
     def hand_over(self, adapter):
         with self.start(adapter) as first, self.start(adapter) as second, ThreadPoolExecutor(1) as pool:

@@ -73,6 +73,33 @@ class LockJudge(unittest.TestCase):
         self.assertTrue(any(line.endswith("runs again") for line in history), history)
         self.assertLess(len(history), 12)
 
+    def test_lockkit_is_safe_under_what_its_program_does(self):
+        rows = self.judge("fork-held,fork-free-held,load-held,ahead-held,ahead-wait,behind-held", worker=LOCKKIT)
+        self.assertEqual(len(rows), 6)
+        self.assertLessEqual({row["verdict"] for row in rows.values()}, {"safe", "fenced"}, rows)
+
+    def test_a_worker_that_answers_nonsense_to_fork_or_load_is_broken(self):
+        script = ("echo ready caps=fork,load,renew; while read -r verb rest; do case $verb in release) echo released;; "
+                  "fork | load) echo %s;; *) echo held -;; esac; done")
+        for answer, row, reason in [("held -", "fork-held", 'answered "held" to "fork"'), ("forked 1", "fork-held", "process id of the child"),
+                                    ("forked $PPID", "fork-free-held", "it is not in its group"), ("loads", "load-held", '"loads" begins with'),
+                                    ("released", "load-held", 'answered "released" to "load"'),
+                                    ("error too many", "load-held", "cannot load its client: too many")]:
+            with self.subTest(answer):
+                done = self.run_judge("-f", row, "--json", "--", "sh", "-c", script % answer, code=2)
+                judged = json.loads(done.stdout)["rows"][0]
+                self.assertEqual(judged["verdict"], "not-judged")
+                self.assertIn(reason, judged["reason"])
+
+    def test_a_worker_that_cannot_fork_is_not_asked(self):
+        self.assertEqual(self.judge("load-held")["load-held"]["reason"], "the worker does not say `renew,load`")
+        old = "echo ready caps=ttl; while read -r a; do echo busy; done"
+        for faults in "fork-held", "load-held,fork-held":
+            done = self.run_judge("-f", faults, "--json", "--", "sh", "-c", old)
+            for row in json.loads(done.stdout)["rows"]:
+                self.assertEqual(row["verdict"], "not-asked")
+                self.assertIn("the worker does not say `", row["reason"])
+
     def test_it_loses_the_lock_when_it_works_for_longer_than_the_ttl(self):
         row = self.judge("work-held", "--expect", "work-held=untold")["work-held"]
         self.assertIn("NO-RENEWAL", [finding["word"] for finding in row["found"]])
