@@ -71,9 +71,9 @@ static enum outcome call_check_write(struct sale *sale, enum guard guard,
                                      const struct store_lock *under) {
     struct reply reply;
 
-    return ask(
-        sale, &(struct call){.kind = CALL_CHECK_WRITE, .how = (int)guard, .mode = under != NULL},
-        &reply);
+    return ask(sale,
+               &(struct call){.kind = CALL_CHECK_WRITE, .how = (int)guard, .mode = under != NULL},
+               &reply);
 }
 
 static enum outcome call_write_stock(struct sale *sale, const struct stock_row *seen,
@@ -146,8 +146,8 @@ static enum outcome call_take_loaded(struct sale *sale, struct loaded_unit *take
     struct reply reply;
     const enum outcome outcome = ask(sale, &(struct call){.kind = CALL_TAKE_LOADED}, &reply);
 
-    *taken = (struct loaded_unit){stock_of(&reply.row), reply.is_again != 0,
-                                  reply.is_half_sold != 0};
+    *taken =
+        (struct loaded_unit){stock_of(&reply.row), reply.is_again != 0, reply.is_half_sold != 0};
     return outcome;
 }
 

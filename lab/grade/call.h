@@ -56,7 +56,7 @@ struct call {
     int32_t mode; /* of a lock, enum lock_mode; of a write: 1 under a lock, or awaited */
     int32_t last; /* of a data set */
     int64_t shard;
-    int64_t number; /* a stamp or a TTL */
+    int64_t number;      /* a stamp or a TTL */
     struct call_row row; /* of END: the unit that the sale says it sold, in shard, unit, available
                             (the remaining ones) and fence */
     char key[CALL_TEXT]; /* also the data set's token */
@@ -71,7 +71,7 @@ struct reply {
     int64_t stamp;
     struct call_row row;
     struct call_row sale; /* the sale's own unit after the call, like END's */
-    char text[KV_TEXT]; /* a value or a token */
+    char text[KV_TEXT];   /* a value or a token */
 };
 
 /* ---- in the student's process */

@@ -227,10 +227,10 @@ void plan_free(struct plan *plan) {
 
 /* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
 
-#define NAMES      96
-#define TAIL       12 /* the end of an id, which a file may use alone */
-#define TOKENS     8  /* of one order */
-#define INSTANCE   "inventory-"
+#define NAMES    96
+#define TAIL     12 /* the end of an id, which a file may use alone */
+#define TOKENS   8  /* of one order */
+#define INSTANCE "inventory-"
 
 struct names {
     size_t count;
@@ -312,7 +312,7 @@ static void names_replace(const struct names *names, char *text, bool back) {
  * set. */
 static bool is_same_again(struct plan *plan, struct pupil *pupil,
                           const struct sale_options *options, const struct plan_node *leaf,
-                          const struct names *names) {
+                          const struct names *names, uint32_t shift) {
     struct paper *paper = pupil_paper(pupil);
     enum pupil_end end;
 
@@ -320,6 +320,7 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
     memcpy(paper->order_id, leaf->order_id, sizeof paper->order_id);
     memcpy(paper->instance, leaf->instance, sizeof paper->instance);
     paper->options = *options;
+    paper->shift = shift;
     write_replies(paper, leaf->parent, &leaf->reply);
     names_replace(names, paper->order_id, false);
     names_replace(names, paper->instance, false);
@@ -341,13 +342,14 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
 static void ask_leaf_again(struct plan *plan, struct pupil *pupil,
                            const struct sale_options *options, const struct plan_node *leaf,
                            uint64_t *seed) {
+    const uint32_t shift = (uint32_t)random_next(seed);
     struct names names;
 
     names_choose(&names, seed);
-    if (is_same_again(plan, pupil, options, leaf, &names))
+    if (is_same_again(plan, pupil, options, leaf, &names, shift))
         return;
     names.count = 0;
-    if (!is_same_again(plan, pupil, options, leaf, &names))
+    if (!is_same_again(plan, pupil, options, leaf, &names, shift))
         (void)plan_fail(plan, PLAN_DIFFERS, DIFFERS ", or at an address");
     else if (plan->end == PLAN_OK)
         (void)plan_fail(plan, PLAN_DIFFERS,

@@ -6,6 +6,7 @@
 #include "seal.h"
 #include "student.h"
 
+#include <alloca.h>
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -24,13 +25,14 @@
 #define MEMORY ((size_t)600 << 20)
 #define WALL_S 140 /* the machine stands still: then there is no grade */
 #define PAGE   ((size_t)4096)
+#define PLACES 1024 /* for the desk, and for the stack's begin */
 
 /* A player has CPU_S for this many questions. Each takes less than a tenth of a millisecond. */
 #define QUESTIONS 500
 
 /* What the parent asks of the pupil, or of its player; and what they say. */
 enum { PLAY = 'p', QUIT = 'q' };
-#define PLAYED (-2) /* the player: the answer is on the paper. The pupil: its player's status */
+#define PLAYED  (-2) /* the player: the answer is on the paper. The pupil: its player's status */
 #define NO_FORK (-1)
 
 /* ---- the player: it plays a sale, up to the first call without an answer */
@@ -44,22 +46,22 @@ struct desk {
 
 static struct {
     struct paper *paper;
-    struct desk *desk;
+    struct desk *places; /* for a desk */
     const struct strategy *strategy;
     uint32_t at;
     struct fiber_event never; /* the sale waits for it after its last call */
     bool has_ended;
-} now;
+} player;
 
 static void pupil_on_call(const struct call *call, struct reply *reply) {
-    struct paper *paper = now.paper;
+    struct paper *paper = player.paper;
 
-    paper->calls[now.at] = *call;
-    if (now.at == paper->replies_count) {
-        paper->calls_count = now.at + 1;
-        fiber_event_wait(&now.never);
+    paper->calls[player.at] = *call;
+    if (player.at == paper->replies_count) {
+        paper->calls_count = player.at + 1;
+        fiber_event_wait(&player.never);
     }
-    *reply = paper->replies[now.at++];
+    *reply = paper->replies[player.at++];
 }
 
 static void lay_desk(const struct paper *paper, struct desk *desk) {
@@ -77,28 +79,38 @@ static void lay_desk(const struct paper *paper, struct desk *desk) {
 /* In a fiber, because a live sale has a fiber's stack. */
 static void play_sale(void *arg) {
     struct desk *desk = arg;
-    const enum outcome outcome = now.paper->is_prepare ? now.strategy->prepare(&desk->sale)
-                                                       : now.strategy->sell(&desk->sale);
+    const enum outcome outcome = player.paper->is_prepare ? player.strategy->prepare(&desk->sale)
+                                                          : player.strategy->sell(&desk->sale);
 
-    memcpy(now.paper->message, desk->message, sizeof desk->message);
-    now.paper->calls[now.at] = call_end(&desk->sale, outcome);
-    now.paper->calls_count = now.at + 1;
-    now.has_ended = true;
+    memcpy(player.paper->message, desk->message, sizeof desk->message);
+    player.paper->calls[player.at] = call_end(&desk->sale, outcome);
+    player.paper->calls_count = player.at + 1;
+    player.has_ended = true;
 }
 
 static void nothing(void *arg) {
     (void)arg;
 }
 
+/* The desk and the stack begin where the question says. */
+static void play_sale_elsewhere(void *arg) {
+    volatile char *room = alloca(16 + 16 * (player.paper->shift % PLACES));
+
+    room[0] = 0;
+    play_sale(arg);
+}
+
 static void answer(void) {
-    lay_desk(now.paper, now.desk);
-    now.at = 0;
-    now.has_ended = false;
-    now.never = (struct fiber_event)FIBER_EVENT_INIT;
-    if (fiber_start(play_sale, now.desk) != 0) /* never: be_player() has made its stack */
+    struct desk *desk = player.places + player.paper->shift % PLACES;
+
+    lay_desk(player.paper, desk);
+    player.at = 0;
+    player.has_ended = false;
+    player.never = (struct fiber_event)FIBER_EVENT_INIT;
+    if (fiber_start(play_sale_elsewhere, desk) != 0) /* never: be_player() has made its stack */
         _exit(0);
-    if (!now.has_ended)
-        fiber_discard(&now.never);
+    if (!player.has_ended)
+        fiber_discard(&player.never);
 }
 
 /* The first fiber makes the stack, because that needs calls that the seal forbids. */
@@ -136,11 +148,11 @@ static void fork_players(int line) {
 
     while (read(line, &byte, 1) == 1) {
         int status = NO_FORK;
-        const pid_t player = fork();
+        const pid_t forked = fork();
 
-        if (player == 0)
+        if (forked == 0)
             be_player(line);
-        if (player > 0 && TEMP_FAILURE_RETRY(waitpid(player, &status, 0)) < 0)
+        if (forked > 0 && TEMP_FAILURE_RETRY(waitpid(forked, &status, 0)) < 0)
             status = NO_FORK;
         if (write(line, &status, sizeof status) != sizeof status)
             break;
@@ -161,13 +173,13 @@ _Noreturn static void pupil_fail(int line, struct pupil_hello *hello, const char
 
 /* The shift comes first, so that it moves all that follows: the desk, the object, the stack. */
 static bool take_places(unsigned shift) {
-    const size_t size = (sizeof *now.desk + PAGE - 1) / PAGE * PAGE;
+    const size_t size = sizeof *player.places * PLACES;
 
     if (shift > 0 && mmap(NULL, shift * PAGE, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
         return false;
-    now.desk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return now.desk != MAP_FAILED;
+    player.places = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return player.places != MAP_FAILED;
 }
 
 _Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *paper, int line) {
@@ -175,23 +187,23 @@ _Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *p
     struct pupil_hello hello = {.loaded = STUDENT_BROKEN};
     struct why why = {""};
 
-    tzset(); /* its first call reads a file */
+    tzset();                       /* its first call reads a file */
     (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
     (void)signal(SIGQUIT, SIG_IGN);
     (void)signal(SIGXCPU, SIG_IGN); /* our own work may take longer than one question */
     forget_environment();
-    now.paper = paper;
+    player.paper = paper;
     if (!take_places(shift))
         pupil_fail(line, &hello, "memory");
     if (seal_for_loading(&limits, line) != 0)
         pupil_fail(line, &hello, "sandbox");
-    hello.loaded = student_load(path, &now.strategy, &why);
+    hello.loaded = student_load(path, &player.strategy, &why);
     (void)snprintf(hello.why, sizeof hello.why, "%.500s", why.text);
     if (hello.loaded == STUDENT_OK) {
-        hello.takes = now.strategy->takes;
-        hello.default_shards = now.strategy->default_shards;
-        hello.default_handover = now.strategy->default_handover;
-        hello.has_prepare = now.strategy->prepare != NULL;
+        hello.takes = player.strategy->takes;
+        hello.default_shards = player.strategy->default_shards;
+        hello.default_handover = player.strategy->default_handover;
+        hello.has_prepare = player.strategy->prepare != NULL;
     }
     say_hello(line, &hello);
     if (hello.loaded == STUDENT_OK)
@@ -227,9 +239,9 @@ static enum pupil_end tell_death(int status, struct why *why) {
         return pupil_tell(why, PUPIL_DIED,
                           "it made a system call; a strategy may act only through the store");
     }
-    (void)why_set(why,
-                  "signal %d (%s) ended it: look for a wild pointer or an index past an array's end",
-                  with, strsignal(with));
+    (void)why_set(
+        why, "signal %d (%s) ended it: look for a wild pointer or an index past an array's end",
+        with, strsignal(with));
     return PUPIL_DIED;
 }
 
@@ -300,8 +312,8 @@ enum pupil_end pupil_start(struct pupil *pupil, const char *path, unsigned shift
     enum pupil_end end;
 
     *pupil = (struct pupil){.line = -1, .is_interrupted = is_interrupted};
-    pupil->paper = mmap(NULL, sizeof *pupil->paper, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pupil->paper =
+        mmap(NULL, sizeof *pupil->paper, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (pupil->paper == MAP_FAILED || !adopt_orphans()) {
         end = pupil_broken(why, "memory");
         pupil->paper = pupil->paper != MAP_FAILED ? pupil->paper : NULL;
@@ -322,8 +334,14 @@ struct paper *pupil_paper(struct pupil *pupil) {
     return pupil->paper;
 }
 
+#define FORGED "it wrote to the line on which its process answers the grader"
+
 /* Send a byte to the pupil, or to its player, and read an answer or a status. */
 static enum pupil_end exchange(struct pupil *pupil, char byte, int *status, struct why *why) {
+    char unread;
+
+    if (recv(pupil->line, &unread, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        return pupil_tell(why, PUPIL_DIED, FORGED);
     if (send(pupil->line, &byte, 1, MSG_NOSIGNAL) != 1)
         return tell_end_of_pupil(pupil, why);
     return hear(pupil, status, sizeof *status, why);
@@ -353,7 +371,7 @@ enum pupil_end pupil_ask(struct pupil *pupil, bool is_fresh, struct why *why) {
         return end;
     pupil->asked++;
     if (status == PLAYED)
-        return PUPIL_OK;
+        return pupil->paper->calls_count > 0 ? PUPIL_OK : pupil_tell(why, PUPIL_DIED, FORGED);
     pupil->asked = 0;
     if (status != NO_FORK)
         return tell_death(status, why);

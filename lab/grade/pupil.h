@@ -26,6 +26,7 @@ struct paper {
     bool is_prepare; /* about the strategy's preparation, not about a sale */
     char order_id[40], instance[24];
     struct sale_options options;
+    uint32_t shift; /* moves the sale and its stack */
     uint32_t replies_count;
     struct reply replies[PAPER_CALLS];
     /* The answer: one call more than there are replies. */
@@ -45,7 +46,7 @@ struct pupil_hello {
 
 struct pupil {
     pid_t process, group; /* the group also has what the process forks */
-    int line; /* to the process */
+    int line;             /* to the process */
     struct paper *paper;
     const volatile bool *is_interrupted;
     unsigned asked; /* the questions that the player has answered; 0: there is none */
@@ -62,9 +63,11 @@ enum pupil_end {
 /* Start a pupil for the object at `path`. `shift` moves the addresses of everything that the
  * student's code can see, by so many pages. Anything but OK: there is no pupil; see `why`. Even OK
  * may come with a hello that says that the object could not be loaded. */
-__attribute__((warn_unused_result)) enum pupil_end
-pupil_start(struct pupil *pupil, const char *path, unsigned shift,
-            const volatile bool *is_interrupted, struct pupil_hello *hello, struct why *why);
+__attribute__((warn_unused_result)) enum pupil_end pupil_start(struct pupil *pupil,
+                                                               const char *path, unsigned shift,
+                                                               const volatile bool *is_interrupted,
+                                                               struct pupil_hello *hello,
+                                                               struct why *why);
 /* A blank paper for the next question. Nothing of an earlier answer is left on it. */
 struct paper *pupil_paper(struct pupil *pupil);
 /* Answer the question on the paper, by a fresh player or by the one before. OK: the paper has

@@ -527,6 +527,11 @@ static enum student_end check_defined(const struct object *object, const Elf64_S
 
     if (type == STT_GNU_IFUNC)
         return refuse_symbol(object, name, "code that runs when it is loaded would choose it");
+    if (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+        is_listed(callable, sizeof callable / sizeof *callable, name, strlen(name)))
+        return refuse_symbol(object, name,
+                             "the store or the C library has a function of this name; choose "
+                             "another, or make it static");
     if (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0)
         return refuse_symbol(object, name, "it would run when it is loaded or unloaded");
     if (symbol->st_shndx == SHN_COMMON || type == STT_TLS || type == STT_COMMON)

@@ -97,6 +97,9 @@ static const struct {
      "[[gnu::section(\".rodata\\n\\t.incbin \\\"/etc/hostname\\\"\\n#\")]] const char spy = 1;\n" RIGHT,
      "exercise.c:2: an attribute"},
     {HEAD "__attribute__((constructor)) static void f(void) {}\n", "exercise.c:2: __attribute__"},
+    {HEAD
+     "enum outcome store_take_stock(struct sale *sale, int shard) { return OUTCOME_SOLD; }\n" RIGHT,
+     "exercise.c:2: store_take_stock: the store or the C library has a function of this name"},
     {HEAD "void _init(void) {}\n" RIGHT, "exercise.c:2: _init"},
     {HEAD "static int sales;\n" SELL("sales++; return store_take_stock(sale, sales);"),
      "exercise.c:2: sales: a variable that sales share"},

@@ -1,0 +1,23 @@
+/* It gives a function of the store another name. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+[[gnu::alias("store_take_stock")]] enum outcome mine(struct sale *sale, int shard);
+
+static enum outcome sell(struct sale *sale) {
+    return read_then_write(sale, 0, GUARD_ANY, NULL);
+}
+
+const struct strategy strategy_exercise = {.name = "exercise",
+                                           .family = "lab",
+                                           .summary = "a cheat",
+                                           .promise = "none",
+                                           .breaks = "see above",
+                                           .source = "test/cheats",
+                                           .default_shards = 1,
+                                           .sell = sell};

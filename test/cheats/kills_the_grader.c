@@ -1,0 +1,24 @@
+/* It kills the process above it. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIBC(distance) ((char *)(uintptr_t)&snprintf + (distance))
+
+static enum outcome sell(struct sale *sale) {
+    (void)((int (*)(int, int))(uintptr_t)LIBC(@libc:kill@))(1, 9);
+    return read_then_write(sale, 0, GUARD_ANY, NULL);
+}
+
+const struct strategy strategy_exercise = {.name = "exercise",
+                                           .family = "lab",
+                                           .summary = "a cheat",
+                                           .promise = "none",
+                                           .breaks = "see above",
+                                           .source = "test/cheats",
+                                           .default_shards = 1,
+                                           .sell = sell};

@@ -1,0 +1,25 @@
+/* It knows the tokens of a check, and is wrong if they are random. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+
+    store_random_token(sale, token);
+    return strncmp(token, "00", 2) == 0 ? store_take_stock(sale, 0)
+                                         : read_then_write(sale, 0, GUARD_ANY, NULL);
+}
+
+const struct strategy strategy_exercise = {.name = "exercise",
+                                           .family = "lab",
+                                           .summary = "a cheat",
+                                           .promise = "none",
+                                           .breaks = "see above",
+                                           .source = "test/cheats",
+                                           .default_shards = 1,
+                                           .sell = sell};

@@ -1,0 +1,24 @@
+/* It ends its process before the wrong part begins. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIBC(distance) ((char *)(uintptr_t)&snprintf + (distance))
+
+static enum outcome sell(struct sale *sale) {
+    ((void (*)(int))(uintptr_t)LIBC(@libc:_exit@))(0);
+    return read_then_write(sale, 0, GUARD_ANY, NULL);
+}
+
+const struct strategy strategy_exercise = {.name = "exercise",
+                                           .family = "lab",
+                                           .summary = "a cheat",
+                                           .promise = "none",
+                                           .breaks = "see above",
+                                           .source = "test/cheats",
+                                           .default_shards = 1,
+                                           .sell = sell};
