@@ -21,7 +21,7 @@ CALLS, CHANNEL, MEMORY, IDENTITY, STATE, CLOCK, LOADING, LINKING, COMPILER, OUTP
     "calls functions of its process that are not on the list", "forges the channel of the verdict", "overwrites memory",
     "tells a check from a sale", "keeps state from one sale to the next", "looks at a clock", "runs when it is loaded",
     "puts other functions in the place of the store's", "makes the compiler read or write something", "prints a result",
-    "exhausts a limit", "answers what is not so")
+    "exhausts a limit", "gives a false answer")
 SIGNAL, OVERSOLD, ATTRIBUTE = "signal 11", "units were sold of a stock of 2", "an attribute has no place in a strategy"
 OTHER_IDS, OTHER_MEMORY = "it does something else for another order id, token or instance", "it looks at memory that is not its own"
 TRICKS = {
@@ -93,21 +93,22 @@ class Cheats(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def test_no_cheat_gets_a_point_and_each_says_why(self):
-        files = sorted(CHEATS.glob("*.c"))
-        self.assertEqual([path.stem for path in files], sorted(TRICKS))
+        files = sorted(CHEATS.glob("*.c.in"))
+        self.assertEqual([path.name.partition(".")[0] for path in files], sorted(TRICKS))
         self.assertGreaterEqual(len(files), 20)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            ended = list(pool.map(lambda path: self.check(path.read_text(), path.stem), files))
+            ended = list(pool.map(lambda path: self.check(path.read_text(), path.name.partition(".")[0]), files))
         for path, (code, out, err) in zip(files, ended):
-            trick, says = TRICKS[path.stem]
-            with self.subTest(path.stem, trick=trick):
+            name = path.name.partition(".")[0]
+            trick, says = TRICKS[name]
+            with self.subTest(name, trick=trick):
                 self.assertEqual((code, err), (1, ""), out)
                 self.assertEqual(out.splitlines()[-1], "  0 of 100 points")
                 self.assertNotIn("  holds ", out)
                 self.assertIn(says, out)
 
     def test_the_same_file_without_its_trick_gets_its_points(self):
-        text = (CHEATS / "knows_the_ids.c").read_text()
+        text = (CHEATS / "knows_the_ids.c.in").read_text()
         honest = re.sub(r"return strncmp.*?;\n", "return store_take_stock(sale, 0);\n", text, flags=re.DOTALL)
         self.assertEqual(self.check(honest, "honest")[0], 0)
 
