@@ -271,6 +271,8 @@ static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t
     return last;
 }
 
+/* A lock is not STUCK while a server is away, or for as long as it restarts: on a busy machine that is
+ * long. */
 static void judge_busy(struct case_file *file, const struct history_item *busy) {
     struct oracle_finding stuck = {.worker = busy->worker, .other = HISTORY_NOBODY};
     const int64_t last = last_held_ns(file, busy->at_ns, busy->end_ns);
@@ -280,7 +282,8 @@ static void judge_busy(struct case_file *file, const struct history_item *busy) 
     if (last == HISTORY_OPEN || last == INT64_MIN)
         return;
     stuck.length_ns = busy->end_ns - last;
-    if (!is_away && busy->at_ns > last + (busy->ttl_ms + file->slack_ms) * MS)
+    if (!has_fault(file, HISTORY_AWAY | HISTORY_RESTARTS, last, busy->end_ns) &&
+        busy->at_ns > last + (busy->ttl_ms + file->slack_ms) * MS)
         found(file, ORACLE_STUCK, stuck);
     for (size_t i = 0; is_away && i < file->history->count; i++) {
         const struct history_item *fault = &file->history->items[i];

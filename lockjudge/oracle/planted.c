@@ -74,6 +74,9 @@ static const struct planted planted[] = {
      0, ORACLE_SAFE},
     {"The machine keeps a worker from renewing.",
      "1 0..5 acquire held -; 1 6..3000 fault works; 1 20..2100 check lost", 0, ORACLE_SAFE},
+    {"A server takes long to restart.",
+     "1 0..5 acquire held -; 1 10..9000 fault restarts; 1 2010 told lost; 2 8500..9010 acquire busy",
+     0, ORACLE_SAFE},
     /* ---- locks that are wrong */
     {"A stopped holder goes on for ever.",
      "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "

@@ -9,8 +9,10 @@
 static const struct {
     const char *name;
     unsigned flags;
-} flag_names[] = {{"stops", HISTORY_STOPS}, {"kills", HISTORY_KILLS}, {"away", HISTORY_AWAY},
-                  {"works", HISTORY_WORKS}, {"loads", HISTORY_LOADS}, {"forgets", HISTORY_FORGETS}};
+} flag_names[] = {{"stops", HISTORY_STOPS},      {"kills", HISTORY_KILLS},
+                  {"away", HISTORY_AWAY},        {"works", HISTORY_WORKS},
+                  {"loads", HISTORY_LOADS},      {"forgets", HISTORY_FORGETS},
+                  {"restarts", HISTORY_RESTARTS}};
 
 static int planted_read_result(struct history_item *item, const char *result) {
     for (size_t i = 0; item->kind == HISTORY_FAULT && i < sizeof flag_names / sizeof *flag_names;
