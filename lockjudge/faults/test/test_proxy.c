@@ -437,7 +437,7 @@ static void test_each_server_of_a_list_has_a_port_of_its_own(void **pointer) {
                 {"redis://:p@", "/0,redis://", "/0"},
                 {"", ",", "/path"}};
     struct state *state = *pointer;
-    struct proxy proxies[3];
+    struct proxy proxies[3] = {{.gate_count = 0}};
     struct why why;
     char url[128];
 
