@@ -234,7 +234,7 @@ class Programs(unittest.TestCase):
         file = self.cwd / "01.c"
         shutil.copy(ROOT / "lab/01-oversell/answer.c", file)
         self.assertIn("gcc: this compiler could not be run, and your file is compiled with it: install it",
-                      self.run_there("/usr/bin/env", "PATH=/nowhere", self.prefix / "lib/inventory-sale/bin/lab", "explore", file, code=64))
+                      self.run_there("/usr/bin/env", "PATH=/nowhere", self.prefix / "lib/inventory-sale/bin/lab", "explore", file, code=70))
 
     def test_help_names_what_is_installed(self):
         for command, code in [("lab", 0), ("sale-stack", 0), ("sale-audit", 0)]:
