@@ -70,7 +70,7 @@ const char *lk_version(void);
 #define LK_STATUSES(X)                                                                             \
     X(OK, "done")                                                                                  \
     X(BUSY, "held by another owner")                                                               \
-    X(TIMEOUT, "not acquired within the wait")                                                     \
+    X(TIMEOUT, "not acquired within the wait: others held it")                                     \
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
     X(UNKNOWN, "the server did not answer; this client may hold the lock until its TTL ends")      \
@@ -221,13 +221,15 @@ uv_loop_t *lk_client_loop(const lk_client *client);
 /* How an acquisition ended. On LK_OK the caller owns `lease` until it passes the lease to
  * lk_release() or lk_abandon(). On any other status `lease` is NULL:
  *   BUSY         held by another owner, or other waiters come first (LK_TRY)
- *   TIMEOUT      not acquired within `wait_ms`
+ *   TIMEOUT      not acquired within `wait_ms`: another owner held it, as the server or this client
+ *                said
  *   CANCELED     by lk_cancel() or lk_client_close()
  *   NOMEM        out of memory
- *   UNAVAILABLE  the last attempt could not be sent
+ *   UNAVAILABLE  the last attempt could not be sent, or none was sent within `wait_ms`
  *   REFUSED      the server refused (no memory, a replica, missing rights); the log has its words
- *   UNKNOWN      the server did not answer, or the validity had ended when the answer came. If the
- *                lock was granted, the next waiter takes it over, or it is given back. */
+ *   UNKNOWN      the server did not answer, perhaps because `wait_ms` was too short for that; or the
+ *                validity had ended when the answer came. If the lock was granted, the next waiter
+ *                takes it over, or it is given back. */
 typedef void (*lk_acquire_cb)(lk_request *request, enum lk_status status, lk_lease *lease,
                               void *data);
 

@@ -55,7 +55,6 @@ enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
     lease->renewal.internal = lease->internal + units;
     lease->policy = lock->policy;
     lease->phase = LEASE_QUEUED;
-    lease->last = LK_TIMEOUT;
     lease->request.lease = lease;
     lease->joined_ns = client_now_ns(client);
     lease->until_ns = VALIDITY_FOREVER;
@@ -392,6 +391,15 @@ static void hold_arm(struct lk_lease *lease) {
     (void)uv_timer_start(&lease->timer, hold_on_moment, left_ms, 0);
 }
 
+/* It is given back, abandoned or LOST, whichever comes first. */
+static void count_held(struct lk_lease *lease) {
+    unsigned *held = &lease->queue->named->held[lease->policy.mode];
+
+    assert(*held > 0);
+    --*held;
+    lease->client->counters.hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
+}
+
 static void hold_count(struct lk_lease *lease, enum lk_state state) {
     struct lk_counters *counters = &lease->client->counters;
 
@@ -399,7 +407,7 @@ static void hold_count(struct lk_lease *lease, enum lk_state state) {
     if (state != LK_LOST_STATE)
         return;
     counters->lost++;
-    counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
+    count_held(lease);
 }
 
 /* Make it the last line of the calling function: the callback may release the lease, or abandon it,
@@ -517,6 +525,7 @@ void lease_hold(struct lk_lease *lease) {
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);
     lease->told = LK_HELD;
+    lease->queue->named->held[lease->policy.mode]++;
     lease->queue->is_ours = lease->handovers_left > 0;
     lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
     hold_arm(lease);
@@ -534,12 +543,10 @@ void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why) {
 }
 
 void lease_stop_holding(struct lk_lease *lease) {
-    struct lk_counters *counters = &lease->client->counters;
-
     assert(lease->phase == LEASE_HELD);
     (void)uv_timer_stop(&lease->timer);
-    if (lease->told != LK_LOST_STATE) /* else it was counted when it was lost */
-        counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
+    if (lease->told != LK_LOST_STATE)
+        count_held(lease);
 }
 
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {

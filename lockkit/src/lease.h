@@ -68,7 +68,9 @@ struct lk_queue {
     /* For the queue of a name: others kept the lock from this moment on, by client_now_ns(); 0: not
      * seen. */
     int64_t kept_since_ns;
-    int64_t changed_ns; /* for the queue of a name: the last change that the client saw; 0: none */
+    /* For the queue of a name: when the client last saw that it is kept, or changes hands; 0: never */
+    int64_t known_ns;
+    unsigned held[2]; /* for the queue of a name: this client's leases, not LOST, by enum lk_mode */
     /* For the queue of a name: a resource has seen this token, so each grant needs a greater one. */
     uint64_t seen_fence;
     struct client_task task;
@@ -135,7 +137,7 @@ struct lk_lease {
     struct lk_request request;
     lk_acquire_cb on_acquired;
     void *acquire_data;
-    enum lk_status last;    /* the status if the wait ends now */
+    enum lk_status last;    /* of the last answered attempt, if the wait ends now; LK_OK: none */
     enum lk_status outcome; /* the status for the callback */
     bool is_outcome_due;    /* from the outcome until the callback has run */
     struct client_task tell_outcome;

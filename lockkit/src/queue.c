@@ -163,13 +163,14 @@ static void queue_wake_waiters(struct lk_queue *queue) {
 
 void queue_saw_change(struct lk_queue *queue) {
     queue->named->kept_since_ns = 0;
-    queue->named->changed_ns = client_now_ns(queue->client);
+    queue->named->known_ns = client_now_ns(queue->client);
 }
 
 /* The server says that another owner holds it. */
 static void queue_saw_kept(struct lk_queue *queue) {
+    queue->named->known_ns = client_now_ns(queue->client);
     if (queue->named->kept_since_ns == 0)
-        queue->named->kept_since_ns = client_now_ns(queue->client);
+        queue->named->kept_since_ns = queue->named->known_ns;
 }
 
 /* For how long others have kept it, counted from `from_ns` at the earliest. 0: it has changed since
@@ -178,7 +179,7 @@ static int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
     const struct lk_queue *named = queue->named;
     const int64_t now_ns = client_now_ns(queue->client);
 
-    if (named->kept_since_ns == 0 && named->changed_ns < from_ns)
+    if (named->kept_since_ns == 0 && named->known_ns < from_ns)
         return -1;
     if (named->kept_since_ns == 0)
         return 0;
@@ -343,9 +344,10 @@ void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
     memcpy(lease->owner, owner, sizeof owner);
 }
 
-/* `next` takes over the owner token that the server knows. */
+/* `next` takes over the owner token that the server knows, and the server's last answer to it. */
 static void acquire_go_on(struct lk_lease *next, struct lk_lease *lease) {
     lease_swap_owners(next, lease);
+    next->last = lease->last;
     next->is_in_line = lease->is_in_line;
     next->is_doubtful = lease->is_doubtful;
     lease->is_in_line = lease->is_doubtful = false;
@@ -396,7 +398,9 @@ void acquire_tell_soon(struct lk_lease *lease, void (*tell)(void *data)) {
 
 void acquire_set_outcome(struct lk_lease *lease, enum lk_status status) {
     lease->outcome = status;
-    lease->kept_ns = queue_kept_ns(lease->queue, lease->joined_ns);
+    lease->kept_ns = status == LK_UNKNOWN || status == LK_UNAVAILABLE
+                         ? -1
+                         : queue_kept_ns(lease->queue, lease->joined_ns);
     acquire_tell_soon(lease, tell_outcome);
 }
 
@@ -564,10 +568,32 @@ static void on_attempt_answered(struct lk_command *command) {
         acquire_take_answer(lease, status);
 }
 
+/* A lease of this client keeps `lease` from the lock. */
+static bool is_kept_here(const struct lk_lease *lease) {
+    const unsigned *held = lease->queue->named->held;
+
+    return held[LK_EXCLUSIVE] > 0 || (lease->policy.mode == LK_EXCLUSIVE && held[LK_SHARED] > 0);
+}
+
+/* TIMEOUT says that another owner holds the lock, so it needs the word of the server, or of this
+ * client. A waiter without an answer of its own knows as much as the head of its queue. */
+static enum lk_status status_of_wait(const struct lk_lease *lease) {
+    const struct lk_queue *queue = lease->queue;
+    const struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+
+    if (lease->last != LK_OK)
+        return lease->last;
+    if (queue->named->known_ns >= lease->joined_ns || is_kept_here(lease))
+        return LK_TIMEOUT;
+    if (head->last != LK_OK)
+        return head->last;
+    return queue->is_trying ? LK_UNKNOWN : LK_UNAVAILABLE;
+}
+
 static void on_wait_over(uv_timer_t *timer) {
     struct lk_lease *lease = timer->data;
 
-    queue_end_wait(lease, lease->last);
+    queue_end_wait(lease, status_of_wait(lease));
 }
 
 static void acquire_start(struct lk_lease *lease, uint32_t wait_ms) {

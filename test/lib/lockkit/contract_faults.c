@@ -129,12 +129,28 @@ static void test_late_grant_is_given_back(void **state) {
 
     env_warm_up(env, lock);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
-    assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
+    assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_UNKNOWN);
     await_crowd(&env->fixture, 1, 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     await_crowd(&env->fixture, 0, 0);
     assert_int_equal(caller.calls, 1);
-    assert_int_equal(counters(env->far).late_grants + counters(env->far).unknown, 1);
+    assert_int_equal(counters(env->far).unknown, 1);
+}
+
+/* Another client holds it, but no answer says so. */
+static void test_wait_at_a_silent_server_is_unknown(void **state) {
+    struct env *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->far, LONG_MS);
+    struct caller holder, caller;
+
+    env_warm_up(env, lock);
+    obtain(&env->fixture, &holder, env->fixture.lock, 10000);
+    time_out(&env->fixture, &caller, lock);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_UNKNOWN);
+    assert_int_equal(caller.kept_ns, -1);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
 static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
@@ -240,6 +256,7 @@ const struct CMUnitTest contract_faults[] = {
     FAULT(test_waiter_finds_the_grant_whose_reply_was_lost),
     FAULT(test_late_grant_goes_to_the_next_waiter),
     FAULT(test_late_grant_is_given_back),
+    FAULT(test_wait_at_a_silent_server_is_unknown),
     FAULT(test_unanswered_release_is_unknown_and_goes_on),
     FAULT(test_close_ends_although_the_server_is_silent),
     FAULT(test_lock_of_a_killed_process_is_freed),

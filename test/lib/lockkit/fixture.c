@@ -166,6 +166,14 @@ enum lk_status break_lock(struct fixture *fixture, lk_lock *lock, const char *ow
     return breaker.release_status;
 }
 
+void time_out(struct fixture *fixture, struct caller *caller, lk_lock *lock) {
+    uint32_t wait_ms = 50;
+
+    while (take(fixture, caller, lock, wait_ms) == LK_UNKNOWN)
+        wait_ms *= 2;
+    assert_int_equal(caller->status, LK_TIMEOUT);
+}
+
 void await_unavailable(struct fixture *fixture, lk_lock *lock) {
     struct caller caller;
 

@@ -72,6 +72,9 @@ void await_and_give(struct fixture *fixture, struct caller *caller);
 /* On Redis a waiting caller asks again once its client has its channel: wait for the answer to
  * that. */
 void await_channel(struct fixture *fixture, lk_client *client, const struct caller *caller);
+/* Acquire, and wait in vain, for as long as the server needs to answer that another owner holds it.
+ */
+void time_out(struct fixture *fixture, struct caller *caller, lk_lock *lock);
 /* Wait until a try is UNAVAILABLE. Before that it may be UNKNOWN: it was sent when the connection
  * broke. */
 void await_unavailable(struct fixture *fixture, lk_lock *lock);

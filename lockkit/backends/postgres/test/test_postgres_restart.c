@@ -70,7 +70,7 @@ static void test_row_outlives_its_server(void **state) {
     lk_lease_on_state(holder.lease, on_state, &is_lost);
     own_postgres_crash(&server);
     own_postgres_start_again(&server);
-    assert_int_equal(take(other, &late, open_lock(other, other->client, 2000), 500), LK_TIMEOUT);
+    time_out(other, &late, open_lock(other, other->client, 2000));
     for (int turns = 0; turns < 5; turns++)
         /* the backend notices that its connections are gone */
         (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);

@@ -216,7 +216,7 @@ static void test_nothing_is_left_of_those_who_gave_up(void **state) {
     obtain(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY);
     assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
     assert_int_equal(keys_left(env), 2);
-    assert_int_equal(take(&env->fixture, &waiter, lock, 50), LK_TIMEOUT);
+    time_out(&env->fixture, &waiter, lock);
     WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
     start_in_line(env, &waiter, lock);
     lk_cancel(waiter.request);

@@ -67,7 +67,9 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     struct log *log = one->worker->log;
 
     (void)request;
-    REQUIRE(status == LK_OK || status == LK_TIMEOUT || atomic_load(&log->is_over));
+    /* UNKNOWN: on a busy machine the wait ended before the server's first answer. */
+    REQUIRE(status == LK_OK || status == LK_TIMEOUT || status == LK_UNKNOWN ||
+            atomic_load(&log->is_over));
     if (status == LK_OK) {
         int place = atomic_fetch_add(&log->count, 1);
 

@@ -64,7 +64,7 @@ static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state
 
     use_once(&env->fixture, lock, LK_TRY);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
-    assert_int_equal(take(&env->fixture, &caller, lock, 100), LK_TIMEOUT);
+    assert_int_equal(take(&env->fixture, &caller, lock, 100), LK_UNKNOWN);
     await_crowd(&env->fixture, 1, 0);
     fault_proxy_cut(env->proxy);
     fault_proxy_set(env->proxy, PROXY_PASSES);
