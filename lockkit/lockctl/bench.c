@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define WAIT_MS 10000
+#define NAMES   "lockctl-bench:"
 
 static struct {
     int64_t clients, names, duration_ns, ttl_ns;
@@ -26,7 +27,7 @@ struct user {
 };
 
 struct bench {
-    struct session session; /* its client is unused: it shows early whether the URL is right */
+    struct session session; /* its lock is unused: it shows early whether the URL is right */
     struct user *users;
     struct histogram *took[STEPS];
     uint64_t began_ns, ended_ns, failed;
@@ -96,16 +97,21 @@ static void bench_acquire(struct user *user) {
         stop_for(user, status);
 }
 
+static struct lk_lock_options bench_lock_options(void) {
+    return (struct lk_lock_options){.size = sizeof(struct lk_lock_options),
+                                    .ttl_ms = (uint32_t)(set.ttl_ns / 1000000),
+                                    .is_fair = set.is_fair};
+}
+
 static int open_user(struct user *user, int64_t number) {
     const struct lk_client_options client = {.size = sizeof client,
                                              .reply_ms = (uint32_t)(shared.reply_ns / 1000000)};
-    const struct lk_lock_options lock = {
-        .size = sizeof lock, .ttl_ms = (uint32_t)(set.ttl_ns / 1000000), .is_fair = set.is_fair};
+    const struct lk_lock_options lock = bench_lock_options();
     struct session *session = &user->bench->session;
     enum lk_status status;
     char name[64];
 
-    (void)snprintf(name, sizeof name, "lockctl-bench:%" PRId64, number % set.names);
+    (void)snprintf(name, sizeof name, NAMES "%" PRId64, number % set.names);
     status = lk_client_open(&user->client, &session->loop, session->url, &client);
     if (status == LK_OK)
         status = lk_lock_open(&user->lock, user->client, name, &lock);
@@ -186,8 +192,9 @@ static int bench_measure(struct bench *bench) {
 }
 
 static int bench_run(char **argv) {
+    const struct lk_lock_options lock = bench_lock_options();
     struct bench bench = {.failed = 0};
-    int code = session_open(&bench.session, argv[1], NULL, NULL, NULL);
+    int code = session_open(&bench.session, argv[1], NAMES, NULL, &lock);
 
     if (code != 0)
         return code;

@@ -107,7 +107,11 @@ static int holders_ask(char **argv, enum lk_status (*start)(void)) {
     if (code != 0)
         return code;
     status = start();
-    if (status != LK_OK)
+    if (status == LK_UNSUPPORTED) /* only break */
+        session_finish(
+            &asked.session,
+            fail_unsupported(asked.name, "file:/folder?kind=mkdir, or that of any server"));
+    else if (status != LK_OK)
         session_finish(&asked.session, fail_status(asked.name, status));
     return session_end(&asked.session);
 }

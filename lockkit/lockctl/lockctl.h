@@ -22,6 +22,7 @@ extern struct shared_settings {
     int64_t reply_ns;
     bool is_json, is_verbose;
     bool is_patient; /* it waits for longer than a second, so the first warning is printed */
+    bool may_create; /* the command has --create */
     bool is_create;  /* make a folder that is not there */
     char **behind;   /* the arguments behind the first `--`, if `rest` contains `--` */
 } shared;
@@ -60,6 +61,8 @@ __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 void say_that_it_waits(const char *why);
 /* Print the outcome on stderr. Returns its exit code. */
 int fail_status(const char *what, enum lk_status status);
+/* The same for LK_UNSUPPORTED; `kinds`: the URLs that could do it. */
+int fail_unsupported(const char *what, const char *kinds);
 /* Print one line on stdout, and free the JSON. -1: `json` is NULL, or the output failed. */
 int json_print(json_t *json);
 
@@ -72,9 +75,9 @@ struct session {
     int code; /* the exit code of the program */
 };
 
-/* Open a client at the URL `argument`; "-" stands for $LOCKCTL_URL. Name a lock in it, unless
- * `name` is NULL. Label and options may be NULL. Returns 0, or an exit code after it has printed
- * the reason; then there is nothing to undo. */
+/* Open a client at the URL `argument`; "-" stands for $LOCKCTL_URL. Name a lock in it. Label and
+ * options may be NULL. Returns 0, or an exit code after it has printed the reason; then there is
+ * nothing to undo. */
 int session_open(struct session *session, const char *argument, const char *name, const char *label,
                  const struct lk_lock_options *lock);
 /* Close the client. The program exits with `code`. */

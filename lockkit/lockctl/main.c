@@ -98,9 +98,16 @@ static int exit_code(enum lk_status status) {
 int fail_status(const char *what, enum lk_status status) {
     int code = exit_code(status);
 
+    if (status == LK_UNSUPPORTED && what[0] == '}') /* a Redis Cluster finds no slot for it */
+        return fail_unsupported(what, "any but redis+cluster://");
     if (code == EX_UNAVAILABLE && last_warning[0] != '\0')
         return fail(code, "%s: %s: %s", what, lk_status_text(status), last_warning);
     return fail(code, "%s: %s", what, lk_status_text(status));
+}
+
+int fail_unsupported(const char *what, const char *kinds) {
+    return fail(EX_USAGE, "%s: %s; such a URL could: %s", what, lk_status_text(LK_UNSUPPORTED),
+                kinds);
 }
 
 int json_print(json_t *json) {
@@ -127,29 +134,52 @@ int session_end(struct session *session) {
     return session->code;
 }
 
-/* lockkit makes the folder of such a URL if it is not there. A person may have mistyped it, and
- * would then hold a lock that nobody else sees. */
+/* Cut the path behind its first folder that is not there. False: all are there. */
+static bool cut_to_missing(char *path) {
+    struct stat stat;
+    char *end = path;
+
+    do {
+        end += 1 + strcspn(end + 1, "/");
+        const char mark = *end;
+
+        *end = '\0';
+        if (lstat(path, &stat) != 0 && errno == ENOENT)
+            return true;
+        *end = mark;
+    } while (*end != '\0');
+    return false;
+}
+
+/* lockkit makes the folder of such a URL if it is not there, but not the folders above it. A person
+ * may have mistyped it, and would then hold a lock that nobody else sees. */
 static int look_for_folder(const char *url) {
     static const char scheme[] = "file:";
     char path[PATH_MAX];
-    struct stat stat;
+    size_t length;
 
-    if (shared.is_create || strncmp(url, scheme, strlen(scheme)) != 0)
+    if (strncmp(url, scheme, strlen(scheme)) != 0)
         return 0;
-    (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(url + strlen(scheme), "?"),
-                   url + strlen(scheme));
-    if (lstat(path, &stat) == 0 || errno != ENOENT)
+    url += strlen(scheme);
+    length = strcspn(url, "?");
+    (void)snprintf(path, sizeof path, "%.*s", (int)length, url);
+    if (!cut_to_missing(path))
         return 0;
-    return fail(EX_USAGE,
-                "there is no folder %s: correct the URL, or make the folder (lockctl run "
-                "--create does that)",
-                path);
+    if (strlen(path) < length)
+        return fail(EX_USAGE, "there is no folder %s: correct the URL, or make that folder", path);
+    if (shared.is_create)
+        return 0;
+    return shared.may_create
+               ? fail(EX_USAGE,
+                      "there is no folder %s: correct the URL, or make the folder "
+                      "with --create",
+                      path)
+               : fail(EX_USAGE, "there is no folder %s, and so no lock in it: correct the URL",
+                      path);
 }
 
 /* Kinds of URL that can do what this one cannot: all that the settings of `lock` ask for. */
 static const char *kinds_for(const struct lk_lock_options *lock) {
-    if (lock == NULL)
-        return "another kind of server";
     if (lock->limit > 0)
         return "redis://, redis+cluster://, etcd:// or zookeeper://";
     if (lock->mode == LK_SHARED || lock->is_fair)
@@ -192,11 +222,10 @@ int session_open(struct session *session, const char *argument, const char *name
     if (code != 0)
         return fail(EX_OSERR, "cannot make an event loop: %s", uv_strerror(code));
     code = session_open_client(session, argument, label);
-    if (code == 0 && name != NULL) {
+    if (code == 0) {
         status = lk_lock_open(&session->lock, session->client, name, lock);
         if (status == LK_UNSUPPORTED)
-            code = fail(EX_USAGE, "the lock: %s; such a URL could: %s", lk_status_text(status),
-                        kinds_for(lock));
+            code = fail_unsupported("the lock", kinds_for(lock));
         else if (status != LK_OK)
             code = fail_status(status == LK_INVALID ? "the name or a setting" : "the lock", status);
     }
@@ -241,6 +270,8 @@ static int command_main(const struct command *command, int argc, char **argv) {
                 argv[i] = NULL;
                 argc = i;
             }
+    for (const struct setting *each = command->settings; each->name != NULL; each++)
+        shared.may_create |= each->value == &shared.is_create;
     code = read_arguments(command, &argc, argv);
     if (code < 0)
         code = command->run(argv);

@@ -273,7 +273,7 @@ struct run {
     uv_timer_t waits;    /* to look whether the server answers */
     lk_lease *lease;     /* while lockctl holds */
     struct child child;
-    bool is_lost, is_told;
+    bool is_lost, is_told, is_holder_told;
     uint64_t began_ms;
     int code;
 };
@@ -444,22 +444,37 @@ static void run_on_acquired(lk_request *request, enum lk_status status, lk_lease
         run_finish(run, fail_status(run->name, status));
 }
 
+/* Once. The label comes from a stranger. */
+static void tell_holder(struct run *run, const struct lk_inspection *inspection) {
+    char label[256];
+
+    if (run->is_holder_told || inspection->holder_count == 0)
+        return;
+    run->is_holder_told = true;
+    (void)snprintf(label, sizeof label, "%s", inspection->holders[0].label);
+    utf8_make_printable(label);
+    (void)fail(0, "%s: waiting; %s%s", run->name,
+               label[0] != '\0' ? label : "a holder without a label",
+               inspection->holder_count > 1 ? " and others hold it" : " holds it");
+}
+
 /* A server that is cut off or stands still says nothing, and no connection breaks. */
 static void run_on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                              void *data) {
     struct run *run = data;
     char why[600];
 
-    (void)inspection;
     (void)snprintf(why, sizeof why, "%s: the server does not answer", run->name);
     if (run->request != NULL && (status == LK_UNKNOWN || status == LK_UNAVAILABLE))
         say_that_it_waits(why);
+    else if (run->request != NULL && status == LK_OK)
+        tell_holder(run, inspection);
 }
 
 static void run_on_waits(uv_timer_t *timer) {
     struct run *run = timer->data;
 
-    if (run->request == NULL || !shared.is_patient ||
+    if (run->request == NULL || (!shared.is_patient && run->is_holder_told) ||
         lk_inspect(run->session.lock, run_on_inspected, run) != LK_OK)
         (void)uv_timer_stop(timer);
 }

@@ -113,7 +113,7 @@ class Run(LockctlTest):
 
     def test_a_wait_that_is_too_short_is_told(self):
         self.start("sleep 60")
-        for wait in ("0", "200ms"):
+        for wait in ("0", "2s"):
             done = self.run_command("true", flags=["-w", wait])
             self.assertEqual(done.returncode, BUSY)
             self.assertIn(self.name, done.stderr)
@@ -167,6 +167,35 @@ class Run(LockctlTest):
             _, rest = run.communicate(timeout=60)
         self.assertNotIn("goes on trying", rest)
 
+    def test_a_wait_of_more_than_a_second_names_the_holder(self):
+        self.start("sleep 60", "--label", "the nightly job")
+        run = subprocess.Popen([LOCKCTL, "run", "-", self.name, "--", "true"], env=self.env, stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, run)
+        self.assertRegex(run.stderr.readline(), rf"\Alockctl: {self.name}: waiting; the nightly job holds it\n\Z")
+
+    def test_a_wait_names_a_process_that_holds_the_file_without_lockkit(self):
+        url = f"file:{self.dir}"
+        os.chmod(self.dir, 0o700)
+        self.assertEqual(self.lockctl("run", url, "x", "--", "true").returncode, 0)
+        with open(self.dir / "x.lock") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            said = f"the process {os.getpid()} (without lockkit)"
+            self.assertIn(said, self.lockctl("holders", url, "x").stdout)
+            run = subprocess.Popen([LOCKCTL, "run", url, "x", "--", "true"], env=self.env, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+            self.addCleanup(self.end, run)
+            self.assertEqual(run.stderr.readline(), f"lockctl: x: waiting; {said} holds it\n")
+        self.assertEqual(run.communicate(timeout=60), (None, ""))
+        self.assertEqual(run.returncode, 0)
+
+    def test_a_process_that_leaves_the_group_has_no_part_in_the_lock(self):
+        self.start("setsid sh -c 'echo $$ >daemon.new; mv daemon.new daemon; exec sleep 60' & until [ -e daemon ]; do sleep 0.01; done")
+        daemon = int(wait_for("the daemon", lambda: (self.dir / "daemon").exists() and (self.dir / "daemon").read_text()))
+        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        wait_for("the lock", self.is_free)
+        self.assertTrue(is_alive(daemon))
+
     def test_a_wait_for_a_server_that_stands_still_says_so_and_goes_on(self):
         self.redis.process.send_signal(signal.SIGSTOP)
         self.addCleanup(self.redis.process.send_signal, signal.SIGCONT)
@@ -182,10 +211,13 @@ class Run(LockctlTest):
     def test_a_folder_that_is_not_there_is_made_only_if_asked_for(self):
         folder = self.dir / "mistyped"
         url = f"file:{folder}"
-        for words in (["run", url, "x", "--", "true"], ["holders", f"{url}?kind=mkdir", "x"], ["bench", url]):
+        with_flag, without = f"there is no folder {folder}: correct the URL, or make the folder with --create\n", f"there is no folder {folder}, and "
+        for words, said in ((["run", url, "x", "--", "true"], with_flag), (["holders", f"{url}?kind=mkdir", "x"], without),
+                            (["break", url, "x"], without), (["watch", url, "x"], without), (["bench", url], with_flag),
+                            (["run", "--create", f"{url}/deeper", "x", "--", "true"], f"there is no folder {folder}: ")):
             done = self.lockctl(*words)
             self.assertEqual(done.returncode, USAGE)
-            self.assertIn(f"there is no folder {folder}:", done.stderr)
+            self.assertIn(said, done.stderr)
             self.assertFalse(folder.exists())
         self.assertEqual(self.lockctl("run", "--create", url, "x", "--", "true").returncode, 0)
         self.assertEqual(self.lockctl("holders", url, "x").returncode, 0)
@@ -195,6 +227,11 @@ class Run(LockctlTest):
                                  (["--shared"], f"file:{self.dir}", "postgres://...?mode=session")):
             done = self.lockctl("run", *flags, url, "x", "--", "true")
             self.assertEqual(done.returncode, USAGE)
+            self.assertIn(kind, done.stderr)
+        for words, kind in ((["break", f"file:{self.dir}", "x"], "kind=mkdir"), (["bench", "--fair", f"file:{self.dir}"], "redis://")):
+            done = self.lockctl(*words)
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
+            self.assertIn("such a URL could: ", done.stderr)
             self.assertIn(kind, done.stderr)
         self.assertIn("modes=session,table", self.lockctl("run", "postgres://host/db", "x", "--", "true").stderr)
 

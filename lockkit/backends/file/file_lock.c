@@ -192,6 +192,42 @@ static enum lk_status file_flock_release(struct file_job *job) {
     return LK_OK;
 }
 
+/* The process that locked the file, by /proc/locks: a child may have inherited the lock from it. 0:
+ * not known. */
+static long flock_taker(int file) {
+    FILE *locks = fopen("/proc/locks", "re");
+    struct stat stat;
+    char line[256];
+    long taker = 0, pid;
+    unsigned long inode;
+
+    while (locks != NULL && taker == 0 && fgets(line, sizeof line, locks) != NULL)
+        if (sscanf(line, "%*d: FLOCK ADVISORY %*s %ld %*x:%*x:%lu ", &pid, &inode) == 2 &&
+            fstat(file, &stat) == 0 && inode == stat.st_ino)
+            taker = pid;
+    if (locks != NULL)
+        (void)fclose(locks);
+    return taker;
+}
+
+/* A record that is free, or is that of a dead process, does not name the holder. */
+static void name_flock_holder(struct file_job *job, int file) {
+    struct file_record *record = &job->record;
+    const bool is_free = record->owner[0] == '\0' || strcmp(record->owner, free_owner) == 0;
+    const long taker = flock_taker(file);
+
+    if (!is_free && !file_process_is_dead(&record->process))
+        return;
+    if (taker > 0 && (is_free || taker != record->process.pid))
+        (void)snprintf(record->label, sizeof record->label, "the process %ld (without lockkit)",
+                       taker);
+    else if (is_free)
+        (void)snprintf(record->label, sizeof record->label, "a program without lockkit");
+    else
+        (void)snprintf(record->label, sizeof record->label,
+                       "a child of process %ld, which has ended", record->process.pid);
+}
+
 static enum lk_status file_flock_inspect(struct file_job *job, int folder, const char *file_name) {
     int file = file_open(folder, file_name, O_RDONLY);
     enum lk_status status = LK_OK;
@@ -202,6 +238,8 @@ static enum lk_status file_flock_inspect(struct file_job *job, int folder, const
         status = file_refuse(job, "record");
     else /* a shared lock tests whether the lock is taken; it keeps nobody out for long */
         job->is_taken = flock(file, LOCK_SH | LOCK_NB) != 0;
+    if (job->is_taken)
+        name_flock_holder(job, file);
     (void)close(file);
     return status;
 }

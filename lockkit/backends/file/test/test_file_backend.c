@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LOG_SIZE 512
@@ -111,7 +112,7 @@ static void test_stopped_holder_keeps_its_lock(void **state) {
     holder_start(&holder, env->url, env->fixture.name, 100);
     WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
     assert_int_equal(kill(holder.pid, SIGSTOP), 0);
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 600), LK_TIMEOUT);
+    time_out(&env->fixture, &caller, env->fixture.lock);
     holder_end(&holder);
 }
 
@@ -342,6 +343,59 @@ static void test_holder_hears_that_its_folder_was_taken_away(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
 }
 
+static void assert_label(struct env *env, const char *before, pid_t pid, const char *after) {
+    struct inspected seen = inspect_lock(&env->fixture, env->fixture.lock);
+    char label[64];
+
+    (void)snprintf(label, sizeof label, "%s process %d%s", before, (int)pid, after);
+    assert_int_equal(seen.holders, 1);
+    assert_string_equal(seen.label, label);
+}
+
+static void test_process_without_lockkit_is_named_by_its_number(void **state) {
+    struct env *env = *state;
+    int file = open(path_of(env, "x.lock"), O_RDONLY | O_CREAT, 0600);
+
+    assert_int_equal(flock(file, LOCK_EX), 0);
+    assert_label(env, "the", getpid(), " (without lockkit)");
+    assert_int_equal(close(file), 0);
+    (void)use_once(&env->fixture, env->fixture.lock, LK_FOREVER);
+    assert_int_equal(inspect_lock(&env->fixture, env->fixture.lock).holders, 0);
+}
+
+/* A holder that ends without a release. Its child writes its number, and stays. */
+static void hold_and_leave_a_child(const char *url, int to) {
+    lk_sync *sync;
+    lk_held *held;
+    pid_t pid;
+
+    if (lk_sync_open(&sync, url, NULL) != LK_OK ||
+        lk_sync_acquire(sync, "x", NULL, LK_TRY, &held) != LK_OK)
+        _exit(1);
+    pid = fork();
+    while (pid == 0)
+        (void)pause();
+    _exit(write(to, &pid, sizeof pid) == sizeof pid ? 0 : 1);
+}
+
+static void test_child_of_a_dead_holder_is_named(void **state) {
+    struct env *env = *state;
+    int ends[2], status;
+    pid_t holder, child;
+
+    assert_int_equal(pipe(ends), 0);
+    holder = fork();
+    if (holder == 0)
+        hold_and_leave_a_child(env->url, ends[1]);
+    assert_int_equal(close(ends[1]), 0);
+    assert_int_equal(read(ends[0], &child, sizeof child), sizeof child);
+    assert_int_equal(waitpid(holder, &status, 0), holder);
+    assert_label(env, "a child of", holder, ", which has ended");
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)use_once(&env->fixture, env->fixture.lock, LK_FOREVER);
+    assert_int_equal(close(ends[0]), 0);
+}
+
 #define FLOCK(test)                                                                                \
     { "flock: " #test, test, set_up_flock, tear_down, NULL }
 #define MKDIR(test)                                                                                \
@@ -353,6 +407,8 @@ int main(void) {
         MKDIR(test_lock_of_a_killed_process_is_free),
         FLOCK(test_stopped_holder_keeps_its_lock),
         MKDIR(test_stopped_holder_keeps_its_lock),
+        FLOCK(test_process_without_lockkit_is_named_by_its_number),
+        FLOCK(test_child_of_a_dead_holder_is_named),
         FLOCK(test_waiter_is_woken_by_the_release_of_another_client),
         MKDIR(test_waiter_is_woken_by_the_release_of_another_client),
         MKDIR(test_waiter_comes_again_when_the_guard_is_free),
