@@ -15,21 +15,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-
 /* Running needs memory, the line to the parent, the exit, and the signal mask, with which a fiber
  * begins. The filter forbids to make more memory executable. */
 static const int running[] = {
     SCMP_SYS(brk),     SCMP_SYS(munmap),     SCMP_SYS(mremap), SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(madvise), SCMP_SYS(exit_group), SCMP_SYS(exit),   SCMP_SYS(read),
     SCMP_SYS(write),
-#ifdef HAS_ASAN /* its runtime asks for these */
+#ifdef SEAL_HAS_ASAN /* its runtime asks for these */
     SCMP_SYS(futex),   SCMP_SYS(getpid),     SCMP_SYS(gettid), SCMP_SYS(sigaltstack),
 #endif
 };
@@ -73,7 +65,7 @@ static int set_limits(const struct seal_limits *limits) {
     if (setrlimit(RLIMIT_CPU, &cpu) != 0 || LIMIT(RLIMIT_CORE, 0) != 0 ||
         LIMIT(RLIMIT_FSIZE, 0) != 0)
         return -1;
-#ifndef HAS_ASAN
+#ifndef SEAL_HAS_ASAN
     if (LIMIT(RLIMIT_AS, limits->memory_bytes) != 0)
         return -1;
 #endif
@@ -96,7 +88,7 @@ static int close_all_but(int keep) {
 static struct { uintptr_t at, end; } clock_pages[CLOCK_PAGES];
 
 static int find_clock_pages(void) {
-#ifndef HAS_ASAN /* its runtime looks at that clock */
+#ifndef SEAL_HAS_ASAN /* its runtime looks at that clock */
     FILE *from = fopen("/proc/self/maps", "re");
     char line[512];
     size_t count = 0;
@@ -143,10 +135,10 @@ int seal_for_loading(const struct seal_limits *limits, int keep) {
             SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_TMPFILE, 0));
     if (err == 0)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                               SCMP_A0(SCMP_CMP_EQ, FORK));
+                               SCMP_A0(SCMP_CMP_EQ, FORK, 0));
     if (err == 0) /* a process ends itself */
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                               SCMP_A2(SCMP_CMP_EQ, SIGKILL));
+                               SCMP_A2(SCMP_CMP_EQ, SIGKILL, 0));
     return load_filter(filter, err);
 }
 

@@ -15,6 +15,14 @@
 
 #define SEAL_KILLS_S 60
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SEAL_HAS_ASAN 1 /* no bound on memory, and the clocks stay: its runtime needs both */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SEAL_HAS_ASAN 1
+#endif
+#endif
+
 struct seal_limits {
     int cpu_s;           /* then SIGXCPU comes, every second, and SIGKILL after SEAL_KILLS_S more */
     size_t memory_bytes; /* of address space; not under AddressSanitizer, which reserves more */
