@@ -8,15 +8,13 @@
 #include "sentence.h"
 #include "shop_lines.h"
 #include "summary_read.h"
-#include "utf8.h"
+#include "xml_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CASE_NAME   (STRATEGY_SPEC_SIZE + THRESHOLD_TEXT + 64)
-#define PART        1024 /* bytes of a text that are escaped at a time */
-#define UTF8_BYTES  4    /* of a character */
 #define ANY_ANOMALY ((UINT32_C(1) << ANOMALY_COUNT) - 1)
 
 struct junit {
@@ -27,71 +25,10 @@ struct junit {
 
 /* ---- text */
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* The end of a text that is UTF-8: U+FFFE and U+FFFF, which XML forbids, have three bytes. */
-static bool is_noncharacter(const char *at) {
-    return strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0;
-}
-
-/* Line breaks and tabs in an attribute would be read as spaces. */
-static const char *entity_of(char byte, bool is_attribute) {
-    switch (byte) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '\r':
-        return "&#13;";
-    case '"':
-        return is_attribute ? "&quot;" : NULL;
-    case '\n':
-        return is_attribute ? "&#10;" : NULL;
-    case '\t':
-        return is_attribute ? "&#9;" : NULL;
-    default:
-        return (unsigned char)byte < ' ' ? replacement : NULL;
-    }
-}
-
-static void put_clean(const char *clean, bool is_attribute, FILE *to) {
-    for (const char *at = clean; *at != '\0'; at++) {
-        const char *entity = entity_of(*at, is_attribute);
-
-        if (is_noncharacter(at)) {
-            fputs(replacement, to);
-            at += 2;
-        } else if (entity != NULL) {
-            fputs(entity, to);
-        } else {
-            putc(*at, to);
-        }
-    }
-}
-
-/* In parts that end between two characters. */
-static void put_escaped(const char *text, bool is_attribute, FILE *to) {
-    char part[PART + 1], clean[UTF8_ROOM(PART)];
-
-    while (*text != '\0') {
-        size_t length = strnlen(text, PART);
-
-        while (length > PART - UTF8_BYTES && (text[length] & 0xc0) == 0x80)
-            length--;
-        memcpy(part, text, length);
-        part[length] = '\0';
-        (void)utf8_clean(clean, part);
-        put_clean(clean, is_attribute, to);
-        text += length;
-    }
-}
-
 /* ` name="value"` */
 static void put_attribute(const char *name, const char *value, FILE *to) {
     fprintf(to, " %s=\"", name);
-    put_escaped(value, true, to);
+    xml_text_put(value, true, to);
     putc('"', to);
 }
 
@@ -123,7 +60,7 @@ static void test_end_bad(struct junit *junit, const char *element, const char *t
     put_attribute("type", type, junit->tests);
     put_attribute("message", message, junit->tests);
     putc('>', junit->tests);
-    put_escaped(text, false, junit->tests);
+    xml_text_put(text, false, junit->tests);
     fprintf(junit->tests, "</%s>\n    </testcase>\n", element);
     *(strcmp(element, "error") == 0 ? &junit->errors : &junit->failures) += 1;
 }
@@ -375,10 +312,10 @@ static void put_sentences(const struct summary *summary, FILE *to) {
 
     fputs("    <system-out>", to);
     for (size_t i = 0; i < summary->count; i++) {
-        put_escaped(sentence_make(&summary->results[i], summary->options, sentence), false, to);
+        xml_text_put(sentence_make(&summary->results[i], summary->options, sentence), false, to);
         if (verdict_not_asked(&summary->results[i].verdict, not_asked) != NULL) {
             fputs("; not asked: ", to);
-            put_escaped(not_asked, false, to);
+            xml_text_put(not_asked, false, to);
         }
         putc('\n', to);
     }

@@ -3,29 +3,10 @@
 #include "prose.h"
 #include "report_internal.h"
 #include "shrink.h"
-
-void report_put_escaped(const char *text, FILE *to) {
-    for (; *text != '\0'; text++)
-        switch (*text) {
-        case '&':
-            (void)fputs("&amp;", to);
-            break;
-        case '<':
-            (void)fputs("&lt;", to);
-            break;
-        case '>':
-            (void)fputs("&gt;", to);
-            break;
-        case '"':
-            (void)fputs("&quot;", to);
-            break;
-        default:
-            (void)fputc(*text, to);
-        }
-}
+#include "xml_text.h"
 
 static void on_line(const char *line, void *data) {
-    report_put_escaped(line, data);
+    xml_text_put(line, false, data);
     (void)fputc('\n', data);
 }
 
@@ -65,7 +46,7 @@ static int put_row(const struct report *report, const struct report_row *row, FI
         code = put_failure(report, row, to);
     } else if (is_skipped) {
         (void)fprintf(to, "      <skipped message=\"%s: ", oracle_verdict_text(row->verdict));
-        report_put_escaped(row->reason, to);
+        xml_text_put(row->reason, true, to);
         (void)fputs("\"/>\n", to);
     } else {
         (void)fprintf(to, "      <system-out>%s</system-out>\n", oracle_verdict_text(row->verdict));

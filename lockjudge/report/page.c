@@ -2,6 +2,7 @@
 #include "line.h"
 #include "report_internal.h"
 #include "timeline.h"
+#include "xml_text.h"
 
 #include <inttypes.h>
 
@@ -19,7 +20,7 @@ static void put_head(const struct report *report, FILE *to) {
                   report_style);
     for (size_t i = 0; report->command[i] != NULL; i++) {
         (void)fputs(i > 0 ? " " : "", to);
-        report_put_escaped(report->command[i], to);
+        xml_text_put(report->command[i], false, to);
     }
     (void)fprintf(to,
                   "</code></p>\n<p class=\"faint\">TTL %" PRId64 " ms; %u workers; seed %" PRIu64
@@ -32,13 +33,13 @@ static void put_row(const struct report_row *row, FILE *to) {
     (void)fprintf(to, "<tr><td><a href=\"#%s\">%s</a></td><td>", row->name, row->name);
     for (unsigned i = 0; i < FAULT_PAIR && row->cases[i].fault != NULL; i++) {
         (void)fputs(i > 0 ? "; then: " : "", to);
-        report_put_escaped(row->cases[i].fault->about, to);
+        xml_text_put(row->cases[i].fault->about, false, to);
         (void)fprintf(to, " %s", fault_moment_clause(row->cases[i].moment));
     }
     (void)fprintf(to, "</td><td class=\"verdict %s\">%s</td><td>", oracle_verdict_key(row->verdict),
                   oracle_verdict_text(row->verdict));
     if (row->reason[0] != '\0')
-        report_put_escaped(row->reason, to);
+        xml_text_put(row->reason, false, to);
     else
         report_put_words(row, to);
     (void)fprintf(to, "%s</td></tr>\n", row->is_unexpected ? " <b>unexpected</b>" : "");

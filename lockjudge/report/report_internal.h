@@ -4,8 +4,6 @@
 
 #include "report.h"
 
-/* Write text into XML or HTML, also into an attribute. */
-void report_put_escaped(const char *text, FILE *to);
 /* "TWIN-UNAWARE 97 ms, STALE-WRITE", without markup. */
 void report_put_words(const struct report_row *row, FILE *to);
 /* The sentence of a finding and its shortest history, escaped, a line each. 0, or -1 without memory.
