@@ -61,20 +61,15 @@ static int caps_parse(const char *rest, struct line *line, struct why *why) {
 }
 
 static int fence_parse(const char *rest, struct line *line, struct why *why) {
-    uint64_t fence = 0;
+    int64_t fence;
 
     if (strcmp(rest, "-") == 0 || *rest == '\0')
         return 0;
-    for (const char *at = rest; *at != '\0'; at++) {
-        const unsigned digit = (unsigned)(*at - '0');
-
-        if (digit > 9 || fence > (UINT64_MAX >> 1) / 10 - 1)
-            return why_set(why, "a fence is a number below 2^63, or -, not \"%.40s\"", rest);
-        fence = fence * 10 + digit;
-    }
+    if (rest[strspn(rest, "0123456789")] != '\0' || number_read_int(rest, &fence) != 0)
+        return why_set(why, "a fence is a number below 2^63, or -, not \"%.40s\"", rest);
     if (fence == 0)
         return why_set(why, "a fence is greater than 0; write - if there is none");
-    line->fence = fence;
+    line->fence = (uint64_t)fence;
     return 0;
 }
 
@@ -97,11 +92,13 @@ static int rest_parse(const char *rest, struct line *line, struct why *why) {
         return fence_parse(rest, line, why);
     if (line->word == LINE_FORKED)
         return pid_parse(rest, line, why);
-    if (line->word == LINE_ERROR)
+    if (line->word == LINE_ERROR) {
         (void)snprintf(line->text, sizeof line->text, "%s", rest);
-    else if (*rest != '\0')
+        utf8_make_printable(line->text); /* the cut may have parted a character */
+    } else if (*rest != '\0') {
         return why_set(why, "nothing may follow \"%s\", but \"%.60s\" does", word_texts[line->word],
                        rest);
+    }
     return 0;
 }
 

@@ -25,6 +25,7 @@
 #define TOLD_BYTES    512    /* of its errors, kept for the reason of its end */
 #define UNASKED_MAX   100000 /* more lines unasked are a flood */
 #define STOP_TRIES    2000   /* of a millisecond each, until a stopped process has stopped */
+#define LAST_READS    1024 /* of its errors at its end: a child that nobody reached goes on to write */
 
 struct worker {
     uv_loop_t *loop;
@@ -69,6 +70,11 @@ static void worker_break(struct worker *worker, const char *text) {
     if (worker->broken.text[0] == '\0' && !worker->is_killed)
         (void)why_set(&worker->broken, "worker %u: %.700s", worker->number + 1, text);
     worker_wake(worker);
+}
+
+static void worker_fall_silent(struct worker *worker, const char *text) {
+    worker->is_silent = true;
+    worker_break(worker, text);
 }
 
 static void worker_on_line(struct worker *worker, const char *bytes, size_t length) {
@@ -145,7 +151,7 @@ static void take_last_errors(struct worker *worker) {
     uv_os_fd_t fd;
 
     if (uv_fileno((uv_handle_t *)&worker->pipes[2], &fd) == 0)
-        while ((length = read(fd, bytes, sizeof bytes)) > 0)
+        for (int i = 0; i < LAST_READS && (length = read(fd, bytes, sizeof bytes)) > 0; i++)
             take_errors(worker, bytes, length);
 }
 
@@ -179,6 +185,8 @@ static void worker_on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t
 
     if (length < 0) {
         (void)uv_read_stop(stream);
+        if (is_child(worker)) /* nobody else tells its end, for example with its parent */
+            worker_fall_silent(worker, "its output has ended");
         return;
     }
     if (!buffer_append(input, buf->base, (size_t)length)) {
@@ -343,7 +351,8 @@ static int worker_send(struct worker *worker, const char *request) {
     return -1;
 }
 
-/* Waits for the answer. Time in which the worker is stopped does not count. */
+/* Waits for the answer. Time in which the worker is stopped does not count. After a stall of the
+ * judge the loop sees the time before the answer: so the last wait is a millisecond more. */
 static bool worker_wait(struct worker *worker, uint64_t ms) {
     int64_t ends_ns = clock_now_ns() + (int64_t)ms * 1000000;
 
@@ -355,7 +364,7 @@ static bool worker_wait(struct worker *worker, uint64_t ms) {
             ends_ns = worker->ran_ns + (int64_t)ms * 1000000;
         if (!worker->is_stopped) {
             if (now_ns >= ends_ns)
-                return false;
+                return fiber_event_wait_for(worker->loop, &worker->answered, 1);
             rest_ms = (uint64_t)((ends_ns - now_ns) / 1000000) + 1;
         }
         if (fiber_event_wait_for(worker->loop, &worker->answered, rest_ms))
@@ -370,8 +379,7 @@ static int worker_expect(struct worker *worker, uint64_t ms, const char *request
         (void)why_set(&text, "it is silent: no answer to \"%.80s\" within %" PRIu64 " ms", request,
                       ms);
         worker->is_asked = false;
-        worker->is_silent = true;
-        worker_break(worker, text.text);
+        worker_fall_silent(worker, text.text);
     }
     worker->is_asked = false;
     if (worker->broken.text[0] != '\0')

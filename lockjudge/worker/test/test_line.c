@@ -2,6 +2,7 @@
  */
 #include "line.h"
 #include "test.h"
+#include "utf8.h"
 #include "why.h"
 
 #include <string.h>
@@ -24,6 +25,8 @@ static void test_each_word_is_read(void **state) {
     assert_int_equal(parse("held 42"), 0);
     assert_int_equal(line.word, LINE_HELD);
     assert_int_equal(line.fence, 42);
+    assert_int_equal(parse("held 9223372036854775807"), 0);
+    assert_int_equal(line.fence, INT64_MAX);
     assert_int_equal(parse("held -"), 0);
     assert_int_equal(line.fence, 0);
     assert_int_equal(parse("held"), 0);
@@ -51,7 +54,8 @@ static void test_other_lines_are_refused_with_the_reason(void **state) {
         {"hold", "begins with no word"},
         {"held -1", "a fence is a number"},
         {"held 0", "greater than 0"},
-        {"held 99999999999999999999", "below 2^63"},
+        {"held 9223372036854775808", "below 2^63"},
+        {"held 7k", "below 2^63"},
         {"busy now", "nothing may follow \"busy\""},
         {"ready ttl", "\"caps=\" was expected"},
         {"ready caps=ttl,magic", "no capability \"magic\""},
@@ -73,6 +77,22 @@ static void test_other_lines_are_refused_with_the_reason(void **state) {
     }
     assert_int_equal(line_parse("held\0x", 6, &line, &why), -1);
     assert_non_null(strstr(why.text, "zero byte"));
+}
+
+/* "ä" has two bytes. */
+static void test_a_long_error_is_cut_between_characters(void **state) {
+    static const char *const beginnings[] = {"error x", "error xy"};
+
+    for (size_t i = 0; i < 2; i++) {
+        char text[LINE_BYTES];
+
+        (void)strcpy(text, beginnings[i]);
+        while (strlen(text) < 300)
+            (void)strcat(text, "\xc3\xa4");
+        assert_int_equal(parse(text), 0);
+        assert_true(utf8_is_printable(line.text));
+        assert_int_equal(strlen(line.text), sizeof line.text - 1);
+    }
 }
 
 static void test_a_line_that_is_too_long_is_refused(void **state) {
@@ -98,6 +118,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_word_is_read),
         cmocka_unit_test(test_other_lines_are_refused_with_the_reason),
+        cmocka_unit_test(test_a_long_error_is_cut_between_characters),
         cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
         cmocka_unit_test(test_capabilities_have_their_words),
     };

@@ -286,6 +286,27 @@ static void test_a_child_that_does_not_end_is_killed(void **state) {
     assert_int_equal(fiber_start(has_stubborn_children, NULL), 0);
 }
 
+/* Its child is asked, and will not answer: a kill of the worker ends that wait, too. */
+static void kills_a_family(void *arg) {
+    struct worker *child;
+    struct worker_answer answer;
+
+    assert_int_equal(start_forking("echo ready; read -r verb; (echo ready >&4; exec sleep 1000) & "
+                                   "echo forked $!; cat >/dev/null"),
+                     0);
+    assert_int_equal(worker_await_ready(worker, PATIENCE_MS, &why), 0);
+    assert_int_equal(worker_fork(worker, PATIENCE_MS, &child, &why), 0);
+    worker_kill(worker);
+    assert_int_equal(worker_ask(child, "check", UINT32_MAX, &answer, &why), -1);
+    assert_string_equal(why.text, "worker 4: its output has ended");
+    worker_close(child);
+    worker_close(worker);
+}
+
+static void test_a_kill_ends_the_wait_for_a_child(void **state) {
+    assert_int_equal(fiber_start(kills_a_family, NULL), 0);
+}
+
 static const struct {
     const char *answer, *reason;
 } wrong_forks[] = {
@@ -356,6 +377,8 @@ int main(void) {
         TEST(test_a_stopped_worker_answers_when_it_runs_again),
         TEST(test_a_worker_forks),
         TEST(test_a_child_that_does_not_end_is_killed),
+        TEST(test_a_kill_ends_the_wait_for_a_child),
+        TEST(test_a_kill_ends_the_wait_for_a_child),
         TEST(test_a_wrong_answer_to_fork_is_told),
         TEST(test_requests_of_several_fibers_follow_each_other),
 #undef TEST
