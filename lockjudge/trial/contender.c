@@ -21,6 +21,7 @@
 #define MS              INT64_C(1000000)
 
 #define ASK_PATIENCE_MS 30000 /* more than a library's own time-outs and back-offs */
+#define FAULT_TTLS      3     /* longer than a fault keeps an answer back, in TTLs */
 #define BEAT_MS         15    /* between two checks of a holder */
 #define TAIL_MS         400   /* how long a holder goes on after the last fault */
 #define ERROR_MS        50    /* before the next try after an error */
@@ -88,8 +89,9 @@ static bool contender_ask(struct contender *one, enum history_kind kind, int64_t
                        stage->setup->lock_name, stage->setup->ttl_ms, wait_ms);
     else
         (void)snprintf(request, sizeof request, "%s", history_kind_text(kind));
-    if (worker_ask(one->worker, request, (uint64_t)(wait_ms + ASK_PATIENCE_MS), &answer, &why) !=
-        0) {
+    if (worker_ask(one->worker, request,
+                   (uint64_t)(wait_ms + ASK_PATIENCE_MS + FAULT_TTLS * stage->setup->ttl_ms),
+                   &answer, &why) != 0) {
         if (worker_broken(one->worker) != NULL)
             stage_spoil(stage, why.text);
         stage_note(stage, &item);
@@ -139,15 +141,20 @@ static void contender_strike(struct contender *one, struct strike *strike, bool 
     one->is_awake = blocks;
 }
 
+/* Its TTL is about to end. It may have begun when the lock was asked for: a stall after the grant
+ * makes the rest shorter. */
+static bool is_late(const struct contender *one) {
+    return strikes_are_short(one) &&
+           clock_now_ns() - one->asked_ns > one->stage->setup->ttl_ms * MS * 9 / 10;
+}
+
 /* Whether the holder has a reason to go on. */
 static bool contender_stays(const struct contender *one, int64_t hold_ms) {
     const struct stage *stage = one->stage;
     const int64_t now_ns = clock_now_ns(), held_ns = now_ns - one->got_ns;
     const int64_t ttl_ns = stage->setup->ttl_ms * MS;
 
-    if (stage->is_over || one->has_lost || !worker_is_alive(one->worker))
-        return false;
-    if (strikes_are_short(one) && held_ns > ttl_ns * 9 / 10)
+    if (stage->is_over || one->has_lost || !worker_is_alive(one->worker) || is_late(one))
         return false;
     if (held_ns < hold_ms * MS || strikes_keep(one))
         return true;
@@ -192,6 +199,8 @@ static void contender_hold(struct contender *one) {
         if (!one->is_awake)
             (void)stage_pause(one->stage, number_min(BEAT_MS, hold_ms));
         one->is_awake = false;
+        if (is_late(one)) /* since then */
+            break;
         is_alive = worker_is_alive(one->worker) && contender_beat(one);
     }
 }
@@ -237,6 +246,7 @@ static void contender_got(struct contender *one) {
         if (history->items[i - 1].worker == one->number &&
             history->items[i - 1].kind == HISTORY_ACQUIRE) {
             one->fence = history->items[i - 1].fence;
+            one->asked_ns = history->items[i - 1].at_ns;
             break;
         }
     if (stage->phase == STAGE_SETTLED)

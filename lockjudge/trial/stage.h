@@ -18,7 +18,7 @@ struct contender {
     struct worker *worker; /* NULL before it starts and after it was closed */
     unsigned number, grants, asks;
     uint64_t fence;
-    int64_t got_ns, wrote_ns;
+    int64_t asked_ns, got_ns, wrote_ns;
     bool is_asking, is_holding, has_lost;
     bool is_awake;   /* it was stopped just now */
     bool is_watched; /* a fault hit it, and it has still to show what it believes */

@@ -238,6 +238,7 @@ int trial_run(const struct trial_setup *setup, struct trial_outcome *outcome, st
         trial.pulse_ns = clock_now_ns();
         (void)uv_timer_start(&trial.pulse, trial_on_pulse, PULSE_MS, PULSE_MS);
         trial_play(stage);
+        trial_on_pulse(&trial.pulse); /* the stall that ends here, if any */
     }
     (void)uv_timer_stop(&trial.pulse);
     trial_end(&trial);

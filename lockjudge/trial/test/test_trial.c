@@ -101,6 +101,28 @@ static int tear_down(void **state) {
     return 0;
 }
 
+static size_t checks_of_victim;
+
+/* The checks of the worker that the fault hit, from its last grant before the fault to its release. */
+static size_t count_checks(const struct history *history) {
+    size_t hit = 0, checks = 0;
+
+    while (hit < history->count && history->items[hit].kind != HISTORY_FAULT)
+        hit++;
+    for (size_t i = 0; hit < history->count && i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+
+        if (item->worker != history->items[hit].worker)
+            continue;
+        if (item->kind == HISTORY_ACQUIRE && i < hit)
+            checks = 0;
+        checks += item->kind == HISTORY_CHECK;
+        if (item->kind == HISTORY_RELEASE && i > hit)
+            break;
+    }
+    return checks;
+}
+
 static void runs(void *script) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *command[] = {shell, option, script, NULL};
@@ -117,6 +139,7 @@ static void runs(void *script) {
         .is_stopped = &is_stopped};
 
     trial_code = trial_run(&setup, &outcome, &why);
+    checks_of_victim = count_checks(&outcome.history);
     history_free(&outcome.history);
 }
 
@@ -168,6 +191,18 @@ static void test_a_server_that_cannot_be_restored_spoils_the_trial(void **state)
     run(grants);
     assert_int_equal(trial_code, -1);
     assert_string_equal(why.text, "it cannot be restored");
+}
+
+/* The TTL of a lock may begin when the worker asks. */
+static void test_a_holder_that_got_its_lock_late_does_not_outlive_its_ttl(void **state) {
+    fault.most_pct = 50;
+    do { /* a stall of the machine may end a trial early */
+        calls[0] = '\0';
+        run("echo ready; while read -r verb rest; do case $verb in release) echo released;; "
+            "acquire) sleep 0.05; echo held -;; *) echo held -;; esac; done");
+        assert_int_equal(trial_code, 0);
+    } while (!outcome.has_struck);
+    assert_int_equal(checks_of_victim, 1);
 }
 
 static int cannot_begin(struct fault_site *site, struct why *text) {
@@ -249,6 +284,7 @@ int main(void) {
         TEST(test_a_broken_worker_is_no_reason_to_leave_the_server_broken),
         TEST(test_an_end_by_the_user_restores),
         TEST(test_a_server_that_cannot_be_restored_spoils_the_trial),
+        TEST(test_a_holder_that_got_its_lock_late_does_not_outlive_its_ttl),
         TEST(test_a_fault_that_cannot_be_asked_is_told),
         TEST(test_the_second_fault_of_a_pair_strikes_before_the_trial_goes_on),
         TEST(test_the_second_fault_leaves_a_stopped_worker_alone),
