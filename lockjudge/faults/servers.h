@@ -24,13 +24,16 @@
 struct servers {
     uv_loop_t *loop;
     const char *command; /* for the shell */
+    int running;         /* the process group of the command that runs now; 0: none does */
 };
 
 /* Run the command with `words`, and wait for its end. In a fiber. 0; or -1 with the reason, its last
  * line on stderr. */
-__attribute__((warn_unused_result)) int servers_do(const struct servers *servers, const char *words,
+__attribute__((warn_unused_result)) int servers_do(struct servers *servers, const char *words,
                                                    struct why *why);
 /* Can it do that? In a fiber. */
-bool servers_can(const struct servers *servers, const char *word);
+bool servers_can(struct servers *servers, const char *word);
+/* Kill the command that runs now, if any, with all that it started in its group. */
+void servers_kill(struct servers *servers);
 
 #endif

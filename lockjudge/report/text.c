@@ -116,5 +116,5 @@ int report_text(const struct report *report, FILE *to) {
                 break;
             }
     print_again(report, to);
-    return fflush(to) == 0 ? 0 : -1;
+    return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

@@ -46,6 +46,8 @@ static struct {
     bool has_pairs, is_json;
 } set;
 
+static struct settings_given given;
+
 static const struct setting table[] = {
     {"url", 'u', SETTING_TEXT, &set.url, NULL, "stands for {url} in the worker's arguments", NULL},
     {"server", 0, SETTING_TEXT, &set.server, NULL,
@@ -98,17 +100,20 @@ static struct {
     struct report report;
     struct interrupts interrupts;
     struct why why;
-    int code, signal;
+    int code, signals;
     uv_loop_t loop;
 } run;
 
 /* ---- a run */
 
+/* The first one lets the server's commands mend what the faults broke. A command may hang. */
 static void run_on_signal(void *data, int number) {
     (void)data;
-    run.signal = number;
+    (void)number;
     run.course.is_stopped = true;
     trial_kill();
+    if (run.signals++ > 0)
+        servers_kill(&run.servers);
 }
 
 static void run_judge(void *arg) {
@@ -139,6 +144,10 @@ static struct output {
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
 static int outputs_open(void) {
+    if (set.history[0] != '\0' && kept_open(set.history, &run.why) != 0) {
+        complain("lockjudge", "%s", run.why.text);
+        return EXIT_WRITE;
+    }
     for (size_t i = 0; i < OUTPUTS; i++) {
         const char *path = *outputs[i].path;
 
@@ -172,7 +181,7 @@ static int outputs_close(void) {
 static int run_tell(void) {
     int code = 0;
 
-    if (run.signal != 0)
+    if (run.signals > 0)
         return EXIT_INTERRUPTED;
     if (run.code != 0) {
         complain("lockjudge", "%s", run.why.text);
@@ -230,6 +239,8 @@ static int run_plan(char *const *command) {
 
     if (set.sample > 0 && !set.has_pairs)
         return why_set(&run.why, "--sample chooses from --pairs: give both");
+    if (set.junit[0] != '\0' && strcmp(set.junit, set.page) == 0)
+        return why_set(&run.why, "--junit and --page name the same file");
     if (rows_plan(&run.report, &wish, &run.why) != 0)
         return -1;
     pairs = rows_pairs(&run.report);
@@ -277,13 +288,23 @@ static int main_run(char *const *command) {
 /* ---- self-test, and a history from a file */
 
 static int main_judge(const char *path) {
-    const int code = kept_judge(path, set.slack_ns / 1000000, stdout, &run.why);
+    const enum kept_code code = kept_judge(path, set.slack_ns / 1000000, stdout, &run.why);
 
-    if (code < 0)
+    if (code == KEPT_BAD)
         complain("lockjudge", "%s", run.why.text);
     if (fflush(stdout) != 0)
         return EXIT_WRITE;
-    return code < 0 ? EXIT_INPUT : code > 0 ? EXIT_UNEXPECTED : EXIT_AS_EXPECTED;
+    switch (code) {
+    case KEPT_BAD:
+        return EXIT_INPUT;
+    case KEPT_SAFE:
+        return EXIT_AS_EXPECTED;
+    case KEPT_UNSAFE:
+        return EXIT_UNEXPECTED;
+    case KEPT_NOTHING:
+        break;
+    }
+    return EXIT_INCONCLUSIVE;
 }
 
 static int main_self_test(void) {
@@ -313,10 +334,29 @@ static int main_reference(int argc, char **argv) {
     return reference_asked(&reference, argc, argv);
 }
 
-static int main_replay(void) {
-    struct replay replay;
-    int code;
+/* Refuse each flag but those of `few`; or, if `are_bad`, those of `few`. */
+static int refuse_flags(const char *const *few, bool are_bad, const char *beside) {
+    for (size_t i = 0; table[i].name != NULL; i++) {
+        bool is_of_few = false;
 
+        for (size_t j = 0; few[j] != NULL; j++)
+            is_of_few = is_of_few || strcmp(few[j], table[i].name) == 0;
+        if ((given.by_flag >> i & 1) != 0 && is_of_few == are_bad) {
+            complain("lockjudge", "--%s has no effect on %s", table[i].name, beside);
+            return EXIT_USAGE;
+        }
+    }
+    return 0;
+}
+
+static int main_replay(void) {
+    static const char *const replayed[] = {"faults",  "pairs",  "sample", "ttl", "slack",
+                                           "workers", "trials", "seed",   NULL};
+    struct replay replay;
+    int code = refuse_flags(replayed, true, "--replay, which has its own");
+
+    if (code != 0)
+        return code;
     if (replay_read(set.replay, &replay, &run.why) != 0)
         return main_refuse(run.why.text);
     set.ttl_ns = replay.ttl_ms * 1000000;
@@ -326,6 +366,8 @@ static int main_replay(void) {
     set.seed = replay.seed;
     free(set.faults);
     set.faults = replay.faults;
+    set.has_pairs = false;
+    set.sample = 0;
     replay.faults = NULL;
     code = main_run(replay.command);
     replay_free(&replay);
@@ -343,6 +385,23 @@ static char **split_command(int *argc, char **argv) {
     return argv + *argc;
 }
 
+static int main_command(int argc, char **argv) {
+    static const char *const of_judge[] = {"slack", NULL}, *const none[] = {NULL};
+    const bool is_judge = strcmp(argv[1], "judge") == 0;
+    int code;
+
+    if (!is_judge && strcmp(argv[1], "self-test") != 0)
+        return main_refuse("the worker's command goes behind --");
+    if (is_judge && argc != 3)
+        return main_refuse("judge takes one FILE, which --history kept");
+    if (!is_judge && argc != 2)
+        return main_refuse("self-test takes no argument");
+    code = refuse_flags(is_judge ? of_judge : none, false, argv[1]);
+    if (code != 0)
+        return code;
+    return is_judge ? main_judge(argv[2]) : main_self_test();
+}
+
 int main(int argc, char **argv) {
     char **command;
     int code = main_reference(argc, argv);
@@ -351,10 +410,8 @@ int main(int argc, char **argv) {
         return code;
     inherited_mend();
     pg_variables_forget();
-    if (argc == 2 && strcmp(argv[1], "self-test") == 0)
-        return main_self_test();
     command = split_command(&argc, argv);
-    switch (settings_read(table, &program, &argc, argv, NULL)) {
+    switch (settings_read(table, &program, &argc, argv, &given)) {
     case SETTINGS_OK:
         break;
     case SETTINGS_HELP:
@@ -362,10 +419,9 @@ int main(int argc, char **argv) {
     case SETTINGS_ERROR:
         return EXIT_USAGE;
     }
-    if (argc == 3 && strcmp(argv[1], "judge") == 0 && command[0] == NULL)
-        code = main_judge(argv[2]);
-    else if (argc > 1)
-        code = main_refuse("the worker's command goes behind --");
+    if (argc > 1)
+        code = command[0] == NULL ? main_command(argc, argv)
+                                  : main_refuse("the worker's command goes behind --");
     else if (set.replay[0] != '\0')
         code = command[0] == NULL ? main_replay() : main_refuse("--replay has its own worker");
     else if (command[0] == NULL)

@@ -56,24 +56,34 @@ static bool find_case(const char *name, size_t length, struct fault_case *found)
 
 /* ---- the list */
 
+static bool has_row(const struct report *report, const char *name) {
+    for (size_t i = 0; i < report->count; i++)
+        if (strcmp(report->rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Each row once, however often it is named. */
 static int rows_add(struct report *report, const struct fault_case *first,
                     const struct fault_case *second, struct why *why) {
-    struct report_row *rows = realloc(report->rows, (report->count + 1) * sizeof *rows), *row;
+    struct report_row new = {.cases = {*first}, .verdict = ORACLE_UNASKED}, *rows;
     char one[WORD], other[WORD];
 
+    (void)fault_case_name(first, one, sizeof one);
+    if (second != NULL) {
+        new.cases[1] = *second;
+        (void)snprintf(new.name, sizeof new.name, "%s+%s", one,
+                       fault_case_name(second, other, sizeof other));
+    } else {
+        (void)snprintf(new.name, sizeof new.name, "%s", one);
+    }
+    if (has_row(report, new.name))
+        return 0;
+    rows = realloc(report->rows, (report->count + 1) * sizeof *rows);
     if (rows == NULL)
         return why_set(why, "out of memory");
     report->rows = rows;
-    row = &rows[report->count++];
-    *row = (struct report_row){.cases = {*first}, .verdict = ORACLE_UNASKED};
-    (void)fault_case_name(first, one, sizeof one);
-    if (second != NULL) {
-        row->cases[1] = *second;
-        (void)snprintf(row->name, sizeof row->name, "%s+%s", one,
-                       fault_case_name(second, other, sizeof other));
-    } else {
-        (void)snprintf(row->name, sizeof row->name, "%s", one);
-    }
+    rows[report->count++] = new;
     return 0;
 }
 
@@ -203,7 +213,7 @@ int rows_plan(struct report *report, const struct rows_wish *wish, struct why *w
     named = report->count;
     if (wish->has_pairs && add_pairs(report, wish, singles, why) != 0)
         return -1;
-    if (wish->has_pairs && report->count == named)
+    if (wish->has_pairs && rows_pairs(report) == 0)
         return why_set(why, "--pairs: the rows of this run make no pair");
     if (wish->sample > 0)
         choose_pairs(report, named, (size_t)wish->sample);

@@ -164,6 +164,11 @@ class LockJudge(unittest.TestCase):
         self.assertIn("two holders, untold", told)
         for found in row["found"]:
             self.assertIn(found["text"], told)
+        held = '{"kind": "acquire", "at_ns": %d, "end_ns": %d, "worker": %d, "result": "held", "fence": 5, "ttl_ms": 100, "wait_ms": 0}\n'
+        file.write_text(held % (1, 2, 0) + '{"kind": "release", "at_ns": 3, "end_ns": 4, "worker": 0, "result": "released"}\n' + held % (5, 6, 1))
+        self.assertIn("FENCE-FALLS", self.run_judge("judge", str(file), code=1).stdout)
+        file.write_text("")
+        self.assertIn("no worker got the lock", self.run_judge("judge", str(file), code=2).stdout)
         file.write_text('{"kind": "dance"}')
         self.assertIn('line 1: it has no known "kind"', self.run_judge("judge", str(file), code=66).stderr)
         self.assertIn("cannot read", self.run_judge("judge", "/no/such/file", code=66).stderr)
@@ -177,6 +182,24 @@ class LockJudge(unittest.TestCase):
         # This one begins well.
         done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready caps=ttl; read -r a; echo perhaps", code=2)
         self.assertIn('"perhaps" begins with no word', json.loads(done.stdout)["rows"][0]["reason"])
+        done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready; read -r a; echo perhaps", code=2)
+        self.assertIn('"perhaps" begins with no word', json.loads(done.stdout)["rows"][0]["reason"])
+
+    def test_a_row_without_all_its_trials_is_not_judged(self):
+        """A lock by mkdir is right without faults; its worker ends in the second trial."""
+        script = ("echo ready; while read -r verb name rest; do case $verb in acquire) case $name in *-1) exit 9;; esac; "
+                  "%s && echo held - || echo busy;; check) echo held;; release) rmdir %s; echo released;; esac; done")
+        folder = self.dir / "mkdir-lock"
+        for grant, verdict, code in [(f"mkdir {folder}", "not-judged", 2), ("true", "untold", 1)]:
+            for _ in range(5): # a stall of the machine may spoil the first trial
+                subprocess.run(["rm", "-rf", str(folder)], check=True)
+                done = self.run_judge("-f", "none", "-t", "1s", "--trials", "3", "--json", "--", "sh", "-c", script % (grant, folder), code=None)
+                row = json.loads(done.stdout)["rows"][0]
+                if row["trials"] > 0:
+                    break
+            self.assertEqual((row["verdict"], row["trials"], done.returncode), (verdict, 1, code), row)
+            self.assertEqual(bool(row["found"]), verdict == "untold")
+            self.assertIn("ended with exit code 9" if verdict == "not-judged" else "", row["reason"])
 
     def test_a_lock_that_nobody_gets_is_not_judged(self):
         busy = "echo ready caps=ttl; while read -r a; do echo error the server is gone; done"
@@ -190,8 +213,14 @@ class LockJudge(unittest.TestCase):
                              (["-e", "stop-held=good", "--", "true"], 'no verdict "good"; these are: safe|fenced|told|untold'),
                              (["-e", "stop-held=safe+BAD", "--", "true"], 'no word "BAD"; these are: TWIN-UNAWARE|STALE-WRITE'),
                              (["-e", "stopheld=safe", "--", "true"], "no row of this run has this name"),
-                             (["-u", "", "--", "sh", "{url}"], "give --url URL")]:
+                             (["-u", "", "--", "sh", "{url}"], "give --url URL"),
+                             (["--junit", "x", "--page", "x", "--", "true"], "--junit and --page name the same file"),
+                             (["judge"], "judge takes one FILE"), (["judge", "x", "--seed", "2"], "--seed has no effect on judge"),
+                             (["self-test", "x"], "self-test takes no argument"), (["self-test", "--json"], "--json has no effect on self-test"),
+                             (["--replay", "x", "--ttl", "1s"], "--ttl has no effect on --replay"),
+                             (["--replay", "x", "--", "true"], "--replay has its own worker")]:
             self.assertIn(reason, self.run_judge(*args, code=64).stderr)
+        self.assertIn("Not a directory", self.run_judge("--history", "/dev/null", "--", "true", code=74).stderr)
 
     def test_the_schemas_are_schemas(self):
         for schema in REPORT, HISTORY:
@@ -213,6 +242,29 @@ class LockJudge(unittest.TestCase):
             self.assertEqual(run.returncode, 130)
             for pid in pids.read_text().split():
                 wait_for("the end of each worker and its child", lambda: is_gone(pid))
+
+    def test_a_second_interrupt_ends_a_command_of_the_server_that_hangs(self):
+        pids = self.dir / "hanging"
+        pids.write_text("")
+        with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "pause-held", "--server", f"echo $$ >>{pids}; exec sleep 1000;", "--",
+                               "true"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            wait_for("a command", pids.read_text)
+            while run.poll() is None: # two that come at once may count as one
+                run.send_signal(signal.SIGINT)
+            run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130)
+        for pid in pids.read_text().split():
+            wait_for("the end of the command", lambda: is_gone(pid))
+
+    def test_any_error_text_keeps_the_files_whole(self):
+        file, kept = self.dir / "any.xml", self.dir / "any"
+        script = ("echo ready; while read -r v a; do case $v in acquire) echo held -;; check) echo held;; *) "
+                  "printf 'error <&\"\\357\\277\\277%s\\n' " + "ä" * 100 + ";; esac; done")
+        done = self.run_judge("-f", "none", "-t", "1s", "--junit", str(file), "--history", str(kept), "--json", "--", "sh", "-c", script, code=None)
+        self.assertIn(done.returncode, (1, 2), done.stderr)
+        self.assertEqual(ElementTree.parse(file).getroot()[0][0].get("name"), "none")
+        for line in (kept / "none.ndjson").read_text().splitlines() if done.returncode == 1 else []:
+            HISTORY.validate(json.loads(line))
 
     def test_an_interrupt_ends_a_child_that_left_its_group(self):
         folder = own_cgroup()

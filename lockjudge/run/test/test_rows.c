@@ -49,6 +49,17 @@ static void test_named_rows_come_in_the_order_of_the_table_then_pairs(void **sta
     assert_int_equal(rows_pairs(&report), 1);
 }
 
+static void test_a_row_that_is_named_twice_is_there_once(void **state) {
+    assert_int_equal(plan(&(struct rows_wish){
+                         .names = "stop-held+kill-held,stop-held,stop-held+kill-held,stop-held"}),
+                     0);
+    assert_string_equal(names(), "stop-held stop-held+kill-held");
+    assert_int_equal(plan(&(struct rows_wish){.names = "kill-held,stop-held,stop-held+kill-held",
+                                              .has_pairs = true}),
+                     0);
+    assert_string_equal(names(), "stop-held kill-held stop-held+kill-held");
+}
+
 static void test_pairs_are_those_of_the_rows_that_can_be_asked(void **state) {
     struct rows_wish wish = {.names = "stop-held,kill-wait,cut-held,pause-held,down-held",
                              .has_pairs = true};
@@ -120,6 +131,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
         TEST(test_without_names_each_row_is_there_once),
         TEST(test_named_rows_come_in_the_order_of_the_table_then_pairs),
+        TEST(test_a_row_that_is_named_twice_is_there_once),
         TEST(test_pairs_are_those_of_the_rows_that_can_be_asked),
         TEST(test_a_seed_chooses_its_sample),
         TEST(test_pairs_take_longer_than_their_rows),
