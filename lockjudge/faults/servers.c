@@ -37,7 +37,7 @@ static void take_errors(struct command *command, const char *bytes, ssize_t size
     }
 }
 
-/* A server that it started may have the same stderr, and lives on: so only what is there now counts.
+/* A server that it started may keep the same stderr open, so it is read only as far as it goes now.
  */
 static void on_exit(uv_process_t *process, int64_t code, int number) {
     struct command *command = process->data;

@@ -251,7 +251,7 @@ static void row_judge(struct course *course, struct report_row *row) {
     }
 }
 
-/* A fault that some trials showed stays, whatever came later. Without one the row was not judged as
+/* A fault that an earlier trial showed stays. Without one the row was not judged as
  * often as it was to be. */
 static void row_settle(struct report_row *row) {
     if (row->trials == 0)
