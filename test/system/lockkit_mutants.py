@@ -53,6 +53,10 @@ MUTANTS = [
     ("late-grant-kept", "zookeeper-1", "work-held", "", "STUCK", [
         (QUEUE, "    if (is_anything_begun(lease))\n        lease_withdraw(lease);\n    else\n        lease_end(lease);\n}\n\n/* On LK_OK",
          "    lease_end(lease);\n}\n\n/* On LK_OK")]),
+    # A wait is over before the paused server has answered.
+    *((f"{server}-silence-is-busy", server, "pause-held", "", "ERROR-AS-BUSY", [
+        (QUEUE, "return queue->is_trying ? LK_UNKNOWN : LK_UNAVAILABLE;", "return LK_TIMEOUT;")])
+      for server in ("redis", "etcd-1", "postgres")),
     # The worker keeps the fence to itself, so none stops a write that is on its way.
     ("adapter-without-fence", "redlock-1", "stop-write", "", "NO-FENCE", [
         ("lockjudge/adapters/lockkit.c", "if (fence > 0)", "if (fence == 0)")]),
