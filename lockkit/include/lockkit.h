@@ -293,11 +293,12 @@ int64_t lk_lease_remaining_ms(const lk_lease *lease);
  * the backend has none. */
 uint64_t lk_lease_fence(const lk_lease *lease);
 /* Tell lockkit that the resource has seen this token: later grants of the name to this client get a
- * greater one. Use it where tokens may fall (LK_CAP_FENCE_BEST): pass each token that you
- * read from the resource under the lease. Else a resource that refuses lower tokens could
- * refuse all later holders. It holds for heirs and for waiters in line, too: a grant with a token
- * that is too low is given back, and the waiter asks again. No effect on etcd and ZooKeeper: their
- * tokens are counts of the server, which only rise. */
+ * greater one. Use it where tokens may fall (LK_CAP_FENCE_BEST): pass each token that you read from
+ * the resource under the lease. Else a resource that refuses lower tokens could refuse all later
+ * holders. It holds for heirs and for waiters in line, too: a grant with a token that is too low is
+ * given back, and the waiter asks again. If no greater token exists, each later acquisition of this
+ * client is LK_REFUSED: Redis counts to 2^53 - 1, Postgres to 2^63 - 1. No effect on etcd and
+ * ZooKeeper: their tokens are counts of the server, which only rise. */
 void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence);
 /* 40 hex digits, for logs: the server knows the holder by this token. The lease owns the string. */
 const char *lk_lease_owner(const lk_lease *lease);

@@ -95,15 +95,19 @@ static enum lk_status file_refuse_folder(struct file_job *job) {
 }
 
 /* Put the next fencing token, the reserved ones and the holder into the record of the last grant.
- * False: /proc does not tell the holder. */
-static bool file_grant(struct file_job *job, struct file_record *record) {
+ * -1: errno tells why there is no such token. */
+static int file_grant(struct file_job *job, struct file_record *record) {
     const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
 
+    if (last > UINT64_MAX - 1 - job->handover) {
+        errno = EOVERFLOW;
+        return -1;
+    }
     job->fence = last + 1;
     record->fence = job->fence + job->handover;
     (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
     (void)snprintf(record->label, sizeof record->label, "%s", job->label);
-    return file_process_self(&record->process);
+    return 0;
 }
 
 /* ---- Kind flock: a file for each name. Its holder has locked it with flock(2). The kernel unlocks
@@ -148,7 +152,9 @@ static int write_grant(struct file_job *job, int folder) {
     if (file_record_read(job->held.record, &record) != 0)
         return -1;
     is_new = record.fence == 0;
-    if (!file_grant(job, &record))
+    if (file_grant(job, &record) != 0)
+        return -1;
+    if (!file_process_self(&record.process))
         (void)strcpy(record.process.boot, "-");
     if (file_record_write(job->held.record, &record) != 0 || fsync(job->held.record) != 0)
         return -1;
@@ -353,7 +359,9 @@ static int count_grant(struct file_job *job, const struct files *files,
                        struct file_record *record) {
     if (file_mkdir_read_file(files, files->fence, record) < 0)
         return -1;
-    if (!file_grant(job, record)) {
+    if (file_grant(job, record) != 0)
+        return -1;
+    if (!file_process_self(&record->process)) {
         if (errno != EMFILE)
             errno = ENOSYS;
         return -1;

@@ -41,13 +41,15 @@ struct local {
 /* One counter for all names and clients. It also rises from one client to the next. */
 static atomic_uint_fast64_t last_fence;
 
-/* Above the last one of the process, and above the one that the resource has seen. */
+/* Above the last one of the process, and above the one that the resource has seen. 0: none is. */
 static uint64_t mint(const struct lk_command *command) {
     uint_fast64_t last = atomic_load(&last_fence), from;
 
-    do
+    do {
         from = last > command->fence_above ? last : command->fence_above;
-    while (!atomic_compare_exchange_weak(&last_fence, &last, from + 1 + command->handover));
+        if (from > UINT64_MAX - 1 - command->handover)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&last_fence, &last, from + 1 + command->handover));
     return from + 1;
 }
 
@@ -109,19 +111,22 @@ static bool fits(const struct name *name, const struct lk_command *command) {
 
 static enum lk_status grant(struct local *local, struct name *name, struct lk_command *command) {
     struct held *held = calloc(1, sizeof *held);
+    const uint64_t fence = mint(command);
 
-    if (held == NULL)
-        return LK_NOMEM;
+    if (held == NULL || fence == 0) {
+        free(held);
+        return fence == 0 ? LK_REFUSED : LK_NOMEM;
+    }
     assert(strlen(command->owner) == OWNER_SIZE - 1);
     memcpy(held->owner, command->owner, OWNER_SIZE);
     held->holder = (struct lk_holder){.owner = held->owner,
                                       .label = local->config.label,
-                                      .fence = mint(command),
+                                      .fence = fence,
                                       .remaining_ms = -1,
                                       .mode = command->mode,
                                       .permits = command->permits};
     LIST_INSERT_HEAD(&name->held, held, entry);
-    command->fence = held->holder.fence;
+    command->fence = fence;
     return LK_OK;
 }
 

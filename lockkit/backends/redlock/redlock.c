@@ -553,7 +553,9 @@ static int64_t propose_fence(const struct redlock *redlock, const struct lk_comm
 
     if (redlock->seen_fence >= fence)
         fence = redlock->seen_fence + 1;
-    if (command->fence_above < INT64_MAX && (int64_t)command->fence_above >= fence)
+    if (command->fence_above >= INT64_MAX)
+        return INT64_MAX; /* the nodes refuse it */
+    if ((int64_t)command->fence_above >= fence)
         fence = (int64_t)command->fence_above + 1;
     return fence;
 }

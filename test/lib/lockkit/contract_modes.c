@@ -293,6 +293,33 @@ static void test_waiters_and_heirs_get_tokens_above_that_of_the_resource(void **
     expect_tokens_above_seen(fixture, options);
 }
 
+/* Tokens that cannot be reserved for heirs are the server's own count, which goes its own way. */
+static void expect_above_or_refused(struct fixture *fixture, lk_client *client, uint64_t seen) {
+    const bool has_own_count = has(fixture, LK_CAP_FENCE_LINEAR) && !has(fixture, LK_CAP_HANDOVER);
+    lk_lock *lock = open_lock(fixture, client, 2000);
+    struct caller caller;
+
+    obtain(fixture, &caller, lock, 10000);
+    lk_lease_saw_fence(caller.lease, seen);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+    if (take(fixture, &caller, lock, LK_TRY) != LK_OK) {
+        assert_false(has_own_count);
+        assert_int_equal(caller.status, LK_REFUSED);
+        return;
+    }
+    assert_true(lk_lease_fence(caller.lease) > seen || has_own_count);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+}
+
+static void test_grant_that_cannot_have_a_token_above_the_resources_is_refused(void **state) {
+    struct fixture *fixture = *state;
+
+    expect_above_or_refused(fixture, fixture->client, (UINT64_C(1) << 53) - 1);
+    close_client(fixture, fixture->client); /* it may be refused every token from now on */
+    fixture->client = open_client(fixture, contract->url);
+    expect_above_or_refused(fixture, fixture->client, UINT64_MAX);
+}
+
 const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_what_it_cannot_do_is_refused),
     CONTRACT(test_permits_out_of_range_are_invalid),
@@ -304,5 +331,6 @@ const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_broken_lock_is_lost_and_the_next_token_is_higher),
     CONTRACT(test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_them),
     CONTRACT(test_waiters_and_heirs_get_tokens_above_that_of_the_resource),
+    CONTRACT(test_grant_that_cannot_have_a_token_above_the_resources_is_refused),
 };
 const size_t contract_modes_count = sizeof contract_modes / sizeof *contract_modes;
