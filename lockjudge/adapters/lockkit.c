@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,12 +222,25 @@ static void on_input(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
     }
 }
 
+/* libuv aborts at a file that the system cannot poll, such as /dev/null. */
+static bool can_read_input(void) {
+    const uv_handle_type type = uv_guess_handle(STDIN_FILENO);
+
+    return type == UV_NAMED_PIPE || type == UV_TTY;
+}
+
 int main(int argc, char **argv) {
     enum lk_status status;
     unsigned caps;
 
     if (argc != 2) {
         (void)fputs("usage: lockjudge-lockkit URL\n", stderr);
+        return 64;
+    }
+    if (!can_read_input()) {
+        (void)fputs("lockjudge-lockkit: its standard input must be a pipe or a terminal; lockjudge "
+                    "gives it a pipe\n",
+                    stderr);
         return 64;
     }
     state.loop = uv_default_loop();

@@ -256,6 +256,13 @@ class Adapters(unittest.TestCase):
                 self.assertRegex(done.stderr, rf"\A{program}: [^\n]+\n\Z")
                 self.assertEqual(done.stdout, "")
 
+    def test_lockkit_refuses_an_input_that_is_no_pipe(self):
+        for name in "/dev/null", "/etc/passwd":
+            with open(name) as file:
+                done = subprocess.run([ROOT / BUILD / "bin/lockjudge-lockkit", "local:"], stdin=file, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+            self.assertRegex(done.stderr, r"\Alockjudge-lockkit: its standard input must be a pipe[^\n]+\n\Z")
+
 
 if __name__ == "__main__":
     unittest.main()
