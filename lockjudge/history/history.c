@@ -159,6 +159,8 @@ static int item_read(const json_t *json, struct history_item *item, struct why *
     };
     if (item->end_ns < item->at_ns)
         return why_set(why, "its end_ns is before its at_ns");
+    if (item->end_ns == HISTORY_OPEN && item->result != HISTORY_RESULT_NONE)
+        return why_set(why, "it has a result, and no end_ns");
     (void)snprintf(item->text, sizeof item->text, "%s", text != NULL ? text : "");
     utf8_make_printable(item->text);
     return 0;

@@ -69,6 +69,7 @@ static void test_a_line_that_is_no_item_is_named(void **state) {
         {"{\"kind\":\"check\",\"at_ns\":1,\"result\":\"perhaps\"}\n", "no known \"result\""},
         {"{\"kind\":\"check\"}\n", "no \"at_ns\""},
         {"{\"kind\":\"check\",\"at_ns\":9,\"end_ns\":8}\n", "before its at_ns"},
+        {"{\"kind\":\"check\",\"at_ns\":9,\"result\":\"held\"}\n", "a result, and no end_ns"},
         {"{\"kind\":\"check\",\"at_ns\":-1}\n", "its at_ns is no integer from 0"},
         {"{\"kind\":\"check\",\"at_ns\":\"1\"}\n", "its at_ns is no integer from 0"},
         {"{\"kind\":\"check\",\"at_ns\":1,\"worker\":4294967290}\n",
