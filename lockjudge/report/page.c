@@ -29,8 +29,20 @@ static void put_head(const struct report *report, FILE *to) {
                   caps[0] != '\0' ? caps : "nothing");
 }
 
+static bool has_findings(const struct report_row *row) {
+    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
+        if (row->oracle.findings[i].count > 0)
+            return true;
+    return false;
+}
+
 static void put_row(const struct report_row *row, FILE *to) {
-    (void)fprintf(to, "<tr><td><a href=\"#%s\">%s</a></td><td>", row->name, row->name);
+    const bool has_part = has_findings(row);
+
+    (void)fputs("<tr><td>", to);
+    if (has_part)
+        (void)fprintf(to, "<a href=\"#%s\">", row->name);
+    (void)fprintf(to, "%s%s</td><td>", row->name, has_part ? "</a>" : "");
     for (unsigned i = 0; i < FAULT_PAIR && row->cases[i].fault != NULL; i++) {
         (void)fputs(i > 0 ? "; then: " : "", to);
         xml_text_put(row->cases[i].fault->about, false, to);
@@ -57,8 +69,10 @@ static int put_findings(const struct report *report, const struct report_row *ro
             (void)fprintf(to, "<h2 id=\"%s\">%s: <span class=\"%s\">%s</span></h2>\n", row->name,
                           row->name, oracle_verdict_key(row->verdict),
                           oracle_verdict_text(row->verdict));
+            (void)fputs("<div class=\"drawing\">", to);
             if (timeline_draw(row, word, to) != 0)
                 return -1;
+            (void)fputs("</div>\n", to);
         }
         is_drawn = true;
         (void)fprintf(to, "<p><b>%s</b>: %s</p>\n<pre>", oracle_word_text(word),
