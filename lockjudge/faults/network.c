@@ -40,7 +40,9 @@ int tear_begin(struct fault_site *site, struct why *why) {
 }
 
 int network_end(struct fault_site *site, struct why *why) {
-    (void)why;
     proxy_heal(site->proxy);
-    return 0;
+    if (site->proxy->connections > 0)
+        return 0;
+    (void)why_set(why, "worker %u made no connection by {url}", site->victim_number + 1);
+    return FAULT_UNASKED;
 }

@@ -134,6 +134,8 @@ static void trial_doubt(const struct trial_setup *setup, const struct trial_outc
     else if (!outcome->has_struck && setup->cases[0].moment != FAULT_AT_NONE)
         (void)snprintf(reason, size, "the moment of the %sfault never came",
                        setup->cases[1].fault != NULL ? "second " : "");
+    else if (outcome->has_missed)
+        (void)snprintf(reason, size, "no reply came that the fault could hit");
     else if (oracle->stalled_ns > setup->ttl_ms * 1000000 / 4)
         (void)snprintf(reason, size, "the machine stalled for %.0f ms",
                        (double)oracle->stalled_ns / 1e6);

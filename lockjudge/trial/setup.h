@@ -29,6 +29,7 @@ struct trial_outcome {
     struct history history; /* history_free() */
     unsigned caps;          /* of the workers: LINE_CAP_... */
     bool has_struck;        /* each fault began */
+    bool has_missed;        /* a fault of the network waited for a reply, and none came */
     bool has_caps;          /* a worker said them */
     bool is_unasked;        /* a fault needs what the worker has not */
     bool has_second_hit;    /* the second fault of a pair hit a worker: `second_victim` */

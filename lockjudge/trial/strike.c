@@ -128,12 +128,19 @@ static bool has_ended_early(const struct strike *strike) {
            (!target->is_holding || target->has_lost || !worker_is_alive(target->worker));
 }
 
+/* Its proxy waits for the bytes that it is to hit. */
+static bool is_pending(const struct strike *strike) {
+    return strike->kind.fault->needs & FAULT_NEEDS_PROXY && strike->site.proxy != NULL &&
+           strike->site.proxy->has_next;
+}
+
 static void strike_wait(struct strike *strike) {
     const int64_t begun_ns = clock_now_ns(); /* a server may take long to restart */
     int64_t lasts_ns = 0, least_ns, most_ns;
 
     strike_lengths(strike, &least_ns, &most_ns);
-    while (lasts_ns < least_ns || (lasts_ns < most_ns && !has_successor(strike))) {
+    while (lasts_ns < least_ns ||
+           (lasts_ns < most_ns && (is_pending(strike) || !has_successor(strike)))) {
         if (has_ended_early(strike) || !stage_pause(strike->stage, LAST_MS))
             break;
         lasts_ns = clock_now_ns() - begun_ns;
@@ -198,6 +205,7 @@ static void strike_run(struct strike *strike) {
             strike_follow(stage);
         if (fault->end != NULL) {
             strike_wait(strike);
+            stage->outcome->has_missed = stage->outcome->has_missed || is_pending(strike);
             strike_wake(strike);
             code = fault->end(&strike->site, &why);
         }

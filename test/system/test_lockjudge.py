@@ -4,6 +4,7 @@ workers, files and signals that are in the way are told."""
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -100,6 +101,12 @@ class LockJudge(unittest.TestCase):
                 self.assertEqual(row["verdict"], "not-asked")
                 self.assertIn("the worker does not say `", row["reason"])
 
+    def test_a_worker_that_goes_around_the_proxy_is_not_asked(self):
+        grants = "echo ready; while read -r v a; do case $v in release) echo released;; *) echo held -;; esac; done"
+        for row in self.judge("freeze-held,cut-reply", worker=("sh", "-c", grants, "{url}")).values():
+            self.assertEqual(row["verdict"], "not-asked")
+            self.assertRegex(row["reason"], "worker [123] made no connection by {url}")
+
     def test_it_loses_the_lock_when_it_works_for_longer_than_the_ttl(self):
         row = self.judge("work-held", "--expect", "work-held=untold")["work-held"]
         self.assertIn("NO-RENEWAL", [finding["word"] for finding in row["found"]])
@@ -141,7 +148,7 @@ class LockJudge(unittest.TestCase):
 
     def test_junit_and_text_tell_the_same(self):
         file, page = self.dir / "junit.xml", self.dir / "page.html"
-        done = self.run_judge("-t", "1s", "-f", "stop-held", "--junit", str(file), "--page", str(page), "--", *SET_NX, code=None)
+        done = self.run_judge("-t", "1s", "-f", "stop-held,pause-held", "--junit", str(file), "--page", str(page), "--", *SET_NX, code=None)
         suite = ElementTree.parse(file).getroot()[0]
         self.assertEqual(suite[0].get("name"), "stop-held")
         if done.returncode != 2: # the machine stalled
@@ -152,6 +159,7 @@ class LockJudge(unittest.TestCase):
             for piece in ("two holders, untold", "<svg ", 'class="fault"', 'class="believes"', "is stopped\n"):
                 self.assertIn(piece, page.read_text())
             self.assertNotRegex(page.read_text(), r"(?:src|href)=.?http")
+            self.assertEqual(set(re.findall('href="#([^"]*)"', page.read_text())), {"stop-held"})
             self.assertNotIn(self.stack.settings["TEST_REDIS"], done.stdout + page.read_text())  # it has a password
 
     def test_a_kept_history_is_judged_again(self):
