@@ -50,13 +50,20 @@ int course_check_expect(const struct report *report, const char *expect, struct 
     return 0;
 }
 
-static void row_expect(struct report_row *row, const char *expect, unsigned caps) {
+static struct expectation row_expectation(const struct report_row *row, const char *expect,
+                                          unsigned caps) {
     struct expectation expectation = expect_model(row->cases, caps);
     struct why why;
     char line[LINE];
 
     while ((expect = next_line(expect, line)) != NULL)
         (void)expect_read(line, row->name, &expectation, &why);
+    return expectation;
+}
+
+static void row_expect(struct report_row *row, const char *expect, unsigned caps) {
+    const struct expectation expectation = row_expectation(row, expect, caps);
+
     row->is_unexpected = !expect_hold(&expectation, row);
     expect_text(&expectation, row->expected, sizeof row->expected);
 }
@@ -95,11 +102,14 @@ static bool shows_more(const struct report *report, const struct report_row *pai
 
 /* ---- trials */
 
-static void row_take(struct report_row *row, struct trial_outcome *outcome,
-                     const struct oracle *oracle, uint64_t seed, unsigned workers) {
-    const struct plan plan = plan_make(seed, workers);
+/* The worst trial tells the row. */
+static void row_take(struct report_row *row, const struct expectation *expectation,
+                     struct trial_outcome *outcome, const struct oracle *oracle,
+                     const struct trial_setup *setup) {
+    const struct plan plan = plan_make(setup->seed, setup->workers);
 
-    if (row->trials++ > 0 && oracle->verdict <= row->verdict) {
+    if (row->trials++ > 0 &&
+        expect_rank(expectation, oracle) <= expect_rank(expectation, &row->oracle)) {
         history_free(&outcome->history);
         return;
     }
@@ -107,7 +117,7 @@ static void row_take(struct report_row *row, struct trial_outcome *outcome,
     row->history = outcome->history;
     row->oracle = *oracle;
     row->verdict = oracle->verdict;
-    row->seed = seed;
+    row->seed = setup->seed;
     row->victim = plan.victim;
     row->grant = plan.grant;
     row->second_pct = plan.second_pct;
@@ -173,7 +183,10 @@ static bool row_try(struct course *course, struct report_row *row, struct trial_
         else
             trial_doubt(setup, &outcome, &oracle, row->reason, sizeof row->reason);
         if (row->reason[0] == '\0' && !is_doubtful(setup, &oracle, i)) {
-            row_take(row, &outcome, &oracle, setup->seed, setup->workers);
+            const struct expectation expectation =
+                row_expectation(row, course->expect, course->report->caps);
+
+            row_take(row, &expectation, &outcome, &oracle, setup);
             return true;
         }
         history_free(&outcome.history);

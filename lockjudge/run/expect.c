@@ -111,13 +111,29 @@ int expect_read(const char *line, const char *name, struct expectation *expectat
     return 1;
 }
 
-bool expect_hold(const struct expectation *expectation, const struct report_row *row) {
+static uint32_t words_of(const struct oracle *oracle) {
     uint32_t words = 0;
+
+    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
+        words |= oracle->findings[i].count > 0 ? 1U << i : 0;
+    return words;
+}
+
+/* A verdict that is better than an allowed one is not bad: the fault may not show in each trial. */
+unsigned expect_rank(const struct expectation *expectation, const struct oracle *oracle) {
+    const uint32_t words = words_of(oracle);
+    const uint32_t as_bad = expectation->verdicts & (BIT(UNJUDGED) - 1) & ~0U << oracle->verdict;
+    const bool is_bad = as_bad == 0 || (words & expectation->never) != 0;
+
+    return (unsigned)is_bad << 16 | (unsigned)oracle->verdict << 8 |
+           (unsigned)__builtin_popcount(words);
+}
+
+bool expect_hold(const struct expectation *expectation, const struct report_row *row) {
+    const uint32_t words = words_of(&row->oracle);
 
     if (row->verdict == ORACLE_UNJUDGED)
         return true;
-    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
-        words |= row->oracle.findings[i].count > 0 ? 1U << i : 0;
     return (expectation->verdicts >> row->verdict & 1) != 0 &&
            (words & expectation->must) == expectation->must && (words & expectation->never) == 0;
 }

@@ -33,6 +33,10 @@ int expect_read(const char *line, const char *name, struct expectation *expectat
                 struct why *why);
 bool expect_hold(const struct expectation *expectation, const struct report_row *row);
 
+/* How bad a trial of the row is: the worst one tells the row. First one that is not allowed, then
+ * the worse verdict, then more words. */
+unsigned expect_rank(const struct expectation *expectation, const struct oracle *oracle);
+
 /* "safe|fenced+STUCK", and "not" with the words that must not be found. */
 void expect_text(const struct expectation *expectation, char *to, size_t size);
 

@@ -193,6 +193,19 @@ class LockJudge(unittest.TestCase):
         done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready; read -r a; echo perhaps", code=2)
         self.assertIn('"perhaps" begins with no word', json.loads(done.stdout)["rows"][0]["reason"])
 
+    def test_a_word_of_any_trial_is_told(self):
+        """A lock by mkdir, which has one fence for all in its second trial alone."""
+        folder = self.dir / "fence-lock"
+        script = ("echo ready; while read -r verb name rest; do case $verb in acquire) fence=-; case $name in *-1) fence=5;; esac; "
+                  f"mkdir {folder} && echo held $fence || echo busy;; check) echo held;; release) rmdir {folder}; echo released;; esac; done")
+        for _ in range(5): # a worker that is killed at the end of a trial may leave the folder
+            subprocess.run(["rm", "-rf", str(folder)], check=True)
+            done = self.run_judge("-f", "none", "-t", "1s", "--trials", "3", "--json", "--", "sh", "-c", script, code=None)
+            row = json.loads(done.stdout)["rows"][0]
+            if row["verdict"] != "not-judged":
+                break
+        self.assertEqual((done.returncode, row["verdict"], [found["word"] for found in row["found"]]), (1, "safe", ["FENCE-FALLS"]), row)
+
     def test_a_row_without_all_its_trials_is_not_judged(self):
         """A lock by mkdir is right without faults; its worker ends in the second trial."""
         script = ("echo ready; while read -r verb name rest; do case $verb in acquire) case $name in *-1) exit 9;; esac; "

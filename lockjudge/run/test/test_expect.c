@@ -30,6 +30,33 @@ static void test_a_line_names_verdicts_and_words(void **state) {
     assert_true(holds("all=untold", ORACLE_UNJUDGED, -1)); /* the exit code tells it */
 }
 
+static unsigned rank(const char *line, enum oracle_verdict verdict, uint32_t words) {
+    struct expectation expectation = {.never = 1U << ORACLE_STUCK};
+    struct oracle oracle = {.verdict = verdict};
+
+    if (line != NULL)
+        assert_int_equal(expect_read(line, "stop-held", &expectation, &why), 1);
+    else
+        expectation.verdicts = BIT(SAFE) | BIT(FENCED) | BIT(UNASKED);
+    for (int i = 0; i < ORACLE_WORD_COUNT; i++)
+        oracle.findings[i].count = words >> i & 1;
+    return expect_rank(&expectation, &oracle);
+}
+
+static void test_the_worst_trial_is_the_one_that_is_not_allowed(void **state) {
+    const uint32_t stuck = 1U << ORACLE_STUCK, late = 1U << ORACLE_LATE_TOLD;
+
+    assert_true(rank(NULL, ORACLE_SAFE, stuck) > rank(NULL, ORACLE_SAFE, 0));
+    assert_true(rank(NULL, ORACLE_SAFE, stuck) > rank(NULL, ORACLE_FENCED, late));
+    assert_true(rank(NULL, ORACLE_TOLD, 0) > rank(NULL, ORACLE_SAFE, stuck));
+    assert_true(rank(NULL, ORACLE_SAFE, late) > rank(NULL, ORACLE_SAFE, 0));
+    assert_true(rank(NULL, ORACLE_FENCED, 0) > rank(NULL, ORACLE_SAFE, late));
+    /* A fault that is expected need not show in each trial. */
+    assert_true(rank("all=untold", ORACLE_UNTOLD, 0) > rank("all=untold", ORACLE_SAFE, stuck));
+    assert_true(rank("all=told", ORACLE_UNTOLD, 0) > rank("all=told", ORACLE_TOLD, late));
+    assert_true(rank("all=not-asked", ORACLE_UNTOLD, 0) > rank("all=not-asked", ORACLE_SAFE, 0));
+}
+
 static void test_a_line_of_another_row_is_none(void **state) {
     struct expectation expectation;
 
@@ -119,6 +146,7 @@ static void test_an_expectation_has_a_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line_names_verdicts_and_words),
+        cmocka_unit_test(test_the_worst_trial_is_the_one_that_is_not_allowed),
         cmocka_unit_test(test_a_line_of_another_row_is_none),
         cmocka_unit_test(test_a_mistake_is_told_with_what_there_is),
         cmocka_unit_test(test_the_model_depends_on_what_the_worker_says),
