@@ -1,9 +1,7 @@
 /* The report for programs. report.schema.json describes it. */
 #include "json_text.h"
 #include "line.h"
-#include "prose.h"
-#include "report.h"
-#include "shrink.h"
+#include "report_internal.h"
 
 #define REPORT_SCHEMA_VERSION 1
 
@@ -16,19 +14,13 @@ static void on_line(const char *line, void *data) {
 static json_t *finding_json(const struct report *report, const struct report_row *row,
                             enum oracle_word word) {
     const struct oracle_finding *finding = &row->oracle.findings[word];
-    struct history shortest;
     char sentence[PROSE_LINE];
     json_t *lines = json_array();
 
-    if (shrink(&row->history, report->slack_ms, word, &shortest) != 0) {
+    if (report_tell(report, row, word, on_line, &lines) != 0) {
         json_decref(lines);
         return NULL;
     }
-    if (prose_tell(&shortest, on_line, &lines) != 0) {
-        json_decref(lines);
-        lines = NULL;
-    }
-    history_free(&shortest);
     return JSON_TEXT_OBJECT(
         {"word", json_text(oracle_word_text(word))},
         {"meaning", json_text(oracle_word_meaning(word))},

@@ -1,8 +1,6 @@
 /* The report as tests, for Jenkins, GitLab and others: an unexpected verdict is a failure; a row
  * that was not judged or not asked is skipped. */
-#include "prose.h"
 #include "report_internal.h"
-#include "shrink.h"
 #include "xml_text.h"
 
 static void on_line(const char *line, void *data) {
@@ -12,17 +10,10 @@ static void on_line(const char *line, void *data) {
 
 int report_put_finding(const struct report *report, const struct report_row *row,
                        enum oracle_word word, FILE *to) {
-    struct history shortest;
     char sentence[PROSE_LINE];
-    int code = shrink(&row->history, report->slack_ms, word, &shortest);
 
-    if (code != 0)
-        return code;
-    (void)prose_finding(word, &row->oracle.findings[word], sentence, sizeof sentence);
-    on_line(sentence, to);
-    code = prose_tell(&shortest, on_line, to);
-    history_free(&shortest);
-    return code;
+    on_line(prose_finding(word, &row->oracle.findings[word], sentence, sizeof sentence), to);
+    return report_tell(report, row, word, on_line, to);
 }
 
 static int put_failure(const struct report *report, const struct report_row *row, FILE *to) {

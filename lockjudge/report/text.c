@@ -1,7 +1,6 @@
 /* The report for people. */
 #include "duration.h"
 #include "line.h"
-#include "prose.h"
 #include "report_internal.h"
 #include "shrink.h"
 
@@ -57,24 +56,30 @@ void report_progress(const struct report_row *row, FILE *to) {
     print_row(row, row_width(row), to);
 }
 
+int report_tell(const struct report *report, const struct report_row *row, enum oracle_word word,
+                prose_cb each, void *data) {
+    struct history shortest;
+    int code = shrink(&row->history, report->slack_ms, word, &shortest);
+
+    if (code != 0)
+        return code;
+    code = prose_tell(&shortest, each, data);
+    history_free(&shortest);
+    return code;
+}
+
 static void on_line(const char *line, void *data) {
     (void)fprintf(data, "    %s\n", line);
 }
 
 static int print_finding(const struct report *report, const struct report_row *row,
                          enum oracle_word word, FILE *to) {
-    struct history shortest;
     char sentence[PROSE_LINE];
-    int code = shrink(&row->history, report->slack_ms, word, &shortest);
 
-    if (code != 0)
-        return code;
     (void)fprintf(to, "\n%s in %s: %s.\n  %s\n", oracle_word_text(word), row->name,
                   oracle_word_meaning(word),
                   prose_finding(word, &row->oracle.findings[word], sentence, sizeof sentence));
-    code = prose_tell(&shortest, on_line, to);
-    history_free(&shortest);
-    return code;
+    return report_tell(report, row, word, on_line, to);
 }
 
 int report_found(const struct report *report, const struct report_row *row, FILE *to) {
