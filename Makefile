@@ -367,8 +367,11 @@ shops: ## buy in each shop of shops/ that can be had here, judge it, and write d
 
 locks: ## judge each lock library of lockjudge/adapters that can be had here, and write docs/locks.md
 	@scripts/deps locks
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all build/locks/Curator.class
 	@scripts/locks
+build/locks/Curator.class: lockjudge/adapters/Curator.java
+	@mkdir -p $(@D)
+	$(call run,JAVAC)javac -cp /usr/share/java/curator-recipes.jar -d $(@D) $<
 
 class: ## build, start a stack and the page that runs strategies in front of a class; Ctrl-C ends all
 	@scripts/deps build
