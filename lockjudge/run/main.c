@@ -84,6 +84,7 @@ static const struct settings_program program = {
              "The worker is a program of yours that uses the library: it reads `acquire`,\n"
              "`check` and `release` on its standard input (docs/lockjudge.md).\n"
              "`lockjudge judge FILE` judges a history that --history kept.\n"
+             "`lockjudge rows` lists the rows, with what breaks: worker, network or server.\n"
              "`lockjudge self-test` judges planted histories, right ones and wrong ones.\n"
              "Exit codes: 0 each row as expected, 1 a row is not, 2 a row was not judged,\n"
              "64 bad usage, 66 a history cannot be read, 69 the worker does not start, 70\n"
@@ -307,6 +308,25 @@ static int main_judge(const char *path) {
     return EXIT_INCONCLUSIVE;
 }
 
+static int main_rows(void) {
+    const int code = rows_plan(&run.report, &(struct rows_wish){.names = ""}, &run.why);
+
+    for (size_t i = 0; i < run.report.count; i++) {
+        const struct report_row *row = &run.report.rows[i];
+        const struct fault *fault = row->cases[0].fault;
+        const char *clause = fault_moment_clause(row->cases[0].moment);
+
+        (void)printf("%-16s %-8s %s%s%s\n", row->name,
+                     fault->needs & FAULT_NEEDS_SERVER  ? "server"
+                     : fault->needs & FAULT_NEEDS_PROXY ? "network"
+                                                        : "worker",
+                     fault->about, clause[0] != '\0' ? ", " : "", clause);
+    }
+    if (code != 0)
+        complain("lockjudge", "%s", run.why.text);
+    return code != 0 ? EXIT_INTERNAL : fflush(stdout) != 0 ? EXIT_WRITE : EXIT_AS_EXPECTED;
+}
+
 static int main_self_test(void) {
     unsigned wrong = 0, count = 0;
 
@@ -387,19 +407,19 @@ static char **split_command(int *argc, char **argv) {
 
 static int main_command(int argc, char **argv) {
     static const char *const of_judge[] = {"slack", NULL}, *const none[] = {NULL};
-    const bool is_judge = strcmp(argv[1], "judge") == 0;
+    const bool is_judge = strcmp(argv[1], "judge") == 0, is_rows = strcmp(argv[1], "rows") == 0;
     int code;
 
-    if (!is_judge && strcmp(argv[1], "self-test") != 0)
+    if (!is_judge && !is_rows && strcmp(argv[1], "self-test") != 0)
         return main_refuse("the worker's command goes behind --");
     if (is_judge && argc != 3)
         return main_refuse("judge takes one FILE, which --history kept");
     if (!is_judge && argc != 2)
-        return main_refuse("self-test takes no argument");
+        return main_refuse(is_rows ? "rows takes no argument" : "self-test takes no argument");
     code = refuse_flags(is_judge ? of_judge : none, false, argv[1]);
     if (code != 0)
         return code;
-    return is_judge ? main_judge(argv[2]) : main_self_test();
+    return is_judge ? main_judge(argv[2]) : is_rows ? main_rows() : main_self_test();
 }
 
 int main(int argc, char **argv) {

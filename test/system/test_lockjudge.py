@@ -247,6 +247,12 @@ class LockJudge(unittest.TestCase):
         for schema in REPORT, HISTORY:
             schema.check_schema(schema.schema)
 
+    def test_the_page_has_the_rows_that_it_lists(self):
+        rows = dict(line.split()[:2] for line in self.run_judge("rows").stdout.splitlines())
+        self.assertEqual({rows["none"], rows["stop-held"], rows["cut-held"], rows["flush-held"]}, {"worker", "network", "server"})
+        page = (ROOT / "docs/lockjudge.md").read_text()
+        self.assertEqual([name for name in rows if f"`{name}`" not in page], [])
+
     def test_the_oracle_finds_what_is_planted(self):
         self.assertIn(" 0 judged wrongly", self.run_judge("self-test").stdout)
 
