@@ -1,4 +1,4 @@
-/* Apache Curator: InterProcessMutex of ZooKeeper, with a listener of the connection's state, as its documentation asks for: after
+/* Apache Curator: InterProcessMutex of ZooKeeper, with a listener of the connection's state (its documentation asks for it): after
  * SUSPENDED a holder cannot be certain until RECONNECTED, after LOST it holds nothing. The session has the TTL.
  *
  * Usage: curator.sh HOST:PORT */

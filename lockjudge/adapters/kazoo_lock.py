@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""kazoo: client.Lock() of ZooKeeper, with a listener of the session's state, as its documentation asks for. The session has the TTL.
+"""kazoo: client.Lock() of ZooKeeper, with a listener of the session's state (its documentation asks for it). The session has the TTL.
 
 Usage: kazoo_lock.py HOST:PORT"""
 import contextlib

@@ -80,17 +80,18 @@ static const struct setting table[] = {
     {.name = NULL}};
 
 static const struct settings_program program = {
-    .about = "lockjudge: show what a lock library keeps, fault by fault\n"
-             "The worker is a program of yours that uses the library: it reads `acquire`,\n"
-             "`check` and `release` on its standard input (docs/lockjudge.md).\n"
-             "`lockjudge judge FILE` judges a history that --history kept.\n"
-             "`lockjudge rows` lists the rows, with what breaks: worker, network or server.\n"
-             "`lockjudge self-test` judges planted histories, right ones and wrong ones.\n"
-             "Exit codes: 0 each row as expected, 1 a row is not, 2 a row was not judged,\n"
-             "64 bad usage, 66 a history cannot be read, 69 the worker does not start, 70\n"
-             "internal, 74 a file cannot be written, 130 interrupted. Without --expect a row\n"
-             "must be safe, or safe with the fence; without a fence a write that is on its\n"
-             "way may land.",
+    .about =
+        "lockjudge: show what a lock library keeps, fault by fault\n"
+        "The worker is a program of yours that uses the library: it reads `acquire`,\n"
+        "`check` and `release` on its standard input (docs/lockjudge.md).\n"
+        "`lockjudge judge FILE` judges a history that --history kept.\n"
+        "`lockjudge rows` lists the rows; in each breaks the worker, the network or the server.\n"
+        "`lockjudge self-test` judges planted histories, right ones and wrong ones.\n"
+        "Exit codes: 0 each row as expected, 1 a row is not, 2 a row was not judged,\n"
+        "64 bad usage, 66 a history cannot be read, 69 the worker does not start, 70\n"
+        "internal, 74 a file cannot be written, 130 interrupted. Without --expect a row\n"
+        "must be safe, or safe with the fence; without a fence a write that is on its\n"
+        "way may land.",
     .prefix = "LOCKJUDGE",
     .rest = "-- WORKER [ARGUMENT...]",
     .name = "lockjudge"};
