@@ -45,7 +45,7 @@ static void replay_on_say(struct model_world *world, int index, const char *text
 /* Tell a fault before its effect. Some texts begin with the instance's name. */
 static void tell_before(struct telling *telling, const struct model_world *world) {
     static const char *const of_instance[MOVE_RETURN + 1] = {
-        [MOVE_PAUSE] = "stands still for longer than any lease",
+        [MOVE_PAUSE] = "stands still",
         [MOVE_RESUME] = "goes on",
         [MOVE_CRASH] = "is killed and starts again"};
     const int kind = telling->move.kind;
@@ -54,8 +54,13 @@ static void tell_before(struct telling *telling, const struct model_world *world
     if (kind == MOVE_FAILOVER)
         replay_tell(telling, world, REPLAY_FAULT,
                     "the keys' server fails; the replica that lags most takes over");
-    if (kind == MOVE_EXPIRE)
+    if (kind == MOVE_EXPIRE && telling->move.who == 0)
         replay_tell(telling, world, REPLAY_FAULT, "time passes, and nothing is renewed");
+    if (kind == MOVE_EXPIRE && telling->move.who > 0) {
+        (void)snprintf(text, sizeof text, "the renewals of %c's lease fail, until it expires",
+                       'A' + telling->move.who - 1);
+        replay_tell(telling, world, REPLAY_FAULT, text);
+    }
     if (of_instance[kind] == NULL)
         return;
     (void)snprintf(text, sizeof text, "%s %s", world->instances[telling->move.who],

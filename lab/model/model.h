@@ -18,10 +18,11 @@ enum model_move_kind {
     MOVE_RUN,      /* the order makes its next step; if it sleeps, the clock jumps to its end */
     MOVE_LOSE,     /* the same, but the reply of the step is lost */
     MOVE_DROP,     /* the same, but its request never arrives, and the order gets no answer */
-    MOVE_PAUSE,    /* the instance stands still: its leases expire */
+    MOVE_PAUSE,    /* the instance stands still, until the next end of what it holds */
     MOVE_RESUME,   /* the instance goes on */
     MOVE_CRASH,    /* the instance is killed, and starts again without memory */
-    MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires */
+    MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires; or,
+                      if `who` is 1 + an order, until its lease does, for its renewals fail */
     MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost */
     MOVE_LAND,     /* a request that the order sent takes effect now */
     MOVE_BRING,    /* the instance brings a pending sale to the ledger */
@@ -30,7 +31,7 @@ enum model_move_kind {
 
 struct model_move {
     uint8_t kind; /* enum model_move_kind */
-    uint8_t who;  /* the order's index, or the instance's, or a number of changes */
+    uint8_t who;  /* the order's index, or the instance's, or a number of changes; see EXPIRE */
 };
 
 /* Begin anew: no order has come, and all units are there. The caller sets setup, turn, say and data

@@ -137,10 +137,6 @@ static bool pass_time(struct model_world *world) {
 
 /* ---- faults */
 
-static int64_t moves_later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static bool is_leased(const struct store_lock *lock) {
     const enum lock_end end = model_locks[lock->kind].end;
 
@@ -173,43 +169,72 @@ static bool is_in_server_line(const struct model_order *order) {
            model_locks[order->lock.kind].place == PLACE_SERVER;
 }
 
-/* The time by which everything that the order holds or waits for has expired. */
-static int64_t end_all(struct model_world *world, int index) {
+/* Nobody renews the order's lease from now on. */
+static void end_renewals(struct model_world *world, int index) {
     struct store_lock *lock = &world->state.orders[index].lock;
     struct model_grant *grant = model_find_grant(world, index);
-    int64_t until_ms = world->state.now_ms;
 
-    if (is_leased(lock) && grant != NULL) {
-        if (grant->ends_ms == 0) {
-            grant->ends_ms = world->state.now_ms + world->setup.options.ttl_ms;
-            lock->ends_ms = model_lease_ends_ms(world);
-        }
-        until_ms = grant->ends_ms;
+    if (is_leased(lock) && grant != NULL && grant->ends_ms == 0) {
+        grant->ends_ms = world->state.now_ms + world->setup.options.ttl_ms;
+        lock->ends_ms = model_lease_ends_ms(world);
     }
-    if (has_transaction(world, index))
-        until_ms = moves_later(until_ms, world->state.txns[index].idle_ms);
-    if (model_is_in_line(&world->state.orders[index]))
-        until_ms = moves_later(until_ms, world->state.orders[index].due_ms);
-    if (has_keys(world, index))
-        for (size_t i = 0; i < world->keys.key_count; i++)
-            until_ms = moves_later(until_ms, world->keys.keys[i].expires_ms);
-    return until_ms;
 }
 
-static void stand_still(struct model_world *world, int instance) {
-    int64_t until_ms = world->state.now_ms;
+/* The sooner one of two moments, among those that are to come. */
+static int64_t sooner(const struct model_world *world, int64_t a, int64_t b) {
+    return b > world->state.now_ms && b < a ? b : a;
+}
 
+/* The next moment at which something ends that the order holds or waits for; or MODEL_NEVER. */
+static int64_t next_end_ms(struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+    const struct model_grant *grant = model_find_grant(world, index);
+    int64_t next_ms = MODEL_NEVER;
+
+    if (is_leased(&order->lock) && grant != NULL)
+        next_ms = sooner(world, next_ms, grant->ends_ms);
+    if (has_transaction(world, index))
+        next_ms = sooner(world, next_ms, world->state.txns[index].idle_ms);
+    if (model_is_in_line(order))
+        next_ms = sooner(world, next_ms, order->due_ms);
+    if (has_keys(world, index))
+        for (size_t i = 0; i < world->keys.key_count; i++)
+            next_ms = sooner(world, next_ms, world->keys.keys[i].expires_ms);
+    return next_ms;
+}
+
+static int64_t next_end_at(struct model_world *world, int instance) {
+    int64_t next_ms = MODEL_NEVER;
+
+    for (int i = 0; i < world->setup.orders; i++)
+        if (world->state.orders[i].state == ORDER_RUNS &&
+            world->state.orders[i].instance == instance)
+            next_ms = sooner(world, next_ms, next_end_ms(world, i));
+    return next_ms;
+}
+
+static void begin_pause(struct model_world *world, int instance) {
     for (int i = 0; i < world->setup.orders; i++) {
         const struct model_order *order = &world->state.orders[i];
 
         if (order->state != ORDER_RUNS || order->instance != instance)
             continue;
-        until_ms = moves_later(until_ms, end_all(world, i));
+        end_renewals(world, i);
         if (is_in_server_line(order))
             model_leave_line(world, i);
     }
     world->state.paused |= (uint8_t)(1U << instance);
-    moves_let_pass(world, until_ms + 1);
+}
+
+/* The instance stands still until the next of its leases, keys and transactions has ended. Another
+ * such move lasts until the one after it. So a pause ends between any two of them. */
+static void stand_still(struct model_world *world, int instance) {
+    int64_t until_ms;
+
+    if ((world->state.paused >> instance & 1U) == 0)
+        begin_pause(world, instance);
+    until_ms = next_end_at(world, instance);
+    moves_let_pass(world, (until_ms < MODEL_NEVER ? until_ms : world->state.now_ms) + 1);
 }
 
 /* Its waiters join the servers' lines at the end, because the servers have dropped them. */
@@ -452,12 +477,51 @@ static size_t add_of_instances(const struct model_world *world, struct model_mov
     return count;
 }
 
-static size_t add_faults(const struct model_world *world, struct model_move *moves, size_t count,
+static size_t add_of_pauses(struct model_world *world, struct model_move *moves, size_t count) {
+    for (int i = 0; i < world->setup.instances; i++) {
+        if ((world->state.paused >> i & 1U) == 0)
+            continue;
+        moves[count++] = (struct model_move){MOVE_RESUME, (uint8_t)i};
+        if (next_end_at(world, i) < MODEL_NEVER)
+            moves[count++] = (struct model_move){MOVE_PAUSE, (uint8_t)i};
+    }
+    return count;
+}
+
+/* An order's renewals can fail at any time but between the check of its lease and its write: a
+ * request arrives before the lease expires, because the live store gives it that deadline. */
+static bool is_to_lose_renewals(struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+    const struct model_grant *grant = model_find_grant(world, index);
+
+    return order->state == ORDER_RUNS && is_leased(&order->lock) && grant != NULL &&
+           grant->ends_ms == 0 && order->step == STEP_LOOKS && !has_transaction(world, index) &&
+           (world->state.paused >> order->instance & 1U) == 0;
+}
+
+static size_t add_expiries(struct model_world *world, struct model_move *moves, size_t count) {
+    if (!model_may_happen(world, FAULT_EXPIRY))
+        return count;
+    if (next_expiry_ms(world) < MODEL_NEVER)
+        moves[count++] = (struct model_move){MOVE_EXPIRE, 0};
+    for (int i = 0; i < world->setup.orders; i++)
+        if (is_to_lose_renewals(world, i))
+            moves[count++] = (struct model_move){MOVE_EXPIRE, (uint8_t)(i + 1)};
+    return count;
+}
+
+static void expire(struct model_world *world, int who) {
+    if (who == 0) {
+        moves_let_pass(world, next_expiry_ms(world));
+        return;
+    }
+    end_renewals(world, who - 1);
+    moves_let_pass(world, world->state.now_ms + world->setup.options.ttl_ms);
+}
+
+static size_t add_faults(struct model_world *world, struct model_move *moves, size_t count,
                          bool have_ended) {
-    count = add_flights(world, moves, count);
-    for (int i = 0; i < world->setup.instances; i++)
-        if ((world->state.paused >> i & 1U) != 0)
-            moves[count++] = (struct model_move){MOVE_RESUME, (uint8_t)i};
+    count = add_of_pauses(world, moves, add_flights(world, moves, count));
     if (have_ended || (world->setup.faults & ~(unsigned)world->state.faults_made) == 0)
         return count;
     count = add_of_instances(world, moves, count);
@@ -467,8 +531,7 @@ static size_t add_faults(const struct model_world *world, struct model_move *mov
             if (world->state.orders[i].step == STEP_SELLS)
                 moves[count++] = (struct model_move){MOVE_DROP, (uint8_t)i};
         }
-    if (model_may_happen(world, FAULT_EXPIRY) && next_expiry_ms(world) < MODEL_NEVER)
-        moves[count++] = (struct model_move){MOVE_EXPIRE, 0};
+    count = add_expiries(world, moves, count);
     if (model_may_happen(world, FAULT_FAILOVER) && is_to_fail_over(world))
         moves[count++] = (struct model_move){MOVE_FAILOVER, 0};
     for (uint8_t i = 1; i <= world->state.lag && model_may_happen(world, FAULT_FAILOVER); i++)
@@ -573,7 +636,7 @@ bool model_make(struct model_world *world, struct model_move move) {
         break;
     case MOVE_EXPIRE:
         made(world, FAULT_EXPIRY);
-        moves_let_pass(world, next_expiry_ms(world));
+        expire(world, move.who);
         break;
     case MOVE_FAILOVER:
         made(world, FAULT_FAILOVER);

@@ -32,10 +32,10 @@ enum strategy_server {
 
 /* The faults that `lab explore` injects. */
 #define SALE_FAULTS(X)                                                                             \
-    X(PAUSE, "pause", "an instance pauses for longer than any lease, and then goes on")            \
+    X(PAUSE, "pause", "an instance pauses until leases of it have ended, and then goes on")        \
     X(CRASH, "crash", "an instance is killed; a write that it sent may still land")                \
     X(LOST_REPLY, "lost-reply", "a request takes effect, now or later, and its reply is lost")     \
-    X(EXPIRY, "expiry", "time passes until the next TTL that nobody renews has expired")           \
+    X(EXPIRY, "expiry", "time passes, or renewals fail, until a TTL has expired")                  \
     X(FAILOVER, "failover", "the keys' server fails; the replica that lags most takes over")
 
 enum sale_fault {

@@ -40,6 +40,58 @@ static void test_a_pause_breaks_each_lease_and_no_fence(void **state) {
     assert_int_equal(flaws_of(LOCK_TABLE, GUARD_FENCE, 1U << FAULT_PAUSE), 0);
 }
 
+/* It looks at its lease once, and then writes in a transaction without a guard. */
+static enum outcome lock_and_sell_in_transaction(struct sale *sale) {
+    struct store_lock *lock;
+    struct stock_row seen;
+    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = store_read_stock(sale, 0, &seen);
+    if (outcome == OUTCOME_OK && seen.available <= 0)
+        outcome = OUTCOME_SOLD_OUT;
+    if (outcome == OUTCOME_OK)
+        outcome = store_begin(sale, READ_COMMITTED);
+    if (outcome == OUTCOME_OK)
+        outcome = store_end(sale, store_write_stock(sale, &seen, guard, lock));
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static void test_a_pause_may_end_after_the_lease_and_before_the_transaction(void **state) {
+    struct trial trial = {
+        .sell = lock_and_sell_in_transaction, .faults = 1U << FAULT_PAUSE, .ttl_ms = 1000};
+
+    guard = GUARD_ANY;
+    assert_int_equal(explore_trial(&trial), FLAW_TWIN);
+    guard = GUARD_FENCE;
+    assert_int_equal(explore_trial(&trial), 0);
+}
+
+/* The instance of A has a lease and a transaction. */
+static void test_a_pause_ends_at_each_end_of_something(void **state) {
+    static struct model_world world;
+
+    world.setup = setup_of("redis,ttl=1s", 2, 2);
+    model_begin(&world);
+    world.state.orders[0].state = ORDER_RUNS;
+    world.state.orders[0].lock = (struct store_lock){.kind = LOCK_REDIS, .times = 1};
+    world.state.grants[0] = (struct model_grant){.owner = 1, .kind = LOCK_REDIS};
+    world.state.txns[0] = (struct model_txn){.state = TXN_READ_COMMITTED, .idle_ms = 5000};
+    world.setup.faults = 1U << FAULT_PAUSE;
+    assert_true(is_offered(&world, MOVE_PAUSE, 0));
+    (void)model_make(&world, (struct model_move){MOVE_PAUSE, 0});
+    assert_int_equal(world.state.grants[0].owner, 0);
+    assert_int_equal(world.state.txns[0].state, TXN_READ_COMMITTED);
+    assert_true(is_offered(&world, MOVE_RESUME, 0));
+    assert_true(is_offered(&world, MOVE_PAUSE, 0));
+    (void)model_make(&world, (struct model_move){MOVE_PAUSE, 0});
+    assert_int_equal(world.state.txns[0].state, TXN_LOST);
+    assert_true(is_offered(&world, MOVE_RESUME, 0));
+    assert_false(is_offered(&world, MOVE_PAUSE, 0));
+}
+
 static void test_a_pause_breaks_no_lock_without_a_ttl(void **state) {
     assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_PAUSE), 0);
     assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_PAUSE), 0);
@@ -105,7 +157,29 @@ static void test_a_failover_forgets_a_lease_that_no_replica_had(void **state) {
         assert_int_equal(flaws_of(kept[i], GUARD_ANY, with_two.faults), 0);
 }
 
-static void test_only_a_lock_without_renewal_expires(void **state) {
+/* It does not look at its lease before it writes. */
+static enum outcome trust_the_lock(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, kind, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static void test_renewals_fail_and_a_holder_that_looks_notices(void **state) {
+    for (size_t i = 0; i < LEASES; i++) {
+        kind = leases[i];
+        assert_int_equal(
+            explore_trial(&(struct trial){.sell = trust_the_lock, .faults = 1U << FAULT_EXPIRY}),
+            FLAW_TWIN);
+        assert_int_equal(explore_trial(&(struct trial){.sell = trust_the_lock}), 0);
+    }
+}
+
+static void test_only_a_lock_without_renewal_expires_unseen(void **state) {
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_EXPIRY), 0);
     assert_int_equal(flaws_of(LOCK_TABLE, GUARD_ANY, 1U << FAULT_EXPIRY), FLAW_TWIN);
@@ -176,7 +250,10 @@ int main(void) {
         cmocka_unit_test(test_a_lock_is_kept_while_an_unanswered_write_may_land),
         cmocka_unit_test(test_an_early_release_lets_the_own_write_land_late),
         cmocka_unit_test(test_a_failover_forgets_a_lease_that_no_replica_had),
-        cmocka_unit_test(test_only_a_lock_without_renewal_expires),
+        cmocka_unit_test(test_renewals_fail_and_a_holder_that_looks_notices),
+        cmocka_unit_test(test_only_a_lock_without_renewal_expires_unseen),
+        cmocka_unit_test(test_a_pause_may_end_after_the_lease_and_before_the_transaction),
+        cmocka_unit_test(test_a_pause_ends_at_each_end_of_something),
         cmocka_unit_test(test_a_lease_is_renewed_while_its_holder_works),
         cmocka_unit_test(test_the_database_alone_survives_all_of_them),
         cmocka_unit_test(test_the_table_leaves_nothing_out),
