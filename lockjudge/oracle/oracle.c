@@ -3,6 +3,8 @@
 
 #include "tenure.h"
 
+#include <stdlib.h>
+
 #define MS INT64_C(1000000)
 
 /* Faults of a worker: its server goes on as before. */
@@ -11,6 +13,9 @@
 struct case_file {
     const struct history *history;
     struct tenures tenures;
+    const struct history_item **faults;
+    size_t fault_count;
+    int64_t *unseen_ns; /* of each item: unseen_until_ns() */
     int64_t slack_ms;
     struct oracle *oracle;
 };
@@ -52,9 +57,9 @@ const char *oracle_verdict_text(enum oracle_verdict verdict) {
     return verdict_texts[verdict];
 }
 
-static bool is_hit(const struct history *history, uint32_t worker) {
-    for (size_t i = 0; i < history->count; i++)
-        if (history->items[i].kind == HISTORY_FAULT && history->items[i].worker == worker)
+static bool is_hit(const struct case_file *file, uint32_t worker) {
+    for (size_t i = 0; i < file->fault_count; i++)
+        if (file->faults[i]->worker == worker)
             return true;
     return false;
 }
@@ -72,7 +77,7 @@ static void found(struct case_file *file, enum oracle_word word, struct oracle_f
     struct oracle_finding *old = &file->oracle->findings[word];
     const size_t count = old->count + 1;
 
-    new.is_hit = is_hit(file->history, new.worker);
+    new.is_hit = is_hit(file, new.worker);
     if (old->count == 0 || is_worse(&new, old))
         *old = new;
     old->count = count;
@@ -97,11 +102,11 @@ static int64_t most(int64_t a, int64_t b) {
  * the two. */
 static bool has_fault_of(const struct case_file *file, uint32_t worker, unsigned flags,
                          int64_t from_ns, int64_t to_ns) {
-    for (size_t i = 0; i < file->history->count; i++) {
-        const struct history_item *item = &file->history->items[i];
+    for (size_t i = 0; i < file->fault_count; i++) {
+        const struct history_item *fault = file->faults[i];
 
-        if (item->kind == HISTORY_FAULT && (item->flags & flags) != 0 && item->at_ns <= to_ns &&
-            item->end_ns >= from_ns && (worker == HISTORY_NOBODY || item->worker == worker))
+        if ((fault->flags & flags) != 0 && fault->at_ns <= to_ns && fault->end_ns >= from_ns &&
+            (worker == HISTORY_NOBODY || fault->worker == worker))
             return true;
     }
     return false;
@@ -233,12 +238,11 @@ static int64_t unseen_until_ns(const struct case_file *file, const struct histor
         return INT64_MIN;
     if (request->result == HISTORY_RESULT_ERROR)
         until = request->end_ns;
-    for (size_t i = 0; i < file->history->count; i++) {
-        const struct history_item *fault = &file->history->items[i];
+    for (size_t i = 0; i < file->fault_count; i++) {
+        const struct history_item *fault = file->faults[i];
 
-        if (fault->kind == HISTORY_FAULT && fault->worker == request->worker &&
-            !(fault->flags & HISTORY_AWAY) && fault->at_ns <= request->end_ns &&
-            fault->end_ns >= request->at_ns)
+        if (fault->worker == request->worker && !(fault->flags & HISTORY_AWAY) &&
+            fault->at_ns <= request->end_ns && fault->end_ns >= request->at_ns)
             until = most(until, most(request->end_ns, fault->end_ns));
     }
     return until;
@@ -262,11 +266,10 @@ static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t
     }
     for (size_t i = 0; i < file->history->count && file->history->items[i].at_ns <= at_ns; i++) {
         const struct history_item *item = &file->history->items[i];
-        const int64_t unseen = unseen_until_ns(file, item);
 
-        if (unseen >= at_ns)
+        if (file->unseen_ns[i] >= at_ns)
             return HISTORY_OPEN;
-        last = most(last, item->kind == HISTORY_DEATH ? item->at_ns : unseen);
+        last = most(last, item->kind == HISTORY_DEATH ? item->at_ns : file->unseen_ns[i]);
     }
     return last;
 }
@@ -285,11 +288,11 @@ static void judge_busy(struct case_file *file, const struct history_item *busy) 
     if (!has_fault(file, HISTORY_AWAY | HISTORY_RESTARTS, last, busy->end_ns) &&
         busy->at_ns > last + (busy->ttl_ms + file->slack_ms) * MS)
         found(file, ORACLE_STUCK, stuck);
-    for (size_t i = 0; is_away && i < file->history->count; i++) {
-        const struct history_item *fault = &file->history->items[i];
+    for (size_t i = 0; is_away && i < file->fault_count; i++) {
+        const struct history_item *fault = file->faults[i];
 
-        if (fault->kind == HISTORY_FAULT && fault->flags & HISTORY_AWAY &&
-            fault->at_ns < busy->at_ns && fault->end_ns > busy->end_ns) {
+        if (fault->flags & HISTORY_AWAY && fault->at_ns < busy->at_ns &&
+            fault->end_ns > busy->end_ns) {
             found(file, ORACLE_ERROR_AS_BUSY, stuck);
             return;
         }
@@ -392,11 +395,36 @@ static enum oracle_verdict verdict_of(const struct oracle *oracle) {
     return oracle->findings[ORACLE_STALE_WRITE].count > 0 ? ORACLE_FENCED : ORACLE_SAFE;
 }
 
+static void case_close(struct case_file *file) {
+    tenures_free(&file->tenures);
+    free(file->faults);
+    free(file->unseen_ns);
+}
+
+/* What the rules ask again and again: a history may have thousands of requests. */
+static int case_open(struct case_file *file) {
+    const struct history *history = file->history;
+
+    file->faults = calloc(history->count + 1, sizeof *file->faults);
+    file->unseen_ns = calloc(history->count + 1, sizeof *file->unseen_ns);
+    if (tenures_find(&file->tenures, history) != 0 || file->faults == NULL ||
+        file->unseen_ns == NULL) {
+        case_close(file);
+        return -1;
+    }
+    for (size_t i = 0; i < history->count; i++)
+        if (history->items[i].kind == HISTORY_FAULT)
+            file->faults[file->fault_count++] = &history->items[i];
+    for (size_t i = 0; i < history->count; i++)
+        file->unseen_ns[i] = unseen_until_ns(file, &history->items[i]);
+    return 0;
+}
+
 int oracle_judge(const struct history *history, int64_t slack_ms, struct oracle *oracle) {
     struct case_file file = {.history = history, .slack_ms = slack_ms, .oracle = oracle};
 
     *oracle = (struct oracle){.verdict = ORACLE_SAFE};
-    if (tenures_find(&file.tenures, history) != 0)
+    if (case_open(&file) != 0)
         return -1;
     oracle->grants = file.tenures.count;
     for (size_t i = 0; i < file.tenures.count; i++)
@@ -414,6 +442,6 @@ int oracle_judge(const struct history *history, int64_t slack_ms, struct oracle 
     for (size_t i = 0; i < history->count; i++)
         judge_item(&file, i);
     oracle->verdict = verdict_of(oracle);
-    tenures_free(&file.tenures);
+    case_close(&file);
     return 0;
 }

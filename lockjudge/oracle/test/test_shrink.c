@@ -66,6 +66,26 @@ static void test_a_pair_of_faults_is_told_where_it_matters(void **state) {
                         "  2.350 s  worker 2 is asked, and believes that it holds the lock\n");
 }
 
+/* 63 workers ask again and again for the lock of a dead one. */
+static void test_thousands_of_requests_become_two(void **state) {
+    assert_int_equal(planted_read("1 0..1 acquire held; 1 5..5 fault kills; 1 6 death", &history),
+                     0);
+    for (int64_t at = 10; at < 6000; at += 100)
+        for (uint32_t worker = 1; worker < 64; worker++)
+            assert_true(history_add(&history, &(struct history_item){
+                                                  .at_ns = (at + worker) * 1000000,
+                                                  .end_ns = (at + worker + 90) * 1000000,
+                                                  .kind = HISTORY_ACQUIRE,
+                                                  .result = HISTORY_RESULT_BUSY,
+                                                  .worker = worker,
+                                                  .ttl_ms = PLANTED_TTL_MS,
+                                              }) >= 0);
+    assert_int_equal(shrink(&history, PLANTED_SLACK_MS, ORACLE_STUCK, &shortest), 0);
+    assert_int_equal(shortest.count, 2);
+    assert_int_equal(shortest.items[0].kind, HISTORY_DEATH);
+    assert_int_equal(shortest.items[1].result, HISTORY_RESULT_BUSY);
+}
+
 static void test_each_planted_finding_shrinks_and_has_a_sentence(void **state) {
     for (size_t i = 0; planted_at(i) != NULL; i++)
         for (unsigned word = 0; word < ORACLE_WORD_COUNT; word++) {
@@ -92,6 +112,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_only_what_shows_the_twin_is_left, tear_down),
         cmocka_unit_test_teardown(test_a_pair_of_faults_is_told_where_it_matters, tear_down),
+        cmocka_unit_test_teardown(test_thousands_of_requests_become_two, tear_down),
         cmocka_unit_test_teardown(test_each_planted_finding_shrinks_and_has_a_sentence, tear_down),
     };
 
