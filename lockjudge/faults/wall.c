@@ -5,6 +5,7 @@
 #include "group.h"
 #include "worker.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +50,11 @@ static int page_make(struct wall *wall, struct why *why) {
     (void)snprintf(name, sizeof name, CLOCK_PAGE_NAME "%d", (int)getpid());
     wall->fd = memfd_create(name, MFD_CLOEXEC);
     if (wall->fd < 0 || ftruncate(wall->fd, sizeof *wall->page) != 0)
-        return why_set(why, "there is no memory for the clock of the worker");
+        return why_set(why, "there is no memory for the clock of the worker: %s", strerror(errno));
     wall->page = mmap(NULL, sizeof *wall->page, PROT_READ | PROT_WRITE, MAP_SHARED, wall->fd, 0);
-    return wall->page != MAP_FAILED
-               ? 0
-               : why_set(why, "there is no memory for the clock of the worker");
+    if (wall->page == MAP_FAILED)
+        return why_set(why, "there is no memory for the clock of the worker: %s", strerror(errno));
+    return 0;
 }
 
 int wall_prepare(struct fault_site *site, struct why *why) {
@@ -69,7 +70,7 @@ int wall_prepare(struct fault_site *site, struct why *why) {
     if (library_path(library, why) != 0)
         return FAULT_UNASKED;
     if (page_make(wall, why) != 0)
-        return -1;
+        return FAULT_UNASKED; /* a container may forbid it */
     (void)snprintf(wall->path, sizeof wall->path, CLOCK_PAGE_VARIABLE "=/proc/%d/fd/%d",
                    (int)getpid(), wall->fd);
     (void)snprintf(wall->preload, sizeof wall->preload, "LD_PRELOAD=%s%s%s", library,

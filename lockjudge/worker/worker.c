@@ -23,7 +23,7 @@
 
 #define REQUEST_BYTES 512
 #define TOLD_BYTES    512    /* of its errors, kept for the reason of its end */
-#define UNASKED_MAX   100000 /* more lines unasked are a flood */
+#define UNASKED_MAX   10000  /* more lines unasked are a flood */
 #define STOP_TRIES    2000   /* of a millisecond each, until a stopped process has stopped */
 #define LAST_READS    1024 /* of its errors at its end: a child that nobody reached goes on to write */
 
@@ -88,7 +88,7 @@ static void worker_on_line(struct worker *worker, const char *bytes, size_t leng
         worker_break(worker, text.text);
     } else if (line.is_unasked) {
         if (++worker->unasked > UNASKED_MAX)
-            worker_break(worker, "it floods: it said more than 100000 lines unasked");
+            worker_break(worker, "it floods: it said more than 10000 lines unasked");
         else if (worker->events.on_told != NULL)
             worker->events.on_told(worker, line.word, worker->events.data);
     } else if (line.word == LINE_READY && !worker->is_ready) {
