@@ -15,7 +15,9 @@ struct case_file {
     struct tenures tenures;
     const struct history_item **faults;
     size_t fault_count;
-    int64_t *unseen_ns; /* of each item: unseen_until_ns() */
+    struct holding {
+        int64_t unseen_ns, last_ns;
+    } * until; /* by each item: until when one may have held unseen, and one of these or a dead one */
     int64_t slack_ms;
     struct oracle *oracle;
 };
@@ -249,7 +251,10 @@ static int64_t unseen_until_ns(const struct case_file *file, const struct histor
 }
 
 /* When the lock can last have been held before `at_ns`; HISTORY_OPEN: it may be held now. */
-static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t until_ns) {
+static int64_t last_held_ns(const struct case_file *file, size_t request) {
+    const struct history *history = file->history;
+    const int64_t at_ns = history->items[request].at_ns;
+    const int64_t until_ns = history->items[request].end_ns;
     int64_t last = INT64_MIN;
 
     for (size_t i = 0; i < file->tenures.count; i++) {
@@ -264,21 +269,18 @@ static int64_t last_held_ns(const struct case_file *file, int64_t at_ns, int64_t
             return HISTORY_OPEN;
         last = most(last, end);
     }
-    for (size_t i = 0; i < file->history->count && file->history->items[i].at_ns <= at_ns; i++) {
-        const struct history_item *item = &file->history->items[i];
-
-        if (file->unseen_ns[i] >= at_ns)
-            return HISTORY_OPEN;
-        last = most(last, item->kind == HISTORY_DEATH ? item->at_ns : file->unseen_ns[i]);
-    }
-    return last;
+    while (request + 1 < history->count && history->items[request + 1].at_ns == at_ns)
+        request++;
+    return file->until[request].unseen_ns >= at_ns ? HISTORY_OPEN
+                                                   : most(last, file->until[request].last_ns);
 }
 
 /* A lock is not STUCK while a server is away, or for as long as it restarts: on a busy machine that is
  * long. */
-static void judge_busy(struct case_file *file, const struct history_item *busy) {
+static void judge_busy(struct case_file *file, size_t index) {
+    const struct history_item *busy = &file->history->items[index];
     struct oracle_finding stuck = {.worker = busy->worker, .other = HISTORY_NOBODY};
-    const int64_t last = last_held_ns(file, busy->at_ns, busy->end_ns);
+    const int64_t last = last_held_ns(file, index);
     const bool is_away = has_fault(file, HISTORY_AWAY, last, busy->end_ns);
 
     stuck.older_ns = stuck.newer_ns = busy->at_ns;
@@ -367,7 +369,7 @@ static void judge_item(struct case_file *file, size_t index) {
     case HISTORY_ACQUIRE:
         judge_wait(file, item);
         if (item->result == HISTORY_RESULT_BUSY)
-            judge_busy(file, item);
+            judge_busy(file, index);
         break;
     case HISTORY_FAULT:
         if (item->flags & (HISTORY_WORKS | HISTORY_LOADS))
@@ -398,7 +400,7 @@ static enum oracle_verdict verdict_of(const struct oracle *oracle) {
 static void case_close(struct case_file *file) {
     tenures_free(&file->tenures);
     free(file->faults);
-    free(file->unseen_ns);
+    free(file->until);
 }
 
 /* What the rules ask again and again: a history may have thousands of requests. */
@@ -406,17 +408,24 @@ static int case_open(struct case_file *file) {
     const struct history *history = file->history;
 
     file->faults = calloc(history->count + 1, sizeof *file->faults);
-    file->unseen_ns = calloc(history->count + 1, sizeof *file->unseen_ns);
-    if (tenures_find(&file->tenures, history) != 0 || file->faults == NULL ||
-        file->unseen_ns == NULL) {
+    file->until = calloc(history->count + 1, sizeof *file->until);
+    if (tenures_find(&file->tenures, history) != 0 || file->faults == NULL || file->until == NULL) {
         case_close(file);
         return -1;
     }
     for (size_t i = 0; i < history->count; i++)
         if (history->items[i].kind == HISTORY_FAULT)
             file->faults[file->fault_count++] = &history->items[i];
-    for (size_t i = 0; i < history->count; i++)
-        file->unseen_ns[i] = unseen_until_ns(file, &history->items[i]);
+    for (size_t i = 0; i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+        const int64_t unseen_ns = unseen_until_ns(file, item);
+        const struct holding before =
+            i > 0 ? file->until[i - 1] : (struct holding){INT64_MIN, INT64_MIN};
+
+        file->until[i].unseen_ns = most(before.unseen_ns, unseen_ns);
+        file->until[i].last_ns =
+            most(before.last_ns, item->kind == HISTORY_DEATH ? item->at_ns : unseen_ns);
+    }
     return 0;
 }
 
