@@ -136,7 +136,8 @@ static int run_code(const struct report *report) {
     return code;
 }
 
-/* The files of the report. They are opened before the run, so that a mistake costs nothing. */
+/* The files of the report. They are opened before the run, so that a mistake costs nothing. What was
+ * in them stays until there is a new report. */
 static struct output {
     char **path;
     int (*write)(const struct report *report, FILE *to);
@@ -153,7 +154,7 @@ static int outputs_open(void) {
     for (size_t i = 0; i < OUTPUTS; i++) {
         const char *path = *outputs[i].path;
 
-        if (path[0] != '\0' && (outputs[i].file = fopen(path, "w")) == NULL) {
+        if (path[0] != '\0' && (outputs[i].file = fopen(path, "ae")) == NULL) {
             complain("lockjudge", "cannot write %s: %s", path, strerror(errno));
             return EXIT_WRITE;
         }
@@ -165,9 +166,15 @@ static int outputs_open(void) {
 static int outputs_write(void) {
     int code = 0;
 
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (outputs[i].file != NULL && outputs[i].write(&run.report, outputs[i].file) != 0)
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        FILE *file = outputs[i].file;
+
+        if (file == NULL)
+            continue;
+        (void)!ftruncate(fileno(file), 0); /* a device or a pipe has nothing to clear */
+        if (outputs[i].write(&run.report, file) != 0)
             code = -1;
+    }
     return code;
 }
 

@@ -259,14 +259,17 @@ class LockJudge(unittest.TestCase):
     def test_an_interrupt_leaves_no_process(self):
         pids = self.dir / "pids"
         script = f"sleep 1000 & echo $$ $! >>{pids}; echo ready caps=ttl; while read -r a; do echo busy; done"
+        old = self.dir / "old.xml"
+        old.write_text("an older report")
         for number in signal.SIGINT, signal.SIGTERM:
             pids.write_text("")
-            with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "none", "-t", "1m", "--", "sh", "-c", script], cwd=ROOT,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            with subprocess.Popen([str(ROOT / BUILD / "bin/lockjudge"), "-f", "none", "-t", "1m", "--junit", str(old), "--", "sh", "-c", script],
+                                  cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
                 wait_for("four workers", lambda: len(pids.read_text().splitlines()) == 4)
                 run.send_signal(number)
                 run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130)
+            self.assertEqual(old.read_text(), "an older report")
             for pid in pids.read_text().split():
                 wait_for("the end of each worker and its child", lambda: is_gone(pid))
 
