@@ -403,7 +403,7 @@ static void case_close(struct case_file *file) {
     free(file->until);
 }
 
-/* What the rules ask again and again: a history may have thousands of requests. */
+/* The rules ask these again and again, and a history may have thousands of requests. */
 static int case_open(struct case_file *file) {
     const struct history *history = file->history;
 

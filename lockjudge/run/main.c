@@ -136,8 +136,8 @@ static int run_code(const struct report *report) {
     return code;
 }
 
-/* The files of the report. They are opened before the run, so that a mistake costs nothing. What was
- * in them stays until there is a new report. */
+/* The files of the report. They are opened before the run, so that a mistake costs nothing. The old
+ * text stays until there is a new report. */
 static struct output {
     char **path;
     int (*write)(const struct report *report, FILE *to);

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #define REQUEST_BYTES 512
-#define TOLD_BYTES    512    /* of its errors, kept for the reason of its end */
-#define UNASKED_MAX   10000  /* more lines unasked are a flood */
-#define STOP_TRIES    2000   /* of a millisecond each, until a stopped process has stopped */
+#define TOLD_BYTES    512   /* of its errors, kept for the reason of its end */
+#define UNASKED_MAX   10000 /* more lines unasked are a flood */
+#define STOP_TRIES    2000  /* of a millisecond each, until a stopped process has stopped */
 #define LAST_READS    1024 /* of its errors at its end: a child that nobody reached goes on to write */
 
 struct worker {
