@@ -1,4 +1,4 @@
-/* The table of faults, and those that need no server: they hit the worker itself. */
+/* The table of faults. Here are also the faults of the worker itself, which need no server. */
 #include "faults.h"
 
 #include "client.h"

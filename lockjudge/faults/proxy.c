@@ -146,7 +146,7 @@ static void pass_end(struct side *side) {
         link_end(side->link, true);
 }
 
-/* Send what may go on now. */
+/* Send all that may go on now. */
 static void side_flush(struct side *side) {
     struct chunk *chunk;
 
