@@ -191,7 +191,7 @@ static int explore_all(struct exploration *it, double *seconds) {
     it->data = work.view;
     it->is_stopped = command_explore_is_stopped;
     work.began_s = now_s();
-    err = explore(it);
+    err = view_explore(work.view, it);
     (void)alarm(0);
     *seconds = now_s() - work.began_s;
     if (work.shown_s > 0)

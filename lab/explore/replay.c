@@ -44,10 +44,10 @@ static void replay_on_say(struct model_world *world, int index, const char *text
 
 /* Tell a fault before its effect. Some texts begin with the instance's name. */
 static void tell_before(struct telling *telling, const struct model_world *world) {
-    static const char *const of_instance[MOVE_RETURN + 1] = {
-        [MOVE_PAUSE] = "stands still",
-        [MOVE_RESUME] = "goes on",
-        [MOVE_CRASH] = "is killed and starts again"};
+    static const char *const of_instance[MOVE_RETURN + 1] = {[MOVE_PAUSE] = "stands still",
+                                                             [MOVE_RESUME] = "goes on",
+                                                             [MOVE_CRASH] =
+                                                                 "is killed and starts again"};
     const int kind = telling->move.kind;
     char text[TEXT];
 

@@ -31,6 +31,7 @@ struct attempt {
     char id[SCHEDULE_TEXT];        /* if VIOLATED: the shortest schedule */
     char summary[ATTEMPT_SUMMARY]; /* the failure, in a sentence or more */
     char story[ATTEMPT_STORY];     /* that schedule, a line for each step */
+    const char *advice;            /* for this failure; NULL: the check has one */
 };
 
 /* Run `check` on the shared object at `path`, which student_build() made. Blocks until the check

@@ -110,7 +110,7 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
         fprintf(to, " --replay %s\n", attempt->id);
     }
     fputs("      Next: ", to);
-    user_command_print_text(check->advice, to);
+    user_command_print_text(attempt->advice != NULL ? attempt->advice : check->advice, to);
     fputc('\n', to);
 }
 

@@ -51,6 +51,7 @@ static void model_work(struct sale *base) {
 
     if (base->options->work_ms == 0)
         return;
+    sale->world->state.worked |= (uint8_t)(1U << sale->index);
     order->wake_ms = sale->world->state.now_ms + base->options->work_ms;
     model_wait(sale, WAITS_SLEEP, 0);
     order->wake_ms = 0;
@@ -187,6 +188,8 @@ static void end_order(struct model_world *world, int index, enum outcome outcome
     order->outcome = (uint8_t)outcome;
     order->past = 0;
     if (outcome == OUTCOME_SOLD) {
+        if (world->setup.options.work_ms > 0 && (world->state.worked >> index & 1U) == 0)
+            world->state.skipped |= (uint8_t)(1U << index);
         order->shard = sale->shard;
         order->unit = (int32_t)sale->unit;
         order->remaining = (int32_t)sale->remaining;

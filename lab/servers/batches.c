@@ -292,6 +292,8 @@ enum outcome model_take_returned(struct sale *base) {
     if (!model_arrives(sale, STEP_SELLS))
         return OUTCOME_UNKNOWN;
     outcome = take_first_returned(sale);
+    if (outcome == OUTCOME_SOLD) /* the seam sells it, and the strategy has no part in it */
+        sale->world->state.worked |= (uint8_t)(1U << sale->index);
     if (outcome == OUTCOME_SOLD)
         model_say(sale, "takes unit %d, which came back", (int)base->unit);
     else

@@ -80,12 +80,22 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     struct model_world *world = sale->world;
     static struct keys was; /* too large for a fiber's stack */
     enum outcome outcome;
+    const struct keys_key *key;
+    bool is_anothers;
 
     if (!model_arrives(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS))
         return OUTCOME_UNKNOWN;
     if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
+    keys_forget(&world->keys, world->state.now_ms);
+    key = keys_find(&world->keys, call->key);
+    is_anothers = key != NULL && key->owner != sale->index;
     outcome = keys_call(&world->keys, world->state.now_ms, call);
+    if (call->is_yes && call->command == KV_SET_ABSENT)
+        world->keys.keys[world->keys.key_count - 1].owner = sale->index;
+    if (call->is_yes && is_anothers &&
+        (call->command == KV_DELETE || call->command == KV_DELETE_IF_EQUAL))
+        world->state.freed |= (uint8_t)(1U << sale->index);
     if (call->command != KV_GET && call->is_yes)
         model_change_keys(sale, &was);
     if (outcome == OUTCOME_OK)

@@ -19,8 +19,7 @@ struct view_order {
 };
 
 struct view_end {
-    uint8_t has_fault, gave_back;
-    uint8_t none[2];
+    uint8_t has_fault, gave_back, skipped, freed;
     uint32_t returned_count;
     struct model_unit returned[2 * MODEL_UNITS];
     int32_t in_count[MODEL_SHARDS]; /* of `available`, that came back */
@@ -47,6 +46,7 @@ struct view {
     struct verdict_case judged;
     struct verdict verdict; /* the judge's last one */
     bool has_failed;
+    unsigned seen, left_out; /* anomalies: of all schedules since view_explore(); not to be told */
     struct view_known known[VIEW_KNOWN];
 };
 
@@ -260,6 +260,8 @@ static struct view_end view_end_of(const struct model_world *world) {
     memset(&end, 0, sizeof end);
     end.has_fault = state->faults_made != 0;
     end.gave_back = state->gave_back;
+    end.skipped = state->skipped;
+    end.freed = state->freed;
     if (state->returned_count + state->place_count > 0)
         end.returned_count = (uint32_t)model_returned(world, end.returned, end.in_count);
     for (int i = 0; i < world->setup.options.shards; i++)
@@ -328,6 +330,10 @@ static unsigned judge_answers(const struct model_world *world) {
              (outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED)))
             found |= 1U << VIEW_NO_ANSWER;
     }
+    if (world->state.skipped != 0)
+        found |= 1U << VIEW_SKIPS_WORK;
+    if (world->state.freed != 0)
+        found |= 1U << VIEW_FREES_ANOTHERS;
     if (view_left(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
         found |= 1U << ANOMALY_STUCK;
     return found;
@@ -359,7 +365,28 @@ unsigned view_judge(void *data, const struct model_world *world) {
     if (!known->is_there || memcmp(&known->end, &end, sizeof end) != 0)
         *known = (struct view_known){
             .is_there = true, .end = end, .found = ask_judge(view, world, &end)};
-    return known->found;
+    view->seen |= known->found;
+    return known->found & ~view->left_out;
+}
+
+int view_explore(struct view *view, struct exploration *exploration) {
+    const unsigned minor = 1U << VIEW_SKIPS_WORK | 1U << VIEW_FREES_ANOTHERS;
+    struct exploration again;
+
+    view->seen = 0;
+    if (explore(exploration) != 0)
+        return -1;
+    if (exploration->end != EXPLORE_COMPLETE || (view->seen & minor) == 0 ||
+        (view->seen & ~minor) == 0)
+        return 0;
+    again = *exploration;
+    view->left_out = minor;
+    if (explore(&again) != 0)
+        return -1;
+    view->left_out = 0;
+    if (again.violated > 0)
+        exploration->shortest = again.shortest;
+    return 0;
 }
 
 bool view_has_failed(const struct view *view) {
@@ -452,6 +479,12 @@ static void say_answers(FILE *to, const struct model_world *world) {
     }
 }
 
+/* The first order among these bits. */
+static char first_letter(uint8_t orders) {
+    assert(orders != 0);
+    return (char)('A' + __builtin_ctz(orders));
+}
+
 static void say_stuck(FILE *to, const struct model_world *world) {
     const struct model_order *last = &world->state.orders[world->setup.orders];
     const int64_t left = view_left(world);
@@ -478,6 +511,12 @@ unsigned view_tell(struct view *view, const struct model_world *world, char text
         say_stuck(to, world);
     else if ((found & (1U << VIEW_NO_ANSWER | 1U << VIEW_ENDLESS)) != 0)
         say_answers(to, world);
+    else if (world->state.freed != 0)
+        fprintf(to, "%c deleted a key that another order had set.",
+                first_letter(world->state.freed));
+    else if (world->state.skipped != 0)
+        fprintf(to, "%c was sold a unit, but its sale never called store_work().",
+                first_letter(world->state.skipped));
     (void)fclose(to);
     return found;
 }

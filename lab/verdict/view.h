@@ -12,12 +12,14 @@
 #define LAB_VIEW_H
 
 #include "anomaly.h"
-#include "model.h"
+#include "explore.h"
 
 /* Faults of a strategy that loadgen has no anomaly for. */
 #define VIEW_ANOMALIES(X)                                                                          \
     X(NO_ANSWER, "NO-ANSWER", "a customer was told of a failure, but nothing had failed")          \
-    X(ENDLESS, "ENDLESS", "an order does not end")
+    X(ENDLESS, "ENDLESS", "an order does not end")                                                 \
+    X(SKIPS_WORK, "SKIPS-WORK", "a unit was sold without the work of a sale")                      \
+    X(FREES_ANOTHERS, "FREES-ANOTHERS", "an order deleted a key that another order had set")
 
 enum view_anomaly {
     VIEW_FIRST = ANOMALY_COUNT - 1,
@@ -42,6 +44,10 @@ void view_free(struct view *view); /* or NULL */
 /* The anomalies of a schedule that has ended: bits of 1 << anomaly. It fits `judge` of an
  * exploration with the view as `data`. */
 unsigned view_judge(void *view, const struct model_world *world);
+/* explore() with a judge that calls view_judge() on this view. SKIPS-WORK and FREES-ANOTHERS are
+ * often the nearest violation. If other anomalies exist, `shortest` is the nearest of those. */
+__attribute__((warn_unused_result)) int view_explore(struct view *view,
+                                                     struct exploration *exploration);
 /* True: memory ran out, so a result of 0 may be wrong. */
 bool view_has_failed(const struct view *view);
 /* Judge it anew, and write the reason to `text`: a sentence or more with the orders' letters, or ""

@@ -49,13 +49,14 @@ uint64_t keys_hash(const struct keys *keys, int64_t now_ms) {
 
     for (size_t i = 0; i < keys->key_count; i++)
         sum += mix(mix(7, keys->keys[i].name), keys->keys[i].value) *
-               (1 + 2 * keys_left_ms(&keys->keys[i], now_ms));
+               (1 + 2 * keys_left_ms(&keys->keys[i], now_ms)) *
+               (1 + 2 * (uint64_t)keys->keys[i].owner);
     return sum;
 }
 
 /* ---- commands */
 
-static struct keys_key *keys_find(struct keys *keys, const char *name) {
+struct keys_key *keys_find(struct keys *keys, const char *name) {
     for (size_t i = 0; i < keys->key_count; i++)
         if (strcmp(keys->keys[i].name, name) == 0)
             return &keys->keys[i];

@@ -19,6 +19,7 @@ struct keys_key {
     char name[KEYS_NAME];
     char value[KV_TEXT];
     int64_t expires_ms; /* 0: never */
+    int64_t owner;      /* the order that has set it */
 };
 
 struct keys {
@@ -28,8 +29,10 @@ struct keys {
 };
 
 /* Run a call of the seam, like inventory-svc's live store. OK, or BUSY if the server refused it:
- * then call->reply has the reason. */
+ * then call->reply has the reason. A key that was set is the last one, and its owner is 0. */
 enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call);
+/* NULL if there is no such key. */
+struct keys_key *keys_find(struct keys *keys, const char *name);
 
 /* The moment at which the first key expires; 0: none does. */
 int64_t keys_expire_next(const struct keys *keys);

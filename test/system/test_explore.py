@@ -139,6 +139,19 @@ class Explore(unittest.TestCase):
             self.assertNotRegex(text, r"@[a-z]+@")
         self.assertEqual(lab("none", "--page", "/nowhere/page.html").returncode, 70)
 
+    def test_a_deleted_key_of_another_gives_way_to_a_worse_violation(self):
+        code, found = explored("redis-ttl", "--options", "work=12s,wait=30s")
+        self.assertEqual((code, found["violation"]["anomalies"]), (1, ["OVERSELL", "TWIN", "FREES-ANOTHERS"]))
+        code, found = explored("redis-ttl", "--orders", "2", "--options", "work=12s,wait=30s", "--stock", "9", "--preemptions", "0")
+        self.assertEqual((code, found["violation"]), (0, None))
+
+    def test_a_sale_without_its_work_is_named(self):
+        mine = Path(self.enterContext(tempfile.TemporaryDirectory())) / "01.c"
+        mine.write_text((ROOT / "lab/01-oversell/answer.c").read_text().replace("    store_work(sale);\n", ""))
+        for options, anomalies in ("work=2ms", ["SKIPS-WORK"]), ("work=0", None):
+            code, found = explored(str(mine), "--options", options)
+            self.assertEqual((code, (found["violation"] or {}).get("anomalies")), (1 if anomalies else 0, anomalies))
+
     def test_an_order_alone_may_be_held_to_a_number_of_steps(self):
         self.assertEqual(lab("atomic", "--max-steps", "1").returncode, 0)
         done = lab("pg-version", "--max-steps", "1")

@@ -177,6 +177,25 @@ static void test_an_order_that_waits_for_ever_is_endless(void **state) {
     assert_told(1U << VIEW_ENDLESS, "B does not end.");
 }
 
+static void test_a_sale_without_its_work_is_named(void **state) {
+    sold(0, 2, 0);
+    sold(1, 1, 1);
+    sold(2, 0, 3);
+    world.state.skipped = 2;
+    assert_int_equal(view_judge(view, &world) & 1U << VIEW_SKIPS_WORK, 1U << VIEW_SKIPS_WORK);
+    world.state.skipped = 0;
+    assert_int_equal(view_judge(view, &world) & 1U << VIEW_SKIPS_WORK, 0);
+}
+
+static void test_a_deleted_key_of_another_is_named(void **state) {
+    end(0, OUTCOME_SOLD, 0);
+    sold(0, 2, 0);
+    sold(1, 1, 1);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    world.state.freed = 2;
+    assert_told(1U << VIEW_FREES_ANOTHERS, "B deleted a key that another order had set.");
+}
+
 static void test_anomalies_have_names(void **state) {
     assert_string_equal(view_name(ANOMALY_TWIN), "TWIN");
     assert_string_equal(view_name(VIEW_ENDLESS), "ENDLESS");
@@ -238,6 +257,8 @@ int main(void) {
         TEST(test_a_repeat_is_told_of_the_unit_that_the_ledger_has),
         TEST(test_a_failure_needs_a_fault),
         TEST(test_an_order_that_waits_for_ever_is_endless),
+        TEST(test_a_sale_without_its_work_is_named),
+        TEST(test_a_deleted_key_of_another_is_named),
         TEST(test_anomalies_have_names),
         TEST(test_a_remembered_verdict_is_the_judges),
     };
