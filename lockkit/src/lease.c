@@ -63,6 +63,7 @@ enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
     TAILQ_INSERT_TAIL(&client->leases, lease, entry);
+    LIST_INSERT_HEAD(&lease->queue->named->leases, lease, named_entry);
     *out = lease;
     return LK_OK;
 }
@@ -183,6 +184,7 @@ static void lease_on_timer_closed(uv_handle_t *handle) {
 
     assert(lease->phase == LEASE_ENDED && lease->in_flight == 0 && !lease->is_outcome_due);
     TAILQ_REMOVE(&lease->client->leases, lease, entry);
+    LIST_REMOVE(lease, named_entry);
     queue_unref(lease->queue);
     free(lease);
 }

@@ -55,6 +55,7 @@ struct lk_queue {
     /* The queue of the name, which keeps its news; the queue of one waiter has a reference to it. */
     struct lk_queue *named;
     LIST_HEAD(, lk_queue) own; /* of the queue of a name: the queues of one waiter of that name */
+    LIST_HEAD(, lk_lease) leases; /* of the queue of a name: all of that name */
     LIST_ENTRY(lk_queue) own_entry;
     struct lk_client *client;
     unsigned refs; /* locks, leases, inspections, and a due attempt */
@@ -161,6 +162,7 @@ struct lk_lease {
     bool is_answered;  /* the caller knows how the release ended */
 
     TAILQ_ENTRY(lk_lease) entry;
+    LIST_ENTRY(lk_lease) named_entry;
     max_align_t internal[]; /* the backend's memory for the two commands */
 };
 
@@ -204,6 +206,8 @@ void lease_close(struct lk_lease *lease);
 /* Find or make the queue of `name`, or of `owner` alone, and add a reference. NULL: out of memory.
  */
 struct lk_queue *queue_ref(struct lk_client *client, const char *name, const char *owner);
+/* The queue of `name`, or NULL. */
+struct lk_queue *queue_named(struct lk_client *client, const char *name);
 /* Drop a reference. The queue goes with the last one. */
 void queue_unref(struct lk_queue *queue);
 

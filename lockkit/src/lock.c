@@ -120,14 +120,13 @@ struct inspection {
     max_align_t internal[];
 };
 
-/* Waiters of the same name, in all queues of the client. */
+/* In the queue of the name, and in those of one waiter. */
 static unsigned waiters_here(const struct lk_queue *queue) {
     const struct lk_lease *lease;
     unsigned count = 0;
 
-    TAILQ_FOREACH (lease, &queue->client->leases, entry)
-        count += (lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING) &&
-                 strcmp(lease->queue->name, queue->name) == 0;
+    LIST_FOREACH (lease, &queue->leases, named_entry)
+        count += lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING;
     return count;
 }
 
@@ -198,22 +197,30 @@ enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void
 
 /* ---- Events of the backend */
 
-/* Leases are freed in a later turn of the loop. So no callback can take a lease from the list here.
- */
+static void lock_doubt(struct lk_lease *lease, const char *owner, enum lk_state state,
+                       const char *why) {
+    if (owner != NULL && strcmp(lease->owner, owner) != 0)
+        return;
+    if (lease->phase == LEASE_HELD)
+        lease_doubt(lease, state, why);
+    else if ((lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED) &&
+             state == LK_LOST_STATE)
+        lease->is_lost_early = true;
+}
+
+/* A client may hold many names: look only at the leases of this one. Leases are freed in a later
+ * turn of the loop. So no callback can take a lease from a list here. */
 static void client_doubt(struct lk_client *client, const char *name, const char *owner,
                          enum lk_state state, const char *why) {
+    struct lk_queue *named = name != NULL ? queue_named(client, name) : NULL;
     struct lk_lease *lease;
 
-    TAILQ_FOREACH (lease, &client->leases, entry) {
-        if ((owner != NULL && strcmp(lease->owner, owner) != 0) ||
-            (name != NULL && strcmp(lease->queue->name, name) != 0))
-            continue;
-        if (lease->phase == LEASE_HELD)
-            lease_doubt(lease, state, why);
-        else if ((lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED) &&
-                 state == LK_LOST_STATE)
-            lease->is_lost_early = true;
-    }
+    if (name == NULL)
+        TAILQ_FOREACH (lease, &client->leases, entry)
+            lock_doubt(lease, owner, state, why);
+    else if (named != NULL)
+        LIST_FOREACH (lease, &named->leases, named_entry)
+            lock_doubt(lease, owner, state, why);
 }
 
 void client_push(void *data, enum lk_push what, const char *name, const char *owner,

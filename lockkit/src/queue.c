@@ -64,6 +64,10 @@ static struct lk_queue *queue_find(struct lk_client *client, const char *text, b
     return found != NULL ? *found : NULL;
 }
 
+struct lk_queue *queue_named(struct lk_client *client, const char *name) {
+    return queue_find(client, name, false);
+}
+
 struct lk_queue *queue_ref(struct lk_client *client, const char *name, const char *owner) {
     struct lk_queue *queue = queue_find(client, owner != NULL ? owner : name, owner != NULL);
 

@@ -195,15 +195,16 @@ static void file_backend_on_done(uv_work_t *work, int status) {
 
 /* ---- Events */
 
-/* A lock may have become free. If this client holds it, it may have been taken away. */
+/* If this client holds the lock, its folder may have been taken away. The walk over all owners is
+ * short beside an acquire, which writes to the disk. */
 static void look_after(struct folder *folder, const char *name) {
+    const size_t size = strlen(name) + 1;
     struct owner *owner;
 
     LIST_FOREACH (owner, &folder->owners, entry) {
-        size_t size = strlen(name) + 1;
         struct task *task;
 
-        if (folder->kind != &file_mkdir || strcmp(owner->name, name) != 0)
+        if (strcmp(owner->name, name) != 0)
             continue;
         task = calloc(1, sizeof *task + size + OWNER_SIZE);
         if (task == NULL)
@@ -220,7 +221,6 @@ static void look_after(struct folder *folder, const char *name) {
         if (STAILQ_FIRST(&folder->tasks) == task)
             file_backend_start(folder);
     }
-    folder->config.push(folder->config.data, LK_PUSH_FREE, name, NULL, NULL);
 }
 
 static void file_backend_take_event(struct folder *folder, const struct inotify_event *event) {
@@ -232,7 +232,9 @@ static void file_backend_take_event(struct folder *folder, const struct inotify_
         folder->config.push(folder->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
     } else if (ending != NULL && (strcmp(ending, ".lock") == 0 || strcmp(ending, ".held") == 0) &&
                file_name_decode(name, sizeof name, event->name)) {
-        look_after(folder, name);
+        if (folder->kind == &file_mkdir)
+            look_after(folder, name);
+        folder->config.push(folder->config.data, LK_PUSH_FREE, name, NULL, NULL);
     }
 }
 

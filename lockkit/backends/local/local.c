@@ -15,6 +15,7 @@ struct held {
     struct lk_holder holder;
     char owner[OWNER_SIZE];
     LIST_ENTRY(held) entry;
+    char name[]; /* a lease that was broken outlives its struct name */
 };
 
 /* A name with its holders: one exclusive, or several that share it. */
@@ -110,7 +111,8 @@ static bool fits(const struct name *name, const struct lk_command *command) {
 }
 
 static enum lk_status grant(struct local *local, struct name *name, struct lk_command *command) {
-    struct held *held = calloc(1, sizeof *held);
+    const size_t size = strlen(name->text) + 1;
+    struct held *held = calloc(1, sizeof *held + size);
     const uint64_t fence = mint(command);
 
     if (held == NULL || fence == 0) {
@@ -119,6 +121,7 @@ static enum lk_status grant(struct local *local, struct name *name, struct lk_co
     }
     assert(strlen(command->owner) == OWNER_SIZE - 1);
     memcpy(held->owner, command->owner, OWNER_SIZE);
+    memcpy(held->name, name->text, size);
     held->holder = (struct lk_holder){.owner = held->owner,
                                       .label = local->config.label,
                                       .fence = fence,
@@ -222,7 +225,7 @@ static void tell_broken(struct local *local) {
 
     while ((held = LIST_FIRST(&local->broken)) != NULL) {
         LIST_REMOVE(held, entry);
-        local->config.push(local->config.data, LK_PUSH_LOST, NULL, held->owner,
+        local->config.push(local->config.data, LK_PUSH_LOST, held->name, held->owner,
                            "somebody broke the lock");
         free(held);
     }

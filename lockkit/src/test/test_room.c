@@ -1,5 +1,5 @@
-/* Leases of a session that were lost, tokens that a resource has seen, and the room of a client: how
- * many ACQUIREs may be out. */
+/* Leases of a session that were lost, tokens that a resource has seen, news of leases, and the room
+ * of a client: how many ACQUIREs may be out. */
 #include "scripted.h"
 
 /* ---- A lease that was lost while its session goes on at the server */
@@ -149,6 +149,43 @@ static void test_token_of_a_servers_own_count_is_taken_as_it_is(void **state) {
     have_seen(env, &holder, &next, env->fixture.lock, 101);
     answer_command(env, 1, LK_OK);
     expect_granted(env, &next, 1);
+}
+
+/* ---- News of a lease: of this name, of this owner, or of all */
+
+static void hold_name(struct scripted *env, struct caller *holder, const char *name, int attempt) {
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = TTL_MS};
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, &options), LK_OK);
+    start(holder, lock, LK_FOREVER);
+    (void)expect_command(env, attempt, LK_ACQUIRE);
+    answer_command(env, attempt, LK_OK);
+    lk_lock_close(lock);
+}
+
+static void test_news_reach_the_leases_that_they_are_for(void **state) {
+    struct scripted *env = *state;
+    lk_client *client = env->fixture.client;
+    struct caller a, b;
+
+    hold_name(env, &a, "a", 0);
+    hold_name(env, &b, "b", 1);
+    client_push(client, LK_PUSH_SUSPECT, "c", NULL, "no lease has that name");
+    client_push(client, LK_PUSH_LOST, "a", env->server.owners[1], "no lease has both");
+    assert_int_equal(lk_lease_state(a.lease), LK_HELD);
+    client_push(client, LK_PUSH_SUSPECT, NULL, NULL, "it is for all");
+    assert_int_equal(lk_lease_state(a.lease), LK_SUSPECT);
+    assert_int_equal(lk_lease_state(b.lease), LK_SUSPECT);
+    client_push(client, LK_PUSH_LOST, "a", NULL, "it is for all of that name");
+    assert_int_equal(lk_lease_state(a.lease), LK_LOST_STATE);
+    assert_int_equal(lk_lease_state(b.lease), LK_SUSPECT);
+    client_push(client, LK_PUSH_LOST, NULL, env->server.owners[1], "it is for that owner");
+    assert_int_equal(lk_lease_state(b.lease), LK_LOST_STATE);
+    lk_release(a.lease, NULL, NULL);
+    answer_release(env, 2, 0);
+    lk_release(b.lease, NULL, NULL);
+    answer_release(env, 3, 1);
 }
 
 /* ---- The room: how many ACQUIREs may be out */
@@ -329,6 +366,7 @@ int main(void) {
         SCRIPTED_TEST(test_waiter_in_a_queue_of_its_own_goes_on_with_another_owner),
         SCRIPTED_TEST(test_late_grant_with_a_seen_token_is_not_for_the_next_waiter),
         SCRIPTED_TEST(test_token_of_a_servers_own_count_is_taken_as_it_is),
+        SCRIPTED_TEST(test_news_reach_the_leases_that_they_are_for),
         SCRIPTED_TEST(test_attempts_beyond_the_room_wait_and_releases_do_not),
         SCRIPTED_TEST(test_waiter_that_gives_up_for_lack_of_room_sends_nothing),
         SCRIPTED_TEST(test_one_who_tries_is_sent_once_there_is_room),
