@@ -17,8 +17,7 @@
 
 /* The file alone decides when an attempt ends, not the speed or the load of the machine. */
 #define RUNS        100000
-#define AGAIN_LEAST 24 /* sales that are asked for again */
-#define AGAIN_MOST  300
+#define AGAIN_LEAST 24                 /* questions that are asked again */
 #define SHIFTS      100000             /* pages by which addresses may move */
 #define TURNED_AWAY (1U << VIEW_COUNT) /* beside the anomalies */
 
@@ -223,7 +222,7 @@ static void attempt_ask_again(const char *path) {
     }
     if (!attempt_meet(&other, path, 1 + shift % SHIFTS, &hello))
         return;
-    plan_ask_again(&at.plan, &other, &at.exploration.setup.options, AGAIN_LEAST, AGAIN_MOST);
+    plan_ask_again(&at.plan, &other, &at.exploration.setup.options, AGAIN_LEAST);
     if (at.plan.end != PLAN_OK)
         attempt_tell_plan();
     pupil_stop(&other);

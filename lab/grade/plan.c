@@ -125,7 +125,7 @@ static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, in
     (void)snprintf(paper->instance, sizeof paper->instance, "%s", sale->instance);
     paper->options = *sale->options;
     write_replies(paper, parent, reply);
-    end = pupil_ask(plan->pupil, false, &plan->why);
+    end = pupil_ask(plan->pupil, &plan->why);
     if (end != PUPIL_OK) {
         plan->end = end_of_pupil(end);
         return &given_up;
@@ -227,10 +227,11 @@ void plan_free(struct plan *plan) {
 
 /* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
 
-#define NAMES    96
-#define TAIL     12 /* the end of an id, which a file may use alone */
-#define TOKENS   8  /* of one order */
-#define INSTANCE "inventory-"
+#define NAMES      96
+#define TAIL       12 /* the end of an id, which a file may use alone */
+#define TOKENS     8  /* of one order */
+#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
+#define INSTANCE   "inventory-"
 
 struct names {
     size_t count;
@@ -306,27 +307,27 @@ static void names_replace(const struct names *names, char *text, bool back) {
         }
 }
 
-/* ---- ask for whole sales again */
+/* ---- ask again */
 
-/* Ask for the sale that ends at `leaf`, under these names. True: it did the same, or plan->end is
- * set. */
+/* Ask for the sale up to `node`, under these names. True: it did the same, or plan->end is set. */
 static bool is_same_again(struct plan *plan, struct pupil *pupil,
-                          const struct sale_options *options, const struct plan_node *leaf,
+                          const struct sale_options *options, const struct plan_node *node,
                           const struct names *names, uint32_t shift) {
     struct paper *paper = pupil_paper(pupil);
     enum pupil_end end;
 
-    paper->is_prepare = leaf->is_prepare;
-    memcpy(paper->order_id, leaf->order_id, sizeof paper->order_id);
-    memcpy(paper->instance, leaf->instance, sizeof paper->instance);
+    paper->is_prepare = node->is_prepare;
+    memcpy(paper->order_id, node->order_id, sizeof paper->order_id);
+    memcpy(paper->instance, node->instance, sizeof paper->instance);
     paper->options = *options;
     paper->shift = shift;
-    write_replies(paper, leaf->parent, &leaf->reply);
+    paper->rehearsals = 1U << shift % REHEARSALS;
+    write_replies(paper, node->parent, &node->reply);
     names_replace(names, paper->order_id, false);
     names_replace(names, paper->instance, false);
     for (uint32_t i = 0; i < paper->replies_count; i++)
         names_replace(names, paper->replies[i].text, false);
-    end = pupil_ask(pupil, true, &plan->why);
+    end = pupil_ask(pupil, &plan->why);
     if (end != PUPIL_OK) {
         plan->end = end_of_pupil(end);
         return true;
@@ -336,20 +337,20 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
         names_replace(names, paper->calls[i].key, true);
         names_replace(names, paper->calls[i].value, true);
     }
-    return paper->calls_count == leaf->depth + 1 && is_as_planned(paper, leaf);
+    return paper->calls_count == node->depth + 1 && is_as_planned(paper, node);
 }
 
-static void ask_leaf_again(struct plan *plan, struct pupil *pupil,
-                           const struct sale_options *options, const struct plan_node *leaf,
+static void ask_node_again(struct plan *plan, struct pupil *pupil,
+                           const struct sale_options *options, const struct plan_node *node,
                            uint64_t *seed) {
     const uint32_t shift = (uint32_t)random_next(seed);
     struct names names;
 
     names_choose(&names, seed);
-    if (is_same_again(plan, pupil, options, leaf, &names, shift))
+    if (is_same_again(plan, pupil, options, node, &names, shift))
         return;
     names.count = 0;
-    if (!is_same_again(plan, pupil, options, leaf, &names, shift))
+    if (!is_same_again(plan, pupil, options, node, &names, shift))
         (void)plan_fail(plan, PLAN_DIFFERS, DIFFERS ", or at an address");
     else if (plan->end == PLAN_OK)
         (void)plan_fail(plan, PLAN_DIFFERS,
@@ -357,32 +358,18 @@ static void ask_leaf_again(struct plan *plan, struct pupil *pupil,
                         "compare these, but not look at their letters");
 }
 
-static size_t count_leaves(const struct plan *plan) {
-    size_t count = 0;
-
-    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
-        count += node->call.kind == CALL_END;
-    return count;
-}
-
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                    size_t least, size_t most) {
-    const struct plan_node *leaf = plan->nodes;
-    const size_t leaves = count_leaves(plan);
-    size_t times = leaves < least ? least : leaves > most ? most : leaves;
+                    size_t least) {
+    const struct plan_node *node = plan->nodes;
     uint64_t seed;
-
-    assert(least > 0 && least <= most);
 
     if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
         (void)plan_fail(plan, PLAN_BROKEN, strerror(errno));
         return;
     }
-    while (times > 0 && leaves > 0 && plan->end == PLAN_OK) {
-        if (leaf->call.kind == CALL_END) {
-            ask_leaf_again(plan, other, options, leaf, &seed);
-            times--;
-        }
-        leaf = leaf->next != NULL ? leaf->next : plan->nodes;
+    for (size_t i = 0; (i < plan->count || i < least) && plan->end == PLAN_OK; i++) {
+        assert(node != NULL); /* it holds, so it sold */
+        ask_node_again(plan, other, options, node, &seed);
+        node = node->next != NULL ? node->next : plan->nodes;
     }
 }

@@ -7,8 +7,9 @@
  * what a sale does next. A check asks for tens to hundreds of nodes, while it runs thousands of
  * schedules.
  *
- * plan_ask_again() asks for whole sales once more, with other ids, tokens and addresses. A file that
- * then does something else looks at them. */
+ * plan_ask_again() asks each question once more, with other ids, tokens and addresses, after other
+ * sales in the same process. A file that then does something else looks at them. The questions are the same, and not one for a whole sale:
+ * that one would show the file all later answers, and so what it did. */
 #ifndef LAB_PLAN_H
 #define LAB_PLAN_H
 
@@ -44,10 +45,9 @@ struct plan {
 
 /* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. */
 void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello);
-/* Ask fresh players of `other` for the sales of the tree again: for each once, but at least for
- * `least` and at most for `most`. Sets plan->end and plan->why. */
+/* Ask `other` each question of the tree again, and at least `least`. Sets plan->end and plan->why. */
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                    size_t least, size_t most);
+                    size_t least);
 /* Free the tree. */
 void plan_free(struct plan *plan);
 

@@ -15,24 +15,20 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CPU_S  1 /* of one question; usually it takes less than a tenth of a millisecond */
-#define MEMORY ((size_t)600 << 20)
-#define WALL_S 140 /* the machine stands still: then there is no grade */
-#define PAGE   ((size_t)4096)
-#define PLACES 1024 /* for the desk, and for the stack's begin */
+#define CPU_S   1 /* of one question; usually it takes less than a tenth of a millisecond */
+#define MEMORY  ((size_t)600 << 20)
+#define WALL_S  140 /* the machine stands still: then there is no grade */
+#define PAGE    ((size_t)4096)
+#define PLACES  1024 /* for the desk, and for the stack's begin */
 
-/* A player has CPU_S for this many questions. Each takes less than a tenth of a millisecond. */
-#define QUESTIONS 500
-
-/* What the parent asks of the pupil, or of its player; and what they say. */
-enum { PLAY = 'p', QUIT = 'q' };
-#define PLAYED  (-2) /* the player: the answer is on the paper. The pupil: its player's status */
-#define NO_FORK (-1)
+#define PLAYED  90   /* a player's exit code: the answer is on the paper */
+#define NO_FORK (-1) /* instead of a player's status */
 
 /* ---- the player: it plays a sale, up to the first call without an answer */
 
@@ -47,19 +43,27 @@ static struct {
     struct paper *paper;
     struct desk *places; /* for a desk */
     const struct strategy *strategy;
-    uint32_t at;
-    struct fiber_event never; /* the sale waits for it after its last call */
+    uint32_t at, rehearsals;  /* the calls so far; the plays that are left before the last one */
+    struct fiber_event never; /* a rehearsed sale waits for it after its last call */
     bool has_ended;
 } player;
+
+/* Write the newest call. It returns after a rehearsal. */
+static void hand_in(const struct call *call) {
+    player.paper->calls[player.at] = *call;
+    player.paper->calls_count = player.at + 1;
+    if (player.rehearsals == 0)
+        _exit(PLAYED);
+}
 
 static void pupil_on_call(const struct call *call, struct reply *reply) {
     struct paper *paper = player.paper;
 
-    paper->calls[player.at] = *call;
     if (player.at == paper->replies_count) {
-        paper->calls_count = player.at + 1;
+        hand_in(call);
         fiber_event_wait(&player.never);
     }
+    paper->calls[player.at] = *call;
     *reply = paper->replies[player.at++];
 }
 
@@ -80,10 +84,10 @@ static void play_sale(void *arg) {
     struct desk *desk = arg;
     const enum outcome outcome = player.paper->is_prepare ? player.strategy->prepare(&desk->sale)
                                                           : player.strategy->sell(&desk->sale);
+    const struct call call = call_end(&desk->sale, outcome);
 
     memcpy(player.paper->message, desk->message, sizeof desk->message);
-    player.paper->calls[player.at] = call_end(&desk->sale, outcome);
-    player.paper->calls_count = player.at + 1;
+    hand_in(&call);
     player.has_ended = true;
 }
 
@@ -99,7 +103,7 @@ static void play_sale_elsewhere(void *arg) {
     play_sale(arg);
 }
 
-static void answer(void) {
+static void play(void) {
     struct desk *desk = player.places + player.paper->shift % PLACES;
 
     lay_desk(player.paper, desk);
@@ -114,19 +118,14 @@ static void answer(void) {
 
 /* The first fiber makes the stack, because that needs calls that the seal forbids. */
 _Noreturn static void be_player(int line) {
-    const int played = PLAYED;
-    char byte;
-
+    (void)close(line);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    (void)signal(SIGXCPU, SIG_DFL); /* its soft limit is CPU_S */
     call_ask = pupil_on_call;
-    if (fiber_start(nothing, NULL) != 0 || seal_for_running() != 0)
+    player.rehearsals = player.paper->rehearsals;
+    if (fiber_start(nothing, NULL) != 0 || seal_for_running(CPU_S) != 0)
         (void)raise(SIGKILL); /* without memory */
-    do {
-        answer();
-    } while (write(line, &played, sizeof played) == sizeof played && read(line, &byte, 1) == 1 &&
-             byte == PLAY);
-    _exit(0);
+    for (;; player.rehearsals--)
+        play(); /* the last one does not return */
 }
 
 /* ---- the pupil */
@@ -140,19 +139,33 @@ static void forget_environment(void) {
     (void)clearenv();
 }
 
-/* Fork a player for a question. It also answers later ones, until it hears QUIT or ends otherwise.
- * Then write its status. */
+/* The player's status. SIGXCPU if it has used up its time: the kernel's own signal of this kind
+ * could be blocked, so its limit is one with SIGKILL. */
+static int status_of(pid_t forked) {
+    struct rusage used;
+    int status;
+
+    if (TEMP_FAILURE_RETRY(wait4(forked, &status, 0, &used)) < 0)
+        return NO_FORK;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+                   2 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 500000 >=
+                       CPU_S
+               ? SIGXCPU
+               : status;
+}
+
+/* Fork a player for each question, and write its status. */
 static void fork_players(int line) {
     char byte;
 
     while (read(line, &byte, 1) == 1) {
-        int status = NO_FORK;
         const pid_t forked = fork();
+        int status;
 
         if (forked == 0)
             be_player(line);
-        if (forked > 0 && TEMP_FAILURE_RETRY(waitpid(forked, &status, 0)) < 0)
-            status = NO_FORK;
+        status = forked > 0 ? status_of(forked) : NO_FORK;
         if (write(line, &status, sizeof status) != sizeof status)
             break;
     }
@@ -182,19 +195,17 @@ static bool take_places(unsigned shift) {
 }
 
 _Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *paper, int line) {
-    const struct seal_limits limits = {CPU_S, MEMORY};
     struct pupil_hello hello = {.loaded = STUDENT_BROKEN};
     struct why why = {""};
 
     tzset();                       /* its first call reads a file */
     (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
     (void)signal(SIGQUIT, SIG_IGN);
-    (void)signal(SIGXCPU, SIG_IGN); /* our own work may take longer than one question */
     forget_environment();
     player.paper = paper;
     if (!take_places(shift))
         pupil_fail(line, &hello, "memory");
-    if (seal_for_loading(&limits, line) != 0)
+    if (seal_for_loading(MEMORY, line) != 0)
         pupil_fail(line, &hello, "sandbox");
     hello.loaded = student_load(path, &player.strategy, &why);
     (void)snprintf(hello.why, sizeof hello.why, "%.500s", why.text);
@@ -333,49 +344,23 @@ struct paper *pupil_paper(struct pupil *pupil) {
     return pupil->paper;
 }
 
-#define FORGED "it wrote to the line on which its process answers the grader"
-
-/* Send a byte to the pupil, or to its player, and read an answer or a status. */
-static enum pupil_end exchange(struct pupil *pupil, char byte, int *status, struct why *why) {
-    char unread;
-
-    if (recv(pupil->line, &unread, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-        return pupil_tell(why, PUPIL_DIED, FORGED);
-    if (send(pupil->line, &byte, 1, MSG_NOSIGNAL) != 1)
-        return tell_end_of_pupil(pupil, why);
-    return hear(pupil, status, sizeof *status, why);
-}
-
-/* End the player, so that the next question goes to the pupil. */
-static enum pupil_end dismiss_player(struct pupil *pupil, struct why *why) {
-    int status;
-    enum pupil_end end = exchange(pupil, QUIT, &status, why);
-
-    pupil->asked = 0;
-    if (end == PUPIL_OK && status != 0)
-        end = tell_death(status != PLAYED ? status : 0, why); /* it does not quit */
-    return end;
-}
-
-enum pupil_end pupil_ask(struct pupil *pupil, bool is_fresh, struct why *why) {
-    enum pupil_end end = PUPIL_OK;
+enum pupil_end pupil_ask(struct pupil *pupil, struct why *why) {
+    enum pupil_end end;
     int status;
 
     assert(pupil->paper->replies_count < PAPER_CALLS && pupil->paper->calls_count == 0);
-    if (pupil->asked > 0 && (is_fresh || pupil->asked >= QUESTIONS))
-        end = dismiss_player(pupil, why);
-    if (end == PUPIL_OK)
-        end = exchange(pupil, PLAY, &status, why);
+    if (send(pupil->line, "?", 1, MSG_NOSIGNAL) != 1)
+        return tell_end_of_pupil(pupil, why);
+    end = hear(pupil, &status, sizeof status, why);
     if (end != PUPIL_OK)
         return end;
-    pupil->asked++;
-    if (status == PLAYED)
-        return pupil->paper->calls_count > 0 ? PUPIL_OK : pupil_tell(why, PUPIL_DIED, FORGED);
-    pupil->asked = 0;
-    if (status != NO_FORK)
-        return tell_death(status, why);
-    errno = EAGAIN;
-    return pupil_broken(why, "fork");
+    if (status == NO_FORK) {
+        errno = EAGAIN;
+        return pupil_broken(why, "fork");
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == PLAYED && pupil->paper->calls_count > 0
+               ? PUPIL_OK
+               : tell_death(status, why);
 }
 
 void pupil_stop(struct pupil *pupil) {

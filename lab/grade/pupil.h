@@ -2,11 +2,12 @@
  *
  * A question is: "these are the answers that the store has given to this sale so far; what does the
  * sale do next?" The pupil runs no code of the object. It forks a player, which plays the sale from
- * its beginning, writes its calls, and waits for the next question. A fresh player, which has played
- * no sale before, has no memory in which something could have stayed.
+ * its beginning, writes its calls, and exits. So nothing of another question can have stayed in its
+ * memory.
  *
- * Neither can say that a check holds: they do not know the check. The player can write the paper
- * and the line, so the reader of an answer checks it (call.h). */
+ * Neither can say that a check holds: they do not know the check. The player can write the paper, so
+ * the reader of an answer checks it (call.h). It has no line to anybody, and no call that waits: it
+ * cannot forge the word of the pupil, nor stand still. */
 #ifndef LAB_PUPIL_H
 #define LAB_PUPIL_H
 
@@ -26,7 +27,8 @@ struct paper {
     bool is_prepare; /* about the strategy's preparation, not about a sale */
     char order_id[40], instance[24];
     struct sale_options options;
-    uint32_t shift; /* moves the sale and its stack */
+    uint32_t shift;      /* moves the sale and its stack */
+    uint32_t rehearsals; /* how often the player plays this sale before it answers */
     uint32_t replies_count;
     struct reply replies[PAPER_CALLS];
     /* The answer: one call more than there are replies. */
@@ -49,7 +51,6 @@ struct pupil {
     int line;             /* to the process */
     struct paper *paper;
     const volatile bool *is_interrupted;
-    unsigned asked; /* the questions that the player has answered; 0: there is none */
 };
 
 enum pupil_end {
@@ -70,10 +71,8 @@ __attribute__((warn_unused_result)) enum pupil_end pupil_start(struct pupil *pup
                                                                struct why *why);
 /* A blank paper for the next question. Nothing of an earlier answer is left on it. */
 struct paper *pupil_paper(struct pupil *pupil);
-/* Answer the question on the paper, by a fresh player or by the one before. OK: the paper has
- * calls_count calls, which may be anything. */
-__attribute__((warn_unused_result)) enum pupil_end pupil_ask(struct pupil *pupil, bool is_fresh,
-                                                             struct why *why);
+/* Answer the question on the paper. OK: the paper has calls_count calls, which may be anything. */
+__attribute__((warn_unused_result)) enum pupil_end pupil_ask(struct pupil *pupil, struct why *why);
 /* End the process, and all that it has forked. */
 void pupil_stop(struct pupil *pupil);
 

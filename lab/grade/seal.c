@@ -15,25 +15,40 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Running needs memory, the line to the parent, the exit, and the signal mask, with which a fiber
- * begins. The filter forbids to make more memory executable. */
+/* Running needs memory, the exit, and the signal mask, with which a fiber begins. No call waits. The
+ * filter forbids to make more memory executable. */
 static const int running[] = {
     SCMP_SYS(brk),     SCMP_SYS(munmap),     SCMP_SYS(mremap), SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(madvise), SCMP_SYS(exit_group), SCMP_SYS(exit),   SCMP_SYS(read),
-    SCMP_SYS(write),
+    SCMP_SYS(madvise), SCMP_SYS(exit_group), SCMP_SYS(exit),
 #ifdef SEAL_HAS_ASAN /* its runtime asks for these */
     SCMP_SYS(futex),   SCMP_SYS(getpid),     SCMP_SYS(gettid), SCMP_SYS(sigaltstack),
 #endif
 };
 
 static const int loading[] = {
-    SCMP_SYS(pread64),     SCMP_SYS(fstat),           SCMP_SYS(newfstatat),
-    SCMP_SYS(close),       SCMP_SYS(lseek),           SCMP_SYS(mmap),
-    SCMP_SYS(mprotect),    SCMP_SYS(prctl),           SCMP_SYS(seccomp),
-    SCMP_SYS(access),      SCMP_SYS(getrandom),       SCMP_SYS(futex),
-    SCMP_SYS(wait4),       SCMP_SYS(rt_sigreturn),    SCMP_SYS(rt_sigaction),
-    SCMP_SYS(sigaltstack), SCMP_SYS(getpid),          SCMP_SYS(getppid),
-    SCMP_SYS(gettid),      SCMP_SYS(restart_syscall), SCMP_SYS(set_robust_list),
+    SCMP_SYS(read),
+    SCMP_SYS(write),
+    SCMP_SYS(pread64),
+    SCMP_SYS(fstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(close),
+    SCMP_SYS(lseek),
+    SCMP_SYS(mmap),
+    SCMP_SYS(mprotect),
+    SCMP_SYS(prctl),
+    SCMP_SYS(seccomp),
+    SCMP_SYS(access),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(futex),
+    SCMP_SYS(wait4),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(getpid),
+    SCMP_SYS(getppid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(set_robust_list),
 };
 
 /* The flags of fork(). */
@@ -59,14 +74,11 @@ static int load_filter(scmp_filter_ctx filter, int err) {
 
 #define LIMIT(what, most) setrlimit(what, &(struct rlimit){(rlim_t)(most), (rlim_t)(most)})
 
-static int set_limits(const struct seal_limits *limits) {
-    const struct rlimit cpu = {(rlim_t)limits->cpu_s, (rlim_t)limits->cpu_s + SEAL_KILLS_S};
-
-    if (setrlimit(RLIMIT_CPU, &cpu) != 0 || LIMIT(RLIMIT_CORE, 0) != 0 ||
-        LIMIT(RLIMIT_FSIZE, 0) != 0)
+static int set_limits(size_t memory_bytes) {
+    if (LIMIT(RLIMIT_CORE, 0) != 0 || LIMIT(RLIMIT_FSIZE, 0) != 0)
         return -1;
 #ifndef SEAL_HAS_ASAN
-    if (LIMIT(RLIMIT_AS, limits->memory_bytes) != 0)
+    if (LIMIT(RLIMIT_AS, memory_bytes) != 0)
         return -1;
 #endif
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0
@@ -117,11 +129,11 @@ static int take_clocks(void) {
 #endif
 }
 
-int seal_for_loading(const struct seal_limits *limits, int keep) {
+int seal_for_loading(size_t memory_bytes, int keep) {
     scmp_filter_ctx filter;
     int err;
 
-    if (find_clock_pages() != 0 || close_all_but(keep) != 0 || set_limits(limits) != 0)
+    if (find_clock_pages() != 0 || close_all_but(keep) != 0 || set_limits(memory_bytes) != 0)
         return -1;
     filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
@@ -136,19 +148,22 @@ int seal_for_loading(const struct seal_limits *limits, int keep) {
     if (err == 0)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                                SCMP_A0(SCMP_CMP_EQ, FORK, 0));
+    if (err == 0) /* seal_for_running() sets it */
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2,
+                               SCMP_A0(SCMP_CMP_EQ, 0, 0), SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0));
     if (err == 0) /* a process ends itself */
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                                SCMP_A2(SCMP_CMP_EQ, SIGKILL, 0));
     return load_filter(filter, err);
 }
 
-int seal_for_running(void) {
+int seal_for_running(int cpu_s) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     int err;
 
     if (filter == NULL)
         return -1;
-    if (take_clocks() != 0) {
+    if (take_clocks() != 0 || LIMIT(RLIMIT_CPU, cpu_s) != 0) {
         seccomp_release(filter);
         return -1;
     }

@@ -13,8 +13,6 @@
 
 #include <stddef.h>
 
-#define SEAL_KILLS_S 60
-
 #if defined(__SANITIZE_ADDRESS__)
 #define SEAL_HAS_ASAN 1 /* no bound on memory, and the clocks stay: its runtime needs both */
 #elif defined(__has_feature)
@@ -23,16 +21,11 @@
 #endif
 #endif
 
-struct seal_limits {
-    int cpu_s;           /* then SIGXCPU comes, every second, and SIGKILL after SEAL_KILLS_S more */
-    size_t memory_bytes; /* of address space; not under AddressSanitizer, which reserves more */
-};
-
-/* Close all files except standard error and `keep`. Set the limits and the first filter. 0, or -1
- * with errno. */
-__attribute__((warn_unused_result)) int seal_for_loading(const struct seal_limits *limits,
-                                                         int keep);
-/* Set the second filter. 0, or -1 with errno. */
-__attribute__((warn_unused_result)) int seal_for_running(void);
+/* Close all files except standard error and `keep`. Set the limits, also one on address space (not
+ * under AddressSanitizer, which reserves more), and the first filter. 0, or -1 with errno. */
+__attribute__((warn_unused_result)) int seal_for_loading(size_t memory_bytes, int keep);
+/* Set the second filter, and end the process with SIGKILL once it has used `cpu_s`. 0, or -1 with
+ * errno. */
+__attribute__((warn_unused_result)) int seal_for_running(int cpu_s);
 
 #endif

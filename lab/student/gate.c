@@ -29,10 +29,10 @@ static const char *const includes[] = {
 
 static const char *const directives[] = {"include", "define", "undef", "if",    "ifdef",
                                          "ifndef",  "elif",   "else",  "endif", "error"};
-static const char *const words[] = {"asm",         "__asm",         "__asm__",
-                                    "__attribute", "__attribute__", "_Pragma",
-                                    "__pragma",    "__has_include", "__has_include_next",
-                                    "__DATE__",    "__TIME__",      "__TIMESTAMP__"};
+static const char *const words[] = {
+    "asm",      "__asm",    "__asm__",       "__attribute",        "__attribute__",
+    "_Pragma",  "__pragma", "__has_include", "__has_include_next", "__has_embed",
+    "__DATE__", "__TIME__", "__TIMESTAMP__"};
 
 static const char *const callable[] = {
     /* the seam */
@@ -255,6 +255,7 @@ static enum student_end check_include(const struct gate_source *source, size_t a
 
 static enum student_end check_directive(const struct gate_source *source, size_t at,
                                         struct student_file *file) {
+    static const char *const namers[] = {"define", "undef"};
     const char *code = source->code;
     const size_t word = skip_blanks(code, at);
     size_t length = 0;
@@ -267,8 +268,13 @@ static enum student_end check_directive(const struct gate_source *source, size_t
     if (!is_listed(directives, sizeof directives / sizeof *directives, code + word, length))
         return gate_refuse(file, line_at(source, at), "#%.*s has no place in a strategy",
                            (int)(length < 40 ? length : 40), code + word);
-    return strncmp(code + word, "include", 7) == 0 ? check_include(source, word + 7, file)
-                                                   : STUDENT_OK;
+    if (strncmp(code + word, "include", 7) == 0)
+        return check_include(source, word + 7, file);
+    return is_listed(namers, 2, code + word, length) &&
+                   strncmp(code + skip_blanks(code, word + length), "__", 2) == 0
+               ? gate_refuse(file, line_at(source, at),
+                             "choose another name: the compiler's begin with __")
+               : STUDENT_OK;
 }
 
 /* `%:` can begin a directive, and `##` can make any word of two, so both are refused. */

@@ -23,6 +23,7 @@
 
 #define CPU_S         20
 #define MEMORY        ((rlim_t)1 << 30)
+#define MUCH          (256L << 20) /* the compilers take 25 to 95 MB for a strategy */
 #define DISK          ((rlim_t)16 << 20)
 #define FILES         64
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
@@ -175,15 +176,17 @@ static bool collect_message(int from, struct student_file *file) {
     return is_found;
 }
 
-/* The file itself needs more than CPU_S or DISK, or makes the compiler crash. gcc writes this about a
- * program that it started. */
-static bool is_too_much(const struct student_file *file, int status) {
+/* The file itself needs more than CPU_S, DISK or MUCH, or makes the compiler crash. gcc writes this
+ * about a program that it started. */
+static bool is_too_much(const struct student_file *file, int status, const struct rusage *used) {
     static const char *const ends[] = {"CPU time limit exceeded", "File size limit exceeded",
                                        "Segmentation fault signal terminated program"};
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strstr(file->message, ends[i]) != NULL)
             return true;
+    if (used->ru_maxrss > MUCH / 1024)
+        return true;
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGXFSZ ||
                                    WTERMSIG(status) == SIGSEGV);
 }
@@ -191,7 +194,9 @@ static bool is_too_much(const struct student_file *file, int status) {
 /* All that is not certainly the file's fault is the machine's: too little memory, a full disk, a
  * header that is not there, a part of the compiler that was killed. */
 static enum student_end student_tell_end(struct student_file *file, const char *compiler,
-                                         int status, bool has_diagnostic) {
+                                         int status, const struct rusage *used,
+                                         bool has_diagnostic) {
+    const char *message = file->message + strspn(file->message, "\n");
     char said[200];
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -206,13 +211,13 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                             compiler);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         return student_tell(file, STUDENT_BROKEN, "%s: stopped", compiler);
-    if (is_too_much(file, status))
+    if (is_too_much(file, status, used))
         return student_tell(file, STUDENT_REFUSED,
                             "%s: the compiler could not finish it: it crashed, or reached a limit",
                             file->name);
     if (has_diagnostic)
         return STUDENT_REFUSED;
-    (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(file->message, "\n"), file->message);
+    (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(message, "\n"), message);
     return student_tell(file, STUDENT_BROKEN,
                         "%s: the compiler could not do its work, and not because of this file: %s",
                         compiler,
@@ -224,6 +229,7 @@ static enum student_end student_tell_end(struct student_file *file, const char *
 /* Run the compiler in file->folder, for CPU_S seconds at most. Its output becomes the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
     int ends[2], status;
+    struct rusage used;
     bool has_diagnostic = false;
     pid_t child;
 
@@ -239,9 +245,9 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
     (void)close(ends[0]);
     if (child < 0)
         return student_broken(file, "fork");
-    if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
-        return student_broken(file, "waitpid");
-    return student_tell_end(file, arguments[0], status, has_diagnostic);
+    if (TEMP_FAILURE_RETRY(wait4(child, &status, 0, &used)) < 0)
+        return student_broken(file, "wait4");
+    return student_tell_end(file, arguments[0], status, &used, has_diagnostic);
 }
 
 /* Write "-I" and the path of a folder with headers. */
@@ -324,7 +330,7 @@ enum student_end student_build(const char *path, struct student_file *file) {
 
     *file = (struct student_file){.message = ""};
     if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
-        name[0] == '-' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
+        name[0] == '-' || name[0] == '<' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
         (void)student_tell(file, STUDENT_REFUSED,
                            "%.200s: the name of a strategy's file must end with .c", name);
         utf8_make_printable(file->message);

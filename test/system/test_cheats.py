@@ -17,19 +17,27 @@ CHECK = {"name": "three customers", "points": 100, "options": "", "orders": 3, "
          "faults": "none", "advice": "Sell."}
 
 # Each file of test/cheats, the class of trick that it stands for, and the reason that the grader gives.
-CALLS, CHANNEL, MEMORY, IDENTITY, STATE, CLOCK, LOADING, LINKING, COMPILER, OUTPUT, LIMITS, ANSWERS = (
+CALLS, CHANNEL, MEMORY, IDENTITY, STATE, CLOCK, LOADING, LINKING, COMPILER, OUTPUT, LIMITS, ANSWERS, BLAME = (
     "calls functions of its process that are not on the list", "forges the channel of the verdict", "overwrites memory",
     "tells a check from a sale", "keeps state from one sale to the next", "looks at a clock", "runs when it is loaded",
     "puts other functions in the place of the store's", "makes the compiler read or write something", "prints a result",
-    "exhausts a limit", "gives a false answer")
+    "exhausts a limit", "gives a false answer", "blames the machine, so that there is no grade")
+SYSTEM_CALL, TOO_MUCH = "it made a system call", "the compiler could not finish it: it crashed, or reached a limit"
+WILD, TOLD_NO = "it asked its store for something that no function of store.h asks for", "has a sale, and its customer was told no"
 SIGNAL, OVERSOLD, ATTRIBUTE = "signal 11", "units were sold of a stock of 2", "an attribute has no place in a strategy"
 OTHER_IDS, OTHER_MEMORY = "it does something else for another order id, token or instance", "it looks at memory that is not its own"
 TRICKS = {
     "calls_the_grader": (CALLS, SIGNAL),
-    "kills_the_grader": (CALLS, "it made a system call"),
+    "kills_the_grader": (CALLS, SYSTEM_CALL),
     "leaves_its_process": (CALLS, "it ended its process in the middle of a sale"),
     "leaves_by_longjmp": (CALLS, SIGNAL),
-    "forges_the_line": (CHANNEL, "it wrote to the line on which its process answers"),
+    "forges_the_line": (CHANNEL, SYSTEM_CALL),
+    "says_that_it_was_killed": (CHANNEL, SYSTEM_CALL),
+    "waits_for_ever": (BLAME, SYSTEM_CALL),
+    "blocks_the_signal": (BLAME, "a loop without a store call does not end"),
+    "fills_the_memory": (BLAME, SIGNAL),
+    "fills_the_compilers_memory": (BLAME, TOO_MUCH),
+    "multiplies_its_macros": (BLAME, TOO_MUCH),
     "overwrites_the_paper": (CHANNEL, OVERSOLD),
     "overwrites_the_judge": (MEMORY, OVERSOLD),
     "overwrites_the_stack": (MEMORY, SIGNAL),
@@ -37,10 +45,13 @@ TRICKS = {
     "knows_the_ids": (IDENTITY, OTHER_IDS),
     "knows_the_tokens": (IDENTITY, OTHER_IDS),
     "knows_the_instances": (IDENTITY, OTHER_IDS),
+    "sees_the_future": (IDENTITY, OTHER_IDS),
     "looks_at_addresses": (IDENTITY, OTHER_MEMORY + ", or at an address"),
     "counts_sales": (STATE, OTHER_MEMORY),
-    "counts_backwards": (STATE, OTHER_MEMORY),
+    "counts_backwards": (STATE, OVERSOLD),
     "marks_its_desk": (STATE, OVERSOLD),
+    "keeps_an_unset_variable": (STATE, OVERSOLD),
+    "reads_its_thread": (STATE, OVERSOLD),
     "keeps_data": (STATE, ATTRIBUTE),
     "keeps_thread_data": (STATE, "a variable that sales share behind the store"),
     "reads_the_processor": (CLOCK, SIGNAL),
@@ -54,12 +65,17 @@ TRICKS = {
     "aliases_the_store": (LINKING, ATTRIBUTE),
     "includes_a_file": (COMPILER, '#include "/proc/self/environ"'),
     "embeds_a_file": (COMPILER, ATTRIBUTE),
+    "renames_by_a_macro_of_the_compiler": (COMPILER, "a.c:2: choose another name: the compiler's begin with __"),
     "prints_a_result": (OUTPUT, "puts: a strategy may not call this"),
     "tells_a_result": (OUTPUT, "was told FAILED"),
     "asks_without_end": (LIMITS, "an order does not end"),
     "asks_something_new": (LIMITS, OVERSOLD),
     "loops_when_it_matters": (LIMITS, "a loop without a store call does not end"),
-    "ends_a_transaction_of_nobody": (ANSWERS, "it asked its store for something that no function of store.h asks for"),
+    "ends_a_transaction_of_nobody": (ANSWERS, WILD),
+    "asks_with_wild_arguments": (ANSWERS, WILD),
+    "returns_what_is_no_outcome": (ANSWERS, TOLD_NO),
+    "plays_two_sales": (ANSWERS, TOLD_NO),
+    "changes_its_options": (ANSWERS, "was told FAILED"),
     "changes_its_unit": (ANSWERS, "The ledger says that A has unit 2"),
 }
 
