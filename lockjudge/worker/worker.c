@@ -307,15 +307,15 @@ void worker_close(struct worker *worker) {
     worker->events = (struct worker_events){NULL, NULL, NULL};
     worker_kill(worker);
     assert(!worker->is_asked);
+    for (size_t i = 0; i < 3; i++) /* a worker that may not be killed ends with its input */
+        if (worker->pipes[i].data != NULL)
+            worker_shut(&worker->pipes[i]);
     while (!worker->has_exited && !is_child(worker)) /* its process is reaped on the loop */
         fiber_sleep(worker->loop, 1);
     for (int i = 0; i < STOP_TRIES && !cgroup_remove(&worker->cgroup); i++) {
         cgroup_kill(&worker->cgroup); /* its children */
         fiber_sleep(worker->loop, 1);
     }
-    for (size_t i = 0; i < 3; i++)
-        if (worker->pipes[i].data != NULL)
-            worker_shut(&worker->pipes[i]);
     if (worker->process.data != NULL)
         worker_shut(&worker->process);
     if (worker->open > 0)
