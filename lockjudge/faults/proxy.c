@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #define CHUNK_BYTES 16384
 #define HELD_BYTES  (1u << 20) /* a side with more waiting bytes is not read */
@@ -488,15 +490,40 @@ bool proxy_has_server(const char *url) {
     return read_places(url, places) > 0;
 }
 
+/* Does it accept a connection? It may have a second for that. */
+static bool accepts(const struct addrinfo *address) {
+    const struct timeval limit = {.tv_sec = 1};
+    const int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_open = false;
+
+    if (fd < 0)
+        return false;
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0)
+        is_open = connect(fd, address->ai_addr, address->ai_addrlen) == 0;
+    (void)close(fd);
+    return is_open;
+}
+
+/* `localhost` is ::1 and 127.0.0.1, and many servers listen at the second alone: so the first that
+ * accepts, or the first. */
+static const struct addrinfo *best_of(const struct addrinfo *all) {
+    for (const struct addrinfo *one = all; all->ai_next != NULL && one != NULL; one = one->ai_next)
+        if (accepts(one))
+            return one;
+    return all;
+}
+
 static int find_server(struct proxy_gate *gate, uv_loop_t *loop, const struct place *place,
                        struct why *why) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const struct addrinfo *best;
     uv_getaddrinfo_t request;
     int code = uv_getaddrinfo(loop, &request, NULL, place->host, place->port, &hints);
 
     if (code != 0)
         return why_set(why, "%s:%s: %s", place->host, place->port, uv_strerror(code));
-    memcpy(&gate->server, request.addrinfo->ai_addr, request.addrinfo->ai_addrlen);
+    best = best_of(request.addrinfo);
+    memcpy(&gate->server, best->ai_addr, best->ai_addrlen);
     uv_freeaddrinfo(request.addrinfo);
     return 0;
 }
