@@ -203,7 +203,7 @@ static const struct {
     { "inventory_lock_" #field "_total", text, offsetof(struct lk_counters, field) }
     COUNTER(acquired, "Locks won"),
     COUNTER(busy, "Single attempts that found the lock held"),
-    COUNTER(timed_out, "Waits that ended without the lock"),
+    COUNTER(timed_out, "Waits that ended without the lock: others held it"),
     COUNTER(canceled, "Acquires cancelled"),
     COUNTER(unknown, "Acquires without an answer"),
     COUNTER(unavailable, "Acquires without a server"),

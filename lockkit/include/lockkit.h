@@ -221,8 +221,7 @@ uv_loop_t *lk_client_loop(const lk_client *client);
 /* How an acquisition ended. On LK_OK the caller owns `lease` until it passes the lease to
  * lk_release() or lk_abandon(). On any other status `lease` is NULL:
  *   BUSY         held by another owner, or other waiters come first (LK_TRY)
- *   TIMEOUT      not acquired within `wait_ms`: another owner held it, as the server or this client
- *                said
+ *   TIMEOUT      not acquired within `wait_ms`: the server, or this client, saw another owner
  *   CANCELED     by lk_cancel() or lk_client_close()
  *   NOMEM        out of memory
  *   UNAVAILABLE  the last attempt could not be sent, or none was sent within `wait_ms`

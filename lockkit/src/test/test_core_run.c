@@ -229,7 +229,7 @@ static struct message *message_new(int client, int name) {
     return NULL;
 }
 
-/* Who got the lock is told. */
+/* The server tells a waiter that it has the lock now. */
 static void server_serve(int name) {
     struct sim_lock *lock = &sim.locks[name];
 

@@ -147,7 +147,7 @@ static void test_wait_for_room_is_unavailable(void **state) {
     assert_int_equal(wait_is_over(env, &first), LK_UNAVAILABLE);
     answer_command(env, 0, LK_OK);
     expect_granted(env, &other, 0);
-    assert_int_equal(env->server.count, 2); /* nothing was sent for those who left */
+    assert_int_equal(env->server.count, 2); /* nothing was sent for `first` and `next` */
 }
 
 int main(void) {

@@ -35,8 +35,7 @@ struct sim_ask {
     bool is_queued;
 };
 
-/* A lock that is free goes to the first in line, for `ttl_ns`. True: it did, and `holder` says to
- * whom. */
+/* A lock that is free goes to the first in line, for `ttl_ns`. True: it did, to `holder`. */
 bool sim_lock_serve(struct sim_lock *lock, int64_t now_ns, int64_t ttl_ns);
 /* The server carries out the command. Serve the lock before and afterwards. */
 void sim_lock_carry_out(struct sim_lock *lock, struct sim_ask *ask, int64_t now_ns);
