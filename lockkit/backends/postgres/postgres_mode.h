@@ -10,7 +10,6 @@
 #include <sys/queue.h>
 
 #define PG_CALL_PARAMS 6
-#define PG_ANY_NUMBER  0 /* of ACQUIREs at a time */
 #define PG_WORKERS     4
 #define PG_NUMBER_SIZE 24
 

@@ -644,7 +644,7 @@ const struct pg_mode pg_session_mode = {
     .caps = LK_CAP_TTL | LK_CAP_SESSION | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR |
             LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .connections = 1,
-    .acquires_most = PG_ANY_NUMBER, /* each has a session of its own */
+    .acquires_most = 32, /* each may open a session, and needs none once it is answered */
     .run = sessions_run,
     .take = sessions_take,
     .expire = sessions_expire,

@@ -141,6 +141,42 @@ static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
+/* Counts a grant, and gives it back. */
+static void on_member_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
+                               void *data) {
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    ++*(unsigned *)data;
+    lk_release(lease, NULL, NULL);
+}
+
+/* The server has few sessions, and other clients want some. */
+static void test_crowd_of_names_opens_no_crowd_of_sessions_at_once(void **state) {
+    enum { NAMES = 100, MOST = 32 };
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = PATIENCE_MS};
+    struct env *env = *state;
+    const unsigned before = env->proxy->clients;
+    unsigned granted = 0;
+    lk_client *client;
+
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy->url, &options), LK_OK);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    for (int i = 0; i < NAMES; i++) {
+        lk_lock *lock;
+        char name[80];
+
+        (void)snprintf(name, sizeof name, "%s-%d", env->fixture.name, i);
+        assert_int_equal(lk_lock_open(&lock, client, name, NULL), LK_OK);
+        assert_int_equal(lk_acquire(lock, LK_FOREVER, on_member_acquired, &granted, NULL), LK_OK);
+    }
+    WAIT_FOR(&env->fixture.loop, env->proxy->clients - before >= MOST);
+    turn(&env->fixture, 100);
+    assert_int_equal(env->proxy->clients - before, MOST);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, granted == NAMES);
+    close_client(&env->fixture, client);
+}
+
 static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
     struct env *env = *state;
     lk_lock *other = open_lock(&env->fixture, env->far, 2000);
@@ -301,6 +337,7 @@ int main(void) {
         POSTGRES_TEST(test_paused_client_keeps_what_it_abandoned_for_the_time_given),
         POSTGRES_TEST(test_late_end_of_a_broken_session_spares_the_next),
         POSTGRES_TEST(test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on),
+        POSTGRES_TEST(test_crowd_of_names_opens_no_crowd_of_sessions_at_once),
         POSTGRES_TEST(test_withdrawal_at_each_moment_leaves_nothing_held),
         POSTGRES_TEST(test_inspection_shows_the_line_in_its_order),
         POSTGRES_TEST(test_shared_leases_are_beside_each_other_alone),
