@@ -152,6 +152,23 @@ class LockFaults(unittest.TestCase):
                 self.assertIn(row["verdict"], {"safe", "fenced", "told"})
                 self.assertNotIn("FENCE-FALLS", self.words(row))
 
+    def test_a_flush_of_zookeeper_is_one_transaction(self):
+        script = """if True:
+            import subprocess, sys
+            from kazoo.client import KazooClient
+            client = KazooClient(hosts=sys.argv[1])
+            client.start()
+            for parent in "/flush-a", "/flush-b":
+                client.create(parent)
+                client.create(parent + "/lock-", ephemeral=True, sequence=True)
+            subprocess.run(["scripts/lock-server", "zookeeper-1", "flush"], check=True)
+            print([client.get_children(parent) for parent in ("/flush-a", "/flush-b")],
+                  len({client.exists(parent).pzxid for parent in ("/flush-a", "/flush-b")}))
+            client.stop()"""
+        done = subprocess.run(["/usr/bin/python3", "-c", script, f"127.0.0.1:{self.stack.port('zookeeper-1')}"], cwd=ROOT,
+                              env=self.stack.env, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.stdout, "[[], []] 1\n", done.stderr)
+
     def test_what_cannot_be_asked_is_not(self):
         rows = self.judge("flush-held", worker=LOCKKIT)
         self.assertEqual((rows["flush-held"]["verdict"], rows["flush-held"]["reason"]), ("not-asked", "it needs --server"))
