@@ -76,6 +76,10 @@ static json_t *item_json(const struct history_item *item) {
             json, json_pack("{s:I, s:I}", "ttl_ms", item->ttl_ms, "wait_ms", item->wait_ms));
     if (code == 0 && item->kind == HISTORY_FAULT)
         code = json_object_set_new(json, "flags", json_integer(item->flags));
+    if (code == 0 && item->starting_ns > 0)
+        code = json_object_set_new(json, "starting_ns", json_integer(item->starting_ns));
+    if (code == 0 && item->ending_ns > 0)
+        code = json_object_set_new(json, "ending_ns", json_integer(item->ending_ns));
     if (code == 0 && item->text[0] != '\0')
         code = json_object_set_new(json, "text", json_string(item->text));
     if (code == 0)
@@ -104,7 +108,18 @@ static int find_text(const char *const *texts, size_t count, const char *text) {
 }
 
 /* The numbers of an item: their bounds keep each sum and difference of the rules within int64_t. */
-enum number { AT_NS, END_NS, WORKER, FLAGS, FENCE, TTL_MS, WAIT_MS, NUMBERS };
+enum number {
+    AT_NS,
+    END_NS,
+    WORKER,
+    FLAGS,
+    FENCE,
+    TTL_MS,
+    WAIT_MS,
+    STARTING_NS,
+    ENDING_NS,
+    NUMBERS
+};
 
 static const struct {
     const char *key;
@@ -113,7 +128,8 @@ static const struct {
     [AT_NS] = {"at_ns", MOMENT_MOST, 0},         [END_NS] = {"end_ns", MOMENT_MOST, HISTORY_OPEN},
     [WORKER] = {"worker", 9999, HISTORY_NOBODY}, [FLAGS] = {"flags", UINT32_MAX, 0},
     [FENCE] = {"fence", INT64_MAX, 0},           [TTL_MS] = {"ttl_ms", UINT32_MAX, 0},
-    [WAIT_MS] = {"wait_ms", UINT32_MAX, 0},
+    [WAIT_MS] = {"wait_ms", UINT32_MAX, 0},      [STARTING_NS] = {"starting_ns", MOMENT_MOST, 0},
+    [ENDING_NS] = {"ending_ns", MOMENT_MOST, 0},
 };
 
 static int read_numbers(const json_t *json, int64_t read[NUMBERS], struct why *why) {
@@ -156,6 +172,8 @@ static int item_read(const json_t *json, struct history_item *item, struct why *
         .fence = (uint64_t)number[FENCE],
         .ttl_ms = number[TTL_MS],
         .wait_ms = number[WAIT_MS],
+        .starting_ns = number[STARTING_NS],
+        .ending_ns = number[ENDING_NS],
     };
     if (item->end_ns < item->at_ns)
         return why_set(why, "its end_ns is before its at_ns");

@@ -69,9 +69,11 @@ struct history_item {
     enum history_kind kind;
     enum history_result result;
     uint32_t worker;
-    uint32_t flags;               /* of a fault: HISTORY_STOPS, ... */
-    uint64_t fence;               /* of a grant and of a write; HISTORY_NO_FENCE: none */
-    int64_t ttl_ms, wait_ms;      /* of an acquire */
+    uint32_t flags;          /* of a fault: HISTORY_STOPS, ... */
+    uint64_t fence;          /* of a grant and of a write; HISTORY_NO_FENCE: none */
+    int64_t ttl_ms, wait_ms; /* of an acquire */
+    /* of a fault: its first and its last part, in which it may have no effect yet, or no more */
+    int64_t starting_ns, ending_ns;
     char text[HISTORY_TEXT_SIZE]; /* the name of a fault, the text of an error; printable */
 };
 

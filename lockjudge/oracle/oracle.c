@@ -293,8 +293,8 @@ static void judge_busy(struct case_file *file, size_t index) {
     for (size_t i = 0; is_away && i < file->fault_count; i++) {
         const struct history_item *fault = file->faults[i];
 
-        if (fault->flags & HISTORY_AWAY && fault->at_ns < busy->at_ns &&
-            fault->end_ns > busy->end_ns) {
+        if (fault->flags & HISTORY_AWAY && fault->at_ns + fault->starting_ns < busy->at_ns &&
+            fault->end_ns - fault->ending_ns > busy->end_ns) {
             found(file, ORACLE_ERROR_AS_BUSY, stuck);
             return;
         }

@@ -52,6 +52,10 @@ static const struct planted planted[] = {
      "1 0..5 acquire held -; 1 10..11 release released; 2 100..5000 fault away; 2 150..700 acquire "
      "error",
      0, ORACLE_SAFE},
+    {"A server that begins to go still says that a dead holder has the lock.",
+     "1 0..5 acquire held -; 1 6 death; 2 10..5000 fault away 100; 2 15..265 acquire busy; 3 "
+     "4950..5200 acquire held -",
+     0, ORACLE_SAFE},
     {"The answer to a check is late, but the check was sent before the next grant.",
      "1 0..5 acquire held -; 1 1990..2600 check held; 2 1900..2100 acquire held -; 1 2601..2602 "
      "check lost; 2 2700..2701 check held",

@@ -26,6 +26,7 @@ const struct planted *planted_at(size_t index); /* NULL behind the last */
  *     1 20..2500 fault stops
  *     1 30 write landed 7
  *
+ * The number of a fault is the length of its first and of its last part: see history.h.
  * Lines may end with a semicolon. 0, or -1: a line has a mistake, or memory is short. */
 __attribute__((warn_unused_result)) int planted_read(const char *text, struct history *history);
 

@@ -50,6 +50,10 @@ static int planted_read_item(const char *line, struct history_item *item) {
         if (++kinds > HISTORY_STALL)
             return -1;
     item->kind = (enum history_kind)kinds;
+    if (item->kind == HISTORY_FAULT) {
+        item->starting_ns = item->ending_ns = (int64_t)item->fence * 1000000;
+        item->fence = HISTORY_NO_FENCE;
+    }
     return planted_read_result(item, result);
 }
 

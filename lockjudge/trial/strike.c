@@ -155,10 +155,14 @@ static void strike_wake(struct strike *strike) {
         fiber_sleep(strike->stage->setup->loop, 1);
 }
 
-static void strike_note(struct strike *strike) {
+/* `begin()` had returned at `struck_ns`; `end()` was called at `ending_ns`. */
+static void strike_note(struct strike *strike, int64_t struck_ns, int64_t ending_ns) {
     const struct fault *fault = strike->kind.fault;
+    const int64_t now_ns = clock_now_ns();
     struct history_item item = {.at_ns = strike->begun_ns,
-                                .end_ns = clock_now_ns(),
+                                .end_ns = now_ns,
+                                .starting_ns = struck_ns - strike->begun_ns,
+                                .ending_ns = now_ns - ending_ns,
                                 .kind = HISTORY_FAULT,
                                 .worker =
                                     is_of_server(strike) ? HISTORY_NOBODY : strike->target->number,
@@ -192,6 +196,7 @@ static void strike_follow(struct stage *stage);
 static void strike_run(struct strike *strike) {
     struct stage *stage = strike->stage;
     const struct fault *fault = strike->kind.fault;
+    int64_t struck_ns, ending_ns;
     struct why why;
     int code;
 
@@ -199,6 +204,7 @@ static void strike_run(struct strike *strike) {
         fiber_sleep(stage->setup->loop, (uint64_t)stage->plan.kill_ms);
     strike->begun_ns = clock_now_ns();
     code = fault->begin(&strike->site, &why);
+    struck_ns = ending_ns = clock_now_ns();
     if (code == 0) {
         stage->outcome->has_struck = is_second(strike) || stage->strike_count == 1;
         if (!is_second(strike))
@@ -207,9 +213,10 @@ static void strike_run(struct strike *strike) {
             strike_wait(strike);
             stage->outcome->has_missed = stage->outcome->has_missed || is_pending(strike);
             strike_wake(strike);
+            ending_ns = clock_now_ns();
             code = fault->end(&strike->site, &why);
         }
-        strike_note(strike);
+        strike_note(strike, struck_ns, ending_ns);
     }
     if (code != 0) {
         stage->outcome->is_unasked = code == FAULT_UNASKED;

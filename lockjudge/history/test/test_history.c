@@ -50,6 +50,8 @@ static void test_lines_give_the_same_history(void **state) {
     add(30, HISTORY_FAULT, HISTORY_RESULT_NONE);
     history.items[2].worker = HISTORY_NOBODY;
     history.items[2].flags = HISTORY_STOPS;
+    history.items[2].starting_ns = 2;
+    history.items[2].ending_ns = 1;
     assert_int_equal(history_write(&history, file), 0);
     rewind(file);
     assert_int_equal(history_read(&again, file, &why), 0);
