@@ -11,7 +11,7 @@ from harness import BUILD, ROOT, Stack
 # The fault of the lock, the row that shows it, and its word.
 MUTANTS = [("blind-release", "stop-release", "FREES-ANOTHERS"), ("renewal-creates", "stop-held", "TWIN-UNAWARE"),
            ("counter-resets", "none", "FENCE-FALLS"), ("no-clock", "stop-held", "TWIN-UNAWARE"), ("no-ttl", "kill-held", "STUCK"),
-           ("no-renewal", "work-held", "NO-RENEWAL"), ("clock-after-reply", "freeze-reply", "TWIN-UNAWARE"),
+           ("no-renewal", "work-held", "NO-RENEWAL"), ("clock-after-reply", "delay-reply", "TWIN-UNAWARE"),
            ("wall-clock", "behind-held", "TWIN-UNAWARE"), ("client-expiry", "ahead-wait", "TWIN-UNAWARE"),
            ("child-believes", "fork-held", "TWIN-UNAWARE"), ("child-frees", "fork-free-held", "TWIN-UNAWARE"),
            ("late-renewal", "load-held", "LOST-UNDER-LOAD")]
