@@ -100,16 +100,16 @@ static void attempt_tell_violation(void) {
                  "an order does not end: it calls the store again and again");
     else if (tell.anomalies != 0)
         conclude(at.attempt, ATTEMPT_VIOLATED, "%s", tell.summary);
+    else
+        conclude(at.attempt, ATTEMPT_VIOLATED, "A customer was turned away, though %s.",
+                 at.world.state.faults_made == 0 ? "nothing had gone wrong"
+                                                 : "only another order had died");
     if (tell.anomalies == 1U << VIEW_SKIPS_WORK)
         at.attempt->advice = "Call store_work() before the sale writes: it stands for the "
                              "business of a sale, such as the payment.";
     else if (tell.anomalies == 1U << VIEW_FREES_ANOTHERS)
         at.attempt->advice = "Delete a key only if it is still yours: your own key may have "
                              "expired, and another order may have set it since.";
-    else
-        conclude(at.attempt, ATTEMPT_VIOLATED, "A customer was turned away, though %s.",
-                 at.world.state.faults_made == 0 ? "nothing had gone wrong"
-                                                 : "only another order had died");
     tell_free(&tell);
 }
 
@@ -171,7 +171,8 @@ static bool attempt_set_up(const struct check *check) {
 
 static void attempt_explore(void) {
     at.attempt->steps_alone = explore_steps_alone(&at.exploration.setup);
-    if (at.attempt->steps_alone < 0 || view_explore(at.view, &at.exploration) != 0 || view_has_failed(at.view))
+    if (at.attempt->steps_alone < 0 || view_explore(at.view, &at.exploration) != 0 ||
+        view_has_failed(at.view))
         conclude(at.attempt, ATTEMPT_BROKEN, "explore: out of memory");
     else if (*at.is_interrupted)
         conclude(at.attempt, ATTEMPT_STOPPED, "stopped");

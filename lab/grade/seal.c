@@ -77,7 +77,9 @@ static int load_filter(scmp_filter_ctx filter, int err) {
 static int set_limits(size_t memory_bytes) {
     if (LIMIT(RLIMIT_CORE, 0) != 0 || LIMIT(RLIMIT_FSIZE, 0) != 0)
         return -1;
-#ifndef SEAL_HAS_ASAN
+#ifdef SEAL_HAS_ASAN
+    (void)memory_bytes;
+#else
     if (LIMIT(RLIMIT_AS, memory_bytes) != 0)
         return -1;
 #endif

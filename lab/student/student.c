@@ -181,14 +181,14 @@ static bool collect_message(int from, struct student_file *file) {
 static bool is_too_much(const struct student_file *file, int status, const struct rusage *used) {
     static const char *const ends[] = {"CPU time limit exceeded", "File size limit exceeded",
                                        "Segmentation fault signal terminated program"};
+    /* clang catches signals, and exits like a shell. */
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strstr(file->message, ends[i]) != NULL)
             return true;
-    if (used->ru_maxrss > MUCH / 1024)
-        return true;
-    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGXFSZ ||
-                                   WTERMSIG(status) == SIGSEGV);
+    return used->ru_maxrss > MUCH / 1024 || signal == SIGXCPU || signal == SIGXFSZ ||
+           signal == SIGSEGV;
 }
 
 /* All that is not certainly the file's fault is the machine's: too little memory, a full disk, a
@@ -204,7 +204,7 @@ static enum student_end student_tell_end(struct student_file *file, const char *
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
         return student_tell(file, STUDENT_BROKEN,
                             "%s: this shell's limits are too low for it; see ulimit -a", compiler);
-    if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
         return student_tell(file, STUDENT_BROKEN,
                             "%s: this compiler could not be run, and your file is compiled with "
                             "it: install it (in Debian: apt-get install gcc libc6-dev), or set CC",
@@ -266,6 +266,7 @@ static enum student_end compile(const struct gate_source *source, struct gate_so
                                "-O1",
                                "-g0",
                                "-fPIC",
+                               "-U_FORTIFY_SOURCE", /* some compilers define it by themselves */
                                "-fno-common",
                                "-fno-asynchronous-unwind-tables",
                                "-fno-stack-protector",

@@ -57,6 +57,34 @@ FILES = {
     "lies": (strategy("(void)sale;\nreturn OUTCOME_SOLD;"), 0, "FAILS"),
 }
 
+# Right files in unusual styles: what stands before sell(), and its body.
+STYLES = {
+    "odd words": ("/* don't __asm__ */", SELL + ' /* __attribute__ [[x]] ## %: R"(x)" */ // "unclosed \' _Pragma'),
+    "odd texts": ("", '(void)snprintf(sale->message, MESSAGE_BYTES, "%s", "asm %: ## [[ _Pragma"); ' + SELL),
+    "a table": ('static const struct op { const char *name; enum outcome (*take)(struct sale *, int); } table[] = {{"a", store_take_stock}};',
+                "return table[0].take(sale, 0);"),
+    "a table of names": ("", 'static const char *const names[] = {"a", "b"}; return store_take_stock(sale, names[1][0] - 98);'),
+    "functions": ("static inline int zero(int n) { return n == 0 ? 0 : zero(n - 1); }\nint own(void); int own(void) { return zero(9); }",
+                  "return store_take_stock(sale, own());"),
+    "unused": ("static int helper(int x) { return x; }\nenum { FIRST, LAST }; typedef struct sale *seller;", SELL),
+    "macros": ("#define TAKE(s, n) store_take_stock((s), (n))\n#define NAME(x) #x\n#ifdef NOTHING\nit isn't C\n#endif\n#",
+               "(void)snprintf(sale->message, MESSAGE_BYTES, NAME(x)); return TAKE(sale, 0);"),
+    "other headers": ("#define _GNU_SOURCE\n#include <limits.h>\n#include <iso646.h>", "return store_take_stock(sale, not INT_MAX);"),
+    "an assertion": ('_Static_assert(sizeof(int) == 4, "int");', SELL),
+    "a switch": ("", "switch (store_take_stock(sale, 0)) { case OUTCOME_SOLD: return OUTCOME_SOLD;"
+                 " case OUTCOME_SOLD_OUT: return OUTCOME_SOLD_OUT; default: return OUTCOME_BUSY; }"),
+    "a goto": ("", "int i = 0; again: if (++i < 3) goto again; " + SELL),
+    "numbers": ("", "double x = 1.5 * sale->options->shards; __int128 y = 5; long double z = 3; uint64_t h = 14695981039346656037ULL;\n"
+                "return store_take_stock(sale, x > 0 && y / 6 == 0 && z > 1 ? (int)(h % 1) : __builtin_popcountll(h));"),
+    "indexes": ("", "int a[2] = {0, 0}, n = sale->options->shards, b[n]; memset(b, 0, sizeof b); return store_take_stock(sale, a [b[0[a]]]);"),
+    "texts": ("", 'char a[99], b[99]; int n = sprintf(a, "%s", sale->order_id); strcpy(b, a); strcat(b, "x"); strncat(b, "y", 1);\n'
+              "const size_t has = strlen(a);\nreturn memcmp(a, b, has) == 0 && strcmp(a, b) != 0 && strchr(a, '-') != strrchr(a, '-') &&"
+              " strpbrk(a, \"-\") == strstr(a, \"-\") && (size_t)n == has ? store_take_stock(sale, 0) : OUTCOME_FAILED;"),
+    "a large stack": ("struct large { char c[9000]; };", "struct large a = {{0}}, b = a; return store_take_stock(sale, b.c[8999]);"),
+    "lines": ("", "ret\\\nurn \\\r\n\tstore_take_stock(sale,\t0);\r\n"),
+    "characters": ("", "char q = '\\'', d = '\"'; int é = 0; (void)q, (void)d; return store_take_stock(sale, é);"),
+}
+
 
 class Grading(unittest.TestCase):
     def setUp(self):
@@ -135,26 +163,38 @@ class Grading(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("OVERSELL", done.stdout)
 
-    def test_a_bad_file_ends_only_its_own_check(self):
+    def check_all(self, texts, **environment):
+        """Checks each text beside the others. Returns exit codes and outputs."""
         chapters = self.chapters()
 
-        def grade_one(number, text):
+        def check(number, text):
             file = self.folder / str(number) / "a.c"
-            file.parent.mkdir()
-            file.write_bytes(text.encode("latin-1"))
-            child = self.start("check", file, "--chapter", "1", "--chapters", chapters)
-            out, err = child.communicate(timeout=120)
-            return child.returncode, out, err
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(text)
+            done = subprocess.run([LAB, "check", file, "--chapter", "1", "--chapters", chapters], cwd=ROOT, capture_output=True, text=True,
+                                  env=os.environ | {"TMPDIR": str(self.temporary)} | environment, stdin=subprocess.DEVNULL, timeout=120)
+            return done.returncode, done.stdout, done.stderr
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            ended = list(pool.map(lambda pair: grade_one(pair[0], pair[1][0]), enumerate(FILES.values())))
+            ended = list(pool.map(check, range(len(texts)), texts))
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        return ended
+
+    def test_a_bad_file_ends_only_its_own_check(self):
+        ended = self.check_all([text.encode("latin-1") for text, _, _ in FILES.values()])
         for (name, (_, points, says)), (code, out, err) in zip(FILES.items(), ended):
             with self.subTest(name):
                 self.assertEqual((code, err), (0 if points == 100 else 1, ""), out)
                 self.assertIn(f"{points} of 100 points", out)
                 self.assertIn(says, out)
                 self.assertTrue(out.isascii() and all(char.isprintable() or char in "\n\t" for char in out), repr(out))
-        self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_a_right_file_in_an_unusual_style_passes(self):
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            ended = self.check_all([strategy(body, before).encode() for before, body in STYLES.values()], CC=compiler)
+            for name, (code, out, err) in zip(STYLES, ended):
+                with self.subTest(name, compiler=compiler):
+                    self.assertEqual((code, err), (0, ""), out)
 
     def test_a_file_that_ends_its_explorer_leaves_nothing_behind(self):
         file = self.folder / "a.c"
@@ -199,6 +239,20 @@ class Grading(unittest.TestCase):
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 70)
         self.assertIn("this compiler could not be run", done.stderr)
+
+    def test_a_machine_without_room_is_no_grade(self):
+        (self.folder / "01.c").write_text(ANSWER)
+        self.chapters()
+        whole = self.check_all([ANSWER.encode()])[0][1]
+        for limit in ("--nofile=4", "--nofile=7", "--nofile=10", "--as=20000000", "--as=60000000", "--as=200000000", "--fsize=100"):
+            with self.subTest(limit):
+                done = subprocess.run(["prlimit", limit, LAB, "check", self.folder / "0/a.c", "--chapter", "1", "--chapters",
+                                       self.chapters()], cwd=ROOT, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+                if done.returncode == 0:
+                    self.assertEqual(done.stdout, whole)
+                    continue
+                self.assertIn(done.returncode, (70, 127), done.stdout + done.stderr)
+                self.assertNotIn("points", done.stdout)
 
     def test_a_part_of_the_compiler_that_is_killed_is_no_grade(self):
         (self.folder / "01.c").write_text(ANSWER)
