@@ -54,9 +54,33 @@ public class Curator {
         return isLost ? "lost" : "released";
     }
 
+    static void churn(InterProcessMutex mutex, long endNs) {
+        while (System.nanoTime() - endNs < 0) {
+            try {
+                mutex.acquire();
+                mutex.release();
+            } catch (Exception error) { // the held lock is judged, not this one
+            }
+        }
+    }
+
+    /* A thread for each lock: an InterProcessMutex belongs to the thread that acquired it. */
+    static String load(String name, int count, long forMs) {
+        long endNs = System.nanoTime() + forMs * 1000000;
+        for (int i = 0; i < count; i++) {
+            InterProcessMutex mutex = new InterProcessMutex(client, "/lockjudge/" + name + "-" + i);
+            Thread thread = new Thread(() -> churn(mutex, endNs));
+            thread.setDaemon(true);
+            thread.start();
+        }
+        return "loaded";
+    }
+
     static String answer(String[] words) throws Exception {
         if (words[0].equals("acquire"))
             return acquire(words[1], Integer.parseInt(words[2]), Long.parseLong(words[3]));
+        if (words[0].equals("load"))
+            return load(words[1], Integer.parseInt(words[2]), Long.parseLong(words[4]));
         if (words[0].equals("release"))
             return release();
         return hasLock && lock.isAcquiredInThisProcess() && !isSuspect && !isLost ? "held" : "lost";
@@ -65,7 +89,7 @@ public class Curator {
     public static void main(String[] arguments) throws Exception {
         servers = arguments[0];
         loadClasses();
-        System.out.println("ready caps=ttl,renew,fair,told,reentrant");
+        System.out.println("ready caps=ttl,renew,fair,told,reentrant,load");
         for (Scanner input = new Scanner(System.in); input.hasNextLine();) {
             try {
                 System.out.println(answer(input.nextLine().split(" ")));

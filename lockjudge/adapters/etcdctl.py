@@ -15,7 +15,7 @@ if not shutil.which("etcdctl"):
 if len(sys.argv) != 2:
     sys.exit(__doc__)
 holder = None
-LEAST_WAIT = 0.5  # etcdctl cannot try without waiting
+LEAST_WAIT = 2  # etcdctl cannot try without waiting, and starts slowly on a busy machine
 
 
 def say(text):
