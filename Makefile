@@ -280,18 +280,21 @@ $(B)/lockjudge/faults/test/test_wall: | $(CLOCK)
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # it runs this program
 
 # Fuzzers see the parsers that they feed; `make fuzz` builds them with clang in build/fuzz.
-# Those of lockjudge are apart: loadgen, too, has a history.h.
+# Those of lockjudge and lab are apart: loadgen, too, has a history.h.
 FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
 FUZZERS_OF_LOCKJUDGE := $(patsubst test/fuzz/lockjudge/%.c,$(B)/bin/%,$(wildcard test/fuzz/lockjudge/*.c))
+FUZZERS_OF_LAB := $(patsubst test/fuzz/lab/%.c,$(B)/bin/%,$(wildcard test/fuzz/lab/*.c))
 FUZZERS_SEE := loadgen/flow loadgen/shop loadgen/results $(SEES_loadgen/results)
 FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT) $(filter-out $(UVKIT),$(FUZZERS_SEE))) -I lockkit/include
 FLAGS_test/fuzz/lockjudge := -iquote test/fuzz $(addprefix -iquote ,lockjudge/report $(SEES_lockjudge/report))
 $(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,$(filter-out $(UVKIT),$(FUZZERS_SEE)) lockkit/include)
 $(FUZZERS_OF_LOCKJUDGE): $(B)/bin/%: $(B)/test/fuzz/lockjudge/%.o $(call archives,lockjudge/report $(SEES_lockjudge/report))
-$(FUZZERS) $(FUZZERS_OF_LOCKJUDGE):
+FLAGS_test/fuzz/lab := -iquote test/fuzz $(addprefix -iquote ,lab/grade $(SEES_lab/grade))
+$(FUZZERS_OF_LAB): $(B)/bin/%: $(B)/test/fuzz/lab/%.o $(call archives,lab/grade $(SEES_lab/grade))
+$(FUZZERS) $(FUZZERS_OF_LOCKJUDGE) $(FUZZERS_OF_LAB):
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
-fuzzers: $(FUZZERS) $(FUZZERS_OF_LOCKJUDGE)
+fuzzers: $(FUZZERS) $(FUZZERS_OF_LOCKJUDGE) $(FUZZERS_OF_LAB)
 
 # ---- lockkit alone: it becomes one object with its parts of uvkit; only lk_ names are visible outside.
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
