@@ -29,6 +29,7 @@ static struct {
     const struct check *check;
     const volatile bool *is_interrupted;
     struct attempt *attempt;
+    const struct plan_node *alone; /* the end of an undisturbed sale */
 } at;
 
 __attribute__((format(printf, 3, 4))) static void conclude(struct attempt *attempt,
@@ -171,6 +172,7 @@ static bool attempt_set_up(const struct check *check) {
 
 static void attempt_explore(void) {
     at.attempt->steps_alone = explore_steps_alone(&at.exploration.setup);
+    at.alone = at.plan.latest;
     if (at.attempt->steps_alone < 0 || view_explore(at.view, &at.exploration) != 0 ||
         view_has_failed(at.view))
         conclude(at.attempt, ATTEMPT_BROKEN, "explore: out of memory");
@@ -211,6 +213,16 @@ static bool attempt_meet(struct pupil *pupil, const char *path, unsigned shift,
     return false;
 }
 
+/* It holds. But is it what the chapter asks for? */
+static void attempt_look_at_techniques(void) {
+    struct why why;
+
+    if (techniques_are_kept(&at.check->techniques, &at.plan, at.alone, &why))
+        return;
+    conclude(at.attempt, ATTEMPT_VIOLATED, "%s", why.text);
+    at.attempt->advice = "The chapter's text names what its checks require and forbid.";
+}
+
 /* It holds under our ids. Another pupil has others. */
 static void attempt_ask_again(const char *path) {
     struct pupil_hello hello;
@@ -240,6 +252,8 @@ static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello, c
     plan_begin(&at.plan, pupil, hello);
     if (attempt_set_up(at.check)) {
         attempt_explore();
+        if (at.attempt->end == ATTEMPT_HOLDS)
+            attempt_look_at_techniques();
         if (at.attempt->end == ATTEMPT_HOLDS)
             attempt_ask_again(path);
     }

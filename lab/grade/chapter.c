@@ -79,9 +79,44 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
                : chapter_read_number(reading, from, "max_steps", 0, 400, &check->max_steps);
 }
 
+/* Read a set of words, such as "guard|row-lock". */
+static int read_set(const struct reading *reading, const json_t *from, unsigned *set) {
+    const char *text = json_string_value(from);
+
+    *set = 0;
+    for (size_t length; text != NULL && *text != '\0'; text += length + (text[length] == '|')) {
+        unsigned one;
+
+        length = strcspn(text, "|");
+        one = technique_read(text, length);
+        if (one == 0)
+            return why_set(reading->why, "%s: \"%.*s\" is no technique", reading->path, (int)length,
+                           text);
+        *set |= one;
+    }
+    return *set != 0 ? 0 : why_set(reading->why, "%s: a technique must be a text", reading->path);
+}
+
+static int read_techniques(const struct reading *reading, const json_t *from,
+                           struct techniques *techniques) {
+    const json_t *needs = json_object_get(from, "requires"), *one;
+    const json_t *forbids = json_object_get(from, "forbids");
+    size_t i;
+
+    memset(techniques, 0, sizeof *techniques);
+    if (json_array_size(needs) > TECHNIQUE_GROUPS)
+        return why_set(reading->why, "%s: \"requires\" must have at most %d entries", reading->path,
+                       TECHNIQUE_GROUPS);
+    json_array_foreach (needs, i, one)
+        if (read_set(reading, one, &techniques->required[i]) != 0)
+            return -1;
+    return forbids == NULL ? 0 : read_set(reading, forbids, &techniques->forbidden);
+}
+
 static int chapter_read_all(const struct reading *reading, const json_t *from,
                             struct chapter *chapter) {
     const json_t *checks = json_object_get(from, "checks"), *check;
+    struct techniques techniques;
     size_t i;
     int points = 0;
 
@@ -93,9 +128,12 @@ static int chapter_read_all(const struct reading *reading, const json_t *from,
     if (json_array_size(checks) < 1 || json_array_size(checks) > CHAPTER_CHECKS)
         return why_set(reading->why, "%s: \"checks\" must have 1 to %d entries", reading->path,
                        CHAPTER_CHECKS);
+    if (read_techniques(reading, from, &techniques) != 0)
+        return -1;
     json_array_foreach (checks, i, check) {
         if (read_check(reading, check, &chapter->checks[i]) != 0)
             return -1;
+        chapter->checks[i].techniques = techniques;
         points += chapter->checks[i].points;
     }
     chapter->check_count = i;

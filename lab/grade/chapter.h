@@ -2,6 +2,7 @@
 #ifndef LAB_CHAPTER_H
 #define LAB_CHAPTER_H
 
+#include "technique.h"
 #include "why.h"
 
 #include <stdbool.h>
@@ -18,8 +19,9 @@ struct check {
     char advice[400]; /* for a student with a file that fails it */
     int points;
     int orders, instances, stock, preemptions;
-    unsigned faults; /* bits of 1 << enum sale_fault */
-    int max_steps;   /* of an order that is alone; 0: no limit */
+    unsigned faults;              /* bits of 1 << enum sale_fault */
+    int max_steps;                /* of an order that is alone; 0: no limit */
+    struct techniques techniques; /* of the chapter */
     bool serves_all; /* no customer is turned away, unless a fault other than a crash struck */
 };
 

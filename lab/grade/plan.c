@@ -188,6 +188,7 @@ static enum outcome play(struct sale *sale, bool is_prepare) {
         call_make(sale, &node->call, &reply);
         node = plan_next(plan, sale, node, &reply);
     }
+    plan->latest = node;
     return plan_end_sale(sale, node);
 }
 
@@ -223,6 +224,25 @@ void plan_free(struct plan *plan) {
         free(node);
     }
     selling = NULL;
+}
+
+/* ---- look at the tree */
+
+const struct plan_node *plan_next_sold(const struct plan *plan, const struct plan_node *before) {
+    const struct plan_node *node = before != NULL ? before->next : plan->nodes;
+
+    while (node != NULL &&
+           (node->is_prepare || node->call.kind != CALL_END || node->call.how != OUTCOME_SOLD))
+        node = node->next;
+    return node;
+}
+
+const struct call *plan_call(const struct plan_node *node) {
+    return &node->call;
+}
+
+const struct plan_node *plan_above(const struct plan_node *node) {
+    return node->parent;
 }
 
 /* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */

@@ -38,6 +38,7 @@ struct plan {
     struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
     struct plan_node *nodes; /* all of them, the newest first */
     size_t count;
+    const struct plan_node *latest; /* the end of the sale that ended last */
     uint64_t calls;
     enum plan_end end; /* after a failure all sales end where the tree ends */
     struct why why;
@@ -48,6 +49,11 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
 /* Ask `other` each question of the tree again, and at least `least`. Sets plan->end and plan->why. */
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least);
+/* The next sale of the tree that ended with SOLD: its end; NULL: there is no other. Begin with NULL. */
+const struct plan_node *plan_next_sold(const struct plan *plan, const struct plan_node *before);
+/* The call at a node, and the node of the call before it, or NULL. */
+const struct call *plan_call(const struct plan_node *node);
+const struct plan_node *plan_above(const struct plan_node *node);
 /* Free the tree. */
 void plan_free(struct plan *plan);
 

@@ -82,6 +82,36 @@ class Played(unittest.TestCase):
                     # More points, or as many, and fewer of the schedules fail.
                     self.assertLess((before[0], -before[2]), (after[0], -after[2]), got)
 
+    def test_one_statement_everywhere_passes_only_where_it_is_the_subject(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                number = number_of(chapter)
+                done = check(ROOT / "lab/01-oversell/answer.c", number, "--brief")
+                self.assertIn(f"  {100 if number in (1, 12) else 0} of 100 points", done.stdout)
+                if "requires" in plan_of(chapter):
+                    self.assertIn("This chapter is about another way.", done.stdout)
+                    self.assertIn("Each check asks for ", (chapter / "README.md").read_text())
+
+    def test_a_lock_beside_the_sale_and_a_sale_without_work_get_no_point(self):
+        lazy = """static enum outcome lazy(struct sale *sale, enum guard guard, const struct store_lock *lock) {
+            struct stock_row seen;
+            enum outcome outcome = store_read_stock(sale, 0, &seen);
+            if (outcome != OUTCOME_OK) return outcome;
+            return seen.available <= 0 ? OUTCOME_SOLD_OUT : store_write_stock(sale, &seen, guard, lock);
+        }
+        """
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for chapter in CHAPTERS[1:9]:
+            text = (chapter / "answer.c").read_text()
+            sells = re.search(r"read_then_write\(sale, 0, (.*)\)", text)
+            for name, instead in ("decoy", "store_take_stock(sale, 0)"), ("lazy", f"lazy(sale, {sells[1]})"):
+                with self.subTest(chapter.name, trick=name):
+                    mine = folder / f"{chapter.name}-{name}.c"
+                    mine.write_text(text.replace("static enum outcome sell(", lazy + "static enum outcome sell(").replace(sells[0], instead))
+                    done = check(mine, number_of(chapter), "--brief")
+                    self.assertIn("  0 of 100 points", done.stdout, done.stderr)
+                    self.assertRegex(done.stdout, r"another way|store_work\(\)")
+
     def test_each_text_shows_schedules_that_explore_prints(self):
         """Compares each step of a schedule in the text: its number, time, lanes and counts, and its order."""
         step = re.compile(r"^ +\d+ +\d+  .*?\d +\d+  [\w-]+", re.M)
