@@ -560,14 +560,16 @@ static bool may_bring(const struct model_world *world, int instance, bool may_wa
            model_brings_at(world, instance) <= (may_wait ? MODEL_NEVER - 1 : world->state.now_ms);
 }
 
-/* Add the moves that no order makes. A unit comes back only while an order is left to see it. */
-static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs) {
+/* Add the moves that no order makes. A unit comes back only before the last customer, who then must
+ * see it. */
+static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs,
+                         bool is_last) {
     size_t count = runs;
 
     for (int i = 0; i < world->setup.instances; i++)
         if (may_bring(world, i, runs == 0))
             moves[count++] = (struct model_move){MOVE_BRING, (uint8_t)i};
-    for (int i = 0; i < world->setup.orders && runs > 0; i++)
+    for (int i = 0; i < world->setup.orders && runs > 0 && !is_last; i++)
         if (model_may_return(world, i))
             moves[count++] = (struct model_move){MOVE_RETURN, (uint8_t)i};
     return count;
@@ -577,7 +579,8 @@ size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVE
     const int last = world->setup.orders;
     const bool is_last = have_ended(world);
     const size_t ready = add_runs(world, moves);
-    size_t count = add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
+    size_t count =
+        add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves), is_last);
 
     /* When all orders have ended, the last customer comes alone. */
     if (count == 0 && is_last && world->state.paused == 0 &&

@@ -308,10 +308,14 @@ static int64_t view_left(const struct model_world *world) {
     return left;
 }
 
-static bool view_is_served(const struct model_order *order) {
+/* While units are left. The judge asks nothing about SOLD_OUT once a unit has come back, because it
+ * cannot tell when. The last customer comes after that. */
+static bool view_is_served(const struct model_world *world) {
+    const struct model_order *order = &world->state.orders[world->setup.orders];
+
     return order->state == ORDER_ENDED &&
-           (order->outcome == OUTCOME_SOLD || order->outcome == OUTCOME_SOLD_OUT ||
-            order->outcome == OUTCOME_REPEATED);
+           (order->outcome == OUTCOME_SOLD || order->outcome == OUTCOME_REPEATED ||
+            (order->outcome == OUTCOME_SOLD_OUT && world->state.gave_back == 0));
 }
 
 static unsigned judge_answers(const struct model_world *world) {
@@ -334,7 +338,7 @@ static unsigned judge_answers(const struct model_world *world) {
         found |= 1U << VIEW_SKIPS_WORK;
     if (world->state.freed != 0)
         found |= 1U << VIEW_FREES_ANOTHERS;
-    if (view_left(world) > 0 && !view_is_served(&world->state.orders[world->setup.orders]))
+    if (view_left(world) > 0 && !view_is_served(world))
         found |= 1U << ANOMALY_STUCK;
     return found;
 }

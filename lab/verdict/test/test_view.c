@@ -103,6 +103,14 @@ static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
                 "in the stock when C was told sold out: a contradiction.");
 }
 
+static void test_sold_out_after_a_unit_came_back_is_stuck(void **state) {
+    end(0, OUTCOME_BUSY, 0);
+    sold(1, 2, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    world.state.gave_back = 1;
+    assert_true((view_judge(view, &world) & 1U << ANOMALY_STUCK) != 0);
+}
+
 static void test_sold_out_before_another_bought_is_early(void **state) {
     end(0, OUTCOME_SOLD_OUT, 0);
     sold(1, 2, 1);
@@ -250,6 +258,7 @@ int main(void) {
         TEST(test_a_later_order_must_not_see_an_older_count),
         TEST(test_a_last_customer_is_sold_a_unit_that_is_left),
         TEST(test_sold_out_while_units_are_left_is_an_undersell),
+        TEST(test_sold_out_after_a_unit_came_back_is_stuck),
         TEST(test_sold_out_before_another_bought_is_early),
         TEST(test_a_last_customer_that_is_turned_away_shows_a_stuck_lock),
         TEST(test_a_killed_order_may_have_its_unit_or_not),
