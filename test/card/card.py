@@ -25,6 +25,7 @@ REFERENCES = json.loads(subprocess.run([LAB, "strategies", "--json"], capture_ou
 # With these options two orders meet in one row, or have two rows.
 OPTIONS = {"segment": "shards=1", "sharded": "shards=1", "sharded-skip": "shards=2", "prewarm": "shards=2"}
 MUSEUM = json.loads((ROOT / "lab/museum/museum.json").read_text())
+RIGHT = json.loads((ROOT / "lab/museum/right.json").read_text())
 CHAPTERS = sorted(file.parent for file in (ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))
 
 
@@ -61,6 +62,17 @@ def judge_bug(bug):
     points, failing = grade(file, bug["chapter"])
     return [(bug["file"], "its bound", True, passed, " ".join(found)),
             (bug["file"], f"chapter {bug['chapter']}", True, points == 100, "; ".join(failing))]
+
+
+def judge_right(right):
+    """Explores a strategy that is right in an unusual way, and grades it for each chapter that can take it."""
+    file = ROOT / "lab/museum" / right["file"]
+    passed, found = explore(file, options=right["options"])
+    rows = [(right["file"], "no fault", False, passed, " ".join(found))]
+    for number in right["chapters"]:
+        points, failing = grade(file, number)
+        rows.append((right["file"], f"chapter {number}", False, points == 100, "; ".join(failing)))
+    return rows
 
 
 def judge_reference(reference):
@@ -107,11 +119,14 @@ def measure():
     """Returns all rows, by part."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         bugs = pool.map(judge_bug, MUSEUM)
+        rights = pool.map(judge_right, RIGHT)
         references = pool.map(judge_reference, REFERENCES)
         files = pool.map(lambda each: judge_file(*each), [(chapter / name, int(chapter.name[:2]), name == "exercise.c")
                                                           for name in ("exercise.c", "answer.c") for chapter in CHAPTERS])
         mutants = pool.map(lambda pair: judge_mutant(pair[1], folder, pair[0]), enumerate(MUTANTS))
-        return {"the museum": [row for rows in bugs for row in rows], "strategies": [row for rows in references for row in rows], "chapters": list(files),
+        return {"the museum": [row for rows in bugs for row in rows],
+                "right": [row for rows in rights for row in rows],
+                "strategies": [row for rows in references for row in rows], "chapters": list(files),
                 "mutants": list(mutants)}
 
 
@@ -129,6 +144,11 @@ PARTS = {
         "planted bugs",
         "[lab/museum](../lab/museum) has {count} strategies with one bug each. `museum.json` has the smallest bound that shows the bug,\n"
         "and a bound that cannot show it. Each of them must fail within its smallest bound, and must lose points in its chapter.",
+        ("file", "in", "found")),
+    "right": (
+        "right in unusual ways",
+        "`right.json` names files of the museum that are right, and the chapters that can take each. They must hold under every\n"
+        "schedule of 3 orders on 2 instances with 2 units and 3 preemptions, and must get all points.",
         ("file", "in", "found")),
     "strategies": (
         "strategies, under faults",
