@@ -109,7 +109,7 @@ def judge_mutant(mutant, folder, index):
         raise SystemExit(f"card: mutant \"{what}\": {source} has no \"{before}\"")
     file = Path(folder) / f"{index}.c"
     includes = "" if "<stdio.h>" in text else "#include <stdio.h>\n"
-    file.write_text(includes + as_exercise(text.replace(before, after)))
+    file.write_text(includes + as_exercise(after(text) if callable(after) else text.replace(before, after)))
     points, failing = grade(file, number)
     name = source.removeprefix("strategies/").removeprefix("lab/")
     return f"{name}: {what}", str(number), wrong, points == 100, "; ".join(failing)

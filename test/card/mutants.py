@@ -162,3 +162,33 @@ MUTANTS = [
     ("waits for one row", f"{STRATEGIES}/spread/sharded_skip.c", "ROW_SKIP_LOCKED", "ROW_WAIT", 11, EQUIVALENT),
     ("one row", f"{STRATEGIES}/spread/sharded_skip.c", "ANY_SHARD", "0", 11, WRONG),
 ]
+
+# ---- operators, each on every answer that it can take
+
+SELL = "static enum outcome sell(struct sale *sale) {"
+END = "const struct strategy strategy_exercise ="
+ANSWERS = (ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE)
+
+
+def around(body):
+    """Returns an edit that calls the answer's own sell() from a new one."""
+    return lambda text: text.replace(SELL, SELL.replace(" sell(", " sell_rightly(")).replace(
+        END, f"{SELL}\n{body}}}\n\n{END}")
+
+
+def swap(before, after):
+    return around(f"    enum outcome outcome = sell_rightly(sale);\n\n"
+                  f"    return outcome == OUTCOME_{before} ? OUTCOME_{after} : outcome;\n")
+
+
+# A customer without a fault who got a unit must hear SOLD, and one who got none must not. Each swap breaks this, whatever it wraps.
+SWAPS = [("SOLD", other) for other in ("SOLD_OUT", "BUSY", "FAILED", "UNKNOWN", "CONFLICT", "OK")] + [
+    ("SOLD_OUT", other) for other in ("SOLD", "FAILED", "OK")]
+# These change no request and no answer.
+SAME = [("a call around it", around("    return sell_rightly(sale);\n")),
+        ("a loop that runs once", around("    enum outcome outcome = OUTCOME_FAILED;\n\n    for (int i = 0; i < 1; i++)\n"
+                                         "        outcome = sell_rightly(sale);\n    return outcome;\n"))]
+MUTANTS += [(f"says {after} for {before}", answer, SELL, swap(before, after), number, WRONG)
+            for number, answer in enumerate(ANSWERS, 1) if number not in (1, 12) for before, after in SWAPS]
+MUTANTS += [(what, answer, SELL, edit, number, EQUIVALENT)
+            for number, answer in enumerate(ANSWERS, 1) for what, edit in SAME]

@@ -33,7 +33,7 @@ class Card(unittest.TestCase):
 
     def test_it_is_about_all_there_is(self):
         self.assertGreaterEqual(len(card.REFERENCES), 36)
-        self.assertGreaterEqual(len([mutant for mutant in MUTANTS if mutant[-1]]), 40)
+        self.assertGreaterEqual(len(MUTANTS), 200)
         self.assertEqual({mutant[4] for mutant in MUTANTS}, set(range(1, 13)))
 
 
