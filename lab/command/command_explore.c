@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 static struct {
-    int64_t orders, instances, stock, preemptions, max_steps;
+    int64_t orders, others, instances, stock, version, preemptions, max_steps;
     char *faults, *replay, *page, *options;
     bool is_naive, is_json, is_stepped;
 } set;
@@ -30,9 +30,13 @@ static struct {
 static const struct setting table[] = {
     {"orders", 0, SETTING_INT, &set.orders, "3", "number of orders; each may come at any time",
      "1..7"},
+    {"others", 0, SETTING_INT, &set.others, "0",
+     "so many of the orders sell by one statement, not by the strategy", "0..6"},
     {"instances", 0, SETTING_INT, &set.instances, "2",
      "number of instances of inventory-svc; orders go to them in turn", "1..4"},
     {"stock", 0, SETTING_INT, &set.stock, "2", "units of stock", "0..1000"},
+    {"first-version", 0, SETTING_INT, &set.version, "0", "version of the row at the beginning",
+     "0..1000"},
     {"preemptions", 0, SETTING_INT, &set.preemptions, "3",
      "how often a schedule may switch away from an order that could go on", "0..20"},
     {"faults", 0, SETTING_TEXT, &set.faults, "none",
@@ -128,10 +132,14 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
     it->setup = (struct model_setup){.strategy = spec->strategy,
                                      .options = spec->options,
                                      .orders = (int)set.orders,
+                                     .others = (int)set.others,
+                                     .version = (int)set.version,
                                      .instances = (int)set.instances,
                                      .stock = (int)set.stock};
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
+    if (set.others >= set.orders)
+        return command_explore_refuse("--others must be less than --orders");
     if (spec->options.shards > MODEL_SHARDS)
         return command_explore_refuse("the model has at most %d shards, but \"shards\" is %d",
                                       MODEL_SHARDS, spec->options.shards);

@@ -161,6 +161,8 @@ static bool attempt_set_up(const struct check *check) {
     at.exploration.setup = (struct model_setup){.strategy = &at.plan.strategy,
                                                 .options = spec.options,
                                                 .orders = check->orders,
+                                                .others = check->others,
+                                                .version = check->version,
                                                 .instances = check->instances,
                                                 .stock = check->stock,
                                                 .faults = check->faults};

@@ -72,6 +72,12 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
     if (model_faults_read(faults, &check->faults) != 0)
         return why_set(reading->why, "%s: \"faults\": \"%s\" has an unknown fault", reading->path,
                        faults);
+    check->others = check->version = 0;
+    if ((json_object_get(from, "others") != NULL &&
+         chapter_read_number(reading, from, "others", 0, check->orders - 1, &check->others) != 0) ||
+        (json_object_get(from, "first_version") != NULL &&
+         chapter_read_number(reading, from, "first_version", 0, 1000, &check->version) != 0))
+        return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;
     return json_object_get(from, "max_steps") == NULL

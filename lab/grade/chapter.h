@@ -18,7 +18,7 @@ struct check {
     char options[80]; /* of the spec, such as "work=2s,ttl=1s"; "": none */
     char advice[400]; /* for a student with a file that fails it */
     int points;
-    int orders, instances, stock, preemptions;
+    int orders, others, instances, stock, version, preemptions;
     unsigned faults;              /* bits of 1 << enum sale_fault */
     int max_steps;                /* of an order that is alone; 0: no limit */
     struct techniques techniques; /* of the chapter */

@@ -89,6 +89,10 @@ static void print_bound(const struct check *check, FILE *to) {
     fprintf(to, "--orders %d --instances %d --stock %d --preemptions %d --faults %s", check->orders,
             check->instances, check->stock, check->preemptions,
             check->faults == 0 ? "none" : model_faults_write(check->faults, ",", faults));
+    if (check->others > 0)
+        fprintf(to, " --others %d", check->others);
+    if (check->version > 0)
+        fprintf(to, " --first-version %d", check->version);
     if (check->options[0] != '\0') {
         fputs(" --options ", to);
         shell_word_print(check->options, strlen(check->options), to);

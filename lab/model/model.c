@@ -138,6 +138,7 @@ static void lay_out_rows(struct model_world *world) {
         row->initial = row->available =
             world->setup.stock / shards + (i < world->setup.stock % shards);
         row->first_unit = next;
+        row->version = world->setup.version;
         row->holder = -1;
         next += row->initial;
     }
@@ -198,6 +199,15 @@ static void end_order(struct model_world *world, int index, enum outcome outcome
     world->state.answered |= (uint8_t)(1U << index);
 }
 
+bool model_is_other(const struct model_world *world, int index) {
+    return index < world->setup.orders && index >= world->setup.orders - world->setup.others;
+}
+
+static enum outcome sell_as_other(struct sale *sale) {
+    model_of(sale)->world->state.worked |= (uint8_t)(1U << model_of(sale)->index);
+    return store_take_stock(sale, 0);
+}
+
 void model_sell(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
     enum outcome outcome;
@@ -205,7 +215,9 @@ void model_sell(struct model_world *world, int index) {
     assert(order->state == ORDER_TO_COME);
     order->begun_ms = world->state.now_ms;
     order->came_after = world->state.answered;
-    outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale);
+    outcome = model_is_other(world, index)
+                  ? sell_as_other(&world->sales[index].sale)
+                  : strategy_sell(world->setup.strategy, &world->sales[index].sale);
     if (order->state != ORDER_KILLED)
         end_order(world, index, outcome);
 }

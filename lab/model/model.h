@@ -37,6 +37,8 @@ struct model_move {
 /* Begin anew: no order has come, and all units are there. The caller sets setup, turn, say and data
  * before. */
 void model_begin(struct model_world *world);
+/* True if the order sells by one statement, not by the strategy (setup.others). */
+bool model_is_other(const struct model_world *world, int index);
 /* Sell to order `index`, from its beginning to its end. Runs in a fiber, which starts when the
  * order is chosen for the first time. */
 void model_sell(struct model_world *world, int index);

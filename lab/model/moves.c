@@ -391,7 +391,8 @@ static bool is_preceded(const struct model_world *world, int index) {
     if (world->setup.options.deal == DEAL_RANDOM)
         return false;
     for (int i = 0; i < index && orders[index].state == ORDER_TO_COME; i++)
-        if (orders[i].state == ORDER_TO_COME && orders[i].instance == orders[index].instance)
+        if (orders[i].state == ORDER_TO_COME && orders[i].instance == orders[index].instance &&
+            model_is_other(world, i) == model_is_other(world, index))
             return true;
     return false;
 }

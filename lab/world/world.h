@@ -27,6 +27,8 @@ struct model_setup {
     const struct strategy *strategy;
     struct sale_options options;
     int orders, instances, stock; /* 1..MODEL_ORDERS, 1..MODEL_INSTANCES, 0.. */
+    int others;                   /* the last of the orders: they sell by one statement */
+    int version;                  /* of the row, at the beginning */
     int machines;                 /* the instances are on them in turn; 0: one machine */
     unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
 };
