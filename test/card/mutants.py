@@ -61,7 +61,7 @@ MUTANTS = [
     ("wins for ever, and expires by a second command", THREE, "sale->options->ttl_ms);\n",
      "0);\n    (void)store_kv_expire(sale, KEY_LOCK, sale->options->ttl_ms);\n", 3, WRONG),
     ("deletes before it writes", THREE, WON + DELETE, DELETE + WON, 3, WRONG),
-    ("goes on when it has not won", THREE, "    if (outcome != OUTCOME_OK)\n        return outcome;\n", "", 3, EQUIVALENT),
+    ("goes on when it has not won", THREE, "    if (outcome != OUTCOME_OK)\n        return outcome;\n", "", 3, WRONG),
 
     ("a constant TTL", FOUR, TTL, "LATE_MS", 4, WRONG),
     ("a long constant TTL", FOUR, TTL, "LATE_MS + 60000", 4, WRONG),
