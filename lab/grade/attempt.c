@@ -222,7 +222,8 @@ static void attempt_look_at_techniques(void) {
     if (techniques_are_kept(&at.check->techniques, &at.plan, at.alone, &why))
         return;
     conclude(at.attempt, ATTEMPT_VIOLATED, "%s", why.text);
-    at.attempt->advice = "The chapter's text names what its checks require and forbid.";
+    at.attempt->advice =
+        "The chapter's text names the operations that its checks require and forbid.";
 }
 
 /* It holds under our ids. Another pupil has others. */

@@ -26,8 +26,8 @@ struct techniques {
 
 /* The bit of a word, or 0 if there is no such word. */
 unsigned technique_read(const char *word, size_t length);
-/* True if the undisturbed sale that ends at `alone` uses what is required, and no sale of the plan
- * uses what is forbidden. Otherwise `why` gets a sentence. */
+/* True if the undisturbed sale that ends at `alone` uses the required techniques, and no sale of the
+ * plan uses a forbidden one. Otherwise `why` gets a sentence. */
 bool techniques_are_kept(const struct techniques *techniques, const struct plan *plan,
                          const struct plan_node *alone, struct why *why);
 

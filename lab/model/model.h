@@ -22,7 +22,7 @@ enum model_move_kind {
     MOVE_RESUME,   /* the instance goes on */
     MOVE_CRASH,    /* the instance is killed, and starts again without memory */
     MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires; or,
-                      if `who` is 1 + an order, until its lease does, for its renewals fail */
+                      if it names 1 + an order, until that lease does, because renewals fail */
     MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost */
     MOVE_LAND,     /* a request that the order sent takes effect now */
     MOVE_BRING,    /* the instance brings a pending sale to the ledger */

@@ -180,7 +180,7 @@ static void end_renewals(struct model_world *world, int index) {
     }
 }
 
-/* The sooner one of two moments, among those that are to come. */
+/* The sooner one of two moments, if it is still to come. */
 static int64_t sooner(const struct model_world *world, int64_t a, int64_t b) {
     return b > world->state.now_ms && b < a ? b : a;
 }
@@ -561,8 +561,8 @@ static bool may_bring(const struct model_world *world, int instance, bool may_wa
            model_brings_at(world, instance) <= (may_wait ? MODEL_NEVER - 1 : world->state.now_ms);
 }
 
-/* Add the moves that no order makes. A unit comes back only before the last customer, who then must
- * see it. */
+/* Add the moves that no order makes. A unit comes back only before the last customer
+ * comes. So that customer must see it. */
 static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs,
                          bool is_last) {
     size_t count = runs;

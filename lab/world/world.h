@@ -182,7 +182,7 @@ struct model_state {
     uint8_t gave_back;              /* the orders that gave their unit back: bits */
     uint8_t returned_count, place_count, brought_count;
     uint8_t worked;  /* the orders that have done the work of a sale: bits */
-    uint8_t skipped; /* those that were sold a unit without it */
+    uint8_t skipped; /* the orders that were sold a unit without it: bits */
     uint8_t freed;   /* the orders that have deleted a key of another */
     uint8_t none;
     uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows: the ones it last saw empty: bits */

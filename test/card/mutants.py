@@ -181,7 +181,7 @@ def swap(before, after):
                   f"    return outcome == OUTCOME_{before} ? OUTCOME_{after} : outcome;\n")
 
 
-# A customer without a fault who got a unit must hear SOLD, and one who got none must not. Each swap breaks this, whatever it wraps.
+# Without a fault, a customer with a unit must hear SOLD, and a customer without one must not. Each swap breaks this.
 SWAPS = [("SOLD", other) for other in ("SOLD_OUT", "BUSY", "FAILED", "UNKNOWN", "CONFLICT", "OK")] + [
     ("SOLD_OUT", other) for other in ("SOLD", "FAILED", "OK")]
 # These change no request and no answer.

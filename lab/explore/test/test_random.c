@@ -262,7 +262,7 @@ static struct model_setup make_setup(void) {
 }
 
 /* A hash over all that a judge can see makes some ends wrong and others right. It also gives each
- * end one of 64 kinds, as a real judge names anomalies. `data` collects the kinds. */
+ * end one of 64 kinds, for a real judge names anomalies. `data` collects the kinds. */
 static unsigned judge(void *data, const struct model_world *world) {
     const struct model_state *state = &world->state;
     uint64_t hash = state->gave_back;

@@ -46,7 +46,7 @@ struct folder {
     struct lk_backend_config config;
     const struct file_kind *kind;
     char path[PATH_MAX];
-    void *by_token; /* tree of all owners, also while their ACQUIRE is under way */
+    void *by_token;            /* tree of all owners, also while their ACQUIRE is under way */
     LIST_HEAD(, owner) owners; /* the holders among them */
     STAILQ_HEAD(, task) tasks; /* the first is under way */
     uv_work_t work;
