@@ -138,6 +138,27 @@ static void grading_print_check(const struct grading *grading, size_t i, FILE *t
         print_failure(grading, i, to, is_whole);
 }
 
+/* The checks that hold say nothing of more than this. */
+static void print_not_asked(const struct chapter *chapter, FILE *to) {
+    int orders = 0, stock = 0, preemptions = 0;
+    unsigned faults = 0;
+    char names[MODEL_FAULTS_TEXT];
+
+    for (size_t i = 0; i < chapter->check_count; i++) {
+        const struct check *check = &chapter->checks[i];
+
+        orders = check->orders > orders ? check->orders : orders;
+        stock = check->stock > stock ? check->stock : stock;
+        preemptions = check->preemptions > preemptions ? check->preemptions : preemptions;
+        faults |= check->faults;
+    }
+    fprintf(to, "  Not asked: more than %d orders, %d units or %d preemptions", orders, stock,
+            preemptions);
+    if (faults != SURVIVES_ALL)
+        fprintf(to, "; the faults %s", model_faults_write(SURVIVES_ALL & ~faults, ", ", names));
+    fputc('\n', to);
+}
+
 void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
     fprintf(to, "Chapter %d, %s: ", grading->chapter.number, grading->chapter.title);
     shell_word_print(grading->name, strlen(grading->name), to);
@@ -147,6 +168,8 @@ void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
     for (size_t i = 0; i < grading->attempted; i++)
         grading_print_check(grading, i, to, is_whole);
     fprintf(to, "  %d of 100 points\n", grading_points(grading));
+    if (grading_points(grading) == 100)
+        print_not_asked(&grading->chapter, to);
 }
 
 /* ---- Gradescope's results.json (its documentation: Autograder specifications, Output format) */
