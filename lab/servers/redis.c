@@ -87,7 +87,6 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
         return OUTCOME_UNKNOWN;
     if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
-    keys_forget(&world->keys, world->state.now_ms);
     key = keys_find(&world->keys, call->key);
     is_anothers = key != NULL && key->owner != sale->index;
     outcome = keys_call(&world->keys, world->state.now_ms, call);

@@ -1,5 +1,5 @@
-/* Any text inside XML or HTML. What these forbid becomes U+FFFD, the replacement character: bytes that
- * are not UTF-8, control characters, U+FFFE and U+FFFF. */
+/* Any text inside XML or HTML. XML forbids bytes that are not UTF-8, control characters, U+FFFE and
+ * U+FFFF. The replacement character, U+FFFD, stands in their place. */
 #ifndef UVKIT_XML_TEXT_H
 #define UVKIT_XML_TEXT_H
 
