@@ -39,8 +39,10 @@ def cpu_of(*command):
 
 def flags_of(check):
     names = {"orders": "orders", "others": "others", "instances": "instances", "stock": "stock", "first_version": "first-version",
-             "preemptions": "preemptions", "faults": "faults", "options": "options"}
-    return [f"--{flag}={check[name]}" for name, flag in names.items() if name in check]
+             "first_fence": "first-fence", "preemptions": "preemptions", "faults": "faults", "options": "options"}
+    # Of a range take the least number.
+    values = {name: check[name][0] if isinstance(check[name], list) else check[name] for name in names if name in check}
+    return [f"--{names[name]}={value}" for name, value in values.items()]
 
 
 def border():

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 static struct {
-    int64_t orders, others, instances, stock, version, preemptions, max_steps;
+    int64_t orders, others, instances, stock, version, fence, preemptions, max_steps;
     char *faults, *replay, *page, *options;
     bool is_naive, is_json, is_stepped;
 } set;
@@ -34,9 +34,11 @@ static const struct setting table[] = {
      "so many of the orders sell by one statement, not by the strategy", "0..6"},
     {"instances", 0, SETTING_INT, &set.instances, "2",
      "number of instances of inventory-svc; orders go to them in turn", "1..4"},
-    {"stock", 0, SETTING_INT, &set.stock, "2", "units of stock", "0..1000"},
-    {"first-version", 0, SETTING_INT, &set.version, "0", "version of the row at the beginning",
-     "0..1000"},
+    {"stock", 0, SETTING_INT, &set.stock, "2", "units of stock", "0..30000"},
+    {"first-version", 0, SETTING_INT, &set.version, "0", "version of each row at the beginning",
+     "0..1073741824"},
+    {"first-fence", 0, SETTING_INT, &set.fence, "0",
+     "fence of each row at the beginning; tokens of locks are above it", "0..1073741824"},
     {"preemptions", 0, SETTING_INT, &set.preemptions, "3",
      "how often a schedule may switch away from an order that could go on", "0..20"},
     {"faults", 0, SETTING_TEXT, &set.faults, "none",
@@ -134,6 +136,7 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .orders = (int)set.orders,
                                      .others = (int)set.others,
                                      .version = (int)set.version,
+                                     .fence = (int)set.fence,
                                      .instances = (int)set.instances,
                                      .stock = (int)set.stock};
     it->preemptions = (int)set.preemptions;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static struct {
-    int64_t chapter;
+    int64_t chapter, seed;
     char *chapters, *results;
     bool is_brief, is_live;
 } set;
@@ -32,11 +32,19 @@ static struct {
             "the folder with the chapters; default: lab's own", NULL                               \
     }
 
+#define SEED_SETTING                                                                               \
+    {                                                                                              \
+        "seed", 0, SETTING_INT, &set.seed, "0",                                                    \
+            "chooses each check's numbers within its ranges; 0: the file's text chooses",          \
+            "0..2147483647"                                                                        \
+    }
+
 static const struct setting check_table[] = {
     {"chapter", 0, SETTING_INT, &set.chapter, "0",
      "number of the chapter; 0: the number that the file's name begins with, such as 03.c",
      "0..99"},
     CHAPTERS_SETTING,
+    SEED_SETTING,
     {"brief", 0, SETTING_FLAG, &set.is_brief, NULL, "do not print the failing schedules", NULL},
     {.name = NULL}};
 
@@ -51,6 +59,7 @@ const struct reference_command reference_check = {"check", &check_program, check
 static const struct setting grade_table[] = {
     {"chapter", 0, SETTING_INT, &set.chapter, "0", "grade only this chapter; 0: all", "0..99"},
     CHAPTERS_SETTING,
+    SEED_SETTING,
     {"results", 0, SETTING_TEXT, &set.results, "", "write Gradescope's results.json here", NULL},
     {"live", 0, SETTING_FLAG, &set.is_live, NULL,
      "also sell with each file on real servers, outside the sandbox; this never changes the points",
@@ -154,6 +163,7 @@ static int command_grade_check(const char *path) {
     if (grading == NULL)
         return EXIT_INTERNAL;
     (void)snprintf(grading->name, sizeof grading->name, "%s", path);
+    grading->seed = (uint64_t)set.seed;
     code = command_grade_read("lab check", &grading->chapter, number);
     if (code == 0) {
         grading_make(grading, path, &is_interrupted);
@@ -232,6 +242,7 @@ static int grade_one(struct grading *grading, const char *folder) {
 
     (void)snprintf(grading->name, sizeof grading->name, "%02d.c", grading->chapter.number);
     (void)snprintf(path, sizeof path, "%s/%s", folder, grading->name);
+    grading->seed = (uint64_t)set.seed;
     grading_make(grading, path, &is_interrupted);
     code = command_grade_code_of(grading);
     if (code == 0)

@@ -20,6 +20,9 @@
 #define AGAIN_LEAST 24                 /* questions that are asked again */
 #define SHIFTS      100000             /* pages by which addresses may move */
 #define TURNED_AWAY (1U << VIEW_COUNT) /* beside the anomalies */
+#define STOCK_MOST  30000              /* as many units as the model can number */
+#define STOCK_ROUND 27720              /* a multiple of all numbers to 12 */
+#define BEGINS      3                  /* other begins of each kind that are explored at most */
 
 static struct {
     struct exploration exploration;
@@ -27,6 +30,7 @@ static struct {
     struct plan plan;
     struct view *view;
     const struct check *check;
+    const struct values *values;
     const volatile bool *is_interrupted;
     struct attempt *attempt;
     const struct plan_node *alone; /* the end of an undisturbed sale */
@@ -146,6 +150,10 @@ static void attempt_tell_end(void) {
         conclude(at.attempt, ATTEMPT_HOLDS, "%s", "");
 }
 
+static int choose(const struct range *range, uint64_t salt) {
+    return values_choose(at.values, salt, range->least, range->most);
+}
+
 /* False: the strategy does not take the check's options, or its numbers are wrong. */
 static bool attempt_set_up(const struct check *check) {
     char text[sizeof check->options + 16];
@@ -162,9 +170,10 @@ static bool attempt_set_up(const struct check *check) {
                                                 .options = spec.options,
                                                 .orders = check->orders,
                                                 .others = check->others,
-                                                .version = check->version,
+                                                .version = choose(&check->version, 1),
+                                                .fence = choose(&check->fence, 2),
                                                 .instances = check->instances,
-                                                .stock = check->stock,
+                                                .stock = choose(&check->stock, 3),
                                                 .faults = check->faults};
     at.exploration.preemptions = check->preemptions;
     at.exploration.judge = attempt_judge;
@@ -173,6 +182,9 @@ static bool attempt_set_up(const struct check *check) {
 }
 
 static void attempt_explore(void) {
+    at.attempt->stock = at.exploration.setup.stock;
+    at.attempt->version = at.exploration.setup.version;
+    at.attempt->fence = at.exploration.setup.fence;
     at.attempt->steps_alone = explore_steps_alone(&at.exploration.setup);
     at.alone = at.plan.latest;
     if (at.attempt->steps_alone < 0 || view_explore(at.view, &at.exploration) != 0 ||
@@ -226,6 +238,54 @@ static void attempt_look_at_techniques(void) {
         "The chapter's text names the operations that its checks require and forbid.";
 }
 
+/* ---- other numbers */
+
+static int stock_for(int32_t value) {
+    return value > STOCK_MOST ? STOCK_ROUND : value;
+}
+
+/* Explore the check from another begin. */
+static void explore_from(const struct model_setup *from) {
+    const struct attempt before = *at.attempt;
+
+    at.exploration.setup = *from;
+    attempt_explore();
+    if (at.attempt->end == ATTEMPT_HOLDS)
+        *at.attempt = before;
+    else if (at.attempt->end == ATTEMPT_VIOLATED)
+        at.attempt->advice = "Your code looks at a number: the row's version, its fence or its "
+                             "count. With the number in the command above it does something else, "
+                             "and that is wrong.";
+}
+
+/* Where a file does something else at a value, the check also begins there. */
+static void attempt_try_values(struct pupil *other, bool is_of_count) {
+    const struct model_setup first = at.exploration.setup;
+    int begins = 0;
+
+    for (size_t i = 0; i < at.values->count && begins < BEGINS && at.attempt->end == ATTEMPT_HOLDS;
+         i++) {
+        const int32_t value = at.values->asked[i];
+        struct model_setup from = first;
+        struct plan_shift by = {0, 0, 0};
+
+        if (is_of_count) {
+            by.count = (stock_for(value) - first.stock) / first.options.shards;
+            from.stock += (int)by.count * first.options.shards;
+        } else {
+            from.version = from.fence = value;
+            by = (struct plan_shift){value - first.version, value - first.fence, 0};
+        }
+        if (plan_differs(&at.plan, other, &first.options, &by)) {
+            explore_from(&from);
+            begins++;
+        }
+        if (at.plan.end != PLAN_OK)
+            attempt_tell_plan();
+    }
+    at.exploration.setup = first;
+}
+
 /* It holds under our ids. Another pupil has others. */
 static void attempt_ask_again(const char *path) {
     struct pupil_hello hello;
@@ -241,6 +301,8 @@ static void attempt_ask_again(const char *path) {
     plan_ask_again(&at.plan, &other, &at.exploration.setup.options, AGAIN_LEAST);
     if (at.plan.end != PLAN_OK)
         attempt_tell_plan();
+    attempt_try_values(&other, false);
+    attempt_try_values(&other, true);
     pupil_stop(&other);
 }
 
@@ -263,8 +325,8 @@ static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello, c
     plan_free(&at.plan);
 }
 
-void attempt_make(const char *path, const struct check *check, const volatile bool *is_interrupted,
-                  struct attempt *attempt) {
+void attempt_make(const char *path, const struct check *check, const struct values *values,
+                  const volatile bool *is_interrupted, struct attempt *attempt) {
     struct pupil_hello hello;
     struct pupil pupil;
 
@@ -272,6 +334,7 @@ void attempt_make(const char *path, const struct check *check, const volatile bo
     memset(attempt, 0, sizeof *attempt);
     attempt->end = ATTEMPT_BROKEN; /* until something is known */
     at.check = check;
+    at.values = values;
     at.attempt = attempt;
     at.is_interrupted = is_interrupted;
     at.view = view_make();

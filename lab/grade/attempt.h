@@ -7,6 +7,7 @@
 
 #include "chapter.h"
 #include "schedule.h"
+#include "values.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,16 +29,17 @@ struct attempt {
     enum attempt_end end;
     int64_t schedules, violated;
     int steps_alone;
+    int stock, version, fence;     /* it began with these */
     char id[SCHEDULE_TEXT];        /* if VIOLATED: the shortest schedule */
     char summary[ATTEMPT_SUMMARY]; /* the failure, in a sentence or more */
     char story[ATTEMPT_STORY];     /* that schedule, a line for each step */
     const char *advice;            /* for this failure; NULL: the check has one */
 };
 
-/* Run `check` on the shared object at `path`, which student_build() made. Blocks until the check
- * has ended, or a signal's handler sets *is_interrupted. */
-void attempt_make(const char *path, const struct check *check, const volatile bool *is_interrupted,
-                  struct attempt *attempt);
+/* Run `check` on the shared object at `path`, which student_build() made. If the file does something
+ * else at one of the values, the check also begins there. Blocks until the check has ended, or a signal's handler sets *is_interrupted. */
+void attempt_make(const char *path, const struct check *check, const struct values *values,
+                  const volatile bool *is_interrupted, struct attempt *attempt);
 
 /* Replace each byte of a student's text that is not ASCII, or that a terminal would obey, by '?'.
  */

@@ -55,6 +55,35 @@ static int chapter_read_number(const struct reading *reading, const json_t *from
     return 0;
 }
 
+/* Read a number, or a list of the least and the most one. Without it: 0. */
+static int read_range(const struct reading *reading, const json_t *from, const char *name, int most,
+                      struct range *range) {
+    const json_t *value = json_object_get(from, name);
+    const json_t *first = json_is_array(value) ? json_array_get(value, 0) : value;
+    const json_t *last = json_is_array(value) ? json_array_get(value, 1) : value;
+
+    *range = (struct range){0, 0};
+    if (value == NULL)
+        return 0;
+    if (!json_is_integer(first) || !json_is_integer(last) || json_integer_value(first) < 0 ||
+        json_integer_value(last) < json_integer_value(first) || json_integer_value(last) > most)
+        return why_set(reading->why,
+                       "%s: \"%s\" must be a number from 0 to %d, or [least, most] of these",
+                       reading->path, name, most);
+    *range = (struct range){(int)json_integer_value(first), (int)json_integer_value(last)};
+    return 0;
+}
+
+static int read_values(const struct reading *reading, const json_t *from, struct check *check) {
+    if (json_object_get(from, "stock") == NULL)
+        return why_set(reading->why, "%s: a check has no \"stock\"", reading->path);
+    return read_range(reading, from, "stock", 1000, &check->stock) != 0 ||
+                   read_range(reading, from, "first_version", MODEL_FIRST, &check->version) != 0 ||
+                   read_range(reading, from, "first_fence", MODEL_FIRST, &check->fence) != 0
+               ? -1
+               : 0;
+}
+
 static int read_check(const struct reading *reading, const json_t *from, struct check *check) {
     char faults[80];
 
@@ -66,17 +95,15 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
         chapter_read_number(reading, from, "orders", 1, MODEL_ORDERS, &check->orders) != 0 ||
         chapter_read_number(reading, from, "instances", 1, MODEL_INSTANCES, &check->instances) !=
             0 ||
-        chapter_read_number(reading, from, "stock", 0, 1000, &check->stock) != 0 ||
+        read_values(reading, from, check) != 0 ||
         chapter_read_number(reading, from, "preemptions", 0, 20, &check->preemptions) != 0)
         return -1;
     if (model_faults_read(faults, &check->faults) != 0)
         return why_set(reading->why, "%s: \"faults\": \"%s\" has an unknown fault", reading->path,
                        faults);
-    check->others = check->version = 0;
-    if ((json_object_get(from, "others") != NULL &&
-         chapter_read_number(reading, from, "others", 0, check->orders - 1, &check->others) != 0) ||
-        (json_object_get(from, "first_version") != NULL &&
-         chapter_read_number(reading, from, "first_version", 0, 1000, &check->version) != 0))
+    check->others = 0;
+    if (json_object_get(from, "others") != NULL &&
+        chapter_read_number(reading, from, "others", 0, check->orders - 1, &check->others) != 0)
         return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;

@@ -12,16 +12,22 @@
 #define CHAPTERS       12
 #define CHAPTER_PATH   512
 
+/* A seed chooses a number from the first to the last (values.h). */
+struct range {
+    int least, most;
+};
+
 /* One exploration that a student's file must pass. */
 struct check {
     char name[80];
     char options[80]; /* of the spec, such as "work=2s,ttl=1s"; "": none */
     char advice[400]; /* for a student with a file that fails it */
     int points;
-    int orders, others, instances, stock, version, preemptions;
-    unsigned faults;              /* bits of 1 << enum sale_fault */
-    int max_steps;                /* of an order that is alone; 0: no limit */
-    struct techniques techniques; /* of the chapter */
+    int orders, others, instances, preemptions;
+    struct range stock, version, fence; /* version and fence: of the rows, at the beginning */
+    unsigned faults;                    /* bits of 1 << enum sale_fault */
+    int max_steps;                      /* of an order that is alone; 0: no limit */
+    struct techniques techniques;       /* of the chapter */
     bool serves_all; /* no customer is turned away, unless a fault other than a crash struck */
 };
 

@@ -15,13 +15,25 @@
 #include <string.h>
 #include <unistd.h>
 
-static void make_all(struct grading *grading, const char *object,
+static void grading_refuse(struct grading *grading, enum grading_file file, const char *why) {
+    grading->file = file;
+    (void)snprintf(grading->why, sizeof grading->why, "%s", why);
+    attempt_make_plain(grading->why);
+}
+
+static void make_all(struct grading *grading, const char *path, const char *object,
                      const volatile bool *is_interrupted) {
+    struct values values;
+
+    if (values_read(&values, path, grading->seed) != 0) {
+        grading_refuse(grading, GRADING_BROKEN, strerror(errno));
+        return;
+    }
     assert(grading->chapter.check_count > 0 && grading->chapter.check_count <= CHAPTER_CHECKS);
     for (size_t i = 0; i < grading->chapter.check_count; i++) {
         struct attempt *attempt = &grading->attempts[i];
 
-        attempt_make(object, &grading->chapter.checks[i], is_interrupted, attempt);
+        attempt_make(object, &grading->chapter.checks[i], &values, is_interrupted, attempt);
         if (attempt->end == ATTEMPT_STOPPED || attempt->end == ATTEMPT_BROKEN) {
             grading->file = attempt->end == ATTEMPT_STOPPED ? GRADING_STOPPED : GRADING_BROKEN;
             (void)snprintf(grading->why, sizeof grading->why, "%s", attempt->summary);
@@ -30,12 +42,6 @@ static void make_all(struct grading *grading, const char *object,
         grading->attempted++;
     }
     grading->file = GRADING_CHECKED;
-}
-
-static void grading_refuse(struct grading *grading, enum grading_file file, const char *why) {
-    grading->file = file;
-    (void)snprintf(grading->why, sizeof grading->why, "%s", why);
-    attempt_make_plain(grading->why);
 }
 
 /* A link is not missing, even if its target is. */
@@ -55,7 +61,7 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
     }
     switch (student_build(path, &file)) {
     case STUDENT_OK:
-        make_all(grading, file.object, is_interrupted);
+        make_all(grading, path, file.object, is_interrupted);
         break;
     case STUDENT_REFUSED:
         grading_refuse(grading, GRADING_REFUSED, file.message);
@@ -83,16 +89,18 @@ int grading_points(const struct grading *grading) {
 
 /* ---- for people */
 
-static void print_bound(const struct check *check, FILE *to) {
+static void print_bound(const struct check *check, const struct attempt *attempt, FILE *to) {
     char faults[MODEL_FAULTS_TEXT];
 
     fprintf(to, "--orders %d --instances %d --stock %d --preemptions %d --faults %s", check->orders,
-            check->instances, check->stock, check->preemptions,
+            check->instances, attempt->stock, check->preemptions,
             check->faults == 0 ? "none" : model_faults_write(check->faults, ",", faults));
     if (check->others > 0)
         fprintf(to, " --others %d", check->others);
-    if (check->version > 0)
-        fprintf(to, " --first-version %d", check->version);
+    if (attempt->version > 0)
+        fprintf(to, " --first-version %d", attempt->version);
+    if (attempt->fence > 0)
+        fprintf(to, " --first-fence %d", attempt->fence);
     if (check->options[0] != '\0') {
         fputs(" --options ", to);
         shell_word_print(check->options, strlen(check->options), to);
@@ -110,7 +118,7 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
         fprintf(to, "      See it: %s explore ", user_command(USER_EXPLORER));
         shell_word_print(grading->name, strlen(grading->name), to);
         fputc(' ', to);
-        print_bound(check, to);
+        print_bound(check, attempt, to);
         fprintf(to, " --replay %s\n", attempt->id);
     }
     fputs("      Next: ", to);
@@ -148,7 +156,7 @@ static void print_not_asked(const struct chapter *chapter, FILE *to) {
         const struct check *check = &chapter->checks[i];
 
         orders = check->orders > orders ? check->orders : orders;
-        stock = check->stock > stock ? check->stock : stock;
+        stock = check->stock.most > stock ? check->stock.most : stock;
         preemptions = check->preemptions > preemptions ? check->preemptions : preemptions;
         faults |= check->faults;
     }

@@ -22,6 +22,7 @@ struct grading {
     char name[CHAPTER_PATH]; /* of the student's file, for the output */
     enum grading_file file;
     char why[STUDENT_MESSAGE];
+    uint64_t seed; /* of the checks' numbers (values.h) */
     struct attempt attempts[CHAPTER_CHECKS];
     size_t attempted;
 };

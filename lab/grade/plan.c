@@ -252,6 +252,7 @@ const struct plan_node *plan_above(const struct plan_node *node) {
 #define TOKENS     8  /* of one order */
 #define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
 #define INSTANCE   "inventory-"
+#define SHIFTED    12 /* sales that are asked for again with other numbers, about */
 
 struct names {
     size_t count;
@@ -327,22 +328,72 @@ static void names_replace(const struct names *names, char *text, bool back) {
         }
 }
 
+/* ---- other numbers */
+
+/* A row with units gets more of them, and so do the rows before it. */
+static void shift_units(struct call_row *row, int64_t count) {
+    if (row->available <= 0 || row->available + count <= 0)
+        return;
+    row->available += count;
+    row->first_unit += count * row->shard;
+    row->unit += count * (row->shard + 1);
+}
+
+static void shift_reply(struct reply *reply, const struct plan_shift *by) {
+    if (reply->row.first_unit != 0) {
+        reply->row.version += by->version;
+        reply->row.fence += by->fence;
+        shift_units(&reply->row, by->count);
+    }
+    if (reply->sale.fence != 0)
+        reply->sale.fence += by->fence;
+    if (reply->sale.unit != 0) {
+        reply->sale.available += by->count;
+        reply->sale.unit += by->count * (reply->sale.shard + 1);
+    }
+}
+
+/* Undo the shift of a number that is not as planned. A file may also use numbers of its own. */
+static void shift_back(int64_t *number, int64_t planned, int64_t by) {
+    if (*number != planned)
+        *number -= by;
+}
+
+static void shift_call_back(struct call *call, const struct call *planned,
+                            const struct plan_shift *by) {
+    const struct call_row *row = &planned->row;
+
+    shift_back(&call->row.version, row->version, by->version);
+    shift_back(&call->row.fence, row->fence, by->fence);
+    shift_back(&call->row.available, row->available, by->count);
+    shift_back(&call->row.first_unit, row->first_unit, by->count * row->shard);
+    shift_back(&call->row.unit, row->unit, by->count * (row->shard + 1));
+}
+
 /* ---- ask again */
 
-/* Ask for the sale up to `node`, under these names. True: it did the same, or plan->end is set. */
-static bool is_same_again(struct plan *plan, struct pupil *pupil,
-                          const struct sale_options *options, const struct plan_node *node,
-                          const struct names *names, uint32_t shift) {
+/* Write a question again: the sale up to `node`. */
+static struct paper *write_again(struct pupil *pupil, const struct sale_options *options,
+                                 const struct plan_node *node) {
     struct paper *paper = pupil_paper(pupil);
-    enum pupil_end end;
 
     paper->is_prepare = node->is_prepare;
     memcpy(paper->order_id, node->order_id, sizeof paper->order_id);
     memcpy(paper->instance, node->instance, sizeof paper->instance);
     paper->options = *options;
+    write_replies(paper, node->parent, &node->reply);
+    return paper;
+}
+
+/* Ask for the sale up to `node`, under these names. True: it did the same, or plan->end is set. */
+static bool is_same_again(struct plan *plan, struct pupil *pupil,
+                          const struct sale_options *options, const struct plan_node *node,
+                          const struct names *names, uint32_t shift) {
+    struct paper *paper = write_again(pupil, options, node);
+    enum pupil_end end;
+
     paper->shift = shift;
     paper->rehearsals = 1U << shift % REHEARSALS;
-    write_replies(paper, node->parent, &node->reply);
     names_replace(names, paper->order_id, false);
     names_replace(names, paper->instance, false);
     for (uint32_t i = 0; i < paper->replies_count; i++)
@@ -392,4 +443,39 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
         ask_node_again(plan, other, options, node, &seed);
         node = node->next != NULL ? node->next : plan->nodes;
     }
+}
+
+/* The sale up to `node` is the same with larger numbers, or plan->end is set. */
+static bool is_same_shifted(struct plan *plan, struct pupil *pupil,
+                            const struct sale_options *options, const struct plan_node *node,
+                            const struct plan_shift *by) {
+    struct paper *paper = write_again(pupil, options, node);
+    enum pupil_end end;
+
+    for (uint32_t i = 0; i < paper->replies_count; i++)
+        shift_reply(&paper->replies[i], by);
+    end = pupil_ask(pupil, &plan->why);
+    if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
+        plan->end = end_of_pupil(end);
+        return true;
+    }
+    if (end != PUPIL_OK || paper->calls_count != node->depth + 1)
+        return false;
+    for (const struct plan_node *each = node; each != NULL; each = each->parent)
+        shift_call_back(&paper->calls[each->depth], &each->call, by);
+    return is_as_planned(paper, node);
+}
+
+bool plan_differs(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                  const struct plan_shift *by) {
+    size_t ends = 0, at = 0;
+
+    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
+        ends += node->call.kind == CALL_END && !node->is_prepare;
+    for (const struct plan_node *node = plan->nodes; node != NULL && plan->end == PLAN_OK;
+         node = node->next)
+        if (node->call.kind == CALL_END && !node->is_prepare && at++ % (1 + ends / SHIFTED) == 0 &&
+            !is_same_shifted(plan, other, options, node, by))
+            return true;
+    return false;
 }

@@ -49,6 +49,15 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
 /* Ask `other` each question of the tree again, and at least `least`. Sets plan->end and plan->why. */
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least);
+/* Larger numbers in the answers of the store: of each row's version, fence and count. */
+struct plan_shift {
+    int64_t version, fence, count;
+};
+
+/* Ask `other` for some whole sales of the tree, with other numbers in the answers. True: one of them
+ * does something else then, or dies. False also after a failure, which sets plan->end and plan->why. */
+bool plan_differs(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                  const struct plan_shift *by);
 /* The next sale of the tree that ended with SOLD: its end; NULL: there is no other. Begin with NULL. */
 const struct plan_node *plan_next_sold(const struct plan *plan, const struct plan_node *before);
 /* The call at a node, and the node of the call before it, or NULL. */

@@ -139,6 +139,7 @@ static void lay_out_rows(struct model_world *world) {
             world->setup.stock / shards + (i < world->setup.stock % shards);
         row->first_unit = next;
         row->version = world->setup.version;
+        row->fence = world->state.fences[i] = world->setup.fence;
         row->holder = -1;
         next += row->initial;
     }

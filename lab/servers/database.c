@@ -249,7 +249,7 @@ static void take_snapshot(struct model_sale *sale) {
         const struct stock_row row = model_row(sale->world, i);
 
         state->seen[sale->index][i] = (struct model_seen){
-            (int16_t)row.available, (int16_t)row.version, (int16_t)row.unit, (int16_t)row.fence};
+            (int32_t)row.available, (int32_t)row.version, (int32_t)row.unit, (int32_t)row.fence};
     }
 }
 

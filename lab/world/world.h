@@ -21,6 +21,7 @@
 #define MODEL_GRANTS    12 /* one for each order, and some that dead orders left behind */
 #define MODEL_LAG       2  /* the most writes that a replica lags behind */
 #define MODEL_NEVER     INT64_MAX
+#define MODEL_FIRST     (1 << 30) /* the most that a row's version or fence begins with */
 
 /* The subject of an exploration. The caller owns what the pointers lead to and keeps it valid. */
 struct model_setup {
@@ -28,7 +29,8 @@ struct model_setup {
     struct sale_options options;
     int orders, instances, stock; /* 1..MODEL_ORDERS, 1..MODEL_INSTANCES, 0.. */
     int others;                   /* the last of the orders: they sell by one statement */
-    int version;                  /* of the row, at the beginning */
+    int version;                  /* of each row, at the beginning */
+    int fence;                    /* the same: the token of its last write; and of each lock */
     int machines;                 /* the instances are on them in turn; 0: one machine */
     unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
 };
@@ -126,7 +128,7 @@ struct model_order {
 
 /* A row at a transaction's first read of it. */
 struct model_seen {
-    int16_t available, version, unit, fence;
+    int32_t available, version, unit, fence;
 };
 
 enum txn_state {

@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -217,6 +218,27 @@ class Grading(unittest.TestCase):
         out, found = self.grade("--chapter", "1", "--chapters", self.chapters(**bound, serves_all=True))
         self.assertEqual(found["score"], 0)
         self.assertIn("A customer was turned away, though nothing had gone wrong.", out)
+
+    def test_a_file_is_judged_at_the_numbers_that_it_looks_at(self):
+        bound = {"orders": 2, "instances": 2, "stock": [2, 3], "preemptions": 2, "first_version": [0, 1000000], "options": "work=0"}
+        for what, points in [("row.version == 4711", 0), ("row.version % 97 == 13", 0), ("row.version >= 65536000", 0),
+                             ("row.available == 50", 0), ("row.available > 200", 0), ("row.available < 0", 100)]:
+            with self.subTest(what):
+                (self.folder / "01.c").write_text(strategy(
+                    "struct stock_row row;\n(void)store_read_stock(sale, 0, &row);\nif (row.available <= 0) return OUTCOME_SOLD_OUT;\n"
+                    f"return store_write_stock(sale, &row, {what} ? GUARD_ANY : GUARD_VERSION, 0);"))
+                out, found = self.grade("--chapter", "1", "--chapters", self.chapters(**bound))
+                self.assertEqual(found["score"], points, out)
+                if points == 0:
+                    command = re.search(r"See it: .*lab explore 01\.c (.*)", out)[1].split()
+                    self.assertIn("TWIN", self.run_lab("explore", self.folder / "01.c", *command, code=1)[0])
+
+    def test_the_file_or_a_seed_chooses_the_numbers(self):
+        (self.folder / "01.c").write_text(strategy("(void)sale;\nreturn OUTCOME_BUSY;"))
+        chapters = self.chapters(stock=[1, 1000])
+        texts = [self.grade("--chapter", "1", "--chapters", chapters, *more)[0] for more in [(), (), ("--seed", "1"), ("--seed", "2")]]
+        self.assertEqual(texts[0], texts[1])
+        self.assertEqual(len(set(texts)), 3)
 
     def test_a_file_without_a_number_needs_a_chapter(self):
         self.assertIn("answer.c: its name does not begin with the number of a chapter: name the chapter with --chapter",
