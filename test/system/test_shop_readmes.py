@@ -58,7 +58,7 @@ class Readmes(SystemTest):
         self.paste("article", "= order: ", "A run can judge:", "VIOLATED OVERSELL")
 
     def test_students(self):
-        for language in "python", "node":
+        for language in "python", "node", "java", "go":
             with self.subTest(language):
                 self.paste(f"student-{language}", "= order: ", "VIOLATED OVERSELL", "VALID ")
 
