@@ -97,7 +97,7 @@ SEES_inventory-svc/locks := lockkit/include inventory-svc/product $(SEES_invento
 SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending $(SEES_inventory-svc/locks)
 SEES_inventory-svc/selling := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/selling $(SEES_inventory-svc/selling)
-SEES_inventory-svc/exercise := strategies/seam uvkit
+SEES_inventory-svc/exercise := strategies/seam uvkit/process uvkit
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
@@ -124,8 +124,8 @@ SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
 SEES_lab/student := strategies/seam uvkit
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
-SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
-SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
+SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec) uvkit/process
+SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/settings uvkit
 # It judges lock libraries by their behaviour, so it sees none of them.
 SEES_lockjudge/history := uvkit/text uvkit
 SEES_lockjudge/oracle := lockjudge/history uvkit/text uvkit
@@ -384,7 +384,6 @@ lab: ## the labs: build what they need, list the thirteen chapters, and say how 
 	@scripts/deps lab
 	@$(MAKE) --no-print-directory all
 	@scripts/lab list
-	@printf '%s\n' 'Begin with:  scripts/lab start 1   (scripts/lab --help has the rest)'
 
 up: ## build and start the stack for your own curl and loadgen
 	@scripts/deps build

@@ -55,9 +55,9 @@ static int command_build_build(const char *path) {
     else
         (void)snprintf(to, sizeof to, "%.*s.so", (int)(strlen(path) < 2 ? 0 : strlen(path) - 2),
                        path);
-    end = student_build(path, &file);
+    end = student_build(path, path, &file);
     if (end != STUDENT_OK) {
-        fprintf(stderr, "lab build: %s\n", file.message);
+        fprintf(stderr, "%s%s\n", end == STUDENT_BROKEN ? "lab build: " : "", file.message);
         code = end == STUDENT_BROKEN ? EXIT_INTERNAL : EXIT_USAGE;
     } else if (command_build_copy(file.object, to) != 0) {
         complain("lab build", "%s: %s", to, strerror(errno));

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "complain.h"
 #include "fiber.h"
+#include "plan.h"
 #include "settings.h"
 #include "shell_word.h"
 #include "spec.h"
@@ -77,6 +78,13 @@ __attribute__((format(printf, 1, 2))) static int command_explore_refuse(const ch
     return EXIT_USAGE;
 }
 
+static volatile bool is_interrupted;
+
+static void command_explore_on_interrupt(int number) {
+    (void)number;
+    is_interrupted = true;
+}
+
 /* ---- the strategy: a spec, or a student's file */
 
 static int command_explore_fail(const char *message, int code) {
@@ -84,18 +92,70 @@ static int command_explore_fail(const char *message, int code) {
     return code;
 }
 
+/* A student's file, and the process that has its code. */
+static struct {
+    struct student_file file;
+    struct pupil pupil;
+    struct plan plan;
+    bool is_met;
+} student;
+
+/* An exit code, after it has printed the place and the reason. */
+static int fail_by_student(const char *path, enum plan_end end, const char *why) {
+    static const int codes[] = {
+        [PLAN_OK] = 0,
+        [PLAN_DIED] = EXIT_VIOLATED,
+        [PLAN_ENDLESS] = EXIT_VIOLATED,
+        [PLAN_DIFFERS] = EXIT_VIOLATED,
+        [PLAN_TOO_LARGE] = EXIT_INCOMPLETE,
+        [PLAN_STOPPED] = EXIT_INTERRUPTED,
+        [PLAN_BROKEN] = EXIT_INTERNAL,
+    };
+    const int line = student_line(&student.file, student.plan.crashed_at);
+
+    if (end == PLAN_STOPPED)
+        return codes[end];
+    if (line > 0)
+        fprintf(stderr, "%s:%d: %s\n", path, line, why);
+    else
+        fprintf(stderr, "%s: %s\n", path, why);
+    return codes[end];
+}
+
+static int refuse_file(const char *path, enum student_end end, const char *why) {
+    if (end == STUDENT_BROKEN)
+        return command_explore_fail(why, EXIT_INTERNAL);
+    fprintf(stderr, "%s%s%s\n", path, path[0] != '\0' ? ": " : "", why);
+    return EXIT_USAGE;
+}
+
 /* 0, or an exit code after it has printed the reason. */
 static int load_file(const char *path, const struct strategy **strategy) {
-    struct student_file file;
+    struct pupil_hello hello;
     struct why why;
-    enum student_end end = student_build(path, &file);
+    const enum student_end built = student_build(path, path, &student.file);
+    enum pupil_end met;
 
-    if (end != STUDENT_OK)
-        (void)command_explore_fail(file.message, EXIT_USAGE);
-    else if ((end = student_load(file.object, strategy, &why)) != STUDENT_OK)
-        (void)command_explore_fail(why.text, EXIT_USAGE);
-    student_remove(&file); /* it is loaded by now, and its code may end this process later */
-    return end == STUDENT_OK ? 0 : end == STUDENT_BROKEN ? EXIT_INTERNAL : EXIT_USAGE;
+    if (built != STUDENT_OK)
+        return refuse_file("", built, student.file.message);
+    met = pupil_start(&student.pupil, student.file.object, 0, &is_interrupted, &hello, &why);
+    if (met != PUPIL_OK)
+        return fail_by_student(path, plan_end_of(met), why.text);
+    student.is_met = true;
+    if (hello.loaded != STUDENT_OK)
+        return refuse_file(path, hello.loaded, hello.why);
+    plan_begin(&student.plan, &student.pupil, &hello);
+    student.plan.most_calls = UINT64_MAX; /* Ctrl-C ends it */
+    *strategy = &student.plan.strategy;
+    return 0;
+}
+
+static void forget_file(void) {
+    if (student.is_met) {
+        plan_free(&student.plan);
+        pupil_stop(&student.pupil);
+    }
+    student_remove(&student.file);
 }
 
 static int explore_read_spec(const char *name, struct strategy_spec *spec) {
@@ -156,21 +216,6 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
 
 /* ---- during the exploration */
 
-#define PATIENCE_S 2 /* after Ctrl-C, for a strategy that makes no step */
-static volatile sig_atomic_t is_interrupted;
-
-/* A strategy that loops without a step never reaches command_explore_is_stopped(). End here. */
-static void on_alarm(int number) {
-    (void)number;
-    _exit(EXIT_INTERRUPTED);
-}
-
-static void command_explore_on_interrupt(int number) {
-    (void)number;
-    is_interrupted = 1;
-    (void)alarm(PATIENCE_S);
-}
-
 static double now_s(void) {
     return (double)clock_now_ns() / 1e9;
 }
@@ -191,7 +236,7 @@ static bool command_explore_is_stopped(void *data, const struct exploration *so_
         fprintf(stderr, "\r%s schedules so far, %s/s; Ctrl-C ends it\033[K", schedules, rate);
         work.shown_s = s;
     }
-    return is_interrupted != 0;
+    return is_interrupted || student.plan.end != PLAN_OK;
 }
 
 static int explore_all(struct exploration *it, double *seconds) {
@@ -203,7 +248,6 @@ static int explore_all(struct exploration *it, double *seconds) {
     it->is_stopped = command_explore_is_stopped;
     work.began_s = now_s();
     err = view_explore(work.view, it);
-    (void)alarm(0);
     *seconds = now_s() - work.began_s;
     if (work.shown_s > 0)
         fputs("\r\033[K", stderr);
@@ -287,8 +331,10 @@ static int command_explore_run(struct tell *tell) {
     } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
         return command_explore_fail("out of memory", EXIT_INTERNAL);
     }
-    if (it->shortest.count > 0)
+    if (it->shortest.count > 0 && student.plan.end == PLAN_OK)
         code = command_explore_make_again(tell);
+    if (student.plan.end != PLAN_OK)
+        return fail_by_student(tell->spec, student.plan.end, student.plan.why.text);
     if (code != 0)
         return code;
     code = command_explore_code_of(tell);
@@ -339,6 +385,7 @@ static int explore_source(const char *name, const char *command) {
         code = command_explore_run(&tell);
     view_free(work.view);
     tell_free(&tell);
+    forget_file();
     return code;
 }
 
@@ -351,7 +398,6 @@ int command_explore(int argc, char **argv) {
         return command_explore_fail("out of memory", EXIT_INTERNAL);
     result = settings_read(table, &program, &argc, argv, NULL);
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
-    (void)signal(SIGALRM, on_alarm);
     (void)signal(SIGINT, command_explore_on_interrupt);
     (void)signal(SIGTERM, command_explore_on_interrupt);
     if (result == SETTINGS_OK && argc != 2)

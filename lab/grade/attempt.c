@@ -88,6 +88,41 @@ static void tell_story(const struct tell *tell) {
     (void)fclose(to);
 }
 
+/* Give the finding's advice, unless the check's own is about this finding. */
+static void advise_about(enum finding finding) {
+    if ((at.check->finds >> finding & 1U) == 0)
+        at.attempt->advice = finding_advice(finding);
+}
+
+/* A set of anomalies may have several consequences of one mistake. The first of this list comes
+ * nearest to the mistake. */
+static void advise_about_anomalies(unsigned found) {
+    static const struct {
+        unsigned anomalies;
+        enum finding finding;
+    } rows[] = {{1U << ANOMALY_OVERSELL | 1U << ANOMALY_TWIN | 1U << ANOMALY_STALE |
+                     1U << ANOMALY_DUPLICATE,
+                 FINDING_OVERSELL},
+                {1U << ANOMALY_UNDERSELL | 1U << ANOMALY_EARLY_SOLD_OUT, FINDING_UNDERSELL},
+                {1U << ANOMALY_GHOST | 1U << ANOMALY_ORPHAN | 1U << ANOMALY_LEAK, FINDING_ANSWER}};
+    enum finding finding = FINDING_TURNED_AWAY;
+
+    for (size_t i = sizeof rows / sizeof *rows; i-- > 0;)
+        if ((found & rows[i].anomalies) != 0)
+            finding = rows[i].finding;
+    advise_about(finding);
+    if (found == 1U << VIEW_SKIPS_WORK)
+        at.attempt->advice = "Call store_work() before the sale writes: it stands for the "
+                             "business of a sale, such as the payment.";
+    else if (found == 1U << VIEW_FREES_ANOTHERS)
+        at.attempt->advice = "Delete a key only if it is still yours: your own key may have "
+                             "expired, and another order may have set it since.";
+}
+
+#define ADVICE_TOO_LARGE "Let the sale do less: each call of the store multiplies the schedules."
+#define ADVICE_ENDLESS                                                                             \
+    "Let the loop end: count its turns, or leave it when store_pause() answers BUSY."
+
 static void attempt_tell_violation(void) {
     struct tell tell = {.spec = "exercise",
                         .options = at.check->options,
@@ -109,12 +144,9 @@ static void attempt_tell_violation(void) {
         conclude(at.attempt, ATTEMPT_VIOLATED, "A customer was turned away, though %s.",
                  at.world.state.faults_made == 0 ? "nothing had gone wrong"
                                                  : "only another order had died");
-    if (tell.anomalies == 1U << VIEW_SKIPS_WORK)
-        at.attempt->advice = "Call store_work() before the sale writes: it stands for the "
-                             "business of a sale, such as the payment.";
-    else if (tell.anomalies == 1U << VIEW_FREES_ANOTHERS)
-        at.attempt->advice = "Delete a key only if it is still yours: your own key may have "
-                             "expired, and another order may have set it since.";
+    advise_about_anomalies(tell.anomalies);
+    if (at.exploration.end == EXPLORE_ENDLESS)
+        at.attempt->advice = ADVICE_ENDLESS;
     tell_free(&tell);
 }
 
@@ -126,7 +158,30 @@ static void attempt_tell_plan(void) {
         [PLAN_DIFFERS] = ATTEMPT_VIOLATED, [PLAN_STOPPED] = ATTEMPT_STOPPED,
         [PLAN_BROKEN] = ATTEMPT_BROKEN};
 
+    static const char *const advice[] = {
+        [PLAN_DIED] = "Mend this line first: a sale that crashes sells nothing.",
+        [PLAN_ENDLESS] = ADVICE_ENDLESS,
+        [PLAN_TOO_LARGE] = ADVICE_TOO_LARGE,
+        [PLAN_DIFFERS] = "A sale may depend only on the answers of the store: look for a variable "
+                         "without a value, and for an index past an array's end.",
+        [PLAN_BROKEN] = NULL};
+
     conclude(at.attempt, ends[at.plan.end], "%s", at.plan.why.text);
+    at.attempt->advice = advice[at.plan.end];
+    at.attempt->crashed_at = at.plan.crashed_at;
+}
+
+static void tell_steps_alone(void) {
+    conclude(at.attempt, ATTEMPT_VIOLATED,
+             "One undisturbed order made %d store calls; %d %s enough.", at.attempt->steps_alone,
+             at.check->max_steps, at.check->max_steps == 1 ? "is" : "are");
+    advise_about(FINDING_STEPS);
+}
+
+static void tell_incomplete(uint64_t schedules) {
+    conclude(at.attempt, ATTEMPT_INCOMPLETE,
+             "it has more schedules than could be explored: %" PRIu64 " so far", schedules);
+    at.attempt->advice = ADVICE_TOO_LARGE;
 }
 
 static void attempt_tell_end(void) {
@@ -137,15 +192,11 @@ static void attempt_tell_end(void) {
     if (it->violated > 0 || it->end == EXPLORE_ENDLESS)
         attempt_tell_violation();
     else if (it->end != EXPLORE_COMPLETE)
-        conclude(at.attempt, ATTEMPT_INCOMPLETE,
-                 "it has more schedules than could be explored: %" PRIu64 " so far", it->schedules);
+        tell_incomplete(it->schedules);
     else if (it->schedules == 0)
         conclude(at.attempt, ATTEMPT_BROKEN, "no schedule was run");
     else if (at.check->max_steps > 0 && at.attempt->steps_alone > at.check->max_steps)
-        conclude(at.attempt, ATTEMPT_VIOLATED,
-                 "One undisturbed order made %d store calls; %d %s enough.",
-                 at.attempt->steps_alone, at.check->max_steps,
-                 at.check->max_steps == 1 ? "is" : "are");
+        tell_steps_alone();
     else
         conclude(at.attempt, ATTEMPT_HOLDS, "%s", "");
 }
@@ -235,7 +286,8 @@ static void attempt_look_at_techniques(void) {
         return;
     conclude(at.attempt, ATTEMPT_VIOLATED, "%s", why.text);
     at.attempt->advice =
-        "The chapter's text names the operations that its checks require and forbid.";
+        "Use the operations that this chapter is about. Its text names them, under "
+        "Fix it; store.h describes them.";
 }
 
 /* ---- other numbers */

@@ -33,7 +33,9 @@ struct attempt {
     char id[SCHEDULE_TEXT];        /* if VIOLATED: the shortest schedule */
     char summary[ATTEMPT_SUMMARY]; /* the failure, in a sentence or more */
     char story[ATTEMPT_STORY];     /* that schedule, a line for each step */
-    const char *advice;            /* for this failure; NULL: the check has one */
+    uintptr_t crashed_at;          /* if DIED or ENDLESS: in the object; 0: unknown */
+    int line;                      /* of the source; 0: unknown */
+    const char *advice;            /* for this failure; NULL: the check's */
 };
 
 /* Run `check` on the shared object at `path`, which student_build() made. If the file does something

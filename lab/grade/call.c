@@ -276,6 +276,43 @@ struct call call_end(const struct sale *sale, enum outcome outcome) {
 
 /* ---- in the grader's process */
 
+const char *call_name(const struct call *call) {
+    static const char *const names[CALL_END + 1] = {[CALL_READ_STOCK] = "store_read_stock",
+                                                    [CALL_READ_FOR_UPDATE] =
+                                                        "store_read_for_update",
+                                                    [CALL_CHECK_WRITE] = "store_write_stock",
+                                                    [CALL_WRITE_STOCK] = "store_write_stock",
+                                                    [CALL_TAKE_STOCK] = "store_take_stock",
+                                                    [CALL_TAKE_IN_BATCH] = "store_take_in_batch",
+                                                    [CALL_TAKE_RETURNED] = "store_take_returned",
+                                                    [CALL_FIND_SALE] = "store_find_sale",
+                                                    [CALL_OPEN_DATA_SET] = "store_open_data_set",
+                                                    [CALL_HAND_OUT] = "store_hand_out",
+                                                    [CALL_LOAD_ROW] = "store_load_row",
+                                                    [CALL_TAKE_LOADED] = "store_take_loaded",
+                                                    [CALL_WRITE_PENDING] = "store_write_pending",
+                                                    [CALL_BEGIN] = "store_begin",
+                                                    [CALL_COMMIT] = "store_end",
+                                                    [CALL_ROLLBACK] = "store_end",
+                                                    [CALL_LOCK] = "store_lock",
+                                                    [CALL_UNLOCK] = "store_unlock",
+                                                    [CALL_DEAL] = "store_deal",
+                                                    [CALL_SAW_EMPTY] = "store_saw_empty",
+                                                    [CALL_TOKEN] = "store_random_token",
+                                                    [CALL_PAUSE] = "store_pause",
+                                                    [CALL_WORK] = "store_work"};
+    static const char *const of_keys[] = {[KV_SET_ABSENT] = "store_kv_set_absent",
+                                          [KV_EXPIRE] = "store_kv_expire",
+                                          [KV_GET] = "store_kv_get",
+                                          [KV_DELETE] = "store_kv_delete",
+                                          [KV_DELETE_IF_EQUAL] = "store_kv_delete_if_equal"};
+    const char *name = call->kind > 0 && call->kind <= CALL_END ? names[call->kind] : NULL;
+
+    if (call->kind == CALL_KV && call->how >= 0 && call->how <= KV_DELETE_IF_EQUAL)
+        name = of_keys[call->how];
+    return name != NULL ? name : "an unknown function";
+}
+
 static bool is_same_row(const struct call_row *a, const struct call_row *b) {
     return a->shard == b->shard && a->first_unit == b->first_unit && a->available == b->available &&
            a->version == b->version && a->unit == b->unit && a->fence == b->fence;

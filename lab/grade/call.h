@@ -85,6 +85,8 @@ struct call call_end(const struct sale *sale, enum outcome outcome);
 
 /* ---- in the grader's process */
 
+/* The function of store.h that made a call. */
+const char *call_name(const struct call *call);
 bool call_is_same(const struct call *a, const struct call *b);
 /* False: no function of the seam asks for this, in the state that the sale is in. So the student's
  * code has written over its own process. */

@@ -84,6 +84,44 @@ static int read_values(const struct reading *reading, const json_t *from, struct
                : 0;
 }
 
+static const struct {
+    const char *word, *advice;
+} findings[] = {
+#define X(name, word, advice) {word, advice},
+    FINDINGS(X)
+#undef X
+};
+
+const char *finding_advice(enum finding finding) {
+    return findings[finding].advice;
+}
+
+/* Read words such as "oversell turned-away". Without them the check is about its step limit, or
+ * about oversells; or about all that can go wrong, if no sale meets another. */
+static int read_finds(const struct reading *reading, const json_t *from, struct check *check) {
+    const char *text = json_string_value(json_object_get(from, "finds"));
+
+    check->finds = check->max_steps > 0     ? 1U << FINDING_STEPS
+                   : check->preemptions > 0 ? 1U << FINDING_OVERSELL
+                                            : (1U << FINDING_COUNT) - 1;
+    if (text == NULL)
+        return 0;
+    check->finds = 0;
+    for (size_t length; *text != '\0'; text += length + (text[length] == ' ')) {
+        unsigned i = 0;
+
+        length = strcspn(text, " ");
+        while (i < FINDING_COUNT &&
+               (strlen(findings[i].word) != length || strncmp(findings[i].word, text, length) != 0))
+            i++;
+        if (i == FINDING_COUNT)
+            return why_set(reading->why, "%s: \"finds\": \"%.*s\" is no finding", reading->path,
+                           (int)length, text);
+        check->finds |= 1U << i;
+    }
+    return 0;
+}
+
 static int read_check(const struct reading *reading, const json_t *from, struct check *check) {
     char faults[80];
 
@@ -107,9 +145,10 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
         return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;
-    return json_object_get(from, "max_steps") == NULL
-               ? 0
-               : chapter_read_number(reading, from, "max_steps", 0, 400, &check->max_steps);
+    if (json_object_get(from, "max_steps") != NULL &&
+        chapter_read_number(reading, from, "max_steps", 0, 400, &check->max_steps) != 0)
+        return -1;
+    return read_finds(reading, from, check);
 }
 
 /* Read a set of words, such as "guard|row-lock". */

@@ -17,11 +17,37 @@ struct range {
     int least, most;
 };
 
+/* The ways in which a file can fail a check. A finding gives its own advice if the check's advice is
+ * about other findings. */
+#define FINDINGS(X)                                                                                \
+    X(OVERSELL, "oversell",                                                                        \
+      "Look at the sale that wrote last: another sale wrote between its read and its write. "      \
+      "Either no other sale may come between, or the write must notice it.")                       \
+    X(TURNED_AWAY, "turned-away",                                                                  \
+      "Look at each return of sell(): does the sale wait, or try again, while a unit is left? "    \
+      "Does it give back its lock, key or transaction on each way out?")                           \
+    X(UNDERSELL, "undersell",                                                                      \
+      "Answer SOLD_OUT only after the sale has read that no unit is left. BUSY and CONFLICT are "  \
+      "other answers: pass them on, or try again.")                                                \
+    X(ANSWER, "answer",                                                                            \
+      "The customer must hear what the store said: return the write's own answer. After UNKNOWN "  \
+      "a unit may have been sold.")                                                                \
+    X(STEPS, "steps", "An order alone needs fewer store calls: which one could be left out?")
+
+enum finding {
+#define X(name, word, advice) FINDING_##name,
+    FINDINGS(X)
+#undef X
+        FINDING_COUNT
+};
+const char *finding_advice(enum finding finding);
+
 /* One exploration that a student's file must pass. */
 struct check {
     char name[80];
     char options[80]; /* of the spec, such as "work=2s,ttl=1s"; "": none */
-    char advice[400]; /* for a student with a file that fails it */
+    char advice[400]; /* for a student with a file that fails it by one of `finds` */
+    unsigned finds;   /* 1 << enum finding */
     int points;
     int orders, others, instances, preemptions;
     struct range stock, version, fence; /* version and fence: of the rows, at the beginning */

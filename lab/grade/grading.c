@@ -21,7 +21,7 @@ static void grading_refuse(struct grading *grading, enum grading_file file, cons
     attempt_make_plain(grading->why);
 }
 
-static void make_all(struct grading *grading, const char *path, const char *object,
+static void make_all(struct grading *grading, const char *path, struct student_file *file,
                      const volatile bool *is_interrupted) {
     struct values values;
 
@@ -33,7 +33,8 @@ static void make_all(struct grading *grading, const char *path, const char *obje
     for (size_t i = 0; i < grading->chapter.check_count; i++) {
         struct attempt *attempt = &grading->attempts[i];
 
-        attempt_make(object, &grading->chapter.checks[i], &values, is_interrupted, attempt);
+        attempt_make(file->object, &grading->chapter.checks[i], &values, is_interrupted, attempt);
+        attempt->line = student_line(file, attempt->crashed_at);
         if (attempt->end == ATTEMPT_STOPPED || attempt->end == ATTEMPT_BROKEN) {
             grading->file = attempt->end == ATTEMPT_STOPPED ? GRADING_STOPPED : GRADING_BROKEN;
             (void)snprintf(grading->why, sizeof grading->why, "%s", attempt->summary);
@@ -59,9 +60,9 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
         grading_refuse(grading, GRADING_MISSING, "this file was not handed in");
         return;
     }
-    switch (student_build(path, &file)) {
+    switch (student_build(path, grading->name, &file)) {
     case STUDENT_OK:
-        make_all(grading, path, file.object, is_interrupted);
+        make_all(grading, path, &file, is_interrupted);
         break;
     case STUDENT_REFUSED:
         grading_refuse(grading, GRADING_REFUSED, file.message);
@@ -107,12 +108,20 @@ static void print_bound(const struct check *check, const struct attempt *attempt
     }
 }
 
-static void print_failure(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+/* The reason, after its place in the file. */
+static void print_reason(const struct grading *grading, const struct attempt *attempt, FILE *to) {
+    if (attempt->line > 0)
+        fprintf(to, "%s:%d: ", grading->name, attempt->line);
+    fprintf(to, "%s\n", attempt->summary);
+}
+
+static void print_failure(const struct grading *grading, size_t i, FILE *to, bool has_story) {
     const struct attempt *attempt = &grading->attempts[i];
     const struct check *check = &grading->chapter.checks[i];
 
-    fprintf(to, "      %s\n", attempt->summary);
-    if (is_whole && attempt->story[0] != '\0')
+    fputs("      ", to);
+    print_reason(grading, attempt, to);
+    if (has_story && attempt->story[0] != '\0')
         fprintf(to, "%s", attempt->story);
     if (attempt->id[0] != '\0') {
         fprintf(to, "      See it: %s explore ", user_command(USER_EXPLORER));
@@ -126,8 +135,23 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
     fputc('\n', to);
 }
 
-/* Print one check that was attempted. */
-static void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+/* How a check failed, in a few words. */
+static void print_short(const struct attempt *attempt, FILE *to) {
+    if (attempt->end == ATTEMPT_VIOLATED && attempt->violated > 0)
+        fprintf(to, ": %" PRId64 " of %" PRId64 " schedules fail", attempt->violated,
+                attempt->schedules);
+    else if (attempt->end == ATTEMPT_DIED)
+        fputs(": it crashes", to);
+    else if (attempt->end == ATTEMPT_ENDLESS)
+        fputs(": it does not end", to);
+    else if (attempt->end == ATTEMPT_INCOMPLETE)
+        fputs(": it has too many schedules", to);
+    else
+        fprintf(to, ": %.120s", attempt->summary);
+}
+
+/* Print one check that was attempted, in a line. Return true if it holds. */
+static bool print_line(const struct grading *grading, size_t i, FILE *to) {
     const struct attempt *attempt = &grading->attempts[i];
     const struct check *check = &grading->chapter.checks[i];
     const bool holds = attempt->end == ATTEMPT_HOLDS;
@@ -136,14 +160,11 @@ static void grading_print_check(const struct grading *grading, size_t i, FILE *t
     fprintf(to, "  %-6s %3d of %3d  %s", holds ? "holds" : "FAILS", holds ? check->points : 0,
             check->points, check->name);
     if (holds)
-        fprintf(to, ": all %" PRId64 " schedules\n", attempt->schedules);
-    else if (attempt->end == ATTEMPT_VIOLATED && attempt->violated > 0)
-        fprintf(to, ": %" PRId64 " of %" PRId64 " schedules fail\n", attempt->violated,
-                attempt->schedules);
+        fprintf(to, ": all %" PRId64 " schedules", attempt->schedules);
     else
-        fprintf(to, "\n");
-    if (!holds)
-        print_failure(grading, i, to, is_whole);
+        print_short(attempt, to);
+    fputc('\n', to);
+    return holds;
 }
 
 /* The checks that hold say nothing of more than this. */
@@ -167,14 +188,30 @@ static void print_not_asked(const struct chapter *chapter, FILE *to) {
     fputc('\n', to);
 }
 
-void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
+/* An editor jumps to a place in the first line. */
+static void print_place(const struct grading *grading, FILE *to) {
+    if (grading->file != GRADING_CHECKED)
+        fprintf(to, "%s\n", grading->why);
+    for (size_t i = 0; i < grading->attempted; i++)
+        if (grading->attempts[i].line > 0) {
+            print_reason(grading, &grading->attempts[i], to);
+            return;
+        }
+}
+
+void grading_print(const struct grading *grading, FILE *to, bool has_story) {
+    size_t failed = 0;
+
+    if (has_story)
+        print_place(grading, to);
     fprintf(to, "Chapter %d, %s: ", grading->chapter.number, grading->chapter.title);
     shell_word_print(grading->name, strlen(grading->name), to);
     fputc('\n', to);
-    if (grading->file != GRADING_CHECKED)
+    if (grading->file != GRADING_CHECKED && !has_story)
         fprintf(to, "  %s\n", grading->why);
     for (size_t i = 0; i < grading->attempted; i++)
-        grading_print_check(grading, i, to, is_whole);
+        if (!print_line(grading, i, to) && failed++ == 0)
+            print_failure(grading, i, to, has_story);
     fprintf(to, "  %d of 100 points\n", grading_points(grading));
     if (grading_points(grading) == 100)
         print_not_asked(&grading->chapter, to);
@@ -191,7 +228,8 @@ static json_t *output_of(const struct grading *grading, size_t i) {
 
     if (to == NULL)
         return NULL;
-    grading_print_check(grading, i, to, true);
+    if (!print_line(grading, i, to))
+        print_failure(grading, i, to, true);
     string = fclose(to) == 0 ? json_string(text) : NULL;
     free(text);
     return string;

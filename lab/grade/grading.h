@@ -31,9 +31,10 @@ struct grading {
 void grading_make(struct grading *grading, const char *path, const volatile bool *is_interrupted);
 /* Of 100. */
 int grading_points(const struct grading *grading);
-/* Print for people: a line for each check. A failed check also gets the reason, the command that
- * shows it again, and its advice. With `is_whole` it gets its schedule, too. */
-void grading_print(const struct grading *grading, FILE *to, bool is_whole);
+/* Print for people: a line for each check. The first that failed also gets the reason, the command
+ * that shows it again, and its advice. With `has_story` it gets its schedule, too, and a place in the
+ * file at which the student's code failed is in the first line. */
+void grading_print(const struct grading *grading, FILE *to, bool has_story);
 /* Write Gradescope's results.json for `count` files. 0, or -1 with errno. */
 __attribute__((warn_unused_result)) int gradings_write_json(const struct grading *gradings,
                                                             size_t count, FILE *to);

@@ -30,7 +30,7 @@ static struct plan_node *plan_fail(struct plan *plan, enum plan_end end, const c
     return &given_up;
 }
 
-static enum plan_end end_of_pupil(enum pupil_end end) {
+enum plan_end plan_end_of(enum pupil_end end) {
     switch (end) {
     case PUPIL_OK:
         break;
@@ -127,7 +127,8 @@ static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, in
     write_replies(paper, parent, reply);
     end = pupil_ask(plan->pupil, &plan->why);
     if (end != PUPIL_OK) {
-        plan->end = end_of_pupil(end);
+        plan->end = plan_end_of(end);
+        plan->crashed_at = plan->pupil->crashed_at;
         return &given_up;
     }
     node = add_node(plan, sale, parent, reply);
@@ -183,7 +184,7 @@ static enum outcome play(struct sale *sale, bool is_prepare) {
     while (node->call.kind != CALL_END) {
         struct reply reply;
 
-        if (++plan->calls > PLAN_CALLS && plan->end == PLAN_OK)
+        if (++plan->calls > plan->most_calls && plan->end == PLAN_OK)
             (void)plan_fail(plan, PLAN_TOO_LARGE, "its schedules have too many calls");
         call_make(sale, &node->call, &reply);
         node = plan_next(plan, sale, node, &reply);
@@ -202,6 +203,7 @@ static enum outcome plan_prepare(struct sale *sale) {
 
 void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello) {
     *plan = (struct plan){.pupil = pupil,
+                          .most_calls = PLAN_CALLS,
                           .strategy = {.name = "exercise",
                                        .family = "lab",
                                        .summary = "",
@@ -400,7 +402,8 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
         names_replace(names, paper->replies[i].text, false);
     end = pupil_ask(pupil, &plan->why);
     if (end != PUPIL_OK) {
-        plan->end = end_of_pupil(end);
+        plan->end = plan_end_of(end);
+        plan->crashed_at = pupil->crashed_at;
         return true;
     }
     for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++) {
@@ -456,7 +459,7 @@ static bool is_same_shifted(struct plan *plan, struct pupil *pupil,
         shift_reply(&paper->replies[i], by);
     end = pupil_ask(pupil, &plan->why);
     if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
-        plan->end = end_of_pupil(end);
+        plan->end = plan_end_of(end);
         return true;
     }
     if (end != PUPIL_OK || paper->calls_count != node->depth + 1)

@@ -23,7 +23,7 @@ enum plan_end {
     PLAN_OK,
     PLAN_DIED,      /* the student's code ended its process, or wrote over it */
     PLAN_ENDLESS,   /* a loop */
-    PLAN_TOO_LARGE, /* more nodes or calls than the limits above */
+    PLAN_TOO_LARGE, /* more nodes than PLAN_NODES, or more calls than most_calls */
     PLAN_DIFFERS,   /* the same answers, and another call */
     PLAN_STOPPED,   /* by Ctrl-C */
     PLAN_BROKEN,    /* the machine is at fault */
@@ -39,11 +39,14 @@ struct plan {
     struct plan_node *nodes; /* all of them, the newest first */
     size_t count;
     const struct plan_node *latest; /* the end of the sale that ended last */
-    uint64_t calls;
-    enum plan_end end; /* after a failure all sales end where the tree ends */
+    uint64_t calls, most_calls;     /* made; PLAN_CALLS by default */
+    enum plan_end end;              /* after a failure all sales end where the tree ends */
     struct why why;
+    uintptr_t crashed_at; /* in the object, after DIED or ENDLESS; 0: unknown */
 };
 
+/* How a plan ends if its pupil ends so. */
+enum plan_end plan_end_of(enum pupil_end end);
 /* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. */
 void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello);
 /* Ask `other` each question of the tree again, and at least `least`. Sets plan->end and plan->why. */

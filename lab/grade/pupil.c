@@ -28,6 +28,7 @@
 #define PLACES  1024 /* for the desk, and for the stack's begin */
 
 #define PLAYED  90   /* a player's exit code: the answer is on the paper */
+#define CRASHED 91   /* the same: the crash is on the paper */
 #define NO_FORK (-1) /* instead of a player's status */
 
 /* ---- the player: it plays a sale, up to the first call without an answer */
@@ -116,13 +117,19 @@ static void play(void) {
         fiber_discard(&player.never);
 }
 
+static void pupil_on_crash(const struct crash *crash) {
+    player.paper->crash = *crash;
+    _exit(CRASHED);
+}
+
 /* The first fiber makes the stack, because that needs calls that the seal forbids. */
 _Noreturn static void be_player(int line) {
     (void)close(line);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     call_ask = pupil_on_call;
     player.rehearsals = player.paper->rehearsals;
-    if (fiber_start(nothing, NULL) != 0 || seal_for_running(CPU_S) != 0)
+    if (fiber_start(nothing, NULL) != 0 || crash_watch(player.strategy, pupil_on_crash) != 0 ||
+        seal_for_running(CPU_S) != 0)
         (void)raise(SIGKILL); /* without memory */
     for (;; player.rehearsals--)
         play(); /* the last one does not return */
@@ -139,8 +146,8 @@ static void forget_environment(void) {
     (void)clearenv();
 }
 
-/* The player's status. SIGXCPU if it has used up its time: the kernel's own signal of this kind
- * could be blocked, so its limit is one with SIGKILL. */
+/* The player's status. SIGXCPU if it has used up its time: it may have blocked this signal, and
+ * then SIGKILL ended it. */
 static int status_of(pid_t forked) {
     struct rusage used;
     int status;
@@ -233,7 +240,20 @@ static enum pupil_end pupil_broken(struct why *why, const char *what) {
     return PUPIL_BROKEN;
 }
 
-static enum pupil_end tell_death(int status, struct why *why) {
+static const char *advice_of(int with, bool is_overflow) {
+    switch (with) {
+    case SIGSEGV:
+    case SIGBUS:
+        return is_overflow ? "the stack is full: look for a function that calls itself without end"
+                           : "look for a NULL or wild pointer, or an index past an array's end";
+    case SIGFPE:
+        return "it divided by zero";
+    default:
+        return "C defines no result for this operation";
+    }
+}
+
+static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) {
     const int with = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     switch (with) {
@@ -249,10 +269,32 @@ static enum pupil_end tell_death(int status, struct why *why) {
         return pupil_tell(why, PUPIL_DIED,
                           "it made a system call; a strategy may act only through the store");
     }
-    (void)why_set(
-        why, "signal %d (%s) ended it: look for a wild pointer or an index past an array's end",
-        with, strsignal(with));
+    (void)why_set(why, "signal %d (%s) ended it: %s", with, strsignal(with),
+                  advice_of(with, is_overflow));
     return PUPIL_DIED;
+}
+
+/* The student's code can write the paper, so nothing on it decides more than the words. */
+static enum pupil_end tell_crash(struct pupil *pupil, int status, struct why *why) {
+    const struct paper *paper = pupil->paper;
+    const struct crash crash = paper->crash;
+    const bool is_told = WIFEXITED(status) && WEXITSTATUS(status) == CRASHED;
+    const bool is_one = crash.signal == SIGSEGV || crash.signal == SIGBUS ||
+                        crash.signal == SIGFPE || crash.signal == SIGILL ||
+                        crash.signal == SIGTRAP || crash.signal == SIGXCPU;
+    enum pupil_end end =
+        tell_death(is_told && is_one ? crash.signal : status, crash.is_overflow, why);
+    const size_t length = strlen(why->text);
+    uint32_t made = 0;
+
+    pupil->crashed_at = is_told ? crash.at : 0;
+    while (made < paper->replies_count && paper->calls[made].kind != 0)
+        made++;
+    if (made > 0 && end != PUPIL_BROKEN)
+        (void)snprintf(why->text + length, sizeof why->text - length,
+                       "; its last call, %s(), returned %s", call_name(&paper->calls[made - 1]),
+                       outcome_name((enum outcome)paper->replies[made - 1].outcome));
+    return end;
 }
 
 /* The pupil itself has ended: somebody killed it, or loading the object did. */
@@ -261,7 +303,7 @@ static enum pupil_end tell_end_of_pupil(struct pupil *pupil, struct why *why) {
 
     if (TEMP_FAILURE_RETRY(waitpid(pupil->process, &status, 0)) < 0)
         return pupil_broken(why, "waitpid");
-    return tell_death(status, why);
+    return tell_death(status, false, why);
 }
 
 /* Read `size` bytes of the pupil. */
@@ -351,6 +393,7 @@ enum pupil_end pupil_ask(struct pupil *pupil, struct why *why) {
     assert(pupil->paper->replies_count < PAPER_CALLS && pupil->paper->calls_count == 0);
     if (send(pupil->line, "?", 1, MSG_NOSIGNAL) != 1)
         return tell_end_of_pupil(pupil, why);
+    pupil->crashed_at = 0;
     end = hear(pupil, &status, sizeof status, why);
     if (end != PUPIL_OK)
         return end;
@@ -360,7 +403,7 @@ enum pupil_end pupil_ask(struct pupil *pupil, struct why *why) {
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == PLAYED && pupil->paper->calls_count > 0
                ? PUPIL_OK
-               : tell_death(status, why);
+               : tell_crash(pupil, status, why);
 }
 
 void pupil_stop(struct pupil *pupil) {

@@ -12,6 +12,7 @@
 #define LAB_PUPIL_H
 
 #include "call.h"
+#include "crash.h"
 #include "strategy.h"
 #include "student_file.h"
 #include "why.h"
@@ -35,6 +36,7 @@ struct paper {
     uint32_t calls_count;
     struct call calls[PAPER_CALLS];
     char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
+    struct crash crash;          /* or this: the student's code ended its process */
 };
 
 /* The pupil's first word: the result of student_load(), and the numbers of the strategy. */
@@ -51,6 +53,7 @@ struct pupil {
     int line;             /* to the process */
     struct paper *paper;
     const volatile bool *is_interrupted;
+    uintptr_t crashed_at; /* in the object, after DIED or ENDLESS; 0: unknown */
 };
 
 enum pupil_end {

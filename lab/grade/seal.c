@@ -165,7 +165,8 @@ int seal_for_running(int cpu_s) {
 
     if (filter == NULL)
         return -1;
-    if (take_clocks() != 0 || LIMIT(RLIMIT_CPU, cpu_s) != 0) {
+    if (take_clocks() != 0 ||
+        setrlimit(RLIMIT_CPU, &(struct rlimit){(rlim_t)cpu_s, (rlim_t)cpu_s + 1}) != 0) {
         seccomp_release(filter);
         return -1;
     }

@@ -24,8 +24,8 @@
 /* Close all files except standard error and `keep`. Set the limits, also one on address space (not
  * under AddressSanitizer, which reserves more), and the first filter. 0, or -1 with errno. */
 __attribute__((warn_unused_result)) int seal_for_loading(size_t memory_bytes, int keep);
-/* Set the second filter, and end the process with SIGKILL once it has used `cpu_s`. 0, or -1 with
- * errno. */
+/* Set the second filter, and end the process with SIGXCPU once it has used `cpu_s`, and a second
+ * later with SIGKILL. 0, or -1 with errno. */
 __attribute__((warn_unused_result)) int seal_for_running(int cpu_s);
 
 #endif

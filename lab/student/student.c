@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -264,7 +265,7 @@ static enum student_end compile(const struct gate_source *source, struct gate_so
     const char *to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
                                "-std=gnu11",
                                "-O1",
-                               "-g0",
+                               "-g1", /* lines, for student_line() */
                                "-fPIC",
                                "-U_FORTIFY_SOURCE", /* some compilers define it by themselves */
                                "-fno-common",
@@ -273,6 +274,7 @@ static enum student_end compile(const struct gate_source *source, struct gate_so
                                "-ftrivial-auto-var-init=pattern",
                                "-Wall",
                                "-Wextra",
+                               "-Wno-builtin-declaration-mismatch",
                                "-Werror=implicit-function-declaration",
                                "-Werror=incompatible-pointer-types",
                                "-Werror=int-conversion",
@@ -309,6 +311,55 @@ static enum student_end compile(const struct gate_source *source, struct gate_so
     return end == STUDENT_OK ? compiler_run(to_shared, file) : end;
 }
 
+int student_line(struct student_file *file, uintptr_t at) {
+    char place[24];
+    const char *const arguments[] = {"addr2line", "-e", "exercise.so", place, NULL};
+    const char *colon;
+
+    (void)snprintf(place, sizeof place, "0x%" PRIxPTR, at);
+    if (at == 0 || compiler_run(arguments, file) != STUDENT_OK)
+        return 0;
+    colon = strrchr(file->message, ':');
+    return colon != NULL ? atoi(colon + 1) : 0;
+}
+
+/* ---- the message */
+
+/* A line with no place of an error in it, or with a header that the gate refuses. */
+static bool is_idle(const char *line, size_t length) {
+    static const char *const idle[] = {": In function ",
+                                       ": At top level:", "some warnings being treated as errors",
+                                       ": note: include '<"};
+
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (memmem(line, length, idle[i], strlen(idle[i])) != NULL)
+            return true;
+    return false;
+}
+
+/* Leave out the idle lines, with the code that they quote, and begin each other line about the file
+ * with its shown name. */
+static void student_show(struct student_file *file, const char *shown) {
+    char text[STUDENT_MESSAGE];
+    const size_t name = strlen(file->name);
+    size_t used = 0;
+    bool was_idle = false;
+
+    memcpy(text, file->message, sizeof text);
+    file->message[0] = '\0';
+    for (const char *line = text; *line != '\0' && used < sizeof text - 1;) {
+        const size_t length = strcspn(line, "\n"), whole = length + (line[length] == '\n');
+        const bool is_own = strncmp(line, file->name, name) == 0 && line[name] == ':';
+        const char *from = is_own ? line + name : line;
+
+        was_idle = is_idle(line, length) || (was_idle && line[0] == ' ');
+        if (!was_idle)
+            used += (size_t)snprintf(file->message + used, sizeof text - used, "%s%.*s",
+                                     is_own ? shown : "", (int)(line + whole - from), from);
+        line += whole;
+    }
+}
+
 /* ---- */
 
 static enum student_end student_build_file(const char *path, struct gate_source sources[2],
@@ -323,7 +374,7 @@ static enum student_end student_build_file(const char *path, struct gate_source 
     return end == STUDENT_OK ? compile(source, &sources[1], file) : end;
 }
 
-enum student_end student_build(const char *path, struct student_file *file) {
+enum student_end student_build(const char *path, const char *shown, struct student_file *file) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const size_t length = strlen(name);
     struct gate_source *sources;
@@ -344,6 +395,8 @@ enum student_end student_build(const char *path, struct student_file *file) {
     end = student_build_file(path, sources, file);
     free(sources);
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
+    if (end == STUDENT_REFUSED)
+        student_show(file, shown);
     student_clean(file);
     return end;
 }

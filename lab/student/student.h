@@ -13,9 +13,13 @@
 #include "student_file.h"
 #include "why.h"
 
-/* Build the file at `path`. Call student_remove() after it in any case. */
+/* Build the file at `path`. Its messages call it `shown`: in each line that names a place in it, so
+ * that an editor can jump there. Call student_remove() after it in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
+                                                                   const char *shown,
                                                                    struct student_file *file);
+/* The line of the source that made the code at `at` in the object; 0: unknown. */
+int student_line(struct student_file *file, uintptr_t at);
 /* Remove all files that student_build() made. */
 void student_remove(struct student_file *file);
 

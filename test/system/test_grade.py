@@ -200,7 +200,7 @@ class Grading(unittest.TestCase):
     def test_a_file_that_ends_its_explorer_leaves_nothing_behind(self):
         file = self.folder / "a.c"
         file.write_text(FILES["writes anywhere"][0])
-        self.run_lab("explore", file, code=-signal.SIGSEGV)
+        self.run_lab("explore", file, code=1)
 
     def test_too_many_schedules_are_no_pass(self):
         (self.folder / "01.c").write_text(ANSWER.replace("return store", "struct stock_row row;\n"

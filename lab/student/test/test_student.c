@@ -41,7 +41,7 @@ static void write_file(const char *text, size_t size) {
 
 static void assert_built(enum student_end wanted, const char *says) {
     struct student_file file;
-    const enum student_end end = student_build(path, &file);
+    const enum student_end end = student_build(path, "exercise.c", &file);
     char was[sizeof file.folder];
 
     strcpy(was, file.folder);
