@@ -70,6 +70,6 @@ given() { # given VARIABLE...: print the ones that differ from their default, to
     for name; do
         value=${!name:-}
         [[ $value == *[^[:alnum:]_./:,+-]* ]] && value=${value@Q}
-        [[ -z $value || $name=${!name} == "RUN_DIR=$state" || $name=${!name} == PORT_BASE=8000 ]] || printf '%s=%s ' "$name" "$value"
+        [[ -z $value || $name=${!name} == "RUN_DIR=$state" || $name=${!name} == PORT_BASE=8000 || $name=${!name} == @(B=build/gcc|"B=$root") ]] || printf '%s=%s ' "$name" "$value"
     done
 }

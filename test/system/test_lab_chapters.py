@@ -206,10 +206,10 @@ class Commands(unittest.TestCase):
         return self.home / "work" / f"{chapter[:2]}.c"
 
     def test_wrong_arguments_are_told_what_there_is(self):
-        for arguments in [(), ("begin", "1"), ("start",), ("start", "1", "2"), ("check",), ("run",), ("hint", "1", "x"),
+        for arguments in [("begin", "1"), ("start",), ("start", "1", "2"), ("check",), ("run",), ("hint", "1", "x"),
                           ("list", "1"), ("watch", "1", "--what"), ("run", "1", "--with")]:
             with self.subTest(arguments):
-                self.assertIn("Usage: scripts/lab list", self.lab(*arguments, code=64))
+                self.assertIn("Usage: scripts/lab [list]", self.lab(*arguments, code=64))
         self.assertIn("there is no chapter '14'", self.lab("start", "14", code=64))
         self.assertIn("lab: chapter 1 has 1 hints", self.lab("hint", "1", "9", code=64))
         self.assertIn("scripts/lab watch N", self.lab("--help"))
@@ -226,11 +226,55 @@ class Commands(unittest.TestCase):
         answer = self.lab("answer", "01")
         self.assertIn("store_take_stock", answer)
         self.mine("01-oversell").write_text(answer)
-        self.lab("check", "01-oversell")
-        self.assertRegex(self.lab("list"), r" 1  passed +20 min")
+        self.assertRegex(self.lab("check", "01-oversell"), r"\nnext: .*lab start 2\n$")
+        self.assertRegex(self.lab(), r" 1  passed +20 min(?s:.*)\nnext: .*lab start 2 ")
         self.assertIn("work/01.c.~1~", self.lab("reset", "1"))
         self.assertEqual(self.mine("01-oversell").with_name("01.c.~1~").read_text(), answer)
         self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
+
+    def test_the_printed_commands_run_when_pasted(self):
+        self.env["LAB_WORK"] = str(self.home / "my work")
+        self.lab("start", "1")
+        told = self.lab("check", "1", code=1)
+        for sign, code, says in [("See it: (.*)", 1, "OVERSELL"), ("or run (.* hint 1)\\.", 0, "GUARD_VALUE")]:
+            with self.subTest(sign):
+                env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
+                done = subprocess.run(["bash", "-c", re.search(sign, told)[1]], cwd=self.home, env=env, stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn(says, done.stdout)
+        self.assertEqual((self.home / "my work/.01.hints").read_text(), "1\n")
+
+    def test_code_that_fails_is_told_with_its_line(self):
+        mine = self.mine("01-oversell")
+        sound = (ROOT / "lab/01-oversell/exercise.c").read_text()
+        place = "    store_work(sale);\n"
+        line = sound[:sound.index(place)].count("\n") + 2
+        self.lab("start", "1")
+        for wrong, says in [("for (volatile int i = 0;; i = 1) {}", "it used up its time"),
+                            ("*(volatile int *)0 = 1;", "look for a NULL or wild pointer"),
+                            ("volatile int none = 0; seen.available /= none;", "it divided by zero"),
+                            ("seen.available += deep(&seen);", "the stack is full"),
+                            ("return store_read_stock(sale, 0, (struct stock_row *)8);", "look for a NULL or wild pointer")]:
+            with self.subTest(wrong):
+                deep = "static int deep(struct stock_row *row) { volatile struct stock_row mine = *row; mine.shard++; " \
+                       "return deep((struct stock_row *)&mine) + mine.shard; }\n"
+                is_deep = "deep(" in wrong
+                mine.write_text(sound.replace("static enum", deep * is_deep + "static enum", 1).replace(place, f"{place}    {wrong}\n"))
+                at = sound[:sound.index("static enum")].count("\n") + 1 if is_deep else line
+                for command in "check", "explore":
+                    first, _, rest = self.lab(command, "1", code=1).partition("\n")
+                    self.assertRegex(first, rf"^work/01.c:{at}: .*{says}.*; its last call, store_[a-z_]+\(\), returned OK$")
+                    if command == "check":
+                        self.assertEqual(rest.count("Next: "), 1)
+        for wrong, says in [("int x = ;", "expected expression"), ("exit(0);", "implicit declaration of function 'exit'"),
+                            ("helper(sale);", "'helper'")]:
+            with self.subTest(wrong):
+                mine.write_text(sound.replace(place, f"{place}    {wrong}\n"))
+                for command, code in ("check", 1), ("explore", 64), ("run", 64):
+                    told = self.lab(command, "1", code=code)
+                    self.assertRegex(told, rf"^work/01.c:{line}:.*{says}")
+                    self.assertNotIn("stdlib.h", told)
 
     def test_explore_shows_the_shortest_schedule(self):
         self.lab("explore", "2", code=1)
