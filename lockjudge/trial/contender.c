@@ -211,9 +211,9 @@ static void contender_release(struct contender *one) {
 
     if (strike != NULL)
         contender_strike(one, strike, false);
+    one->is_holding = false; /* it goes on for no strike that comes now */
     if (worker_is_alive(one->worker))
         (void)contender_ask(one, HISTORY_RELEASE, 0, &result);
-    one->is_holding = false;
     strikes_have_shown(one);
 }
 

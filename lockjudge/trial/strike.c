@@ -283,21 +283,21 @@ static struct contender *dead_holder(const struct strike *strike) {
     return is_second(strike) && is_of_server(strike) && is_dead ? victim_of(stage) : NULL;
 }
 
-/* The victim of the first one comes first, if it is possible. */
+/* The victim of the first one comes first, if it is possible. But a server forgets the lock of the
+ * last one that got it. */
 static struct contender *strike_find(const struct strike *strike) {
     struct stage *stage = strike->stage;
-    struct contender *dead = dead_holder(strike);
+    struct contender *found = dead_holder(strike);
 
-    if (dead != NULL)
-        return dead;
     for (unsigned i = 0; i < stage->setup->workers; i++) {
         struct contender *one =
             &stage->contenders[(stage->plan.victim + i) % stage->setup->workers];
 
-        if (is_at_moment(strike, one))
-            return one;
+        if (is_at_moment(strike, one) &&
+            (found == NULL || (is_of_server(strike) && one->got_ns > found->got_ns)))
+            found = one;
     }
-    return NULL;
+    return found;
 }
 
 static void strike_watch(struct strike *strike) {

@@ -15,6 +15,8 @@ static char calls[64]; /* a letter for each call of the fault */
 static bool is_stopped;
 static uint64_t setup_seed = 1;
 static int prepare_code, restore_code, trial_code;
+static enum fault_moment moment;
+static bool second_hits_a_release; /* its victim had asked for it, and had no answer */
 
 static void note(const char *letter) {
     (void)strncat(calls, letter, sizeof calls - strlen(calls) - 1);
@@ -91,7 +93,8 @@ static int set_up(void **state) {
     calls[0] = why.text[0] = '\0';
     second = (struct fault){.name = NULL};
     prepare_code = prepare_code_2 = restore_code = 0;
-    is_stopped = false;
+    is_stopped = second_hits_a_release = false;
+    moment = FAULT_AT_HELD;
     return uv_loop_init(&loop);
 }
 
@@ -123,6 +126,21 @@ static size_t count_checks(const struct history *history) {
     return checks;
 }
 
+static void look_at_releases(const struct history *history) {
+    int64_t struck_ns = HISTORY_OPEN;
+
+    for (size_t i = 0; i < history->count; i++)
+        if (strcmp(history->items[i].text, "a second test") == 0)
+            struck_ns = history->items[i].at_ns;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+
+        if (item->kind == HISTORY_RELEASE && item->worker == outcome.second_victim &&
+            item->at_ns < struck_ns && item->end_ns > struck_ns)
+            second_hits_a_release = true;
+    }
+}
+
 static void runs(void *script) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *command[] = {shell, option, script, NULL};
@@ -134,12 +152,13 @@ static void runs(void *script) {
         .ttl_ms = 50,
         .start_ms = 60000,
         .seed = setup_seed,
-        .cases = {{&fault, FAULT_AT_HELD}, {second.name != NULL ? &second : NULL, FAULT_AT_HELD}},
+        .cases = {{&fault, moment}, {second.name != NULL ? &second : NULL, FAULT_AT_HELD}},
         .lock_name = "stock",
         .is_stopped = &is_stopped};
 
     trial_code = trial_run(&setup, &outcome, &why);
     checks_of_victim = count_checks(&outcome.history);
+    look_at_releases(&outcome.history);
     history_free(&outcome.history);
 }
 
@@ -263,6 +282,20 @@ static void test_the_second_fault_leaves_a_stopped_worker_alone(void **state) {
     setup_seed = 1;
 }
 
+static void test_a_worker_that_releases_is_no_holder(void **state) {
+    moment = FAULT_AT_RELEASE;
+    for (setup_seed = 1; setup_seed <= 4; setup_seed++) {
+        calls[0] = '\0';
+        make_pair(0);
+        run("echo ready; while read -r verb rest; do case $verb in "
+            "release) sleep 0.1; echo released;; *) echo held -;; esac; done");
+        assert_int_equal(trial_code, 0);
+        assert_true(outcome.has_second_hit);
+        assert_false(second_hits_a_release);
+    }
+    setup_seed = 1;
+}
+
 static void test_both_faults_of_a_pair_are_restored(void **state) {
     make_pair(0);
     prepare_code_2 = -1;
@@ -288,6 +321,7 @@ int main(void) {
         TEST(test_a_fault_that_cannot_be_asked_is_told),
         TEST(test_the_second_fault_of_a_pair_strikes_before_the_trial_goes_on),
         TEST(test_the_second_fault_leaves_a_stopped_worker_alone),
+        TEST(test_a_worker_that_releases_is_no_holder),
         TEST(test_both_faults_of_a_pair_are_restored),
 #undef TEST
     };
