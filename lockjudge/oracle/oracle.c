@@ -333,15 +333,30 @@ static bool has_stalled(const struct case_file *file, const struct tenure *holde
     return false;
 }
 
+/* Another fault of this worker or of the server came before `lost_ns`, so it may be the reason. */
+static bool has_another_reason(const struct case_file *file, const struct history_item *fault,
+                               const struct tenure *holder, int64_t lost_ns) {
+    for (size_t i = 0; i < file->fault_count; i++) {
+        const struct history_item *other = file->faults[i];
+
+        if (other != fault && other->at_ns < lost_ns && other->end_ns > holder->got_ns &&
+            (other->worker == holder->worker || other->worker == HISTORY_NOBODY))
+            return true;
+    }
+    return false;
+}
+
 static void judge_kept(struct case_file *file, const struct history_item *fault) {
     const enum oracle_word word =
         fault->flags & HISTORY_LOADS ? ORACLE_LOST_UNDER_LOAD : ORACLE_NO_RENEWAL;
     const struct tenure *holder = tenures_of(&file->tenures, fault->worker, fault->at_ns);
     struct oracle_finding lost = {.worker = fault->worker, .other = HISTORY_NOBODY};
+    int64_t lost_ns;
 
     if (holder == NULL || (fault->flags & HISTORY_WORKS && has_stalled(file, holder)))
         return;
     lost.older_ns = lost.newer_ns = holder->got_ns;
+    lost_ns = least(fault->end_ns, holder->told_ns);
     for (size_t i = 0; i < file->tenures.count; i++) {
         const struct tenure *other = &file->tenures.rows[i];
 
@@ -350,10 +365,12 @@ static void judge_kept(struct case_file *file, const struct history_item *fault)
             continue;
         lost.other = other->worker;
         lost.newer_ns = other->got_ns;
+        lost_ns = least(lost_ns, other->got_ns);
         break;
     }
-    if (holder->told_ns <= fault->end_ns || lost.other != HISTORY_NOBODY ||
-        holder->release == HISTORY_RESULT_LOST)
+    if ((holder->told_ns <= fault->end_ns || lost.other != HISTORY_NOBODY ||
+         holder->release == HISTORY_RESULT_LOST) &&
+        !has_another_reason(file, fault, holder, lost_ns))
         found(file, word, lost);
 }
 

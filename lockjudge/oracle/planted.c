@@ -81,6 +81,13 @@ static const struct planted planted[] = {
     {"A server takes long to restart.",
      "1 0..5 acquire held -; 1 10..9000 fault restarts; 1 2010 told lost; 2 8500..9010 acquire busy",
      0, ORACLE_SAFE},
+    {"A holder is stopped while its client asks for many others.",
+     "1 0..5 acquire held -; 1 6..3000 fault loads; 1 500..2600 fault stops; 2 1900..2100 acquire "
+     "held -; 1 2601..2602 check lost",
+     0, ORACLE_SAFE},
+    {"A server forgets the lock of a holder that works.",
+     "1 0..5 acquire held -; 1 6..3000 fault works; 1 500..600 fault forgets; 1 700..701 check lost",
+     0, ORACLE_SAFE},
     /* ---- locks that are wrong */
     {"A stopped holder goes on for ever.",
      "1 0..5 acquire held -; 1 6..7 check held; 1 10..2600 fault stops; 2 2000..2500 acquire held "
@@ -133,6 +140,10 @@ static const struct planted planted[] = {
     {"A lease is lost under load.",
      "1 0..5 acquire held -; 1 6..3000 fault loads; 1 2010..2011 check lost", BIT(LOST_UNDER_LOAD),
      ORACLE_SAFE},
+    {"A lease is lost under load before another worker is stopped.",
+     "1 0..5 acquire held -; 1 6..3000 fault loads; 1 1000..1001 check lost; 2 1100..2000 fault "
+     "stops; 1 1200..2900 fault stops",
+     BIT(LOST_UNDER_LOAD), ORACLE_SAFE},
     {"A holder forks, and both believe that they hold the lock.",
      "1 0..5 acquire held -; 1 6..7 check held; 3 20..25 fork; 3 26..27 check held; 1 28..29 check "
      "held; 3 30..31 check held; 3 40 death; 1 50..51 check held",

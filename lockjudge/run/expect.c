@@ -18,15 +18,14 @@ static bool may_be_told(const struct fault_case *one, unsigned caps) {
 struct expectation expect_model(const struct fault_case cases[FAULT_PAIR], unsigned caps) {
     const bool is_pair = cases[1].fault != NULL;
     struct expectation model = {.verdicts = BIT(SAFE) | BIT(FENCED) | BIT(UNASKED),
-                                .never = WORD(FENCE_FALLS) | WORD(FREES_ANOTHERS)};
+                                .never = WORD(FENCE_FALLS) | WORD(FREES_ANOTHERS) |
+                                         WORD(LOST_UNDER_LOAD)};
 
     if (may_be_told(&cases[0], caps) || (is_pair && may_be_told(&cases[1], caps)))
         model.verdicts |= BIT(TOLD);
     if (caps & LINE_CAP_TTL)
         model.never |= WORD(STUCK);
-    if (!is_pair)
-        model.never |= WORD(LOST_UNDER_LOAD);
-    if (caps & LINE_CAP_RENEW && !is_pair)
+    if (caps & LINE_CAP_RENEW)
         model.never |= WORD(NO_RENEWAL);
     return model;
 }
