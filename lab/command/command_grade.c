@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -100,6 +101,12 @@ static void begin_again_without_chance(int argc, char **argv) {
     for (int i = 0; i <= argc; i++)
         arguments[i + 1] = argv[i];
     (void)execv("/proc/self/exe", arguments);
+}
+
+/* glibc moves large blocks into the heap after the first one is freed. Then calloc() touches all of
+ * them, and each of some 10,000 forks of a grading copies their page tables. */
+static void keep_the_heap_small(void) {
+    (void)mallopt(M_MMAP_THRESHOLD, 65536);
 }
 
 /* An ignored SIGHUP stays ignored, for nohup(1). */
@@ -293,6 +300,7 @@ static int command_grade_run(int argc, char **argv, const struct setting *table,
     int code;
 
     begin_again_without_chance(argc, argv);
+    keep_the_heap_small();
     result = settings_read(table, program, &argc, argv, NULL);
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
     catch_interrupts();
