@@ -32,7 +32,7 @@ static const struct setting table[] = {
     {"orders", 0, SETTING_INT, &set.orders, "3", "number of orders; each may come at any time",
      "1..7"},
     {"others", 0, SETTING_INT, &set.others, "0",
-     "so many of the orders sell by one statement, not by the strategy", "0..6"},
+     "customers at another shop: each buys by one statement, just before a write", "0..16"},
     {"instances", 0, SETTING_INT, &set.instances, "2",
      "number of instances of inventory-svc; orders go to them in turn", "1..4"},
     {"stock", 0, SETTING_INT, &set.stock, "2", "units of stock", "0..30000"},
@@ -201,8 +201,6 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .stock = (int)set.stock};
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
-    if (set.others >= set.orders)
-        return command_explore_refuse("--others must be less than --orders");
     if (spec->options.shards > MODEL_SHARDS)
         return command_explore_refuse("the model has at most %d shards, but \"shards\" is %d",
                                       MODEL_SHARDS, spec->options.shards);

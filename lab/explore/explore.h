@@ -53,7 +53,7 @@ enum replay_actor { REPLAY_FAULT = -1, REPLAY_CLOCK = -2 };
 struct replay {
     void (*say)(void *data, const struct model_world *world, struct model_move move, int actor,
                 const char *text);
-    /* Called after each move. The world now has the effects of the lines since the last call. */
+    /* Called after each move that has said a line. The world now has the effects of those lines. */
     void (*made)(void *data, const struct model_world *world);
     void *data;
 };

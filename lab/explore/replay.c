@@ -13,11 +13,13 @@ struct telling {
     struct model_move move;
     int64_t now_ms; /* the last time that was told */
     bool has_said;  /* the model has told something of this move */
+    bool has_told;  /* this move has a line */
     bool is_first;  /* this is the first move of its order */
 };
 
 static void replay_tell(struct telling *telling, const struct model_world *world, int actor,
                         const char *text) {
+    telling->has_told = telling->has_told || actor != REPLAY_CLOCK;
     if (telling->replay != NULL)
         telling->replay->say(telling->replay->data, world, telling->move, actor, text);
 }
@@ -44,10 +46,10 @@ static void replay_on_say(struct model_world *world, int index, const char *text
 
 /* Tell a fault before its effect. Some texts begin with the instance's name. */
 static void tell_before(struct telling *telling, const struct model_world *world) {
-    static const char *const of_instance[MOVE_RETURN + 1] = {[MOVE_PAUSE] = "stands still",
-                                                             [MOVE_RESUME] = "goes on",
-                                                             [MOVE_CRASH] =
-                                                                 "is killed and starts again"};
+    static const char *const of_instance[MOVE_BUY + 1] = {[MOVE_PAUSE] = "stands still",
+                                                          [MOVE_RESUME] = "goes on",
+                                                          [MOVE_CRASH] =
+                                                              "is killed and starts again"};
     const int kind = telling->move.kind;
     char text[TEXT];
 
@@ -80,6 +82,11 @@ static void tell_silent(struct telling *telling, const struct model_world *world
         replay_tell(telling, world, REPLAY_FAULT, text);
     } else if (kind == MOVE_RETURN) {
         replay_tell(telling, world, who, "gives its unit back");
+    } else if (kind == MOVE_BUY) {
+        (void)snprintf(text, sizeof text, "a customer at another shop, %c, buys unit %d",
+                       MODEL_LETTER_OF_OTHER(world->state.bought_count - 1),
+                       world->state.bought[world->state.bought_count - 1].unit);
+        replay_tell(telling, world, REPLAY_FAULT, text);
     } else if (kind == MOVE_RUN || kind == MOVE_LOSE || kind == MOVE_DROP) {
         replay_tell(telling, world, who, telling->is_first ? "comes" : "goes on");
     }
@@ -139,13 +146,14 @@ static int replay_make(struct model_world *world, struct telling *telling, struc
     const uint8_t answered = world->state.answered;
 
     telling->move = move;
-    telling->has_said = false;
-    telling->is_first = world->state.orders[move.who].state == ORDER_TO_COME;
+    telling->has_said = telling->has_told = false;
+    telling->is_first =
+        move.kind == MOVE_RUN && world->state.orders[move.who].state == ORDER_TO_COME;
     tell_clock(telling, world);
     tell_before(telling, world);
     if (play_move(world, move) != 0)
         return -1;
-    if (telling->replay != NULL)
+    if (telling->replay != NULL && telling->has_told)
         telling->replay->made(telling->replay->data, world);
     tell_after(telling, world, answered);
     return 0;

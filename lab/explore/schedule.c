@@ -7,7 +7,7 @@
 static const char letters[] = {
     [MOVE_RUN] = 'A',   [MOVE_LOSE] = 'a',   [MOVE_PAUSE] = 'p',    [MOVE_RESUME] = 'r',
     [MOVE_CRASH] = 'k', [MOVE_EXPIRE] = 'x', [MOVE_FAILOVER] = 'o', [MOVE_LAND] = 'l',
-    [MOVE_BRING] = 'w', [MOVE_RETURN] = 'u', [MOVE_DROP] = 'n'};
+    [MOVE_BRING] = 'w', [MOVE_RETURN] = 'u', [MOVE_DROP] = 'n',     [MOVE_BUY] = 'y'};
 
 void schedule_write(const struct schedule *schedule, char text[SCHEDULE_TEXT]) {
     for (size_t i = 0; i < schedule->count; i++) {

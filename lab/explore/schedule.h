@@ -7,6 +7,7 @@
  *   p0  the first instance stands still     r0  it goes on        k0  it is killed
  *   w0  it brings a pending sale to the ledger
  *   u0  the first order's customer gives the unit back
+ *   y0  a customer at another shop buys a unit of the first row
  *   x0  the first key or lease to expire expires
  *   o0  a failover                          o1  the same, and the last change of keys is lost */
 #ifndef LAB_SCHEDULE_H

@@ -22,7 +22,6 @@
 #define TURNED_AWAY (1U << VIEW_COUNT) /* beside the anomalies */
 #define STOCK_MOST  30000              /* as many units as the model can number */
 #define STOCK_ROUND 27720              /* a multiple of all numbers to 12 */
-#define BEGINS      3                  /* other begins of each kind that are explored at most */
 
 static struct {
     struct exploration exploration;
@@ -34,6 +33,8 @@ static struct {
     const volatile bool *is_interrupted;
     struct attempt *attempt;
     const struct plan_node *alone; /* the end of an undisturbed sale */
+    uint64_t known[2 * VALUES];    /* that it did with other numbers (plan_others()) */
+    size_t known_count;
 } at;
 
 __attribute__((format(printf, 3, 4))) static void conclude(struct attempt *attempt,
@@ -310,28 +311,38 @@ static void explore_from(const struct model_setup *from) {
                              "and that is wrong.";
 }
 
-/* Where a file does something else at a value, the check also begins there. */
-static void attempt_try_values(struct pupil *other, bool is_of_count) {
+/* The file does something new with numbers that are larger by these. */
+static bool is_new(struct pupil *other, const struct plan_shift *by) {
+    const uint64_t hash = plan_others(&at.plan, other, &at.exploration.setup.options, by);
+
+    for (size_t i = 0; i < at.known_count; i++)
+        if (at.known[i] == hash)
+            return false;
+    if (hash == 0)
+        return false;
+    at.known[at.known_count++] = hash;
+    return true;
+}
+
+/* Where a file does something new at a value, the check also begins there. */
+static void try_value(struct pupil *other, const struct model_setup *first, int32_t value) {
+    const int64_t count = (stock_for(value) - first->stock) / first->options.shards;
+    const struct plan_shift by[2] = {{value - first->version, value - first->fence, 0},
+                                     {0, 0, count}};
+    struct model_setup from[2] = {*first, *first};
+
+    from[0].version = from[0].fence = value;
+    from[1].stock += (int)count * first->options.shards;
+    for (int i = 0; i < 2 && at.attempt->end == ATTEMPT_HOLDS; i++)
+        if (is_new(other, &by[i]))
+            explore_from(&from[i]);
+}
+
+static void attempt_try_values(struct pupil *other) {
     const struct model_setup first = at.exploration.setup;
-    int begins = 0;
 
-    for (size_t i = 0; i < at.values->count && begins < BEGINS && at.attempt->end == ATTEMPT_HOLDS;
-         i++) {
-        const int32_t value = at.values->asked[i];
-        struct model_setup from = first;
-        struct plan_shift by = {0, 0, 0};
-
-        if (is_of_count) {
-            by.count = (stock_for(value) - first.stock) / first.options.shards;
-            from.stock += (int)by.count * first.options.shards;
-        } else {
-            from.version = from.fence = value;
-            by = (struct plan_shift){value - first.version, value - first.fence, 0};
-        }
-        if (plan_differs(&at.plan, other, &first.options, &by)) {
-            explore_from(&from);
-            begins++;
-        }
+    for (size_t i = 0; i < at.values->count && at.attempt->end == ATTEMPT_HOLDS; i++) {
+        try_value(other, &first, at.values->asked[i]);
         if (at.plan.end != PLAN_OK)
             attempt_tell_plan();
     }
@@ -353,8 +364,7 @@ static void attempt_ask_again(const char *path) {
     plan_ask_again(&at.plan, &other, &at.exploration.setup.options, AGAIN_LEAST);
     if (at.plan.end != PLAN_OK)
         attempt_tell_plan();
-    attempt_try_values(&other, false);
-    attempt_try_values(&other, true);
+    attempt_try_values(&other);
     pupil_stop(&other);
 }
 

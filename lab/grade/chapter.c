@@ -141,7 +141,7 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
                        faults);
     check->others = 0;
     if (json_object_get(from, "others") != NULL &&
-        chapter_read_number(reading, from, "others", 0, check->orders - 1, &check->others) != 0)
+        chapter_read_number(reading, from, "others", 0, MODEL_OTHERS, &check->others) != 0)
         return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;

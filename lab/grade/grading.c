@@ -169,7 +169,7 @@ static bool print_line(const struct grading *grading, size_t i, FILE *to) {
 
 /* The checks that hold say nothing of more than this. */
 static void print_not_asked(const struct chapter *chapter, FILE *to) {
-    int orders = 0, stock = 0, preemptions = 0;
+    int orders = 0, stock = 0, preemptions = 0, others = 0;
     unsigned faults = 0;
     char names[MODEL_FAULTS_TEXT];
 
@@ -179,10 +179,14 @@ static void print_not_asked(const struct chapter *chapter, FILE *to) {
         orders = check->orders > orders ? check->orders : orders;
         stock = check->stock.most > stock ? check->stock.most : stock;
         preemptions = check->preemptions > preemptions ? check->preemptions : preemptions;
+        others = check->others > others ? check->others : others;
         faults |= check->faults;
     }
     fprintf(to, "  Not asked: more than %d orders, %d units or %d preemptions", orders, stock,
             preemptions);
+    if (others > 0)
+        fprintf(to, "; more than %d sales at another shop between the reads and writes of a sale",
+                others);
     if (faults != SURVIVES_ALL)
         fprintf(to, "; the faults %s", model_faults_write(SURVIVES_ALL & ~faults, ", ", names));
     fputc('\n', to);

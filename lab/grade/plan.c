@@ -254,7 +254,6 @@ const struct plan_node *plan_above(const struct plan_node *node) {
 #define TOKENS     8  /* of one order */
 #define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
 #define INSTANCE   "inventory-"
-#define SHIFTED    12 /* sales that are asked for again with other numbers, about */
 
 struct names {
     size_t count;
@@ -448,11 +447,13 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
     }
 }
 
-/* The sale up to `node` is the same with larger numbers, or plan->end is set. */
-static bool is_same_shifted(struct plan *plan, struct pupil *pupil,
-                            const struct sale_options *options, const struct plan_node *node,
-                            const struct plan_shift *by) {
+/* The first call of the sale up to `node` that is another one with larger numbers, as a hash. 0: there
+ * is none, or plan->end is set. */
+static uint64_t first_other_call(struct plan *plan, struct pupil *pupil,
+                                 const struct sale_options *options, const struct plan_node *node,
+                                 const struct plan_shift *by) {
     struct paper *paper = write_again(pupil, options, node);
+    uint64_t found = 0;
     enum pupil_end end;
 
     for (uint32_t i = 0; i < paper->replies_count; i++)
@@ -460,25 +461,45 @@ static bool is_same_shifted(struct plan *plan, struct pupil *pupil,
     end = pupil_ask(pupil, &plan->why);
     if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
         plan->end = plan_end_of(end);
-        return true;
+        return 0;
     }
     if (end != PUPIL_OK || paper->calls_count != node->depth + 1)
-        return false;
-    for (const struct plan_node *each = node; each != NULL; each = each->parent)
-        shift_call_back(&paper->calls[each->depth], &each->call, by);
-    return is_as_planned(paper, node);
+        return (uint64_t)end + 1;
+    for (; node != NULL; node = node->parent) {
+        const struct call *call = &paper->calls[node->depth];
+        const uint64_t it[] = {node->depth + 1, (uint64_t)call->kind, (uint64_t)call->how,
+                               (uint64_t)call->mode, (uint64_t)call->shard};
+
+        shift_call_back(&paper->calls[node->depth], &node->call, by);
+        if (!call_is_same(call, &node->call))
+            found = model_mix(1, it, sizeof it);
+    }
+    return found;
 }
 
-bool plan_differs(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                  const struct plan_shift *by) {
+/* Choose the sales from all parts of the tree, once: it may grow later. */
+static void choose_sales(struct plan *plan) {
     size_t ends = 0, at = 0;
 
     for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
         ends += node->call.kind == CALL_END && !node->is_prepare;
-    for (const struct plan_node *node = plan->nodes; node != NULL && plan->end == PLAN_OK;
-         node = node->next)
-        if (node->call.kind == CALL_END && !node->is_prepare && at++ % (1 + ends / SHIFTED) == 0 &&
-            !is_same_shifted(plan, other, options, node, by))
-            return true;
-    return false;
+    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
+        if (node->call.kind == CALL_END && !node->is_prepare &&
+            at++ % (1 + ends / PLAN_SALES) == 0 && plan->sale_count < PLAN_SALES)
+            plan->sales[plan->sale_count++] = node;
+}
+
+uint64_t plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                     const struct plan_shift *by) {
+    uint64_t hash = 0;
+
+    if (plan->sale_count == 0)
+        choose_sales(plan);
+    for (size_t i = 0; i < plan->sale_count && plan->end == PLAN_OK; i++) {
+        const uint64_t found = first_other_call(plan, other, options, plan->sales[i], by);
+
+        if (found != 0)
+            hash = model_mix(hash + i + 1, &found, sizeof found) | 1;
+    }
+    return hash;
 }

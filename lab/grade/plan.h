@@ -17,6 +17,7 @@
 #include "pupil.h"
 
 #define PLAN_NODES 20000
+#define PLAN_SALES 8                   /* that plan_others() asks for */
 #define PLAN_CALLS UINT64_C(100000000) /* of all schedules together */
 
 enum plan_end {
@@ -38,9 +39,11 @@ struct plan {
     struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
     struct plan_node *nodes; /* all of them, the newest first */
     size_t count;
-    const struct plan_node *latest; /* the end of the sale that ended last */
-    uint64_t calls, most_calls;     /* made; PLAN_CALLS by default */
-    enum plan_end end;              /* after a failure all sales end where the tree ends */
+    const struct plan_node *latest;            /* the end of the sale that ended last */
+    const struct plan_node *sales[PLAN_SALES]; /* their ends */
+    size_t sale_count;
+    uint64_t calls, most_calls; /* made; PLAN_CALLS by default */
+    enum plan_end end;          /* after a failure all sales end where the tree ends */
     struct why why;
     uintptr_t crashed_at; /* in the object, after DIED or ENDLESS; 0: unknown */
 };
@@ -57,10 +60,11 @@ struct plan_shift {
     int64_t version, fence, count;
 };
 
-/* Ask `other` for some whole sales of the tree, with other numbers in the answers. True: one of them
- * does something else then, or dies. False also after a failure, which sets plan->end and plan->why. */
-bool plan_differs(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                  const struct plan_shift *by);
+/* Ask `other` for some whole sales of the tree, with other numbers in the answers. 0: it does the same.
+ * Otherwise a hash of what it does instead. Also 0 after a failure, which sets plan->end and
+ * plan->why. */
+uint64_t plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                     const struct plan_shift *by);
 /* The next sale of the tree that ended with SOLD: its end; NULL: there is no other. Begin with NULL. */
 const struct plan_node *plan_next_sold(const struct plan *plan, const struct plan_node *before);
 /* The call at a node, and the node of the call before it, or NULL. */

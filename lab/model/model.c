@@ -150,6 +150,7 @@ void model_begin(struct model_world *world) {
 
     assert(setup->orders >= 1 && setup->orders <= MODEL_ORDERS);
     assert(setup->instances >= 1 && setup->instances <= MODEL_INSTANCES && setup->stock >= 0);
+    assert(setup->others >= 0 && setup->others <= MODEL_OTHERS);
     memset(&world->state, 0, sizeof world->state);
     world->is_lost = world->is_dropped = false;
     world->mover = -1;
@@ -200,15 +201,6 @@ static void end_order(struct model_world *world, int index, enum outcome outcome
     world->state.answered |= (uint8_t)(1U << index);
 }
 
-bool model_is_other(const struct model_world *world, int index) {
-    return index < world->setup.orders && index >= world->setup.orders - world->setup.others;
-}
-
-static enum outcome sell_as_other(struct sale *sale) {
-    model_of(sale)->world->state.worked |= (uint8_t)(1U << model_of(sale)->index);
-    return store_take_stock(sale, 0);
-}
-
 void model_sell(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
     enum outcome outcome;
@@ -216,9 +208,7 @@ void model_sell(struct model_world *world, int index) {
     assert(order->state == ORDER_TO_COME);
     order->begun_ms = world->state.now_ms;
     order->came_after = world->state.answered;
-    outcome = model_is_other(world, index)
-                  ? sell_as_other(&world->sales[index].sale)
-                  : strategy_sell(world->setup.strategy, &world->sales[index].sale);
+    outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale);
     if (order->state != ORDER_KILLED)
         end_order(world, index, outcome);
 }
@@ -329,6 +319,7 @@ static uint64_t hash_units(const struct model_world *world, uint64_t hash) {
     hash = model_mix(hash, state->queued, sizeof state->queued);
     hash = model_mix(hash, state->returned, sizeof *state->returned * state->returned_count);
     hash = model_mix(hash, state->places, sizeof *state->places * state->place_count);
+    hash = model_mix(hash, state->bought, sizeof *state->bought * state->bought_count);
     return model_mix(hash, state->brought, sizeof *state->brought * state->brought_count);
 }
 

@@ -12,6 +12,8 @@
 #include "world.h"
 
 #define MODEL_MOVES 64 /* at most, from one state */
+/* The letter of a customer at another shop; those of orders begin with A. */
+#define MODEL_LETTER_OF_OTHER(number) ('Z' - (number))
 
 /* One choice of the scheduler. */
 enum model_move_kind {
@@ -27,18 +29,17 @@ enum model_move_kind {
     MOVE_LAND,     /* a request that the order sent takes effect now */
     MOVE_BRING,    /* the instance brings a pending sale to the ledger */
     MOVE_RETURN,   /* the order's customer gives the unit back */
+    MOVE_BUY,      /* a customer at another shop buys a unit of the row by one statement */
 };
 
 struct model_move {
     uint8_t kind; /* enum model_move_kind */
-    uint8_t who;  /* the order's index, or the instance's, or a number of changes; see EXPIRE */
+    uint8_t who;  /* the order, the instance, the row, or a number of changes; see EXPIRE */
 };
 
 /* Begin anew: no order has come, and all units are there. The caller sets setup, turn, say and data
  * before. */
 void model_begin(struct model_world *world);
-/* True if the order sells by one statement, not by the strategy (setup.others). */
-bool model_is_other(const struct model_world *world, int index);
 /* Sell to order `index`, from its beginning to its end. Runs in a fiber, which starts when the
  * order is chosen for the first time. */
 void model_sell(struct model_world *world, int index);

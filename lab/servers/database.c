@@ -624,6 +624,24 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
         model_say(sale, "its write arrives: %s", outcome_text(outcome));
 }
 
+void model_buy(struct model_world *world, int shard) {
+    struct model_state *state = &world->state;
+    struct model_row *row = &state->rows[shard];
+    const int64_t unit = unit_at(world, shard, row->available);
+
+    assert(row->available > 0 && row->holder < 0 && state->bought_count < MODEL_OTHERS);
+    state->has_bought = 1;
+    row->available--;
+    row->version++;
+    model_note_written(world, shard);
+    state->bought[state->bought_count++] = (struct model_sold){.is_there = true,
+                                                               .shard = (uint8_t)shard,
+                                                               .number = ++state->sold_count,
+                                                               .unit = (int32_t)unit,
+                                                               .remaining = row->available};
+    model_changed(world);
+}
+
 enum outcome model_find_sale(struct sale *base, bool *is_found) {
     struct model_sale *sale = model_of(base);
 

@@ -35,6 +35,8 @@ void model_write_ledger(struct model_world *world, int index, int shard,
                         const struct model_txn *written);
 /* Set the committed row of stock, add the row of the ledger, and fill the sale's answer. SOLD. */
 enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written);
+/* A customer at another shop buys a unit of the row, which nobody holds. */
+void model_buy(struct model_world *world, int shard);
 /* A write that is on its way arrives. */
 void model_land_write(struct model_sale *sale, const struct model_flight *flight);
 /* The server ends the order's transaction, if there is one, for example because its instance died;

@@ -72,13 +72,16 @@ static const char *text_plural(int64_t number) {
 
 static void text_tell_bound(const struct tell *tell, FILE *to) {
     const struct model_setup *setup = &tell->explored->setup;
-    char faults[MODEL_FAULTS_TEXT], text[3 * TELL_ACTION];
+    char faults[MODEL_FAULTS_TEXT], text[3 * TELL_ACTION], others[40] = "";
+
+    if (setup->others > 0)
+        (void)snprintf(others, sizeof others, " and %d at another shop", setup->others);
 
     (void)snprintf(text, sizeof text,
-                   "%.200s%s%.100s: %d order%s on %d instance%s, stock %d, %d preemption%s, %s%s",
+                   "%.200s%s%.100s: %d order%s%s on %d instance%s, stock %d, %d preemption%s, %s%s",
                    tell->spec, tell->options[0] != '\0' ? "," : "", tell->options, setup->orders,
-                   text_plural(setup->orders), setup->instances, text_plural(setup->instances),
-                   setup->stock, tell->explored->preemptions,
+                   text_plural(setup->orders), others, setup->instances,
+                   text_plural(setup->instances), setup->stock, tell->explored->preemptions,
                    text_plural(tell->explored->preemptions),
                    setup->faults == 0 ? "no faults" : "faults: ",
                    model_faults_write(setup->faults, ", ", faults));

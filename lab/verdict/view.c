@@ -20,15 +20,18 @@ struct view_order {
 
 struct view_end {
     uint8_t has_fault, gave_back, skipped, freed;
-    uint32_t returned_count;
+    uint16_t returned_count, bought_count;
     struct model_unit returned[2 * MODEL_UNITS];
     int32_t in_count[MODEL_SHARDS]; /* of `available`, that came back */
     int32_t available[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
     struct view_order orders[MODEL_ORDERS + 1];
+    struct model_sold bought[MODEL_OTHERS];
 };
 
-#define VIEW_KNOWN 4096 /* ends; few differ, so they rarely share a place */
+#define VIEW_CUSTOMERS (MODEL_ORDERS + 1 + MODEL_OTHERS)
+
+#define VIEW_KNOWN     4096 /* ends; few differ, so they rarely share a place */
 
 struct view_known {
     struct view_end end;
@@ -39,8 +42,9 @@ struct view_known {
 struct view {
     struct recorder *recorder;
     struct ledger ledger;
-    struct ledger_sale sales[MODEL_ORDERS + 1];
-    struct ledger_order orders[MODEL_ORDERS + 1];
+    struct ledger_sale sales[VIEW_CUSTOMERS];
+    struct ledger_order orders[VIEW_CUSTOMERS];
+    char others[MODEL_OTHERS][40]; /* their order ids */
     struct ledger_row rows[MODEL_SHARDS];
     struct ledger_returned returned[2 * MODEL_UNITS];
     struct verdict_case judged;
@@ -153,6 +157,24 @@ static void fill_record(struct view *view, const struct model_world *world, int 
     view->recorder->ended++;
 }
 
+/* Each customer at another shop bought beside the orders, and before the last customer came. */
+static void fill_record_of_other(struct view *view, const struct model_world *world, int number) {
+    const struct model_order *last = &world->state.orders[world->setup.orders];
+    struct record *record = &view->recorder->records[view->recorder->ended++];
+
+    *record = (struct record){.planned_ns = LEVEL_NS,
+                              .sent_ns = LEVEL_NS,
+                              .received_ns = LEVEL_NS * (MODEL_ORDERS + 1) - LEVEL_NS / 2,
+                              .unit = world->state.bought[number].unit,
+                              .number = (uint32_t)(MODEL_ORDERS + 1 + number),
+                              .outcome = RECORD_SOLD,
+                              .status = 200};
+    if (last->state != ORDER_TO_COME)
+        record->received_ns = view_sent_at(last) - LEVEL_NS / 2;
+    (void)record_set_id(&record->key, NULL, view->others[number]);
+    record->order_id = record->key;
+}
+
 static void fill_records(struct view *view, const struct model_world *world) {
     struct recorder *recorder = view->recorder;
 
@@ -162,6 +184,8 @@ static void fill_records(struct view *view, const struct model_world *world) {
         (void)snprintf(recorder->instances[i], RECORD_INSTANCE_TEXT, "%s", world->instances[i]);
     for (int i = 0; i <= world->setup.orders; i++)
         fill_record(view, world, i);
+    for (int i = 0; i < world->state.bought_count; i++)
+        fill_record_of_other(view, world, i);
     recorder->count = recorder->planned = recorder->answered = recorder->ended;
 }
 
@@ -171,7 +195,7 @@ static void fill_records(struct view *view, const struct model_world *world) {
  * for a customer that was told no. */
 static void fill_order(struct view *view, const struct model_world *world,
                        const struct ledger_sale *sale, int index) {
-    const enum record_outcome outcome = told(world, index);
+    const enum record_outcome outcome = index >= 0 ? told(world, index) : RECORD_SOLD;
     struct ledger_order *order = &view->orders[view->ledger.order_count];
 
     if (outcome != RECORD_SOLD && outcome != RECORD_UNKNOWN)
@@ -189,13 +213,14 @@ static bool is_first_of_unit(const struct view *view, int64_t unit) {
     return true;
 }
 
-static void fill_sale(struct view *view, const struct model_world *world, int index) {
-    const struct model_sold *sold = &world->state.sold[index];
+/* `index` is the order's; -1: it is another shop's. */
+static void fill_sale(struct view *view, const struct model_world *world,
+                      const struct model_sold *sold, const char *order_id, int index) {
     struct ledger_sale *sale = &view->sales[view->ledger.sale_count];
 
     if (!sold->is_there)
         return;
-    *sale = (struct ledger_sale){.order_id = world->sales[index].order_id,
+    *sale = (struct ledger_sale){.order_id = order_id,
                                  .quantity = 1,
                                  .reserved = -1,
                                  .unit = sold->unit,
@@ -235,7 +260,9 @@ static void fill_ledger(struct view *view, const struct model_world *world,
     ledger->returned_count = end->returned_count;
     ledger->returned = end->returned_count;
     for (int i = 0; i <= world->setup.orders; i++)
-        fill_sale(view, world, i);
+        fill_sale(view, world, &world->state.sold[i], world->sales[i].order_id, i);
+    for (int i = 0; i < world->state.bought_count; i++)
+        fill_sale(view, world, &world->state.bought[i], view->others[i], -1);
     ledger->counted = (int64_t)ledger->sale_count;
 }
 
@@ -263,7 +290,9 @@ static struct view_end view_end_of(const struct model_world *world) {
     end.skipped = state->skipped;
     end.freed = state->freed;
     if (state->returned_count + state->place_count > 0)
-        end.returned_count = (uint32_t)model_returned(world, end.returned, end.in_count);
+        end.returned_count = (uint16_t)model_returned(world, end.returned, end.in_count);
+    end.bought_count = state->bought_count;
+    memcpy(end.bought, state->bought, sizeof *state->bought * state->bought_count);
     for (int i = 0; i < world->setup.options.shards; i++)
         end.available[i] = state->rows[i].available;
     for (int i = 0; i <= world->setup.orders; i++) {
@@ -402,11 +431,13 @@ struct view *view_make(void) {
 
     if (view == NULL)
         return NULL;
-    view->recorder = recorder_make(MODEL_ORDERS + 1);
+    view->recorder = recorder_make(VIEW_CUSTOMERS);
     if (view->recorder == NULL) {
         free(view);
         return NULL;
     }
+    for (int i = 0; i < MODEL_OTHERS; i++)
+        (void)snprintf(view->others[i], sizeof *view->others, "00000000-0000-7000-8001-%012d", i);
     return view;
 }
 
@@ -420,10 +451,14 @@ void view_free(struct view *view) {
 /* ---- the reason, in the judge's words, with the orders' letters */
 
 /* The letter that the lab gives the order with this id. */
-static char view_letter_of(const struct model_world *world, const char *order_id) {
+static char view_letter_of(const struct view *view, const struct model_world *world,
+                           const char *order_id) {
     for (int i = 0; i <= world->setup.orders; i++)
         if (strcmp(world->sales[i].order_id, order_id) == 0)
             return (char)('A' + i);
+    for (int i = 0; i < MODEL_OTHERS; i++)
+        if (strcmp(view->others[i], order_id) == 0)
+            return (char)MODEL_LETTER_OF_OTHER(i);
     return '?';
 }
 
@@ -435,18 +470,18 @@ static bool is_name(const struct counterexample *example, const char *line, cons
 
 /* The judge calls its operations A, B and C in each counterexample. Write the orders' own letters.
  */
-static void say_line(FILE *to, const struct model_world *world,
+static void say_line(FILE *to, const struct view *view, const struct model_world *world,
                      const struct counterexample *example, const char *line) {
     for (const char *at = line; *at != '\0'; at++) {
         char letter = *at;
 
         if (is_name(example, line, at))
-            letter = view_letter_of(world, example->order_id[*at - 'A']);
+            letter = view_letter_of(view, world, example->order_id[*at - 'A']);
         putc(letter, to);
     }
 }
 
-static void say_example(FILE *to, const struct model_world *world,
+static void say_example(FILE *to, const struct view *view, const struct model_world *world,
                         const struct counterexample *example) {
     bool is_first = true;
 
@@ -456,7 +491,7 @@ static void say_example(FILE *to, const struct model_world *world,
         if (line[0] != '\0' && strncmp(line + 1, " = ", 3) == 0)
             continue; /* skip "A = order …", because its times are made up */
         fputs(is_first ? "" : " ", to);
-        say_line(to, world, example, line);
+        say_line(to, view, world, example, line);
         is_first = false;
     }
 }
@@ -510,7 +545,7 @@ unsigned view_tell(struct view *view, const struct model_world *world, char text
     if (to == NULL)
         return found;
     if (view->verdict.counterexamples > 0)
-        say_example(to, world, &view->verdict.counterexample[0]);
+        say_example(to, view, world, &view->verdict.counterexample[0]);
     else if ((found & (1U << ANOMALY_STUCK)) != 0)
         say_stuck(to, world);
     else if ((found & (1U << VIEW_NO_ANSWER | 1U << VIEW_ENDLESS)) != 0)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define MODEL_ORDERS    7 /* without the last customer */
+#define MODEL_OTHERS    16
 #define MODEL_INSTANCES 4
 #define MODEL_SHARDS    16
 #define MODEL_GRANTS    12 /* one for each order, and some that dead orders left behind */
@@ -28,7 +29,7 @@ struct model_setup {
     const struct strategy *strategy;
     struct sale_options options;
     int orders, instances, stock; /* 1..MODEL_ORDERS, 1..MODEL_INSTANCES, 0.. */
-    int others;                   /* the last of the orders: they sell by one statement */
+    int others;                   /* customers at other shops: each buys just before a write */
     int version;                  /* of each row, at the beginning */
     int fence;                    /* the same: the token of its last write; and of each lock */
     int machines;                 /* the instances are on them in turn; 0: one machine */
@@ -186,7 +187,7 @@ struct model_state {
     uint8_t worked;  /* the orders that have done the work of a sale: bits */
     uint8_t skipped; /* the orders that were sold a unit without it: bits */
     uint8_t freed;   /* the orders that have deleted a key of another */
-    uint8_t none;
+    uint8_t bought_count;
     uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows: the ones it last saw empty: bits */
     struct model_row rows[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
@@ -199,13 +200,14 @@ struct model_state {
     uint8_t flying;                   /* killed orders with a step that may land: bits */
     uint8_t keyed;                    /* the orders that have changed a key: bits */
     uint8_t lag;                      /* writes of keys that a replica may not have yet */
-    uint8_t nothing;
+    uint8_t has_bought;               /* another customer has, since an order's last step */
     struct model_flight flight;
     struct model_batch batches[MODEL_ORDERS + 1];
     struct model_unit queued[MODEL_ORDERS + 1]; /* sold from keys; its instance brings it */
     struct model_unit returned[MODEL_UNITS];    /* for sale again, by number */
     struct model_place places[MODEL_UNITS];
     struct model_brought brought[MODEL_UNITS];
+    struct model_sold bought[MODEL_OTHERS]; /* by other customers */
 };
 
 struct model_world;

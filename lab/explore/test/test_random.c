@@ -258,6 +258,7 @@ static struct model_setup make_setup(void) {
                                 .orders = 1 + (int)below(3),
                                 .instances = 1 + (int)below(3),
                                 .stock = (int)below(4),
+                                .others = below(4) == 0 ? 1 + (int)below(2) : 0,
                                 .faults = faults[below(3)]};
 }
 
@@ -304,12 +305,13 @@ static struct exploration explore_it(const struct model_setup *setup, int preemp
 }
 
 static void print_world(const struct model_setup *setup, int preemptions) {
-    print_message("orders %d instances %d stock %d shards %d faults %x work %d wait %d ttl %d "
-                  "deal %d return %d replicas %d preemptions %d\n",
-                  setup->orders, setup->instances, setup->stock, setup->options.shards,
-                  setup->faults, (int)setup->options.work_ms, (int)setup->options.wait_ms,
-                  (int)setup->options.ttl_ms, (int)setup->options.deal,
-                  setup->options.returns_to_count, setup->options.replicas, preemptions);
+    print_message(
+        "orders %d others %d instances %d stock %d shards %d faults %x work %d wait %d ttl %d "
+        "deal %d return %d replicas %d preemptions %d\n",
+        setup->orders, setup->others, setup->instances, setup->stock, setup->options.shards,
+        setup->faults, (int)setup->options.work_ms, (int)setup->options.wait_ms,
+        (int)setup->options.ttl_ms, (int)setup->options.deal, setup->options.returns_to_count,
+        setup->options.replicas, preemptions);
     for (unsigned i = 0; i < program_count; i++)
         print_message("%2u %s %u, or %u\n", i, program[i].operation->name, program[i].argument,
                       program[i].otherwise);
