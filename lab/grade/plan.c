@@ -447,7 +447,7 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
     }
 }
 
-/* The first call of the sale up to `node` that is another one with larger numbers, as a hash. 0: there
+/* A hash of the first call of the sale up to `node` that is another one with larger numbers. 0: there
  * is none, or plan->end is set. */
 static uint64_t first_other_call(struct plan *plan, struct pupil *pupil,
                                  const struct sale_options *options, const struct plan_node *node,

@@ -560,35 +560,15 @@ static bool may_bring(const struct model_world *world, int instance, bool may_wa
            model_brings_at(world, instance) <= (may_wait ? MODEL_NEVER - 1 : world->state.now_ms);
 }
 
-/* A customer at another shop buys only where it matters, and once there: just before a write. */
-static bool is_about_to_write(const struct model_world *world) {
-    for (int i = 0; i < world->setup.orders; i++) {
-        const struct model_order *order = &world->state.orders[i];
-
-        if (order->state == ORDER_RUNS && order->waits == WAITS_NOT && order->step == STEP_WRITES)
-            return true;
-    }
-    return false;
-}
-
-static size_t add_buys(const struct model_world *world, struct model_move *moves, size_t count) {
-    const struct model_state *state = &world->state;
-
-    if (state->bought_count >= world->setup.others || state->has_bought != 0 ||
-        !is_about_to_write(world))
-        return count;
-    for (int i = 0; i < world->setup.options.shards && i < 10; i++)
-        if (state->rows[i].available > 0 && state->rows[i].holder < 0)
-            moves[count++] = (struct model_move){MOVE_BUY, (uint8_t)i};
-    return count;
-}
-
 /* Add the moves that no order makes. A unit comes back only before the last customer
  * comes. So that customer must see it. */
 static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs,
                          bool is_last) {
-    size_t count = add_buys(world, moves, runs);
+    size_t count = runs;
 
+    for (int i = 0; i < world->setup.options.shards; i++)
+        if (model_may_buy(world, i))
+            moves[count++] = (struct model_move){MOVE_BUY, (uint8_t)i};
     for (int i = 0; i < world->setup.instances; i++)
         if (may_bring(world, i, runs == 0))
             moves[count++] = (struct model_move){MOVE_BRING, (uint8_t)i};

@@ -1,4 +1,4 @@
-/* Statements that sell to several orders, and units that come back. */
+/* Statements that sell to several orders, units that come back, and customers at another shop. */
 #include "servers.h"
 
 #include <assert.h>
@@ -368,4 +368,45 @@ size_t model_returned(const struct model_world *world, struct model_unit units[2
             in_count[place->shard]++;
     }
     return count;
+}
+
+/* ---- customers at another shop */
+
+#define SHARDS_NAMED 10 /* by the digit in the id of a schedule */
+
+static bool is_about_to_write(const struct model_world *world) {
+    for (int i = 0; i < world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_RUNS && order->waits == WAITS_NOT && order->step == STEP_WRITES)
+            return true;
+    }
+    return false;
+}
+
+bool model_may_buy(const struct model_world *world, int shard) {
+    const struct model_state *state = &world->state;
+    const struct model_row *row = &state->rows[shard];
+
+    return state->bought_count < world->setup.others && state->has_bought == 0 &&
+           is_about_to_write(world) && row->available > 0 && row->holder < 0 &&
+           shard < SHARDS_NAMED;
+}
+
+void model_buy(struct model_world *world, int shard) {
+    struct model_state *state = &world->state;
+    struct model_row *row = &state->rows[shard];
+    const int64_t unit = model_unit_at(world, shard, row->available);
+
+    assert(row->available > 0 && row->holder < 0 && state->bought_count < MODEL_OTHERS);
+    state->has_bought = 1;
+    row->available--;
+    row->version++;
+    model_note_written(world, shard);
+    state->bought[state->bought_count++] = (struct model_sold){.is_there = true,
+                                                               .shard = (uint8_t)shard,
+                                                               .number = ++state->sold_count,
+                                                               .unit = (int32_t)unit,
+                                                               .remaining = row->available};
+    model_changed(world);
 }

@@ -11,7 +11,7 @@
 
 /* ---- committed rows */
 
-static int64_t unit_at(const struct model_world *world, int shard, int64_t available) {
+int64_t model_unit_at(const struct model_world *world, int shard, int64_t available) {
     const struct model_state *state = &world->state;
 
     for (size_t i = 0; i < state->place_count; i++)
@@ -27,7 +27,7 @@ struct stock_row model_row(const struct model_world *world, int shard) {
                               .first_unit = row->first_unit,
                               .available = row->available,
                               .version = row->version,
-                              .unit = unit_at(world, shard, row->available),
+                              .unit = model_unit_at(world, shard, row->available),
                               .fence = row->fence};
 }
 
@@ -266,7 +266,7 @@ static struct stock_row database_see(struct model_sale *sale, int shard) {
     }
     if (is_open(txn) && txn->wrote == shard + 1) {
         row.available = txn->available;
-        row.unit = unit_at(sale->world, shard, row.available);
+        row.unit = model_unit_at(sale->world, shard, row.available);
         row.version++;
         row.fence = txn->fence > row.fence ? txn->fence : row.fence;
     }
@@ -622,24 +622,6 @@ void model_land_write(struct model_sale *sale, const struct model_flight *flight
         model_note_written(sale->world, flight->shard); /* also for the order's own transaction */
     else
         model_say(sale, "its write arrives: %s", outcome_text(outcome));
-}
-
-void model_buy(struct model_world *world, int shard) {
-    struct model_state *state = &world->state;
-    struct model_row *row = &state->rows[shard];
-    const int64_t unit = unit_at(world, shard, row->available);
-
-    assert(row->available > 0 && row->holder < 0 && state->bought_count < MODEL_OTHERS);
-    state->has_bought = 1;
-    row->available--;
-    row->version++;
-    model_note_written(world, shard);
-    state->bought[state->bought_count++] = (struct model_sold){.is_there = true,
-                                                               .shard = (uint8_t)shard,
-                                                               .number = ++state->sold_count,
-                                                               .unit = (int32_t)unit,
-                                                               .remaining = row->available};
-    model_changed(world);
 }
 
 enum outcome model_find_sale(struct sale *base, bool *is_found) {

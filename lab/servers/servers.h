@@ -19,6 +19,8 @@ enum outcome model_begin_transaction(struct sale *sale, enum isolation isolation
 enum outcome model_commit(struct sale *sale);
 void model_rollback(struct sale *sale);
 
+/* The unit that the row sells next, if its count is this. */
+int64_t model_unit_at(const struct model_world *world, int shard, int64_t available);
 /* The committed row. */
 struct stock_row model_row(const struct model_world *world, int shard);
 /* True if there is no such row. Then the sale's message says so. */
@@ -35,8 +37,6 @@ void model_write_ledger(struct model_world *world, int index, int shard,
                         const struct model_txn *written);
 /* Set the committed row of stock, add the row of the ledger, and fill the sale's answer. SOLD. */
 enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written);
-/* A customer at another shop buys a unit of the row, which nobody holds. */
-void model_buy(struct model_world *world, int shard);
 /* A write that is on its way arrives. */
 void model_land_write(struct model_sale *sale, const struct model_flight *flight);
 /* The server ends the order's transaction, if there is one, for example because its instance died;
@@ -56,6 +56,10 @@ bool model_is_in_line(const struct model_order *order);
 bool model_put_back(struct model_world *world, struct model_unit unit);
 bool model_may_return(const struct model_world *world, int index);
 void model_return(struct model_world *world, int index);
+/* A customer at another shop may buy a unit of the row: only where it matters, and once there, just
+ * before a write. */
+bool model_may_buy(const struct model_world *world, int shard);
+void model_buy(struct model_world *world, int shard);
 /* List the units that came back and wait for a sale. `in_count`, if not NULL, gets for each row the
  * number of them that the row's count contains. */
 size_t model_returned(const struct model_world *world, struct model_unit units[2 * MODEL_UNITS],
