@@ -36,6 +36,8 @@ int course_check_expect(const struct report *report, const char *expect, struct 
     while ((expect = next_line(expect, line)) != NULL) {
         bool is_known = false;
 
+        if (strlen(line) == LINE - 1)
+            return why_set(why, "--expect %.40s...: it is longer than %d bytes", line, LINE - 2);
         for (size_t i = 0; i < report->count; i++) {
             struct expectation expectation;
             const int code = expect_read(line, report->rows[i].name, &expectation, why);

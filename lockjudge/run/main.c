@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum exit_code {
@@ -146,6 +147,14 @@ static struct output {
 
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
+/* The report is there: one would overwrite the other. */
+static bool is_stdout(FILE *file) {
+    struct stat own, theirs;
+
+    return fstat(STDOUT_FILENO, &own) == 0 && fstat(fileno(file), &theirs) == 0 &&
+           own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
+}
+
 static int outputs_open(void) {
     if (set.history[0] != '\0' && kept_open(set.history, &run.why) != 0) {
         complain("lockjudge", "%s", run.why.text);
@@ -156,6 +165,11 @@ static int outputs_open(void) {
 
         if (path[0] != '\0' && (outputs[i].file = fopen(path, "ae")) == NULL) {
             complain("lockjudge", "cannot write %s: %s", path, strerror(errno));
+            return EXIT_WRITE;
+        }
+        if (path[0] != '\0' && is_stdout(outputs[i].file)) {
+            complain("lockjudge", "%s is standard output, where the report goes: name a file",
+                     path);
             return EXIT_WRITE;
         }
     }
@@ -248,6 +262,9 @@ static int run_plan(char *const *command) {
 
     if (set.sample > 0 && !set.has_pairs)
         return why_set(&run.why, "--sample chooses from --pairs: give both");
+    if (strcmp(set.junit, "-") == 0 || strcmp(set.page, "-") == 0)
+        return why_set(&run.why,
+                       "--junit and --page take a file: the report is on standard output");
     if (set.junit[0] != '\0' && strcmp(set.junit, set.page) == 0)
         return why_set(&run.why, "--junit and --page name the same file");
     if (rows_plan(&run.report, &wish, &run.why) != 0)

@@ -25,6 +25,7 @@
 #define TOLD_BYTES    512   /* of its errors, kept for the reason of its end */
 #define UNASKED_MAX   10000 /* more lines unasked are a flood */
 #define STOP_TRIES    2000  /* of a millisecond each, until a stopped process has stopped */
+#define ENDING_MS     1000  /* from the end of its output to that of its process */
 #define LAST_READS    1024 /* of its errors at its end: a child that nobody reached goes on to write */
 
 struct worker {
@@ -33,7 +34,8 @@ struct worker {
     struct worker_events events;
     uv_process_t process;
     uv_pipe_t pipes[3];
-    unsigned open; /* handles that are not closed */
+    uv_timer_t ending; /* from the end of its output; of a child: none */
+    unsigned open;     /* handles that are not closed */
     struct fiber_event closed;
 
     /* The child: waits for its birth by worker_fork(), then belongs to the caller. NULL: none. */
@@ -144,8 +146,9 @@ static void worker_on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t
         take_errors(stream->data, buf->base, length);
 }
 
-/* What it wrote on stderr just before its end is still in the pipe. */
-static void take_last_errors(struct worker *worker) {
+/* The last line of its errors, after a colon; "" if there is none. What it wrote just before its end
+ * is still in the pipe. */
+static const char *last_words(struct worker *worker, struct why *text) {
     char bytes[1024];
     ssize_t length;
     uv_os_fd_t fd;
@@ -153,21 +156,31 @@ static void take_last_errors(struct worker *worker) {
     if (uv_fileno((uv_handle_t *)&worker->pipes[2], &fd) == 0)
         for (int i = 0; i < LAST_READS && (length = read(fd, bytes, sizeof bytes)) > 0; i++)
             take_errors(worker, bytes, length);
+    (void)why_set(text, ": %.*s", (int)strcspn(worker->told, "\n"), worker->told);
+    utf8_make_printable(text->text);
+    return text->text[2] != '\0' ? text->text : "";
 }
 
 static void worker_on_exit(uv_process_t *process, int64_t exit_code, int number) {
     struct worker *worker = process->data;
-    struct why text;
+    struct why text, last;
 
     worker->has_exited = true;
+    (void)uv_timer_stop(&worker->ending);
     cgroup_kill(&worker->cgroup); /* its children */
-    take_last_errors(worker);
-    utf8_make_printable(worker->told);
-    (void)why_set(&text, "it ended with %s %d%s%s", number != 0 ? "signal" : "exit code",
-                  number != 0 ? number : (int)exit_code, worker->told[0] != '\0' ? ": " : "",
-                  worker->told);
+    (void)why_set(&text, "it ended with %s %d%s", number != 0 ? "signal" : "exit code",
+                  number != 0 ? number : (int)exit_code, last_words(worker, &last));
     if (worker->events.on_death != NULL)
         worker->events.on_death(worker, worker->events.data);
+    worker_break(worker, text.text);
+}
+
+/* A process that ends closes its output a little before. This one goes on. */
+static void worker_on_ending(uv_timer_t *timer) {
+    struct worker *worker = timer->data;
+    struct why text, last;
+
+    (void)why_set(&text, "it closed its output, and runs on%s", last_words(worker, &last));
     worker_break(worker, text.text);
 }
 
@@ -187,6 +200,8 @@ static void worker_on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t
         (void)uv_read_stop(stream);
         if (is_child(worker)) /* nobody else tells its end, for example with its parent */
             worker_fall_silent(worker, "its output has ended");
+        else if (!worker->has_exited)
+            (void)uv_timer_start(&worker->ending, worker_on_ending, ENDING_MS, 0);
         return;
     }
     if (!buffer_append(input, buf->base, (size_t)length)) {
@@ -242,8 +257,9 @@ static int worker_spawn(struct worker *worker, char *const *argv, char **environ
     worker_open_pipes(worker, 3, streams);
     if (worker->child != NULL)
         worker_open_pipes(worker->child, 2, streams + 3);
-    worker->process.data = worker;
-    worker->open++;
+    (void)uv_timer_init(worker->loop, &worker->ending);
+    worker->process.data = worker->ending.data = worker;
+    worker->open += 2;
     code = cgroup_spawn(&worker->cgroup, worker->loop, &worker->process, &options);
     worker->pid = worker->process.pid;
     return code;
@@ -316,8 +332,10 @@ void worker_close(struct worker *worker) {
         cgroup_kill(&worker->cgroup); /* its children */
         fiber_sleep(worker->loop, 1);
     }
-    if (worker->process.data != NULL)
+    if (!is_child(worker)) {
+        worker_shut(&worker->ending);
         worker_shut(&worker->process);
+    }
     if (worker->open > 0)
         fiber_event_wait(&worker->closed);
     worker_on_freed(worker);

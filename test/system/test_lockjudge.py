@@ -131,6 +131,15 @@ class LockJudge(unittest.TestCase):
         self.judge("kill-held", "--expect", "kill-held=untold", worker=LOCKKIT, code=1)
         self.judge("work-held", "--expect", "work-held=untold+NO-RENEWAL+TWIN-UNAWARE")
         self.judge("kill-held", "--expect", "kill-held=safe+STUCK", worker=LOCKKIT, code=1)
+        self.assertIn("it is longer than 254 bytes", self.run_judge("--expect", f"all={'safe|' * 60}safe", "--", "true", code=64).stderr)
+
+    def test_a_page_goes_to_a_file_of_its_own(self):
+        self.assertIn("--junit and --page take a file", self.run_judge("--page", "-", "--", "true", code=64).stderr)
+        with open(self.dir / "out", "w") as out:
+            done = subprocess.run([str(ROOT / BUILD / "bin/lockjudge"), "--page", "/dev/stdout", "--", "true"], stdout=out, stderr=subprocess.PIPE,
+                                  text=True)
+        self.assertEqual(done.returncode, 74)
+        self.assertIn("/dev/stdout is standard output", done.stderr)
 
     def test_one_seed_places_the_same_faults_again(self):
         first = self.judge("kill-held,kill-wait", "--seed", "7", worker=LOCKKIT)
@@ -187,7 +196,9 @@ class LockJudge(unittest.TestCase):
                                ("exec sleep 1000", "it is silent: no answer to \"(its start)\" within 300 ms")]:
             self.assertIn(f"lockjudge: worker 1: {reason}", self.run_judge("--start", "300ms", "--", "sh", "-c", script, code=69).stderr)
         self.assertIn("no such file", self.run_judge("--", "/no/such/worker", code=69).stderr)
-        # This one begins well.
+        # These begin well.
+        done = self.run_judge("-f", "none", "--", "sh", "-c", "echo ready; read -r a; echo no pipe >&2; exec >&-; exec sleep 1000", code=2)
+        self.assertIn("it closed its output, and runs on: no pipe\n", done.stdout)
         done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready caps=ttl; read -r a; echo perhaps", code=2)
         self.assertIn('"perhaps" begins with no word', json.loads(done.stdout)["rows"][0]["reason"])
         done = self.run_judge("-f", "none", "--json", "--", "sh", "-c", "echo ready; read -r a; echo perhaps", code=2)

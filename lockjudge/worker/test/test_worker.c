@@ -91,6 +91,8 @@ static const struct {
     {"echo ready; read -r a; echo it broke >&2; exit 3", "it ended with exit code 3: it broke"},
     {"echo no such library >&2; exit 1", "exit code 1: no such library"},
     {"echo ready; kill -9 $$", "it ended with signal 9"},
+    {"echo ready; read -r a; echo no pipe >&2; exec >&-; exec sleep 1000",
+     "it closed its output, and runs on: no pipe"},
 };
 
 static void is_bad(void *arg) {
