@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "complain.h"
 #include "fiber.h"
+#include "game.h"
 #include "plan.h"
 #include "settings.h"
 #include "shell_word.h"
@@ -25,7 +26,7 @@
 static struct {
     int64_t orders, others, instances, stock, version, fence, preemptions, max_steps;
     char *faults, *replay, *page, *options;
-    bool is_naive, is_json, is_stepped;
+    bool is_naive, is_json, is_stepped, is_game;
 } set;
 
 static const struct setting table[] = {
@@ -51,6 +52,8 @@ static const struct setting table[] = {
     {"replay", 0, SETTING_TEXT, &set.replay, "", "run only the schedule with this id", NULL},
     {"step", 0, SETTING_FLAG, &set.is_stepped, NULL,
      "show the schedule step by step: Enter goes on, b goes back, q ends", NULL},
+    {"break", 0, SETTING_FLAG, &set.is_game, NULL,
+     "be the scheduler: choose each move, by its number, until the strategy breaks", NULL},
     {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print one JSON object", NULL},
     {"page", 0, SETTING_TEXT, &set.page, "", "write the schedule as an HTML page to this file",
      NULL},
@@ -317,6 +320,28 @@ static int command_explore_make_again(struct tell *tell) {
     return command_explore_fail("out of memory", EXIT_INTERNAL);
 }
 
+static bool command_explore_is_over(void *data, const struct exploration *so_far) {
+    (void)data, (void)so_far;
+    return is_interrupted || student.plan.end != PLAN_OK;
+}
+
+static int command_explore_play(struct tell *tell) {
+    static struct model_world world;
+    enum game_end end;
+
+    tell->explored->is_stopped = command_explore_is_over;
+    end = game_play(tell, &world, work.view, stdin, stdout);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return EXIT_INTERNAL;
+    if (student.plan.end != PLAN_OK)
+        return fail_by_student(tell->spec, student.plan.end, student.plan.why.text);
+    if (is_interrupted)
+        return EXIT_INTERRUPTED;
+    return end == GAME_NO_MEMORY ? command_explore_fail("out of memory", EXIT_INTERNAL)
+           : end == GAME_WON     ? EXIT_VIOLATED
+                                 : 0;
+}
+
 static int command_explore_run(struct tell *tell) {
     struct exploration *it = tell->explored;
     int code = 0, said;
@@ -329,6 +354,8 @@ static int command_explore_run(struct tell *tell) {
     } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
         return command_explore_fail("out of memory", EXIT_INTERNAL);
     }
+    if (set.is_game && it->end != EXPLORE_STOPPED)
+        return command_explore_play(tell);
     if (it->shortest.count > 0 && student.plan.end == PLAN_OK)
         code = command_explore_make_again(tell);
     if (student.plan.end != PLAN_OK)
@@ -353,7 +380,8 @@ static char *command_explore_write_command(int argc, char **argv) {
     fprintf(to, "%s explore", user_command(USER_EXPLORER));
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--step") == 0 ||
-            strncmp(argv[i], "--page=", 7) == 0 || strncmp(argv[i], "--replay=", 9) == 0)
+            strcmp(argv[i], "--break") == 0 || strncmp(argv[i], "--page=", 7) == 0 ||
+            strncmp(argv[i], "--replay=", 9) == 0)
             continue;
         if (strcmp(argv[i], "--page") == 0 || strcmp(argv[i], "--replay") == 0) {
             i++;

@@ -27,7 +27,8 @@ struct exploration {
     /* Set by the caller before. */
     struct model_setup setup;
     int preemptions;
-    bool is_naive; /* run every schedule, without the table */
+    bool is_naive;               /* run every schedule, without the table */
+    const struct schedule *from; /* or NULL: the search begins after these moves */
     /* Called at the end of each schedule. Returns its anomalies as bits; 0: none. */
     unsigned (*judge)(void *data, const struct model_world *world);
     /* Or NULL. Called from time to time, with the counts so far. True ends the search. */
@@ -72,5 +73,11 @@ __attribute__((warn_unused_result)) enum replay_end explore_replay(struct model_
                                                                    struct schedule *schedule,
                                                                    const struct replay *replay,
                                                                    size_t *at);
+
+/* Run a schedule again in `world`, and stop after its last move. `replay` is told of the moves from
+ * number `first` on. `next` gets the `count` moves that are possible then; 0: it has ended. */
+__attribute__((warn_unused_result)) enum replay_end explore_follow(
+    struct model_world *world, const struct schedule *schedule, const struct replay *replay,
+    size_t first, struct model_move next[MODEL_MOVES], size_t *count);
 
 #endif

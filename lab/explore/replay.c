@@ -159,33 +159,62 @@ static int replay_make(struct model_world *world, struct telling *telling, struc
     return 0;
 }
 
+static struct telling telling; /* static, because the world keeps its address */
+
+static void replay_begin(struct model_world *world, const struct replay *replay) {
+    telling = (struct telling){.replay = replay};
+    world->data = &telling;
+    world->say = replay != NULL ? replay_on_say : NULL;
+    play_begin(world);
+}
+
+static enum replay_end replay_end(struct model_world *world, enum replay_end end) {
+    play_end(world);
+    world->say = NULL;
+    return end;
+}
+
+/* Make the move if it is among the possible ones. */
+static enum replay_end replay_make_one(struct model_world *world, const struct model_move *moves,
+                                       size_t count, struct model_move move) {
+    if (!has(moves, count, move))
+        return REPLAY_IMPOSSIBLE;
+    return replay_make(world, &telling, move) == 0 ? REPLAY_ENDED : REPLAY_NO_MEMORY;
+}
+
 enum replay_end explore_replay(struct model_world *world, struct schedule *schedule,
                                const struct replay *replay, size_t *at) {
-    static struct telling telling; /* static, because the world keeps its address */
     struct model_move moves[MODEL_MOVES];
     enum replay_end end = REPLAY_ENDED;
     size_t count;
 
-    telling = (struct telling){.replay = replay};
-    world->data = &telling;
-    world->say = replay != NULL ? replay_on_say : NULL;
     *at = 0;
-    play_begin(world);
+    replay_begin(world, replay);
     while (end == REPLAY_ENDED && (count = model_moves(world, moves)) > 0) {
         if (*at == schedule->count && *at < EXPLORE_MOVES)
             schedule->moves[schedule->count++] = moves[0];
         if (*at == schedule->count)
             end = REPLAY_ENDLESS;
-        else if (!has(moves, count, schedule->moves[*at]))
-            end = REPLAY_IMPOSSIBLE;
-        else if (replay_make(world, &telling, schedule->moves[*at]) != 0)
-            end = REPLAY_NO_MEMORY;
         else
-            ++*at;
+            end = replay_make_one(world, moves, count, schedule->moves[*at]);
+        *at += end == REPLAY_ENDED;
     }
     if (end == REPLAY_ENDED && *at < schedule->count)
         end = REPLAY_IMPOSSIBLE;
-    play_end(world);
-    world->say = NULL;
-    return end;
+    return replay_end(world, end);
+}
+
+enum replay_end explore_follow(struct model_world *world, const struct schedule *schedule,
+                               const struct replay *replay, size_t first,
+                               struct model_move next[MODEL_MOVES], size_t *count) {
+    enum replay_end end = REPLAY_ENDED;
+
+    replay_begin(world, replay);
+    *count = model_moves(world, next);
+    for (size_t i = 0; i < schedule->count && end == REPLAY_ENDED; i++) {
+        telling.replay = i < first ? NULL : replay;
+        end = replay_make_one(world, next, *count, schedule->moves[i]);
+        *count = model_moves(world, next);
+    }
+    return replay_end(world, end);
 }

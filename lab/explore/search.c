@@ -245,14 +245,23 @@ static void begin_choice(struct search *search, uint64_t key, const struct model
     search->forced = 0;
 }
 
-static void begin_run(struct search *search) {
+static int begin_run(struct search *search) {
+    const struct schedule *from = search->exploration->from;
+    struct model_move moves[MODEL_MOVES];
+
     search->schedule.count = 0;
-    search->preemptions = search->exploration->preemptions;
     search->last = NOBODY;
     search->forced = 0;
-    search->cost = 0;
     search->exploration->runs++;
     play_begin(&search->world);
+    for (size_t i = 0; from != NULL && i < from->count; i++) {
+        (void)model_moves(&search->world, moves); /* it may let time pass */
+        if (search_make(search, from->moves[i]) != 0)
+            return -1;
+    }
+    search->preemptions = search->exploration->preemptions;
+    search->cost = 0;
+    return 0;
 }
 
 /* Go from the beginning to the last choice, and take its next move. The moves between choices are
@@ -361,8 +370,7 @@ static int search_all(struct search *search) {
     int more = 1;
 
     while (more == 1) {
-        begin_run(search);
-        if (search_make_again(search) != 0)
+        if (begin_run(search) != 0 || search_make_again(search) != 0)
             return -1;
         switch (search_go_on(search, &found)) {
         case -1:
@@ -410,7 +418,8 @@ static int find_shortest(struct search *search) {
     struct model_move moves[MODEL_MOVES];
     size_t count;
 
-    begin_run(search);
+    if (begin_run(search) != 0)
+        return -1;
     search->exploration->runs--;
     while ((count = find_moves(search, moves)) > 0) {
         struct model_move move = moves[0];

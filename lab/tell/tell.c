@@ -79,13 +79,28 @@ static void tell_endless(struct tell *tell, const struct model_world *world) {
     strcat(tell->summary, " has not ended.");
 }
 
+enum replay_end tell_follow(struct tell *tell, struct model_world *world,
+                            const struct schedule *schedule, size_t first,
+                            struct model_move next[MODEL_MOVES], size_t *count) {
+    const struct replay replay = {.say = tell_on_say, .made = tell_on_made, .data = tell};
+    enum replay_end end;
+
+    world->setup = tell->explored->setup;
+    tell->count = 0;
+    end = explore_follow(world, schedule, &replay, first, next, count);
+    tell->running = 0;
+    for (int i = 0; i <= world->setup.orders; i++)
+        tell->running |= (unsigned)(world->state.orders[i].state == ORDER_RUNS) << i;
+    return tell->has_failed ? REPLAY_NO_MEMORY : end;
+}
+
 enum replay_end tell_schedule(struct tell *tell, struct model_world *world, struct view *view,
                               size_t *at) {
     const struct replay replay = {.say = tell_on_say, .made = tell_on_made, .data = tell};
     enum replay_end end;
 
     world->setup = tell->explored->setup;
-    tell->count = 0;
+    tell->count = tell->running = 0;
     end = explore_replay(world, &tell->explored->shortest, &replay, at);
     if (tell->has_failed || view_has_failed(view))
         return REPLAY_NO_MEMORY;

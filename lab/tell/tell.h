@@ -30,12 +30,13 @@ struct tell {
     struct exploration *explored;
     double seconds;
 
-    /* Set by tell_schedule(). */
+    /* Set by tell_schedule(), and some by tell_follow(). */
     char id[SCHEDULE_TEXT];
     unsigned anomalies; /* the bits of view_judge() */
     char summary[VIEW_TEXT];
     struct tell_step *steps;
     size_t count, room;
+    unsigned running; /* the orders that have not ended: bits */
     bool has_failed;
 };
 
@@ -44,8 +45,15 @@ struct tell {
 __attribute__((warn_unused_result)) enum replay_end tell_schedule(struct tell *tell,
                                                                   struct model_world *world,
                                                                   struct view *view, size_t *at);
+/* Run a part of a schedule, and keep the steps of its moves from number `first` on. See
+ * explore_follow(). */
+__attribute__((warn_unused_result)) enum replay_end tell_follow(
+    struct tell *tell, struct model_world *world, const struct schedule *schedule, size_t first,
+    struct model_move next[MODEL_MOVES], size_t *count);
 void tell_free(struct tell *tell);
 
+/* True if a terminal shows `to`, and may show colours. */
+bool tell_is_coloured(FILE *to);
 /* "OVERSELL TWIN" */
 void tell_names(unsigned anomalies, char text[VIEW_TEXT]);
 /* 1,234,567 */
@@ -57,6 +65,8 @@ void tell_text(const struct tell *tell, FILE *to);
 /* The head of a schedule's table, and one of its lines. */
 void tell_heads(const struct tell *tell, FILE *to, bool is_coloured);
 void tell_line(const struct tell *tell, size_t step, FILE *to, bool is_coloured);
+/* The anomalies, their meaning, and the summary. */
+void tell_violation(const struct tell *tell, FILE *to);
 
 /* Write one JSON object. 0, or -1 if there is no memory or it cannot be written. */
 __attribute__((warn_unused_result)) int tell_json(const struct tell *tell, FILE *to);

@@ -36,7 +36,7 @@ void tell_names(unsigned anomalies, char text[VIEW_TEXT]) {
     assert(used < VIEW_TEXT);
 }
 
-static bool tell_is_coloured(FILE *to) {
+bool tell_is_coloured(FILE *to) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
     return isatty(fileno(to)) && (refused == NULL || refused[0] == '\0') && terminal != NULL &&
@@ -149,7 +149,7 @@ void tell_heads(const struct tell *tell, FILE *to, bool is_coloured) {
     fprintf(to, "  left  sold%s\n", is_coloured ? "\033[0m" : "");
 }
 
-/* An order is under way from its first line to its last. */
+/* An order is under way from its first line to its last, or to the end if it has not ended. */
 static bool is_under_way(const struct tell *tell, size_t at, int order) {
     bool has_begun = false;
 
@@ -160,7 +160,7 @@ static bool is_under_way(const struct tell *tell, size_t at, int order) {
             return has_begun;
         has_begun = true;
     }
-    return false;
+    return has_begun && (tell->running >> order & 1) != 0;
 }
 
 static void tell_lanes(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
@@ -216,7 +216,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
 
 /* ---- the whole text */
 
-static void text_tell_violation(const struct tell *tell, FILE *to) {
+void tell_violation(const struct tell *tell, FILE *to) {
     char names[VIEW_TEXT];
 
     tell_names(tell->anomalies, names);
@@ -239,7 +239,7 @@ void tell_text(const struct tell *tell, FILE *to) {
     }
     if (tell->count == 0)
         return;
-    text_tell_violation(tell, to);
+    tell_violation(tell, to);
     fprintf(to, "\n%s, %zu moves:\n",
             tell->replay[0] != '\0'                   ? "The schedule"
             : tell->explored->end == EXPLORE_COMPLETE ? "The shortest schedule that shows it"

@@ -116,6 +116,45 @@ class Explore(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("Nothing is wrong with this schedule.", done.stdout)
 
+    def test_a_player_breaks_a_strategy_move_by_move(self):
+        done = lab("none", "--orders", "2", "--break", input="1\n2\n1\n1\n")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("The next move:\n    1  A reads the stock: 2 left\n    2  B reads the stock: 2 left\n> ", done.stdout)
+        self.assertIn("row  2 left of 2, 0 sold, version 0, fence 0\n         A  has not come\n         B  has not come\n", done.stdout)
+        ended = done.stdout.rpartition("\n> ")[2]
+        self.assertIn("TWIN: one unit was sold twice\n", ended)
+        self.assertIn("\nYou broke it in 4 moves; the explorer, with the fewest switches and faults, needs 4.\n", ended)
+        again = re.search(rf"^Again: {re.escape(str(LAB))} explore (.*)$", ended, re.M).group(1)
+        self.assertEqual(again, "none --orders 2 --replay ABAB")
+        self.assertEqual(lab(*again.split()).returncode, 1)
+
+    def test_a_player_takes_back_asks_and_leaves(self):
+        done = lab("redis-ttl", "--orders", "2", "--faults", "expiry", "--break", input="u\n9\nh\n1\nu\nq\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.count("Type a number from 1 to 2, u, h or q."), 2)
+        self.assertIn("> Hint: 1 is the next move of the shortest way from here.\n", done.stdout)
+        shown = done.stdout.split("\n> ")
+        self.assertEqual(shown[0].partition(" step ")[2], shown[-2].partition(" step ")[2])
+        self.assertRegex(done.stdout, r'(?m)^ +key  "lock" = ".*", set by A, for \d+ ms more$')
+
+    def test_hints_lead_to_the_explorers_schedule(self):
+        moves = []
+        for _ in range(40):
+            done = lab("redis", "--orders", "2", "--faults", "pause", "--options", "ttl=1s", "--break", input="".join(moves) + "h\n")
+            if done.returncode == 1:
+                break
+            moves.append(re.search(r"Hint: (\d+) is", done.stdout).group(1) + "\n")
+        told = re.search(r"You broke it in (\d+) moves; .* needs (\d+)\.", done.stdout)
+        self.assertEqual(told.group(1), told.group(2))
+        self.assertIn("inventory-1 stands still", done.stdout)
+
+    def test_a_right_strategy_cannot_be_broken(self):
+        done = lab("atomic", "--orders", "2", "--instances", "1", "--break", input="h\n1\n1\n1\n1\n1\n1\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("The explorer found no schedule that breaks it within this bound.", done.stdout)
+        self.assertIn("Nothing breaks after these moves within 3 more switches", done.stdout)
+        self.assertIn("This schedule holds: it has ended, and nothing is wrong.", done.stdout)
+
     def test_a_batch_is_one_step_that_sells_to_all_of_it(self):
         for flags in ((), ("--instances", "1"), ("--orders", "5", "--preemptions", "2")):
             self.assertEqual(explored("batched", *flags)[0], 0, flags)

@@ -280,6 +280,10 @@ class Commands(unittest.TestCase):
         self.lab("explore", "2", code=1)
         self.lab("explore", "2", "--preemptions", "0", "--orders", "1")
 
+    def test_break_lets_a_student_schedule_a_chapter_or_a_strategy(self):
+        self.assertIn("The next move:\n    1  A reads the stock", self.lab("break", "1"))
+        self.assertIn("The next move:\n    1  A takes the lock (redis)", self.lab("break", "redis", "--orders", "2"))
+
     def test_watch_checks_at_each_save_and_ends_with_ctrl_c(self):
         said = self.home / "said"
         self.lab("start", "1")

@@ -310,6 +310,31 @@ static void test_a_stopped_search_gives_its_results_so_far(void **state) {
     assert_true(it.violated > 0);
 }
 
+/* After each way to begin, the schedules that follow add up to all schedules. */
+static void test_a_search_may_begin_after_some_moves(void **state) {
+    struct exploration it = explore_spec("none", 3, 3, 0, false);
+    const uint64_t all = it.schedules;
+    struct schedule from = {0};
+    struct model_move next[MODEL_MOVES];
+    uint64_t sum = 0;
+    size_t count;
+
+    it.from = &from;
+    world.setup = it.setup;
+    assert_int_equal(explore_follow(&world, &from, NULL, 0, next, &count), REPLAY_ENDED);
+    assert_int_equal(count, 2);
+    from.count = 1;
+    for (size_t i = 0; i < count; i++) {
+        from.moves[0] = next[i];
+        assert_int_equal(explore(&it), 0);
+        assert_int_equal(it.shortest.moves[0].who, next[i].who);
+        sum += it.schedules;
+    }
+    assert_int_equal(sum, all);
+    from.moves[0].who = 2;
+    assert_int_equal(explore_follow(&world, &from, NULL, 0, next, &count), REPLAY_IMPOSSIBLE);
+}
+
 static void test_steps_alone_are_counted(void **state) {
     const struct exploration it = explore_spec("none", 1, 0, 0, false);
 
@@ -335,6 +360,7 @@ int main(void) {
         cmocka_unit_test(test_a_text_that_is_no_id_is_refused),
         cmocka_unit_test(test_an_order_that_does_not_end_is_found),
         cmocka_unit_test(test_a_stopped_search_gives_its_results_so_far),
+        cmocka_unit_test(test_a_search_may_begin_after_some_moves),
         cmocka_unit_test(test_steps_alone_are_counted),
     };
 
