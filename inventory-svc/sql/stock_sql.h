@@ -110,8 +110,8 @@ struct row_wanted {
     int64_t wait_ms; /* with ROW_WAIT: at least 1 ms, and no longer than SERVER_MS */
 };
 
-/* Read the row and the server's clock, and lock the row until the transaction ends. Not for a row
- * with return=count. OK, SOLD_OUT (ANY_SHARD: no row has a unit), BUSY (the row stayed locked),
+/* Read the row and the server's clock, and lock the row until the transaction ends. With
+ * return=count another unit may be the last: read the row again. OK, SOLD_OUT (ANY_SHARD: no row has a unit), BUSY (the row stayed locked),
  * CONFLICT, FAILED. */
 enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
                                   const struct row_wanted *wanted, struct stock_row *row,

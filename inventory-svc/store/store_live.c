@@ -119,7 +119,7 @@ static void store_live_note_empty(struct product *product, const struct stock_ro
         product->seen_empty &= ~row_bit(row->shard);
 }
 
-static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
+static enum outcome live_read_row(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
     const struct stock_read read = {.on = live->conn,
                                     .product_id = live->product->id,
@@ -131,12 +131,20 @@ static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_r
 
     live->cost.postgres++;
     outcome = stock_sql_read(live->store->pool, &read, row, &server_us, live->why);
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* at least so much */
-    lock_saw_fence(&live->lock, row->fence);
-    store_live_note_empty(live->product, row);
-    return OUTCOME_OK;
+    if (outcome == OUTCOME_OK)
+        live->server_ahead_us = server_us - clock_now_ms() * 1000; /* at least so much */
+    return outcome;
+}
+
+static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    const enum outcome outcome = live_read_row(sale, shard, row);
+
+    if (outcome == OUTCOME_OK) {
+        lock_saw_fence(&live->lock, row->fence);
+        store_live_note_empty(live->product, row);
+    }
+    return outcome;
 }
 
 /* An unanswered write keeps its own message, which is more precise. */
@@ -560,6 +568,8 @@ static enum outcome live_begin(struct sale *sale, enum isolation isolation) {
     return outcome;
 }
 
+/* A read that waited for the row sees the places of returned units as they were before its wait. So
+ * a statement of its own looks for the last unit. */
 static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                          struct stock_row *row) {
     struct live_sale *live = live_of(sale);
@@ -577,9 +587,10 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
     live->cost.postgres++;
     outcome = transaction_sql_read(live->store->pool, live->conn, &wanted, row, &server_us,
                                    live_due_ms(live), live->why);
-    if (outcome == OUTCOME_OK)
-        live->server_ahead_us = server_us - clock_now_ms() * 1000;
-    return outcome;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->server_ahead_us = server_us - clock_now_ms() * 1000;
+    return sale->options->returns_to_count ? live_read_row(sale, row->shard, row) : OUTCOME_OK;
 }
 
 /* Other sales get the connection once the server has rolled back. */

@@ -462,7 +462,6 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
         return model_answer(sale, outcome, NULL, 0);
     }
     *row = database_see(sale, shard);
-    row->unit = row->first_unit + row->available - 1;
     model_say(sale, "reads the stock for update: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
 }

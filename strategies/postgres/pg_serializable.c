@@ -30,6 +30,7 @@ const struct strategy strategy_pg_serializable = {
     .promise = "no unit is sold twice, under any pause or kill",
     .breaks = "contention: most attempts are refused, and each holds a connection",
     .source = "PostgreSQL, Serializable Isolation Level; Ports and Grittner, 2012",
+    .takes = TAKES_RETURN,
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,

@@ -15,6 +15,7 @@ const struct strategy strategy_pg_row = {
     .promise = "no unit is sold twice, under any pause or kill",
     .breaks = "nothing known; a paused holder blocks the others for up to 5 s",
     .source = "Locks in practice, 3.1; Three distributed locks, 3; PostgreSQL, Row-Level Locks",
+    .takes = TAKES_RETURN,
     .is_right = true,
     .survives = SURVIVES_ALL,
     .default_shards = 1,

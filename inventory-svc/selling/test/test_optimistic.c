@@ -52,7 +52,8 @@ static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
 }
 
 static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **state) {
-    static const char *const specs[] = {"pg-version,return=count", "pg-value,return=count"};
+    static const char *const specs[] = {"pg-version,return=count", "pg-value,return=count",
+                                        "pg-row,return=count", "pg-serializable,return=count"};
 
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         static const int64_t next[] = {4, 5, 2, 1};

@@ -36,6 +36,23 @@ static void test_a_sale_waits_for_the_row_that_another_holds(void **state) {
     assert_int_equal(buyer.selling.sold.unit, 3);
 }
 
+static void test_a_sale_that_waited_sells_the_unit_that_came_back_meanwhile(void **state) {
+    struct buyer first, buyer;
+    const char *id = lay_out("pg-row,return=count", 5); /* sells unit 5 */
+
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(first.selling.sold.unit, 4);
+    lock_stock(id);
+    begin(&buyer, id, NULL);
+    WAIT_FOR(&instance.loop, blocked() == 1);
+    run_sql("UPDATE stock SET available = 4 WHERE product_id = '%s';"
+            " INSERT INTO stock_place (product_id, shard, place, unit) VALUES ('%s', 0, 3, 5);"
+            " COMMIT",
+            id, id);
+    assert_int_equal(finish_one(&buyer), OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 5);
+}
+
 static void test_a_sale_waits_no_longer_than_it_may(void **state) {
     static const char *const specs[] = {"pg-row,wait=30ms", "pg-row,wait=0"};
 
@@ -185,6 +202,7 @@ static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_sale_waits_for_the_row_that_another_holds),
+        TEST(test_a_sale_that_waited_sells_the_unit_that_came_back_meanwhile),
         TEST(test_a_sale_waits_no_longer_than_it_may),
         TEST(test_nowait_is_refused_at_once),
         TEST(test_more_sales_than_connections_wait_for_one_row_and_none_for_ever),
