@@ -112,6 +112,22 @@ static void test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write(voi
     assert_int_equal(flaws_of(LOCK_PG_ADVISORY, GUARD_FENCE, 1U << FAULT_CRASH), 0);
 }
 
+static enum outcome lock_row_and_sell(struct sale *sale) {
+    return lock_row_then_write(sale, 0, ROW_WAIT);
+}
+
+/* Its connection ends, with its commit or without it, before the others have waited for too long. */
+static void test_a_dead_transaction_turns_nobody_away(void **state) {
+    for (int returns = 0; returns < 2; returns++) {
+        assert_int_equal(explore_trial(&(struct trial){.sell = lock_row_and_sell,
+                                                       .faults = 1U << FAULT_CRASH,
+                                                       .returns_to_count = returns != 0}),
+                         0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(trial_told[i] & 1U << OUTCOME_BUSY, 0);
+    }
+}
+
 static void test_a_directory_stays_after_a_crash(void **state) {
     assert_int_equal(flaws_of(LOCK_MKDIR, GUARD_ANY, 1U << FAULT_CRASH), FLAW_STUCK);
 }
@@ -246,6 +262,7 @@ int main(void) {
         cmocka_unit_test(test_a_pause_breaks_no_lock_without_a_ttl),
         cmocka_unit_test(test_a_lease_outlives_its_dead_holders_write),
         cmocka_unit_test(test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write),
+        cmocka_unit_test(test_a_dead_transaction_turns_nobody_away),
         cmocka_unit_test(test_a_directory_stays_after_a_crash),
         cmocka_unit_test(test_a_lock_is_kept_while_an_unanswered_write_may_land),
         cmocka_unit_test(test_an_early_release_lets_the_own_write_land_late),
