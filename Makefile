@@ -125,7 +125,8 @@ SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
 SEES_lab/student := strategies/seam uvkit
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec) uvkit/process
-SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/settings uvkit
+SEES_lab/class := lab/grade $(SEES_lab/grade)
+SEES_lab/command := lab/class $(SEES_lab/class) uvkit/settings uvkit
 # It judges lock libraries by their behaviour, so it sees none of them.
 SEES_lockjudge/history := uvkit/text uvkit
 SEES_lockjudge/oracle := lockjudge/history uvkit/text uvkit
@@ -258,6 +259,7 @@ $(B)/loadgen/shop/draft_text.o: loadgen/shop/draft.shop
 $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)
+$(B)/lab/class/class_text.o: $(wildcard lab/class/*.html lab/class/*.css) loadgen/page/palette.css
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 $(B)/lockjudge/report/report_text.o: lockjudge/report/page.css loadgen/page/palette.css
 $(B)/loadgen/class/class_text.o: $(wildcard loadgen/class/*.html loadgen/class/*.css loadgen/class/*.js) $(addprefix loadgen/page/,palette.css dom.js steps.css steps.js)

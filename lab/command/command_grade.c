@@ -1,11 +1,13 @@
 /* lab check, lab grade: run the chapters' checks on a student's files. */
 #include "command.h"
 
+#include "command_class.h"
 #include "complain.h"
 #include "fiber.h"
 #include "grading.h"
 #include "home.h"
 #include "settings.h"
+#include "whole_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,14 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static struct {
-    int64_t chapter, seed;
-    char *chapters, *results;
-    bool is_brief, is_live;
+    int64_t chapter, seed, jobs;
+    char *chapters, *results, *csv, *gradescope, *page;
+    bool is_brief, is_live, is_class, has_names;
 } set;
 
 #define CHAPTERS_SETTING                                                                           \
@@ -65,11 +66,23 @@ static const struct setting grade_table[] = {
     {"live", 0, SETTING_FLAG, &set.is_live, NULL,
      "also sell with each file on real servers, outside the sandbox; this never changes the points",
      NULL},
+    {"class", 0, SETTING_FLAG, &set.is_class, NULL,
+     "DIR has a folder for each student: grade them all, and print a table", NULL},
+    {"jobs", 'j', SETTING_INT, &set.jobs, "0",
+     "of a class: files to grade at a time; 0: one for each processor", "0..256"},
+    {"csv", 0, SETTING_TEXT, &set.csv, "", "of a class: write the table here, as CSV", NULL},
+    {"gradescope", 0, SETTING_TEXT, &set.gradescope, "",
+     "of a class: a folder for STUDENT/results.json, in Gradescope's format", NULL},
+    {"page", 0, SETTING_TEXT, &set.page, "",
+     "of a class: write a page here for the projector: what most got wrong", NULL},
+    {"names", 0, SETTING_FLAG, &set.has_names, NULL, "of a class: the page also names the students",
+     NULL},
     {.name = NULL}};
 
 static const struct settings_program grade_program = {
-    .about = "lab grade: grade the files 01.c to 12.c of a folder, the same each time\n"
-             "\nExits with 0 if it graded every file, also if a file got no points.",
+    .about =
+        "lab grade: grade the files 01.c to 12.c of a folder, or of each student of a class\n"
+        "\nThe same file gets the same points each time. Exits with 0 if it graded every file, also if a file got no points.",
     .prefix = "LAB",
     .name = "lab grade",
     .rest = "DIR"};
@@ -139,17 +152,26 @@ static int command_grade_number_of(const char *path) {
     return set.chapter > 0 ? (int)set.chapter : atoi(slash != NULL ? slash + 1 : path);
 }
 
-/* Read a chapter of --chapters, or one of the lab's own. 0, or an exit code after it has printed the
- * reason. */
+/* The folder of --chapters, or the lab's own in `own`. NULL after it has printed the reason: a part
+ * of the installation is not there. */
+static const char *chapters_folder(const char *command, char own[static PATH_MAX]) {
+    if (set.chapters[0] != '\0')
+        return set.chapters;
+    if (home_path(own, "lab") == 0)
+        return own;
+    complain(command, "the chapters: %s: name their folder with --chapters", strerror(errno));
+    return NULL;
+}
+
+/* 0, or an exit code after it has printed the reason. */
 static int command_grade_read(const char *command, struct chapter *chapter, int number) {
     char own[PATH_MAX];
+    const char *folder = chapters_folder(command, own);
     struct why why;
 
-    if (set.chapters[0] == '\0' && home_path(own, "lab") != 0) {
-        complain(command, "the chapters: %s: name their folder with --chapters", strerror(errno));
-        return EXIT_INTERNAL; /* a part of the installation is not there */
-    }
-    return chapter_read(chapter, set.chapters[0] != '\0' ? set.chapters : own, number, &why) == 0
+    if (folder == NULL)
+        return EXIT_INTERNAL;
+    return chapter_read(chapter, folder, number, &why) == 0
                ? 0
                : command_grade_refuse(command, why.text);
 }
@@ -211,33 +233,31 @@ static bool live_run(const char *folder, int number) {
 
 /* ---- grade */
 
-static int write_to(const char *path, const struct grading *gradings, size_t count) {
-    FILE *to = fopen(path, "w");
-    int err = to != NULL ? gradings_write_json(gradings, count, to) : -1;
+struct all_gradings {
+    const struct grading *gradings;
+    size_t count;
+};
 
-    return to != NULL && fclose(to) != 0 ? -1 : err;
+static int command_grade_write(const void *data, FILE *to) {
+    const struct all_gradings *all = data;
+    json_t *tests = json_array();
+
+    for (size_t i = 0; i < all->count && tests != NULL; i++) {
+        json_t *some = grading_tests(&all->gradings[i]);
+
+        if (some == NULL || json_array_extend(tests, some) != 0) {
+            json_decref(tests);
+            tests = NULL;
+        }
+        json_decref(some);
+    }
+    return grading_write_results(tests, to);
 }
 
-/* A reader finds the old file or the whole new one, because it is renamed into place. A pipe or a
- * device is written directly. */
 static int write_results(const struct grading *gradings, size_t count) {
-    char half[PATH_MAX];
-    struct stat is;
-    int err;
+    const struct all_gradings all = {gradings, count};
 
-    (void)snprintf(half, sizeof half, "%.4000s.half", set.results);
-    if (stat(set.results, &is) == 0 && !S_ISREG(is.st_mode)) {
-        err = write_to(set.results, gradings, count);
-    } else {
-        err = write_to(half, gradings, count);
-        if (err != 0 || rename(half, set.results) != 0) {
-            err = errno;
-            (void)unlink(half);
-            errno = err;
-            err = -1;
-        }
-    }
-    if (err == 0)
+    if (whole_file_write(set.results, command_grade_write, &all) == 0)
         return 0;
     complain("lab grade", "--results %s: %s", set.results, strerror(errno));
     return EXIT_INTERNAL;
@@ -280,10 +300,35 @@ static int grade_all(struct grading *gradings, const char *folder) {
     return set.results[0] != '\0' ? write_results(gradings, count) : 0;
 }
 
+static int grade_class(const char *folder) {
+    char own[PATH_MAX];
+    const struct command_class class = {.folder = folder,
+                                        .chapters = chapters_folder("lab grade", own),
+                                        .csv = set.csv,
+                                        .gradescope = set.gradescope,
+                                        .page = set.page,
+                                        .processes = set.jobs,
+                                        .chapter = set.chapter,
+                                        .seed = set.seed,
+                                        .has_names = set.has_names,
+                                        .is_interrupted = &is_interrupted};
+
+    if (set.results[0] != '\0' || set.is_live)
+        return command_grade_refuse("lab grade",
+                                    "--results and --live are for one student; a class has "
+                                    "--gradescope");
+    return class.chapters != NULL ? command_class(&class) : EXIT_INTERNAL;
+}
+
 static int grade(const char *folder) {
-    struct grading *gradings = calloc(CHAPTERS, sizeof *gradings);
+    struct grading *gradings;
     int code = EXIT_INTERNAL;
 
+    if (set.is_class)
+        return grade_class(folder);
+    if (set.csv[0] != '\0' || set.gradescope[0] != '\0' || set.page[0] != '\0')
+        return command_grade_refuse("lab grade", "--csv, --gradescope and --page need --class");
+    gradings = calloc(CHAPTERS, sizeof *gradings);
     if (access(folder, R_OK | X_OK) != 0)
         code = command_grade_refuse("lab grade", strerror(errno));
     else if (gradings != NULL)

@@ -259,15 +259,21 @@ static json_t *test_of(const struct grading *grading, size_t i) {
                           {"replay", json_text(is_attempted ? attempt->id : "")})});
 }
 
-int gradings_write_json(const struct grading *gradings, size_t count, FILE *to) {
+json_t *grading_tests(const struct grading *grading) {
     json_t *tests = json_array();
-    int points = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        points += grading_points(&gradings[i]);
-        for (size_t j = 0; j < gradings[i].chapter.check_count; j++)
-            json_text_append(&tests, test_of(&gradings[i], j));
-    }
+    for (size_t i = 0; i < grading->chapter.check_count; i++)
+        json_text_append(&tests, test_of(grading, i));
+    return tests;
+}
+
+int grading_write_results(json_t *tests, FILE *to) {
+    json_int_t points = 0;
+    const json_t *test;
+    size_t i;
+
+    json_array_foreach (tests, i, test)
+        points += json_integer_value(json_object_get(test, "score"));
     errno = ENOMEM;
     return json_text_print(JSON_TEXT_OBJECT({"score", json_integer(points)},
                                             {"output_format", json_text("text")},

@@ -7,6 +7,7 @@
 #include "attempt.h"
 #include "student_file.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 enum grading_file {
@@ -35,8 +36,10 @@ int grading_points(const struct grading *grading);
  * that shows it again, and its advice. With `has_story` it gets its schedule, too, and a place in the
  * file at which the student's code failed is in the first line. */
 void grading_print(const struct grading *grading, FILE *to, bool has_story);
-/* Write Gradescope's results.json for `count` files. 0, or -1 with errno. */
-__attribute__((warn_unused_result)) int gradings_write_json(const struct grading *gradings,
-                                                            size_t count, FILE *to);
+/* The tests of Gradescope's results.json, one for each check: a new array, or NULL without memory. */
+__attribute__((warn_unused_result)) json_t *grading_tests(const struct grading *grading);
+/* Write results.json with the tests of one or more gradings. `tests` is stolen; NULL: memory was
+ * short. 0, or -1 with errno. */
+__attribute__((warn_unused_result)) int grading_write_results(json_t *tests, FILE *to);
 
 #endif
