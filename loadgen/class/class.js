@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const TONES = { VALID: 'ok', VIOLATED: 'fail', INCONCLUSIVE: 'unknown' }, MARKS = { ok: '✓', fail: '✗', unknown: '?', none: '–' };
   const STOPS = [byId('stop'), byId('stop-exploring')];
-  const state = { setup: null, board: null, curves: [], shownEnd: '', toldAt: 0, summaries: new Map() };
+  const state = { setup: null, board: null, curves: [], shownEnd: '', toldAt: 0, asked: '', summaries: new Map() };
   const toneOf = (verdict) => TONES[String(verdict).split(' ')[0]] || 'none';
   const badge = (verdict, css = 'badge') => el('strong', { class: `${css} ${toneOf(verdict)}` }, el('span', { class: 'shape', 'aria-hidden': 'true' }, MARKS[toneOf(verdict)]), verdict);
 
@@ -102,12 +102,15 @@
 
   function askRun(event) {
     event.preventDefault();
+    state.asked = 'run';
+    byId('stage').scrollIntoView({ block: 'nearest' });
     post('/class/run', { ...numbersOf(byId('ask'), state.setup.run), strategies: checked('strategies'), fault: byId('ask').elements.fault.value });
   }
 
   function askExplore(event) {
     event.preventDefault();
     const form = byId('explore-form');
+    state.asked = 'explore';
     post('/class/explore', { ...numbersOf(form, state.setup.explore), strategy: form.elements.strategy.value, faults: checked('faults') });
   }
 
@@ -268,12 +271,13 @@
   }
 
   function comparisonRow(folder, summary, strategy, isNew) {
-    const { settings } = summary, over = strategy.sold - strategy.stock > 0, answered = Number(strategy.achieved_rate);
+    // Sold is of all rounds and products, so the stock is, too.
+    const { settings } = summary, stock = strategy.stock * Math.max(1, (strategy.rounds || []).length) * (settings.items || 1), over = strategy.sold > stock, answered = Number(strategy.achieved_rate);
     const cell = (label, text, css) => el('td', { class: css, 'data-label': label }, text);
     const faults = (settings.faults || []).join(', ');
-    return el('tr', { class: isNew ? 'new' : null }, el('th', { scope: 'row' }, el('a', { href: `/runs/${folder}/report.html` }, isNew ? 'this run' : String(summary.started_at).slice(11, 19))),
-      cell('strategy', strategy.strategy), cell('verdict', badge(strategy.verdict)), cell('sold / stock', `${count(strategy.sold)} / ${count(strategy.stock)}`, `number ${over ? 'bad' : ''}`),
-      cell('twins', count(strategy.twins), `number ${strategy.twins > 0 ? 'bad' : ''}`), cell('p50', ms((strategy.latency_ms || {}).p50), 'number'), cell('p99', ms((strategy.latency_ms || {}).p99), 'number'),
+    return el('tr', { class: isNew ? 'new' : null }, el('th', { scope: 'row', class: 'time' }, el('a', { href: `/runs/${folder}/report.html` }, isNew ? 'this run' : String(summary.started_at).slice(11, 19))),
+      cell('strategy', strategy.strategy), cell('verdict', badge(strategy.verdict)), cell('sold / stock', `${count(strategy.sold)} / ${count(stock)}`, `number ${over ? 'bad' : ''}`),
+      cell('twins', count(strategy.twins), `number ${strategy.twins > 0 ? 'bad' : ''}`), cell('p50', ms((strategy.latency_ms || {}).p50), 'number time'), cell('p99', ms((strategy.latency_ms || {}).p99), 'number time'),
       cell('answered', rate(answered), 'number'), cell('conditions', `${count(settings.requests)} at ${count(settings.rate)}/s, work ${settings.work}${faults ? `, ${faults}` : ''}`));
   }
 
@@ -293,6 +297,11 @@
     byId('explored-told').textContent = explored ? '' : ended.was_stopped ? 'Stopped.' : howItEnded(ended, 'lab');
     byId('steps').replaceChildren();
     if (explored) Steps.show(byId('steps'), explored);
+    if (state.asked !== 'explore') return;
+    state.asked = '';
+    byId(explored ? 'steps' : 'explored-told').scrollIntoView({ block: 'start' });
+    const lanes = document.querySelector('.steps-lanes');
+    if (lanes) lanes.focus({ preventScroll: true });
   }
 
   // ---- the events

@@ -87,12 +87,19 @@ const Steps = (() => {
       lanes.scrollTop = rows[at].offsetTop - (lanes.clientHeight - rows[at].offsetHeight) / 2;
     }
 
-    lanes.addEventListener('keydown', (event) => {
+    const goBy = (event) => {
       const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: steps.length - 1 }[event.key];
       if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       go(to);
-    });
+    };
+    lanes.addEventListener('keydown', goBy);
+    // Elsewhere on the page the vertical arrows scroll, and a field has its own keys.
+    const onKey = (event) => {
+      if (!lanes.isConnected) document.removeEventListener('keydown', onKey);
+      else if (!event.defaultPrevented && !event.target.closest('input, select, textarea') && ['ArrowLeft', 'ArrowRight'].includes(event.key)) goBy(event);
+    };
+    document.addEventListener('keydown', onKey);
     rows.forEach((node, i) => node.addEventListener('click', () => go(i)));
     host.replaceChildren(make('div', { class: 'steps' }, title, make('div', { class: 'steps-buttons' }, made.first, made.back, made.forward, made.last, slider), now, lanes));
     go(0);

@@ -6,7 +6,7 @@ const path = require('path');
 const { chromium } = require(path.join(__dirname, '../../build/node/node_modules/playwright-core'));
 const { findPale, findClipped } = require('./page_checks.js');
 
-const [url, pictures] = process.argv.slice(2), seen = { problems: [], requests: [], pale: {}, clipped: {} };
+const [url, pictures] = process.argv.slice(2), seen = { problems: [], requests: [], pale: {}, clipped: {}, times: {}, runInView: {} };
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 const text = (page, selector) => page.locator(selector).innerText();
 
@@ -53,6 +53,9 @@ async function runAtomic(page) {
   await page.waitForFunction(() => document.activeElement.id === 'stop', null, { timeout: 10000 });
   await page.locator('.card.ok').waitFor({ timeout: 20000 });
   await ended(page, 1);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  seen.verdictInView = await page.evaluate(() => window.scrollY) === 0 && await isInView(page, '.card .big');
+  await page.setViewportSize({ width: 1280, height: 900 });
   seen.focus = await page.evaluate(() => document.activeElement.id);
   seen.atomic = { ...await stage(page), rows: await rows(page) };
   await picture(page, 'compared');
@@ -76,16 +79,30 @@ async function stopInMidRun(browser, page) {
   seen.stopped = { ...await stage(page), phase: await text(page, '#phase'), problem: await page.locator('#problem').isVisible() };
 }
 
+// Is all of it in the window, and not only of the page?
+const isInView = (page, selector) => page.locator(selector).first().evaluate((node) => {
+  const { top, bottom } = node.getBoundingClientRect();
+  return top >= 0 && bottom <= window.innerHeight && bottom > top;
+});
+// The cells with a time, a number of lines each.
+const linesOfTimes = (page) => page.evaluate(() => [...new Set([...document.querySelectorAll('#comparison tbody .time')].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size;
+}))]);
+
 const step = async (page) => ({ place: await text(page, '.steps-place'), what: await text(page, '.steps-what'), facts: await text(page, '.steps-facts'), now: await page.locator('.steps-row.now').count() });
 
 async function explore(page) {
   await page.locator('#explore-form [name=strategy]').selectOption('redis-ttl');
   await page.locator('[name=faults][value=pause]').check();
   await page.locator('#explore-form [name=orders]').fill('2');
+  await page.setViewportSize({ width: 1280, height: 720 });
   await page.locator('#explore').click();
   await page.locator('.steps-lanes').waitFor({ timeout: 20000 });
+  await page.waitForFunction(() => document.activeElement.matches('.steps-lanes'), null, { timeout: 10000 });
+  seen.stepsInView = await isInView(page, '#steps .headline') && await isInView(page, '.steps-what');
   seen.steps = { head: await text(page, '#steps .headline'), bound: await text(page, '.steps-bound'), summary: await text(page, '.steps-summary'), first: await step(page) };
-  await page.locator('.steps-lanes').focus();
   for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft']) await page.keyboard.press(key);
   seen.steps.second = await step(page);
   await page.keyboard.press('End');
@@ -94,6 +111,11 @@ async function explore(page) {
   seen.steps.beyond = await step(page);
   await page.locator('.steps-back').click();
   seen.steps.back = await step(page);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('ArrowLeft');
+  seen.steps.anywhere = await step(page);
+  await page.locator('#explore-form [name=orders]').press('ArrowLeft'); // a field's own key
+  seen.steps.field = await step(page);
   seen.steps.live = await page.locator('.steps-now').getAttribute('aria-live');
   await picture(page, 'explored');
   await page.locator('#explore-form [name=strategy]').selectOption('atomic');
@@ -114,6 +136,9 @@ async function look(page) {
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 844 });
     seen.clipped[width] = [await overflow(page), ...await page.evaluate(findClipped)];
+    seen.times[width] = await linesOfTimes(page);
+    await page.evaluate(() => window.scrollTo(0, 0));
+    seen.runInView[width] = await isInView(page, '#run');
     await picture(page, `dark-${width}`);
   }
 }

@@ -123,6 +123,9 @@ class Class(SystemTest):
         return wait_for("its end", lambda: self.board()["ended"])
 
     def test_a_lesson(self):
+        subprocess.run([self.folder / "loadgen", "--strategy", "atomic", "--rate", "200", "--requests", "100", "--stock", "50", "--dup-rate", "0", "--repeat", "3",
+                        "--results", self.folder / "results"], cwd=ROOT, env={k: v for k, v in self.stack.env.items() if k != "LOADGEN_NO_RESULTS"} |
+                       {k: v for k, v in self.stack.settings.items() if k.startswith("LOADGEN_")}, check=True, capture_output=True, timeout=60)
         done = subprocess.run(["node", "test/node/teach.js", self.url, *filter(None, [os.environ.get("PICTURES")])], cwd=ROOT,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -143,6 +146,8 @@ class Class(SystemTest):
         self.assertIn("atomic holds in every schedule", seen["holds"])
         self.assertEqual((seen["pale"], seen["nameless"]), ({"light": [], "dark": []}, []))
         self.assertEqual(seen["clipped"], {"1280": [0], "390": [0]})
+        self.assertEqual((seen["verdictInView"], seen["stepsInView"], seen["runInView"]), (True, True, {"1280": True, "390": True}))
+        self.assertEqual(seen["times"], {"1280": [1], "390": [1]})
         self.assertIsNone(self.child())
 
     def check_none(self, red, none):
@@ -167,13 +172,14 @@ class Class(SystemTest):
         self.assertIn("VALID", new[3])
         self.assertIn("VIOLATED", old[3])
         self.assertEqual(new[4], "100 / 100")
+        self.assertEqual(atomic["rows"][2][4], "150 / 150")  # three rounds
 
     def check_steps(self, steps):
         self.assertIn("TWIN", steps["head"])
         self.assertIn("1,234 schedules", steps["bound"])
         self.assertEqual(steps["summary"], "A and B <b>sold</b> unit 2")
-        self.assertEqual([steps[at]["place"] for at in ("first", "second", "last", "beyond", "back")],
-                         [f"Step {n} of 7" for n in (1, 2, 7, 7, 6)])
+        self.assertEqual([steps[at]["place"] for at in ("first", "second", "last", "beyond", "back", "anywhere", "field")],
+                         [f"Step {n} of 7" for n in (1, 2, 7, 7, 6, 5, 5)])
         self.assertEqual(steps["second"]["what"], "Order A on inventory-1: read the stock, 2")
         self.assertEqual([part.strip() for part in steps["last"]["facts"].split("\n")], ["clock 1,000 ms", "stock 1", "sold 2 of 2", "✗ TWIN"])
         self.assertEqual((steps["last"]["now"], steps["live"]), (1, "polite"))
