@@ -87,6 +87,8 @@ struct lk_backend {
     unsigned acquires_most, acquires_least;
     /* open() sets it where tokens are the server's own count, which no `fence_above` can raise. */
     bool has_own_count;
+    /* open() sets it where each answer comes in the next turn of the loop. */
+    bool is_instant;
 };
 
 /* Free the backend, of which nothing is left, and call its `on_closed`, unless that is NULL. */

@@ -31,6 +31,14 @@ static int make_owner(char owner[OWNER_SIZE]) {
     return 0;
 }
 
+/* A waiter of a fair lock has a queue of its own. */
+static struct lk_queue *queue_of(struct lk_lock *lock, const char *owner) {
+    if (lock->policy.is_fair)
+        return queue_ref(lock->queue->client, lock->queue->name, owner);
+    lock->queue->refs++;
+    return lock->queue;
+}
+
 enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
     struct lk_client *client = lock->queue->client;
     size_t unit = sizeof(max_align_t);
@@ -43,8 +51,7 @@ enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
         return LK_NOMEM;
     if (make_owner(lease->owner) == 0) {
         status = LK_NOMEM;
-        lease->queue =
-            queue_ref(client, lock->queue->name, lock->policy.is_fair ? lease->owner : NULL);
+        lease->queue = queue_of(lock, lease->owner);
     }
     if (lease->queue == NULL) {
         free(lease);

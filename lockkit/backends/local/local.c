@@ -3,13 +3,15 @@
  * A command takes effect when it starts, and is answered in the next turn of the loop. Only the
  * head of a queue asks, so later readers do not overtake a writer. */
 #include "backend.h"
+#include "fnv.h"
 
 #include <assert.h>
-#include <search.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+
+#define LISTS_AT_FIRST 64
 
 struct held {
     struct lk_holder holder;
@@ -20,10 +22,12 @@ struct held {
 
 /* A name with its holders: one exclusive, or several that share it. */
 struct name {
-    const char *text; /* the key; first, so that a search needs no whole `struct name` */
+    LIST_ENTRY(name) entry;
+    uint64_t hash;
     LIST_HEAD(held_list, held) held;
-    char copy[];
+    char text[];
 };
+LIST_HEAD(name_list, name);
 
 struct answer {
     struct lk_command *command;
@@ -33,7 +37,9 @@ struct answer {
 struct local {
     struct lk_backend base;
     struct lk_backend_config config;
-    void *names;             /* tree of struct name */
+    struct name_list *lists; /* of names, by their hash */
+    size_t list_count;       /* a power of two */
+    size_t name_count;
     struct held_list broken; /* the core does not know yet that these leases have ended */
     uv_idle_t idle;
     STAILQ_HEAD(, answer) answers;
@@ -54,14 +60,36 @@ static uint64_t mint(const struct lk_command *command) {
     return from + 1;
 }
 
-static int local_compare(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+static struct name_list *list_of(const struct local *local, uint64_t hash) {
+    return &local->lists[hash & (local->list_count - 1)];
 }
 
-static struct name *local_find(struct local *local, const char *text) {
-    struct name **found = tfind(&text, &local->names, local_compare);
+static struct name *local_find(const struct local *local, const char *text) {
+    const uint64_t hash = fnv_hash(text);
+    struct name *name;
 
-    return found != NULL ? *found : NULL;
+    LIST_FOREACH (name, list_of(local, hash), entry)
+        if (name->hash == hash && strcmp(name->text, text) == 0)
+            break;
+    return name;
+}
+
+/* Without memory for more lists they stay as they are, and grow longer. */
+static void add_lists(struct local *local) {
+    struct local more = {.list_count = 2 * local->list_count};
+    struct name *name;
+
+    more.lists = calloc(more.list_count, sizeof *more.lists);
+    if (more.lists == NULL)
+        return;
+    for (size_t i = 0; i < local->list_count; i++)
+        while ((name = LIST_FIRST(&local->lists[i])) != NULL) {
+            LIST_REMOVE(name, entry);
+            LIST_INSERT_HEAD(list_of(&more, name->hash), name, entry);
+        }
+    free(local->lists);
+    local->lists = more.lists;
+    local->list_count = more.list_count;
 }
 
 static struct name *add_name(struct local *local, const char *text) {
@@ -70,13 +98,13 @@ static struct name *add_name(struct local *local, const char *text) {
 
     if (name == NULL)
         return NULL;
-    memcpy(name->copy, text, size);
-    name->text = name->copy;
+    memcpy(name->text, text, size);
+    name->hash = fnv_hash(text);
     LIST_INIT(&name->held);
-    if (tsearch(name, &local->names, local_compare) != NULL)
-        return name;
-    free(name);
-    return NULL;
+    if (local->name_count++ == local->list_count)
+        add_lists(local);
+    LIST_INSERT_HEAD(list_of(local, name->hash), name, entry);
+    return name;
 }
 
 static struct held *find_held(struct name *name, const char *owner) {
@@ -93,7 +121,8 @@ static struct held *find_held(struct name *name, const char *owner) {
 static void drop_name_if_free(struct local *local, struct name *name) {
     if (!LIST_EMPTY(&name->held))
         return;
-    (void)tdelete(name, &local->names, local_compare);
+    LIST_REMOVE(name, entry);
+    local->name_count--;
     free(name);
 }
 
@@ -270,7 +299,14 @@ static enum lk_status open_local(struct lk_backend **backend,
     local = calloc(1, sizeof *local);
     if (local == NULL)
         return LK_NOMEM;
+    local->list_count = LISTS_AT_FIRST;
+    local->lists = calloc(local->list_count, sizeof *local->lists);
+    if (local->lists == NULL) {
+        free(local);
+        return LK_NOMEM;
+    }
     local->base.ops = &backend_local;
+    local->base.is_instant = true;
     local->config = *config;
     LIST_INIT(&local->broken);
     STAILQ_INIT(&local->answers);
@@ -280,21 +316,25 @@ static enum lk_status open_local(struct lk_backend **backend,
     return LK_OK;
 }
 
-static void free_name(void *arg) {
-    struct name *name = arg;
+static void free_name(struct name *name) {
     struct held *held;
 
     while ((held = LIST_FIRST(&name->held)) != NULL) {
         LIST_REMOVE(held, entry);
         free(held);
     }
+    LIST_REMOVE(name, entry);
     free(name);
 }
 
 static void local_on_closed(uv_handle_t *handle) {
     struct local *local = handle->data;
+    struct name *name;
 
-    tdestroy(local->names, free_name);
+    for (size_t i = 0; i < local->list_count; i++)
+        while ((name = LIST_FIRST(&local->lists[i])) != NULL)
+            free_name(name);
+    free(local->lists);
     backend_end(&local->base);
 }
 

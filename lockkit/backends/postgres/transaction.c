@@ -1,4 +1,5 @@
 /* Locks in the caller's transaction. */
+#include "fnv.h"
 #include "lockkit_pg.h"
 
 #include "postgres_mode.h"
@@ -7,11 +8,9 @@
 #include <string.h>
 
 int64_t lk_pg_key(const char *name) {
-    uint64_t hash = 0xcbf29ce484222325U;
+    const uint64_t hash = fnv_hash(name);
     int64_t key;
 
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3U;
     memcpy(&key, &hash, sizeof key);
     return key;
 }

@@ -2,6 +2,7 @@
  *
  * A command waits for the connection until its deadline. Then it is UNAVAILABLE, because nothing
  * was sent. Once it was sent, it is UNKNOWN at its deadline. */
+#include "fnv.h"
 #include "zk_client.h"
 
 #include <assert.h>
@@ -280,13 +281,9 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
     (void)make_node(operation, path, ZOO_CONTAINER, zookeeper_on_made);
 }
 
-/* FNV-1a. If two paths have the same hash, a contender looks once too often. */
+/* If two paths have the same hash, a contender looks once too often. */
 uint64_t zk_hash(const char *path) {
-    uint64_t hash = 14695981039346656037U;
-
-    for (; *path; path++)
-        hash = (hash ^ (unsigned char)*path) * 1099511628211U;
-    return hash | 1;
+    return fnv_hash(path) | 1;
 }
 
 void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
