@@ -1,6 +1,7 @@
 /* lab explore: runs every schedule of a strategy within a bound. */
 #include "command.h"
 
+#include "choices.h"
 #include "clock.h"
 #include "complain.h"
 #include "fiber.h"
@@ -26,7 +27,7 @@
 static struct {
     int64_t orders, others, instances, stock, version, fence, preemptions, max_steps;
     char *faults, *replay, *page, *options;
-    bool is_naive, is_json, is_stepped, is_game;
+    bool is_naive, is_json, is_stepped, is_game, has_choices;
 } set;
 
 static const struct setting table[] = {
@@ -55,6 +56,8 @@ static const struct setting table[] = {
     {"break", 0, SETTING_FLAG, &set.is_game, NULL,
      "be the scheduler: choose each move, by its number, until the strategy breaks", NULL},
     {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print one JSON object", NULL},
+    {"choices", 0, SETTING_FLAG, &set.has_choices, NULL,
+     "add states and moves to --json and --page, so that a viewer can choose the moves", NULL},
     {"page", 0, SETTING_TEXT, &set.page, "", "write the schedule as an HTML page to this file",
      NULL},
     {"max-steps", 0, SETTING_INT, &set.max_steps, "0",
@@ -342,6 +345,15 @@ static int command_explore_play(struct tell *tell) {
                                  : 0;
 }
 
+/* Before the steps of the shortest schedule, because it changes the steps. */
+static int command_explore_add_choices(struct tell *tell) {
+    static struct model_world world;
+
+    tell->choices = choices_json(tell, &world, work.view);
+    tell->count = 0;
+    return tell->choices != NULL ? 0 : command_explore_fail("out of memory", EXIT_INTERNAL);
+}
+
 static int command_explore_run(struct tell *tell) {
     struct exploration *it = tell->explored;
     int code = 0, said;
@@ -356,7 +368,9 @@ static int command_explore_run(struct tell *tell) {
     }
     if (set.is_game && it->end != EXPLORE_STOPPED)
         return command_explore_play(tell);
-    if (it->shortest.count > 0 && student.plan.end == PLAN_OK)
+    if (set.has_choices && student.plan.end == PLAN_OK)
+        code = command_explore_add_choices(tell);
+    if (code == 0 && it->shortest.count > 0 && student.plan.end == PLAN_OK)
         code = command_explore_make_again(tell);
     if (student.plan.end != PLAN_OK)
         return fail_by_student(tell->spec, student.plan.end, student.plan.why.text);
@@ -410,6 +424,7 @@ static int explore_source(const char *name, const char *command) {
     if (code == 0)
         code = command_explore_run(&tell);
     view_free(work.view);
+    json_decref(tell.choices);
     tell_free(&tell);
     forget_file();
     return code;

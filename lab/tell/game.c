@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Anomalies that no later move can undo, so they end the game at once. The judge's other rules ask
- * for the schedule's end. */
-#define LASTING (1U << ANOMALY_OVERSELL | 1U << ANOMALY_TWIN | 1U << ANOMALY_DUPLICATE)
-
 struct game {
     struct tell *tell;
     struct model_world *world;
@@ -44,7 +40,7 @@ static unsigned game_look(struct game *game, const struct schedule *schedule) {
     }
     found = view_judge(game->view, game->world);
     game->has_failed = view_has_failed(game->view);
-    return game->count > 0 ? found & LASTING : found;
+    return game->count > 0 ? found & VIEW_LASTING : found;
 }
 
 static void game_say_stock(const struct game *game) {

@@ -35,7 +35,7 @@ static struct names names_of(const struct tell_step *step) {
 }
 
 /* "reads the stock: 2 left" is an action and its detail. */
-static json_t *json_step(const struct tell *tell, size_t at) {
+json_t *tell_json_step(const struct tell *tell, size_t at) {
     const struct tell_step *step = &tell->steps[at];
     const struct names names = names_of(step);
     char action[TELL_ACTION], *colon;
@@ -63,7 +63,7 @@ static json_t *json_violation(const struct tell *tell) {
         if ((tell->anomalies >> i & 1) != 0)
             json_text_append(&names, json_text(view_name(i)));
     for (size_t i = 0; i < tell->count; i++)
-        json_text_append(&steps, json_step(tell, i));
+        json_text_append(&steps, tell_json_step(tell, i));
     return JSON_TEXT_OBJECT({"id", json_text(tell->id)}, {"anomalies", names},
                             {"summary", json_text(tell->summary)}, {"steps", steps});
 }
@@ -80,8 +80,7 @@ json_t *tell_json_faults(unsigned faults) {
 /* NULL without memory. */
 static json_t *tell_object(const struct tell *tell) {
     const struct exploration *it = tell->explored;
-
-    return JSON_TEXT_OBJECT(
+    json_t *json = JSON_TEXT_OBJECT(
         {"spec", json_text(tell->spec)}, {"orders", json_integer(it->setup.orders)},
         {"instances", json_integer(it->setup.instances)}, {"stock", json_integer(it->setup.stock)},
         {"preemptions", json_integer(it->preemptions)},
@@ -91,6 +90,10 @@ static json_t *tell_object(const struct tell *tell) {
         {"runs", json_integer((json_int_t)it->runs)},
         {"states", json_integer((json_int_t)it->states)}, {"seconds", json_real(tell->seconds)},
         {"violation", json_violation(tell)});
+
+    if (json != NULL && tell->choices != NULL)
+        (void)json_object_set(json, "choices", tell->choices);
+    return json;
 }
 
 int tell_json(const struct tell *tell, FILE *to) {

@@ -29,6 +29,7 @@ struct tell {
     const char *command;        /* repeats the exploration: "lab explore none --stock 3" */
     struct exploration *explored;
     double seconds;
+    json_t *choices; /* of choices_json(), for JSON and the page; or NULL */
 
     /* Set by tell_schedule(), and some by tell_follow(). */
     char id[SCHEDULE_TEXT];
@@ -70,6 +71,8 @@ void tell_violation(const struct tell *tell, FILE *to);
 
 /* Write one JSON object. 0, or -1 if there is no memory or it cannot be written. */
 __attribute__((warn_unused_result)) int tell_json(const struct tell *tell, FILE *to);
+/* The object of a step; NULL without memory. */
+json_t *tell_json_step(const struct tell *tell, size_t at);
 /* An array of the faults' names; NULL without memory. */
 json_t *tell_json_faults(unsigned faults);
 /* Write a page of one file that loads nothing. 0, or -1 as of tell_json(). */

@@ -29,6 +29,9 @@ enum view_anomaly {
         VIEW_COUNT
 };
 
+/* Anomalies that no later move undoes. The other rules ask about a schedule's end. */
+#define VIEW_LASTING (1U << ANOMALY_OVERSELL | 1U << ANOMALY_TWIN | 1U << ANOMALY_DUPLICATE)
+
 /* `anomaly` is of enum anomaly or enum view_anomaly. */
 const char *view_name(unsigned anomaly);
 const char *view_meaning(unsigned anomaly);

@@ -269,6 +269,7 @@ static int lesson_read_exploration(const json_t *asked, const json_t *strategies
     lesson_add(lesson, "lab");
     add_text(lesson, "explore", strategy);
     lesson_add(lesson, "--json");
+    lesson_add(lesson, "--choices");
     add_numbers(lesson, explore_numbers, EXPLORE_NUMBERS, values);
     add_text(lesson, "--faults", faults[0] != '\0' ? faults : "none");
     return 0;

@@ -45,13 +45,63 @@ const Steps = (() => {
     return node;
   }
 
+  // ---- the viewer is the scheduler
+
+  // The number of moves from each state to the nearest broken one.
+  function distances(states) {
+    const before = states.map(() => []), far = states.map((state) => (state.broken ? 0 : Infinity)), queue = [...states.keys()].filter((at) => states[at].broken);
+    states.forEach((state, at) => (state.moves || []).forEach((move) => before[move.to].push(at)));
+    for (const at of queue) for (const from of before[at]) if (far[from] === Infinity) queue.push(from), far[from] = far[at] + 1;
+    return far;
+  }
+
+  // explored.choices is a graph of states. A move's steps count their clock from the move before it.
+  function choose(explored) {
+    const { states, is_complete: isComplete } = explored.choices, far = distances(states), way = [];
+    const said = make('div', { class: 'choose-now', role: 'status', 'aria-live': 'polite' }), taken = make('ol', { class: 'choose-taken' }), moves = make('div', { class: 'choose-moves' });
+    const letters = Array.from({ length: explored.orders }, (_, i) => String.fromCharCode(65 + i));
+    const button = (text, click, isOff) => make('button', { type: 'button', click, 'aria-disabled': Boolean(isOff) }, text);
+    const bound = isComplete ? `All ${amount(states.length, 'state', 'states')} of these orders are here.`
+      : `${amount(states.length, 'state', 'states')} are here: those of the shortest schedule, and the others with the fewest moves. At the border go back.`;
+
+    function tell(state, steps, hint) {
+      const last = steps[steps.length - 1], isBorder = !state.moves && !state.broken;
+      const told = state.broken ? [make('p', { class: 'choose-what' }, `✗ ${state.broken.anomalies}`), make('p', {}, state.broken.summary),
+        make('p', {}, `You broke it in ${amount(way.length, 'move', 'moves')}; the shortest way on this page has ${number(far[0])}.`)]
+        : state.has_ended ? make('p', { class: 'choose-what' }, '✓ This schedule holds.') : isBorder ? make('p', {}, 'The border: this page knows no move from here. Go back.')
+          : letters.map((letter) => make('p', {}, make('b', {}, letter), ` ${(steps.filter((step) => step.actor === letter).map((step) => what(step)).pop() || 'has not come')}`));
+      said.classList.toggle('bad', Boolean(state.broken));
+      said.replaceChildren(...[told].flat(), make('p', { class: 'steps-facts' }, make('span', {}, `stock ${last ? stockText(last) : number(explored.stock)}`),
+        make('span', {}, `sold ${number(last ? last.sold : 0)} of ${number(explored.stock)}`)), hint ? make('p', {}, hint) : '');
+    }
+
+    function hintAt(at) {
+      const best = (states[at].moves || []).findIndex((move) => far[move.to] === far[at] - 1);
+      return best < 0 ? 'Nothing on this page breaks from here: go back.' : `Hint: move ${best + 1}. The nearest violation is ${amount(far[at], 'move', 'moves')} away.`;
+    }
+
+    function draw(isFocused, hint) {
+      const at = way.length ? way[way.length - 1].to : 0, state = states[at], steps = way.flatMap((move) => move.steps), isOver = !(state.moves || []).length;
+      const go = (change) => () => { change(); draw(true); };
+      tell(state, steps, hint);
+      taken.replaceChildren(...steps.map((step) => make('li', {}, what(step))));
+      moves.replaceChildren(...(state.moves || []).map((move, i) => button(`${i + 1}. ${move.steps.map(what).join('; ')}`, go(() => way.push(move)))),
+        make('div', { class: 'steps-buttons' }, button('◀ Back', go(() => way.pop()), !way.length), button('Hint', () => draw(true, hintAt(at)), isOver), button('Begin again', go(() => way.splice(0)), !way.length)));
+      if (isFocused) moves.querySelector('button').focus();
+    }
+
+    draw(false);
+    return make('details', { class: 'steps-choose' }, make('summary', {}, 'Break it yourself: you are the scheduler'),
+      make('p', { class: 'choose-bound' }, `Choose the next move, again and again, until a unit is sold twice or another promise breaks. ${bound}`), said, moves, taken);
+  }
+
   function show(host, explored) {
     const { violation } = explored, head = headline(explored), steps = (violation && violation.steps) || [];
     const title = [make('p', { class: 'headline' }, make('strong', { class: `big ${head.tone}` }, make('span', { class: 'shape', 'aria-hidden': 'true' },
       { ok: '✓', fail: '✗', unknown: '?' }[head.tone]), head.word)), make('p', { class: 'steps-bound' }, head.text)];
     if (violation && violation.summary) title.push(make('p', { class: 'steps-summary' }, violation.summary));
     if (!steps.length) {
-      host.replaceChildren(make('div', { class: 'steps' }, title));
+      host.replaceChildren(make('div', { class: 'steps' }, title, explored.choices ? choose(explored) : null));
       return;
     }
     const actors = [...new Set(steps.map((step) => step.actor).filter(isOrder))].sort(), columns = `var(--steps-number) repeat(${Math.max(1, actors.length)}, minmax(0, 1fr)) var(--steps-left)`;
@@ -101,7 +151,7 @@ const Steps = (() => {
     };
     document.addEventListener('keydown', onKey);
     rows.forEach((node, i) => node.addEventListener('click', () => go(i)));
-    host.replaceChildren(make('div', { class: 'steps' }, title, make('div', { class: 'steps-buttons' }, made.first, made.back, made.forward, made.last, slider), now, lanes));
+    host.replaceChildren(make('div', { class: 'steps' }, title, make('div', { class: 'steps-buttons' }, made.first, made.back, made.forward, made.last, slider), now, lanes, explored.choices ? choose(explored) : null));
     go(0);
   }
 

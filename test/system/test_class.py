@@ -184,7 +184,7 @@ class Class(SystemTest):
         self.assertEqual([part.strip() for part in steps["last"]["facts"].split("\n")], ["clock 1,000 ms", "stock 1", "sold 2 of 2", "✗ TWIN"])
         self.assertEqual((steps["last"]["now"], steps["live"]), (1, "polite"))
         asked = [json.loads(line) for line in (self.folder / "lab.asked").read_text().splitlines()]
-        self.assertIn(["explore", "redis-ttl", "--json", "--orders", "2", "--instances", "2", "--stock", "2", "--preemptions", "3", "--faults", "pause"], asked)
+        self.assertIn(["explore", "redis-ttl", "--json", "--choices", "--orders", "2", "--instances", "2", "--stock", "2", "--preemptions", "3", "--faults", "pause"], asked)
 
     def test_a_stranger_is_refused(self):
         for host in ("evil.example", "192.0.2.7", f"evil.example:{PORT}", "0.0.0.0"):

@@ -116,6 +116,40 @@ class Explore(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("Nothing is wrong with this schedule.", done.stdout)
 
+    def test_choices_lead_to_each_verdict(self):
+        _, found = explored("none", "--orders", "2", "--choices")
+        states = found["choices"]["states"]
+        self.assertTrue(found["choices"]["is_complete"])
+        ways, at = [], [(0, [])]
+        while at:
+            state, taken = at.pop()
+            at += [(move["to"], [*taken, move["steps"][0]["actor"]]) for move in states[state].get("moves", [])]
+            ways += [(taken, states[state]["broken"] is not None)] if states[state]["has_ended"] or states[state]["broken"] else []
+        self.assertEqual(sum(is_broken for _, is_broken in ways), 4)
+        self.assertEqual({tuple(taken[:4]) for taken, is_broken in ways if not is_broken}, {("A", "A", "B", "B"), ("B", "B", "A", "A")})
+        _, many = explored("redis", "--faults", "pause,crash", "--choices")
+        self.assertFalse(many["choices"]["is_complete"])
+        self.assertEqual(sum("moves" in state for state in many["choices"]["states"]), 400)
+        self.assertTrue(any(state["broken"] for state in many["choices"]["states"]))
+
+    def test_a_viewer_breaks_it_on_the_page(self):
+        page = Path(self.enterContext(tempfile.TemporaryDirectory())) / "page.html"
+        lab("none", "--orders", "2", "--choices", "--page", page)
+        done = subprocess.run(["node", "test/node/choose.js", page, "1", "1", "back", "hint", "2", "1", "1"], capture_output=True,
+                              text=True, timeout=60, cwd=ROOT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads(done.stdout)
+        self.assertEqual((seen["problems"], seen["pale"], seen["overflow"]), ([], [], 0))
+        self.assertEqual(seen["bound"].partition("breaks. ")[2], "All 16 states of these orders are here.")
+        begun, _, _, back, hint, *_, broken = seen["shown"]
+        self.assertIn("A has not come", begun["now"])
+        self.assertEqual(begun["moves"], ["1. Order A on inventory-1: reads the stock, 2 left", "2. Order B on inventory-2: reads the stock, 2 left"])
+        self.assertEqual((back["taken"], back["focus"]), (1, "BUTTON"))
+        self.assertIn("Hint: move 2. The nearest violation is 3 moves away.", hint["now"])
+        self.assertIn("✗ TWIN", broken["now"])
+        self.assertIn("both sold unit 2", broken["now"])
+        self.assertIn("You broke it in 4 moves; the shortest way on this page has 4.", broken["now"])
+
     def test_a_player_breaks_a_strategy_move_by_move(self):
         done = lab("none", "--orders", "2", "--break", input="1\n2\n1\n1\n")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
