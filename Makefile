@@ -187,8 +187,8 @@ $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc)) str
 $(B)/bin/inventory-svc: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
 $(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
-# A student's strategy calls the seam by name.
-$(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
+# A student's strategy calls the seam by name. A process for each question would look up each symbol again: bind them all at once.
+$(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list -Wl,-z,now
 # It uses of lockkit only the public functions.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/lockjudge: $(call archives,lockjudge/run $(SEES_lockjudge/run))

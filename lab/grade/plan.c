@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 struct plan_node {
@@ -77,16 +77,13 @@ static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
                                   struct plan_node *parent, const struct reply *reply) {
     const struct paper *paper = plan->pupil->paper;
     const uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
-    struct plan_node *node = calloc(1, sizeof *node);
+    struct plan_node *node = &plan->room[plan->count]; /* plan_ask() has looked at the bound */
 
-    if (node == NULL)
-        return plan_fail(plan, PLAN_BROKEN, "out of memory");
     node->call = paper->calls[depth];
     if (paper->calls_count != depth + 1 || !is_as_planned(paper, parent) ||
         !call_is_possible(&node->call, sale)) {
         const bool differs = paper->calls_count != depth + 1 || !is_as_planned(paper, parent);
 
-        free(node);
         return plan_fail(plan, differs ? PLAN_DIFFERS : PLAN_DIED, differs ? DIFFERS : OUT_OF_TURN);
     }
     memcpy(node->message, paper->message, sizeof node->message - 1);
@@ -201,6 +198,20 @@ static enum outcome plan_prepare(struct sale *sale) {
     return play(sale, true);
 }
 
+/* Room for the nodes. The pupils' forks would copy the page tables of a tree in the heap. */
+static void make_room(struct plan *plan) {
+    const size_t size = PLAN_NODES * sizeof *plan->room;
+    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (room != MAP_FAILED && madvise(room, size, MADV_DONTFORK) == 0)
+        plan->room = room;
+    else
+        (void)plan_fail(plan, PLAN_BROKEN, strerror(errno));
+    if (room != MAP_FAILED && plan->room == NULL)
+        (void)munmap(room, size);
+}
+
 void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello) {
     *plan = (struct plan){.pupil = pupil,
                           .most_calls = PLAN_CALLS,
@@ -216,15 +227,13 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
                                        .sell = plan_sell,
                                        .prepare = hello->has_prepare ? plan_prepare : NULL}};
     selling = plan;
+    make_room(plan);
 }
 
 void plan_free(struct plan *plan) {
-    struct plan_node *node;
-
-    while ((node = plan->nodes) != NULL) {
-        plan->nodes = node->next;
-        free(node);
-    }
+    if (plan->room != NULL)
+        (void)munmap(plan->room, PLAN_NODES * sizeof *plan->room);
+    plan->room = plan->nodes = NULL;
     selling = NULL;
 }
 

@@ -37,6 +37,7 @@ struct plan {
     struct pupil *pupil;
     /* The first call of each order, and of its preparation. */
     struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
+    struct plan_node *room;  /* for PLAN_NODES */
     struct plan_node *nodes; /* all of them, the newest first */
     size_t count;
     const struct plan_node *latest;            /* the end of the sale that ended last */

@@ -92,10 +92,6 @@ static void play_sale(void *arg) {
     player.has_ended = true;
 }
 
-static void nothing(void *arg) {
-    (void)arg;
-}
-
 /* The desk and the stack begin where the question says. */
 static void play_sale_elsewhere(void *arg) {
     volatile char *room = __builtin_alloca(16 + 16 * (player.paper->shift % PLACES));
@@ -111,7 +107,7 @@ static void play(void) {
     player.at = 0;
     player.has_ended = false;
     player.never = (struct fiber_event)FIBER_EVENT_INIT;
-    if (fiber_start(play_sale_elsewhere, desk) != 0) /* never: be_player() has made its stack */
+    if (fiber_start(play_sale_elsewhere, desk) != 0) /* never: there is a stack for it */
         _exit(0);
     if (!player.has_ended)
         fiber_discard(&player.never);
@@ -122,14 +118,11 @@ static void pupil_on_crash(const struct crash *crash) {
     _exit(CRASHED);
 }
 
-/* The first fiber makes the stack, because that needs calls that the seal forbids. */
 _Noreturn static void be_player(int line) {
     (void)close(line);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    call_ask = pupil_on_call;
     player.rehearsals = player.paper->rehearsals;
-    if (fiber_start(nothing, NULL) != 0 || crash_watch(player.strategy, pupil_on_crash) != 0 ||
-        seal_for_running(CPU_S) != 0)
+    if (seal_for_running(CPU_S) != 0)
         (void)raise(SIGKILL); /* without memory */
     for (;; player.rehearsals--)
         play(); /* the last one does not return */
@@ -160,6 +153,18 @@ static int status_of(pid_t forked) {
                        CPU_S
                ? SIGXCPU
                : status;
+}
+
+static void nothing(void *arg) {
+    (void)arg;
+}
+
+/* Do here, once, all that a player needs. The first fiber makes the stack, because that needs calls
+ * that the seal forbids. */
+static bool prepare_players(void) {
+    call_ask = pupil_on_call;
+    return fiber_start(nothing, NULL) == 0 && crash_watch(player.strategy, pupil_on_crash) == 0 &&
+           seal_after_loading() == 0;
 }
 
 /* Fork a player for each question, and write its status. */
@@ -222,6 +227,8 @@ _Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *p
         hello.default_handover = player.strategy->default_handover;
         hello.has_prepare = player.strategy->prepare != NULL;
     }
+    if (hello.loaded == STUDENT_OK && !prepare_players())
+        pupil_fail(line, &hello, "sandbox");
     say_hello(line, &hello);
     if (hello.loaded == STUDENT_OK)
         fork_players(line);

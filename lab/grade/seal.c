@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Running needs memory, the exit, and the signal mask, with which a fiber begins. No call waits. The
@@ -119,23 +122,61 @@ static int find_clock_pages(void) {
     return 0;
 }
 
-/* After the last dlopen(), because the loader reads the names in these pages. */
-static int take_clocks(void) {
-    for (size_t i = 0; i < CLOCK_PAGES && clock_pages[i].end > 0; i++)
-        if (munmap((void *)clock_pages[i].at, clock_pages[i].end - clock_pages[i].at) != 0)
-            return -1;
-#ifdef __x86_64__
-    return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
-#else
-    return 0;
-#endif
+/* ---- The second filter. Each player sets it, so it is made once, and nothing can write it. */
+
+static struct sock_fprog second;
+
+static int add_running(scmp_filter_ctx filter) {
+    int err = allow_all(filter, running, sizeof running / sizeof *running);
+
+    if (err == 0)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
+    if (err == 0)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0));
+    return err;
 }
+
+/* Map the filter's program from a file of it. 0, or a negative error number. */
+static int map_second(scmp_filter_ctx filter, int file) {
+    int err = seccomp_export_bpf(filter, file);
+    const off_t size = err == 0 ? lseek(file, 0, SEEK_END) : -1;
+    void *program;
+
+    if (err != 0 || size <= 0)
+        return err != 0 ? err : -EIO;
+    program = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file, 0);
+    if (program == MAP_FAILED)
+        return -errno;
+    second.filter = program;
+    second.len = (unsigned short)((size_t)size / sizeof *second.filter);
+    return 0;
+}
+
+static int make_second(void) {
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    const int file = memfd_create("filter", MFD_CLOEXEC);
+    int err = filter == NULL ? -ENOMEM : file < 0 ? -errno : add_running(filter);
+
+    if (err == 0)
+        err = map_second(filter, file);
+    if (filter != NULL)
+        seccomp_release(filter);
+    if (file >= 0)
+        (void)close(file);
+    errno = -err;
+    return err == 0 ? 0 : -1;
+}
+
+/* ---- the steps */
 
 int seal_for_loading(size_t memory_bytes, int keep) {
     scmp_filter_ctx filter;
     int err;
 
-    if (find_clock_pages() != 0 || close_all_but(keep) != 0 || set_limits(memory_bytes) != 0)
+    if (find_clock_pages() != 0 || make_second() != 0 || close_all_but(keep) != 0 ||
+        set_limits(memory_bytes) != 0)
         return -1;
     filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
@@ -159,23 +200,20 @@ int seal_for_loading(size_t memory_bytes, int keep) {
     return load_filter(filter, err);
 }
 
-int seal_for_running(int cpu_s) {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-    int err;
+/* The loader reads the names in the clocks' pages, so they stay until then. */
+int seal_after_loading(void) {
+    for (size_t i = 0; i < CLOCK_PAGES && clock_pages[i].end > 0; i++)
+        if (munmap((void *)clock_pages[i].at, clock_pages[i].end - clock_pages[i].at) != 0)
+            return -1;
+#ifdef __x86_64__
+    return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+#else
+    return 0;
+#endif
+}
 
-    if (filter == NULL)
+int seal_for_running(int cpu_s) {
+    if (LIMIT(RLIMIT_CPU, cpu_s) != 0)
         return -1;
-    if (take_clocks() != 0 ||
-        setrlimit(RLIMIT_CPU, &(struct rlimit){(rlim_t)cpu_s, (rlim_t)cpu_s + 1}) != 0) {
-        seccomp_release(filter);
-        return -1;
-    }
-    err = allow_all(filter, running, sizeof running / sizeof *running);
-    if (err == 0)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
-    if (err == 0)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0));
-    return load_filter(filter, err);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &second);
 }

@@ -35,7 +35,7 @@ static int end_of(enum sealed sealed, void (*call)(void)) {
     if (child == 0) {
         (void)signal(SIGSEGV, SIG_DFL); /* cmocka's handler writes */
         if (seal_for_loading((size_t)600 << 20, keep) != 0 ||
-            (sealed == FOR_RUNNING && seal_for_running(1) != 0))
+            (sealed == FOR_RUNNING && (seal_after_loading() != 0 || seal_for_running(1) != 0)))
             _exit(CANNOT);
         call();
         _exit(0);
