@@ -213,7 +213,9 @@ int seal_after_loading(void) {
 }
 
 int seal_for_running(int cpu_s) {
-    if (LIMIT(RLIMIT_CPU, cpu_s) != 0)
+    const struct rlimit limit = {(rlim_t)cpu_s, (rlim_t)cpu_s + 1};
+
+    if (setrlimit(RLIMIT_CPU, &limit) != 0)
         return -1;
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &second);
 }
