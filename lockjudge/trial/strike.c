@@ -155,13 +155,13 @@ static void strike_wake(struct strike *strike) {
         fiber_sleep(strike->stage->setup->loop, 1);
 }
 
-/* `begin()` had returned at `struck_ns`; `end()` was called at `ending_ns`. */
-static void strike_note(struct strike *strike, int64_t struck_ns, int64_t ending_ns) {
+/* `end()` was called at `ending_ns`. */
+static void strike_note(struct strike *strike, int64_t ending_ns) {
     const struct fault *fault = strike->kind.fault;
     const int64_t now_ns = clock_now_ns();
     struct history_item item = {.at_ns = strike->begun_ns,
                                 .end_ns = now_ns,
-                                .starting_ns = struck_ns - strike->begun_ns,
+                                .starting_ns = strike->struck_ns - strike->begun_ns,
                                 .ending_ns = now_ns - ending_ns,
                                 .kind = HISTORY_FAULT,
                                 .worker =
@@ -196,7 +196,7 @@ static void strike_follow(struct stage *stage);
 static void strike_run(struct strike *strike) {
     struct stage *stage = strike->stage;
     const struct fault *fault = strike->kind.fault;
-    int64_t struck_ns, ending_ns;
+    int64_t ending_ns;
     struct why why;
     int code;
 
@@ -204,7 +204,7 @@ static void strike_run(struct strike *strike) {
         fiber_sleep(stage->setup->loop, (uint64_t)stage->plan.kill_ms);
     strike->begun_ns = clock_now_ns();
     code = fault->begin(&strike->site, &why);
-    struck_ns = ending_ns = clock_now_ns();
+    strike->struck_ns = ending_ns = clock_now_ns();
     if (code == 0) {
         stage->outcome->has_struck = is_second(strike) || stage->strike_count == 1;
         if (!is_second(strike))
@@ -216,7 +216,7 @@ static void strike_run(struct strike *strike) {
             ending_ns = clock_now_ns();
             code = fault->end(&strike->site, &why);
         }
-        strike_note(strike, struck_ns, ending_ns);
+        strike_note(strike, ending_ns);
     }
     if (code != 0) {
         stage->outcome->is_unasked = code == FAULT_UNASKED;
@@ -239,6 +239,7 @@ static void strike_aim(struct strike *strike, struct contender *one) {
 
     strike->target = one;
     strike->state = STRIKE_LASTS;
+    strike->struck_ns = INT64_MAX;
     strike->site.victim = strike->target->worker;
     strike->site.victim_number = strike->target->number;
     if (stage->proxy_count > 0)
@@ -431,8 +432,13 @@ int64_t strike_wait_ms(const struct stage *stage, const struct strike *strike) {
     return stage->setup->ttl_ms / 4;
 }
 
+/* A server forgets the lock of each worker that got it before: while the fault begins, the lock of its
+ * target may end, and another gets it. */
 static bool has_hit(const struct strike *strike, const struct contender *one) {
-    return strike->target == one;
+    if (strike->target == NULL || strike->target == one)
+        return strike->target != NULL;
+    return strike->kind.fault->flags & HISTORY_FORGETS && one->is_holding &&
+           one->got_ns < strike->struck_ns;
 }
 
 bool strikes_have_hit(const struct contender *one) {

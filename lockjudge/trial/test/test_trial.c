@@ -1,12 +1,20 @@
 /* A trial calls prepare() before its workers start, and restore() after they have ended, in
  * whichever way it ends. */
+#include "clock.h"
 #include "fiber.h"
 #include "line.h"
+#include "own_folder.h"
 #include "plan.h"
 #include "test.h"
 #include "trial.h"
+#include "worker.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#define TTL_MS    50
+#define LENGTH_MS 250
+#define FOLDER    128
 
 static uv_loop_t loop;
 static struct why why;
@@ -141,6 +149,37 @@ static void look_at_releases(const struct history *history) {
     }
 }
 
+static char lock_folder[FOLDER]; /* it exists while a worker holds the lock */
+static uint32_t heir;            /* the worker that gets the lock of the dead one */
+static bool is_short, outlives;  /* the fault; the heir's hold outlives it */
+
+static void find_heir(int64_t begun_ns) {
+    const struct history *history = &outcome.history;
+
+    for (size_t i = 0; i < history->count; i++)
+        if (history->items[i].result == HISTORY_RESULT_HELD &&
+            history->items[i].kind == HISTORY_ACQUIRE && history->items[i].end_ns > begun_ns)
+            heir = history->items[i].worker;
+}
+
+static void look_at_heir(const struct history *history) {
+    int64_t begun_ns = 0, ended_ns = 0;
+
+    is_short = true;
+    for (size_t i = 0; i < history->count; i++)
+        if (strcmp(history->items[i].text, "a second test") == 0) {
+            begun_ns = history->items[i].at_ns;
+            ended_ns = history->items[i].end_ns;
+            is_short = ended_ns - begun_ns < LENGTH_MS * 1000000;
+        }
+    for (size_t i = 0; i < history->count; i++)
+        if (history->items[i].worker == heir && history->items[i].kind == HISTORY_RELEASE &&
+            history->items[i].at_ns > begun_ns) {
+            outlives = history->items[i].at_ns > ended_ns;
+            break;
+        }
+}
+
 static void runs(void *script) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *command[] = {shell, option, script, NULL};
@@ -149,7 +188,7 @@ static void runs(void *script) {
         .command = command,
         .url = "",
         .workers = 2,
-        .ttl_ms = 50,
+        .ttl_ms = TTL_MS,
         .start_ms = 60000,
         .seed = setup_seed,
         .cases = {{&fault, moment}, {second.name != NULL ? &second : NULL, FAULT_AT_HELD}},
@@ -159,6 +198,7 @@ static void runs(void *script) {
     trial_code = trial_run(&setup, &outcome, &why);
     checks_of_victim = count_checks(&outcome.history);
     look_at_releases(&outcome.history);
+    look_at_heir(&outcome.history);
     history_free(&outcome.history);
 }
 
@@ -247,7 +287,7 @@ static void test_a_fault_that_cannot_be_asked_is_told(void **state) {
 }
 
 static void make_pair(unsigned flags) {
-    fault.least_pct = fault.most_pct = 500;
+    fault.least_pct = fault.most_pct = LENGTH_MS * 100 / TTL_MS;
     fault.flags = flags;
     second = (struct fault){.name = "second",
                             .about = "a second test",
@@ -296,6 +336,56 @@ static void test_a_worker_that_releases_is_no_holder(void **state) {
     setup_seed = 1;
 }
 
+/* ---- a server that takes long to forget */
+
+static int kills(struct fault_site *site, struct why *text) {
+    note("b");
+    worker_kill(site->victim);
+    return 0;
+}
+
+/* The lock ends of itself. It takes effect when another worker has got it. */
+static int forgets_late(struct fault_site *site, struct why *text) {
+    const int64_t begun_ns = clock_now_ns();
+
+    note("B");
+    heir = HISTORY_NOBODY;
+    (void)rmdir(lock_folder);
+    for (int turn = 0; heir == HISTORY_NOBODY && turn < 2000; turn++) {
+        fiber_sleep(site->loop, 1);
+        find_heir(begun_ns);
+    }
+    return 0;
+}
+
+static void test_a_server_that_forgets_keeps_each_earlier_holder(void **state) {
+    char script[512], folder[FOLDER - 8];
+
+    own_folder_make(folder, sizeof folder, "lockjudge-trial");
+    (void)snprintf(lock_folder, sizeof lock_folder, "%s/lock", folder);
+    (void)snprintf(script, sizeof script,
+                   "echo ready caps=renew; while read -r verb rest; do case $verb in acquire) if "
+                   "mkdir %s 2>/dev/null; then echo held -; else sleep .005; echo busy; fi;; "
+                   "release) rmdir %s; echo released;; *) echo held -;; esac; done",
+                   lock_folder, lock_folder);
+    do { /* a stall of the machine may end a trial early */
+        calls[0] = '\0';
+        make_pair(HISTORY_KILLS);
+        fault.begin = kills;
+        fault.end = NULL;
+        second.needs = FAULT_NEEDS_SERVER;
+        second.flags = HISTORY_FORGETS;
+        second.least_pct = second.most_pct = LENGTH_MS * 100 / TTL_MS;
+        second.begin = forgets_late;
+        second.end = end_2;
+        (void)rmdir(lock_folder);
+        run(script);
+        assert_int_equal(trial_code, 0);
+    } while (!outcome.has_struck || heir == HISTORY_NOBODY || is_short);
+    assert_true(outlives);
+    own_folder_remove(folder);
+}
+
 static void test_both_faults_of_a_pair_are_restored(void **state) {
     make_pair(0);
     prepare_code_2 = -1;
@@ -322,6 +412,7 @@ int main(void) {
         TEST(test_the_second_fault_of_a_pair_strikes_before_the_trial_goes_on),
         TEST(test_the_second_fault_leaves_a_stopped_worker_alone),
         TEST(test_a_worker_that_releases_is_no_holder),
+        TEST(test_a_server_that_forgets_keeps_each_earlier_holder),
         TEST(test_both_faults_of_a_pair_are_restored),
 #undef TEST
     };
