@@ -3,10 +3,12 @@
 #include "clock.h"
 #include "fiber.h"
 #include "history.h"
+#include "runqueue.h"
 #include "worker.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PATIENCE_MS 10000 /* as for each request to a worker */
 #define CHECKS      4     /* of the child: two prove that it believed for some time */
@@ -129,7 +131,12 @@ int client_fork_end(struct fault_site *site, struct why *why) {
 
 /* ---- load */
 
-int client_load_begin(struct fault_site *site, struct why *why) {
+struct load {
+    int64_t began_ns;
+    struct runqueue before, after;
+};
+
+static int load_ask(const struct fault_site *site, struct why *why) {
     struct worker_answer answer;
     char request[256];
 
@@ -144,4 +151,37 @@ int client_load_begin(struct fault_site *site, struct why *why) {
                        answer.line.text);
     return why_set(why, "worker %u answered \"%s\" to \"load\"", site->victim_number + 1,
                    line_word_text(answer.line.word));
+}
+
+int client_load_begin(struct fault_site *site, struct why *why) {
+    struct load *load = malloc(sizeof *load);
+
+    if (load == NULL)
+        return why_set(why, "out of memory");
+    load->began_ns = clock_now_ns();
+    runqueue_read(&load->before, worker_group(site->victim));
+    if (load_ask(site, why) == 0) {
+        site->kept = load;
+        return 0;
+    }
+    free(load);
+    return -1;
+}
+
+/* How long the machine kept the worker from its load. */
+int client_load_end(struct fault_site *site, struct why *why) {
+    struct load *load = site->kept;
+    struct history_item stall = {.at_ns = load->began_ns,
+                                 .kind = HISTORY_STALL,
+                                 .worker = site->victim_number};
+
+    (void)why;
+    if (worker_is_alive(site->victim)) {
+        runqueue_read(&load->after, worker_group(site->victim));
+        stall.end_ns = stall.at_ns + runqueue_waited_ns(&load->before, &load->after);
+        site->note(site->note_data, &stall);
+    }
+    free(load);
+    site->kept = NULL;
+    return 0;
 }

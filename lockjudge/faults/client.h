@@ -12,5 +12,7 @@ int client_fork_free_begin(struct fault_site *site, struct why *why);
 int client_fork_end(struct fault_site *site, struct why *why);
 /* The worker goes on for longer than the fault lasts. */
 int client_load_begin(struct fault_site *site, struct why *why);
+/* Notes for how long the worker waited for a processor. */
+int client_load_end(struct fault_site *site, struct why *why);
 
 #endif

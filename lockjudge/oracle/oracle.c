@@ -333,6 +333,20 @@ static bool has_stalled(const struct case_file *file, const struct tenure *holde
     return false;
 }
 
+/* The longest time for which the threads of the loaded worker waited for a processor. */
+static int64_t waited_ns(const struct case_file *file, const struct history_item *load) {
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < file->history->count; i++) {
+        const struct history_item *item = &file->history->items[i];
+
+        if (item->kind == HISTORY_STALL && item->worker == load->worker &&
+            item->at_ns < load->end_ns && item->end_ns > load->at_ns)
+            longest = most(longest, item->end_ns - item->at_ns);
+    }
+    return longest;
+}
+
 /* Another fault of this worker or of the server came before `lost_ns`, so it may be the reason. */
 static bool has_another_reason(const struct case_file *file, const struct history_item *fault,
                                const struct tenure *holder, int64_t lost_ns) {
@@ -368,9 +382,13 @@ static void judge_kept(struct case_file *file, const struct history_item *fault)
         lost_ns = least(lost_ns, other->got_ns);
         break;
     }
-    if ((holder->told_ns <= fault->end_ns || lost.other != HISTORY_NOBODY ||
-         holder->release == HISTORY_RESULT_LOST) &&
-        !has_another_reason(file, fault, holder, lost_ns))
+    if ((holder->told_ns > fault->end_ns && lost.other == HISTORY_NOBODY &&
+         holder->release != HISTORY_RESULT_LOST) ||
+        has_another_reason(file, fault, holder, lost_ns))
+        return;
+    if (fault->flags & HISTORY_LOADS && waited_ns(file, fault) > holder->ttl_ms * MS / 3)
+        file->oracle->stalled_ns = most(file->oracle->stalled_ns, waited_ns(file, fault));
+    else
         found(file, word, lost);
 }
 
@@ -393,7 +411,9 @@ static void judge_item(struct case_file *file, size_t index) {
             judge_kept(file, item);
         break;
     case HISTORY_STALL:
-        file->oracle->stalled_ns = most(file->oracle->stalled_ns, item->end_ns - item->at_ns);
+        if (item->worker == HISTORY_NOBODY)
+            file->oracle->stalled_ns =
+                most(file->oracle->stalled_ns, item->end_ns - item->at_ns);
         break;
     case HISTORY_CHECK:
     case HISTORY_RELEASE:

@@ -63,7 +63,8 @@ struct oracle_finding {
 struct oracle {
     struct oracle_finding findings[ORACLE_WORD_COUNT];
     enum oracle_verdict verdict;
-    int64_t stalled_ns; /* the longest stall of the judge */
+    /* The longest stall of the judge, or of a worker that lost a lease under load. */
+    int64_t stalled_ns;
     size_t grants, writes, refused;
     size_t untold;    /* twins whose older holder was never told */
     size_t unguarded; /* stale writes that no fence stopped */

@@ -85,6 +85,9 @@ static const struct planted planted[] = {
      "1 0..5 acquire held -; 1 6..3000 fault loads; 1 500..2600 fault stops; 2 1900..2100 acquire "
      "held -; 1 2601..2602 check lost",
      0, ORACLE_SAFE},
+    {"The machine keeps a worker from the processor while its client asks for many others.",
+     "1 0..5 acquire held -; 1 6..3000 fault loads; 1 7..900 stall; 1 2010..2011 check lost", 0,
+     ORACLE_SAFE},
     {"A server forgets the lock of a holder that works.",
      "1 0..5 acquire held -; 1 6..3000 fault works; 1 500..600 fault forgets; 1 700..701 check lost",
      0, ORACLE_SAFE},
@@ -140,6 +143,9 @@ static const struct planted planted[] = {
     {"A lease is lost under load.",
      "1 0..5 acquire held -; 1 6..3000 fault loads; 1 2010..2011 check lost", BIT(LOST_UNDER_LOAD),
      ORACLE_SAFE},
+    {"A lease is lost under load on a machine that is not busy.",
+     "1 0..5 acquire held -; 1 6..3000 fault loads; 1 7..200 stall; 1 2010..2011 check lost",
+     BIT(LOST_UNDER_LOAD), ORACLE_SAFE},
     {"A lease is lost under load before another worker is stopped.",
      "1 0..5 acquire held -; 1 6..3000 fault loads; 1 1000..1001 check lost; 2 1100..2000 fault "
      "stops; 1 1200..2900 fault stops",
