@@ -181,6 +181,18 @@ static bool trial_is_done(const struct stage *stage, int64_t began_ns) {
            settled_ns > 2 * ttl_ns + slack_ns;
 }
 
+/* A worker that closed its output is about to end, or is broken. */
+static void trial_hear_out(struct stage *stage) {
+    for (unsigned i = 0; i < stage->setup->workers && !*stage->setup->is_stopped; i++) {
+        const struct worker *worker = stage->contenders[i].worker;
+
+        while (worker_is_ending(worker))
+            fiber_sleep(stage->setup->loop, 1);
+        if (worker_broken(worker) != NULL)
+            stage_spoil(stage, worker_broken(worker));
+    }
+}
+
 static void trial_play(struct stage *stage) {
     const int64_t began_ns = clock_now_ns();
 
@@ -190,6 +202,7 @@ static void trial_play(struct stage *stage) {
     while (!stage->is_over && !trial_is_done(stage, began_ns))
         (void)stage_pause(stage, SLICE_MS);
     stage->is_over = true;
+    trial_hear_out(stage);
 }
 
 /* A contender in the middle of a wait for the lock ends only with its worker. */

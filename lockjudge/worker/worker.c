@@ -516,6 +516,10 @@ bool worker_is_alive(const struct worker *worker) {
     return !worker->has_exited && !worker->is_killed;
 }
 
+bool worker_is_ending(const struct worker *worker) {
+    return uv_is_active((const uv_handle_t *)&worker->ending) != 0;
+}
+
 const char *worker_broken(const struct worker *worker) {
     return worker->broken.text[0] != '\0' ? worker->broken.text : NULL;
 }

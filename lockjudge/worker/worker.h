@@ -83,6 +83,8 @@ void worker_continue(struct worker *worker);
 /* SIGKILL for all of them. on_death runs later. May be called again. */
 void worker_kill(struct worker *worker);
 bool worker_is_alive(const struct worker *worker);
+/* It closed its output, and has not ended: in a second at most it has, or it is broken. */
+bool worker_is_ending(const struct worker *worker);
 /* Why it is broken; NULL: it is not. A worker that the judge killed is not broken. */
 const char *worker_broken(const struct worker *worker);
 

@@ -236,6 +236,13 @@ static void test_a_broken_worker_is_no_reason_to_leave_the_server_broken(void **
     assert_non_null(strchr(calls, 'r'));
 }
 
+static void test_a_worker_that_closes_its_output_is_told(void **state) {
+    run("echo ready; read -r acquire; echo too many locks >&2; exec 1>&-; read -r end");
+    assert_int_equal(trial_code, -1);
+    assert_memory_equal(why.text, "worker ", 7);
+    assert_string_equal(why.text + 8, ": it closed its output, and runs on: too many locks");
+}
+
 static void test_an_end_by_the_user_restores(void **state) {
     fault.begin = stop_and_begin;
     run(grants);
@@ -405,6 +412,7 @@ int main(void) {
         TEST(test_a_trial_prepares_and_restores),
         TEST(test_without_a_preparation_no_worker_starts),
         TEST(test_a_broken_worker_is_no_reason_to_leave_the_server_broken),
+        TEST(test_a_worker_that_closes_its_output_is_told),
         TEST(test_an_end_by_the_user_restores),
         TEST(test_a_server_that_cannot_be_restored_spoils_the_trial),
         TEST(test_a_holder_that_got_its_lock_late_does_not_outlive_its_ttl),
