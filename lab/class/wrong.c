@@ -75,8 +75,8 @@ static void put_check(const struct class *class, const struct wrong *wrong, FILE
     fprintf(to, "<details><summary><span class=\"share\">%zu of %zu failed</span> chapter %d, ",
             wrong->failed, wrong->graded, chapter->number);
     xml_text_put(chapter->checks[wrong->check].name, false, to);
-    fprintf(to, "<meter min=\"0\" max=\"%zu\" value=\"%zu\">%zu of %zu</meter></summary>\n<pre>",
-            wrong->graded, wrong->failed, wrong->failed, wrong->graded);
+    fprintf(to, "<span class=\"bar\" style=\"width: %zu%%\"></span></summary>\n<pre>",
+            100 * wrong->failed / wrong->graded);
     xml_text_put(output != NULL ? output : "", false, to);
     fputs("</pre></details>\n", to);
 }

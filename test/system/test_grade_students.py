@@ -181,6 +181,18 @@ class GradingAClass(unittest.TestCase):
                 rows = self.rows_of((self.at / "all.csv").read_text())
                 self.assertEqual([rows[student]["not graded"] for student in "abc"], ["0", "1", "1"])
 
+    def test_a_grader_that_is_killed_gives_no_grade(self):
+        self.hand_in("a", FILES["loops"][0])
+        self.hand_in("b", ANSWER)
+        child = self.start(self.folder, "-j", "1", "--csv", self.at / "all.csv")
+        wait_for("the sandbox", lambda: any(map(self.is_in_sandbox, self.below(child.pid))))
+        os.kill(int(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()[0]), signal.SIGKILL)
+        out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 70, out + err)
+        self.assertIn("a: chapter 1: not graded: its grader was ended by signal 9", out)
+        rows = self.rows_of((self.at / "all.csv").read_text())
+        self.assertEqual((rows["a"]["chapter 1"], rows["b"]["chapter 1"]), ("", "100"))
+
     def test_files_that_are_alike_are_listed(self):
         shutil.copy(ROOT / "lab/01-oversell/answer.c", self.at / "chapters/01-one/answer.c")
         for name, text in {"one": strategy(OWN), "renamed": strategy(RENAMED), "other": strategy(OTHER), "answer": ANSWER, "same answer": ANSWER + "\n"}.items():
