@@ -13,7 +13,6 @@
  * it is the first without an answer. From then on that channel is left out, so that the others have
  * a connection. Each REDIS_REFUSED_MS one of the left-out channels is asked for, and when it is
  * granted, the next. */
-#include "fnv.h"
 #include "redis_internal.h"
 
 #include <assert.h>
@@ -34,8 +33,13 @@ struct redis_channel {
     char name[];
 };
 
+/* FNV-1a */
 static struct redis_channels *list_of(struct redis_subscriptions *all, const char *name) {
-    return &all->channels[fnv_hash(name) % REDIS_CHANNEL_LISTS];
+    uint32_t hash = 2166136261;
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619;
+    return &all->channels[hash % REDIS_CHANNEL_LISTS];
 }
 
 static struct redis_channel *redis_subscription_find(struct redis_subscriptions *all,

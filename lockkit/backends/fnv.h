@@ -1,7 +1,7 @@
 /* FNV-1a of 64 bits: a hash of a short text, quick and the same everywhere. It is no defence against
  * texts that were chosen to collide. */
-#ifndef UVKIT_FNV_H
-#define UVKIT_FNV_H
+#ifndef LOCKKIT_FNV_H
+#define LOCKKIT_FNV_H
 
 #include <stdint.h>
 
