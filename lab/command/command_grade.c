@@ -354,7 +354,10 @@ static int command_grade_run(int argc, char **argv, const struct setting *table,
                          : command_grade_refuse(name, "name one file or folder; see --help");
     fiber_cleanup();
     settings_free(table);
-    return code;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    complain("lab", "standard output: %s", strerror(errno));
+    return EXIT_INTERNAL;
 }
 
 int command_check(int argc, char **argv) {

@@ -6,8 +6,10 @@
 #include "user_command.h"
 #include "version.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *help;
@@ -56,6 +58,11 @@ int main(int argc, char **argv) {
         return printf("lab %s\n", version_text()) > 0 && fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
         return main_list(stdout);
+    if (access("/proc/self/exe", F_OK) != 0) {
+        complain("lab", "/proc: %s: the sandbox needs it: mount -t proc proc /proc",
+                 strerror(errno));
+        return EXIT_INTERNAL;
+    }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

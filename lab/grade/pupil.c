@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "machine.h"
 #include "seal.h"
 #include "student.h"
 
@@ -191,6 +192,7 @@ static void say_hello(int line, const struct pupil_hello *hello) {
 _Noreturn static void pupil_fail(int line, struct pupil_hello *hello, const char *what) {
     hello->loaded = STUDENT_BROKEN;
     (void)snprintf(hello->why, sizeof hello->why, "%s: %s", what, strerror(errno));
+    machine_advise(hello->why, sizeof hello->why);
     say_hello(line, hello);
     _exit(0);
 }
@@ -244,6 +246,7 @@ static enum pupil_end pupil_tell(struct why *why, enum pupil_end end, const char
 
 static enum pupil_end pupil_broken(struct why *why, const char *what) {
     (void)why_set(why, "%s: %s", what, strerror(errno));
+    machine_advise(why->text, sizeof why->text);
     return PUPIL_BROKEN;
 }
 
@@ -324,12 +327,12 @@ static enum pupil_end hear(struct pupil *pupil, void *to, size_t size, struct wh
 
         if (*pupil->is_interrupted)
             return pupil_tell(why, PUPIL_STOPPED, "stopped");
-        if (clock_now_ms() >= due_ms) {
+        if (poll(&wanted, 1, 100) <= 0) { /* first: this process may have been stopped itself */
+            if (clock_now_ms() < due_ms)
+                continue;
             errno = ETIMEDOUT;
             return pupil_broken(why, "a check did not end");
         }
-        if (poll(&wanted, 1, 100) <= 0)
-            continue;
         got = read(pupil->line, (char *)to + have, size - have);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
             return tell_end_of_pupil(pupil, why);

@@ -541,6 +541,8 @@ static enum student_end check_defined(const struct object *object, const Elf64_S
                              "another, or make it static");
     if (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0)
         return refuse_symbol(object, name, "it would run when it is loaded or unloaded");
+    if (strcmp(name, "_DYNAMIC") == 0)
+        return refuse_symbol(object, name, "the linker has this name; choose another");
     if (symbol->st_shndx == SHN_COMMON || type == STT_TLS || type == STT_COMMON)
         return refuse_symbol(object, name,
                              "a variable that sales share behind the store; keep it in the store");

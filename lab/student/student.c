@@ -3,6 +3,7 @@
 
 #include "gate.h"
 #include "home.h"
+#include "machine.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -28,6 +29,7 @@
 #define DISK          ((rlim_t)16 << 20)
 #define FILES         64
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
+#define SHUT          124 /* the same: that cannot open its folder or /dev/null */
 #define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
 
 /* Set the message, and return `end`. */
@@ -78,20 +80,24 @@ static bool is_noexec(const char *folder) {
     return statvfs(folder, &its) == 0 && (its.f_flag & ST_NOEXEC) != 0;
 }
 
-static enum student_end student_make_folder(struct student_file *file) {
-    const char *at = getenv("TMPDIR");
-
-    assert(file->folder[0] == '\0'); /* one folder a file */
+static bool make_folder_in(struct student_file *file, const char *at) {
     if (at == NULL || at[0] != '/' || strlen(at) >= 40 || is_noexec(at))
-        at = "/tmp";
+        return false;
     (void)snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX", at);
-    if (!is_noexec(at) && mkdtemp(file->folder) != NULL)
-        return STUDENT_OK;
+    if (mkdtemp(file->folder) != NULL)
+        return true;
     file->folder[0] = '\0';
-    if (!is_noexec(at))
-        return student_broken(file, "a temporary folder");
-    return student_tell(file, STUDENT_BROKEN, "%s is mounted noexec: set TMPDIR to another folder",
-                        at);
+    return false;
+}
+
+static enum student_end student_make_folder(struct student_file *file) {
+    assert(file->folder[0] == '\0'); /* one folder a file */
+    if (make_folder_in(file, getenv("TMPDIR")) || make_folder_in(file, "/tmp"))
+        return STUDENT_OK;
+    return student_tell(file, STUDENT_BROKEN,
+                        "/tmp: %s: set TMPDIR to a folder that programs may be run from, and that "
+                        "you may write to",
+                        is_noexec("/tmp") ? "it is mounted noexec" : strerror(errno));
 }
 
 /* Write it under its own name, so that the compiler's messages show that name. */
@@ -132,22 +138,24 @@ _Noreturn static void be_compiler(const char *const *arguments, const char *fold
     limit(RLIMIT_CORE, 0);
     if (chdir(folder) != 0 || dup2(open("/dev/null", O_RDONLY), STDIN_FILENO) < 0 ||
         dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
-        _exit(126);
+        _exit(SHUT);
     (void)execvpe(arguments[0], (char *const *)(uintptr_t)arguments, environment);
     _exit(127);
 }
 
 /* A line of the file, its column, and an error: the student's. A "fatal error" is about a header, a
- * disk or a program of the compiler. */
+ * disk or a program of the compiler, and collect2's error about the linker. */
 #define DIAGNOSTIC ": error: "
+#define PLACE      24 /* bytes of ":LINE:COLUMN" at most */
 
 static bool has_diagnostic(const char *text) {
-    const char *at = text;
+    for (const char *at = text; (at = strstr(at, DIAGNOSTIC)) != NULL; at++) {
+        const char *digits = at;
 
-    while ((at = strstr(at, DIAGNOSTIC)) != NULL) {
-        if (at > text && isdigit((unsigned char)at[-1]))
+        while (digits > text && isdigit((unsigned char)digits[-1]))
+            digits--;
+        if (digits < at && digits > text && digits[-1] == ':')
             return true;
-        at += strlen(DIAGNOSTIC);
     }
     return false;
 }
@@ -170,7 +178,7 @@ static bool collect_message(int from, struct student_file *file) {
         text[kept + new] = '\0';
         is_found = is_found || has_diagnostic(text);
         /* A diagnostic may be split between two reads. */
-        kept = kept + new < strlen(DIAGNOSTIC) ? kept + new : strlen(DIAGNOSTIC);
+        kept = kept + new < PLACE + strlen(DIAGNOSTIC) ? kept + new : PLACE + strlen(DIAGNOSTIC);
         memmove(text, text + strlen(text) - kept, kept);
     }
     file->message[have] = '\0';
@@ -197,14 +205,19 @@ static bool is_too_much(const struct student_file *file, int status, const struc
 static enum student_end student_tell_end(struct student_file *file, const char *compiler,
                                          int status, const struct rusage *used,
                                          bool has_diagnostic) {
-    const char *message = file->message + strspn(file->message, "\n");
     char said[200];
+    size_t length;
+    const char *reason = machine_reason(file->message, &length);
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STUDENT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
         return student_tell(file, STUDENT_BROKEN,
                             "%s: this shell's limits are too low for it; see ulimit -a", compiler);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SHUT)
+        return student_tell(file, STUDENT_BROKEN,
+                            "%s: /dev/null or the folder of temporary files cannot be opened",
+                            compiler);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
         return student_tell(file, STUDENT_BROKEN,
                             "%s: this compiler could not be run, and your file is compiled with "
@@ -218,7 +231,7 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                             file->name);
     if (has_diagnostic)
         return STUDENT_REFUSED;
-    (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(message, "\n"), message);
+    (void)snprintf(said, sizeof said, "%.*s", (int)length, reason);
     return student_tell(file, STUDENT_BROKEN,
                         "%s: the compiler could not do its work, and not because of this file: %s",
                         compiler,
@@ -397,6 +410,8 @@ enum student_end student_build(const char *path, const char *shown, struct stude
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
     if (end == STUDENT_REFUSED)
         student_show(file, shown);
+    else if (end == STUDENT_BROKEN)
+        machine_advise(file->message, sizeof file->message);
     student_clean(file);
     return end;
 }

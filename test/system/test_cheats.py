@@ -38,6 +38,7 @@ TRICKS = {
     "fills_the_memory": (BLAME, SIGNAL),
     "fills_the_compilers_memory": (BLAME, TOO_MUCH),
     "multiplies_its_macros": (BLAME, TOO_MUCH),
+    "takes_the_linkers_name": (BLAME, "_DYNAMIC: the linker has this name"),
     "overwrites_the_paper": (CHANNEL, OVERSOLD),
     "overwrites_the_judge": (MEMORY, OVERSOLD),
     "overwrites_the_stack": (MEMORY, SIGNAL),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import jsonschema
@@ -276,6 +277,70 @@ class Grading(unittest.TestCase):
                 self.assertIn(done.returncode, (70, 127), done.stdout + done.stderr)
                 self.assertNotIn("points", done.stdout)
 
+    def elsewhere(self, change, *arguments, before=()):
+        """Runs lab where `change` was done to the mounts. $0 is the home, and $TMPDIR its folder tmp. Returns code, output and errors."""
+        done = subprocess.run([*before, "unshare", "--mount", "sh", "-c", change + ' && exec "$@"', self.home.name, LAB, *arguments],
+                              cwd=ROOT, env=os.environ | {"TMPDIR": str(self.temporary)}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120)
+        return done.returncode, done.stdout, done.stderr
+
+    @unittest.skipIf(os.geteuid(), "it mounts file systems")
+    def test_a_machine_that_lacks_something_is_no_grade(self):
+        file = self.folder / "01.c"
+        file.write_text(ANSWER)
+        check = ["check", "01.c", "--chapter", "1", "--chapters", "../chapters"]
+        self.chapters()
+        go = 'cd "$0/handed-in"'
+        full, least = "set TMPDIR to a folder with room", "mount -t tmpfs -o size={}k none $TMPDIR && " + go
+        for change, code, says in [
+                (f"mount -t tmpfs -o noexec none $TMPDIR && {go}", 0, ""), (f"mount -t tmpfs -o ro none $TMPDIR && {go}", 0, ""),
+                ('mount --bind "$0" /mnt && mount -t tmpfs -o ro none /tmp && cd /mnt/handed-in', 70, "set TMPDIR to a folder that"),
+                ('mount --bind "$0" /mnt && mount -t tmpfs -o noexec none /tmp && cd /mnt/handed-in', 70, "it is mounted noexec: set TMPDIR"),
+                ('mount --bind "$0" /mnt && mount -o remount,bind,ro /mnt && cd /mnt/handed-in && export HOME=/mnt', 0, ""),
+                (f"mount -t tmpfs none /proc && {go}", 70, "mount -t proc proc /proc"),
+                (f"mount -t tmpfs none /dev && {go}", 70, "/dev/null or the folder of temporary files cannot be opened"),
+                (least.format(4) + " && head -c 4096 /dev/zero >$TMPDIR/all", 70, full),
+                *((least.format(size), None, full) for size in (4, 24, 32, 36, 48))]:
+            with self.subTest(change):
+                ended, out, err = self.elsewhere(change, *check)
+                self.assertIn(ended, (0, 70) if code is None else (code,), out + err)
+                self.assertEqual("100 of 100 points" in out, ended == 0)
+                if ended == 70:
+                    self.assertEqual(out, "")
+                    self.assertIn(says, err)
+        ended, out, err = self.elsewhere(least.format(4) + " && head -c 4096 /dev/zero >$TMPDIR/all && export TMPDIR=/tmp", "grade", ".",
+                                         *check[2:], "--results", f"{self.temporary}/results.json")
+        self.assertEqual(ended, 70, out + err)
+        self.assertIn("results.json: No space left on device", err)
+
+    @unittest.skipIf(os.geteuid(), "it becomes another user")
+    def test_too_few_processes_are_no_grade(self):
+        (self.folder / "01.c").write_text(ANSWER)
+        check = ["check", self.folder / "01.c", "--chapter", "1", "--chapters", self.chapters()]
+        Path(self.home.name).chmod(0o755)
+        self.temporary.chmod(0o777)
+        other = ["setpriv", "--reuid=54321", "--clear-groups"]
+        if subprocess.run([*other, LAB, "--version"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("another user cannot read this folder")
+        for most in range(6):
+            with self.subTest(most=most):
+                done = subprocess.run(["prlimit", f"--nproc={most}", *other, LAB, *check], cwd=ROOT, capture_output=True, text=True,
+                                      env={"PATH": "/usr/bin:/bin", "TMPDIR": str(self.temporary)}, stdin=subprocess.DEVNULL, timeout=120)
+                self.assertIn(done.returncode, (0, 70) if most > 0 else (70,), done.stdout + done.stderr)
+                self.assertEqual("100 of 100 points" in done.stdout, done.returncode == 0)
+                if done.returncode == 70:
+                    self.assertIn("raise `ulimit -u`", done.stderr)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_a_verdict_that_cannot_be_printed_is_no_grade(self):
+        (self.folder / "01.c").write_text(ANSWER)
+        for command in [("check", self.folder / "01.c"), ("grade", self.folder)]:
+            with self.subTest(command), open("/dev/full", "w") as full:
+                done = subprocess.run([LAB, *command, "--chapter", "1", "--chapters", self.chapters()], cwd=ROOT, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertEqual(done.returncode, 70)
+                self.assertIn("standard output: No space left on device", done.stderr)
+
     def test_a_part_of_the_compiler_that_is_killed_is_no_grade(self):
         (self.folder / "01.c").write_text(ANSWER)
         killer, compiler = Path(self.home.name) / "killer", Path(self.home.name) / "cc"
@@ -312,14 +377,55 @@ class Grading(unittest.TestCase):
 
         return child, int(wait_for("the check", lambda: next(filter(is_shut_in, children.read_text().split()), None)))
 
-    def test_ctrl_c_leaves_nothing_behind(self):
-        child, _ = self.start_looping()
-        os.killpg(child.pid, signal.SIGINT)
+    def test_ctrl_c_and_sigterm_leave_nothing_behind(self):
+        for send, number in ((os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)):
+            with self.subTest(number):
+                child, _ = self.start_looping()
+                self.check_stop(child, send, number)
+
+    def test_ctrl_c_while_it_compiles_leaves_nothing_behind(self):
+        compiler, begun = Path(self.home.name) / "cc", Path(self.home.name) / "begun"
+        compiler.write_text(f'#!/bin/sh\ncase "$*" in *" -c "*) : >{begun}; exec sleep 1000 ;; esac\nexec gcc "$@"\n')
+        compiler.chmod(0o700)
+        (self.folder / "01.c").write_text(ANSWER)
+        self.results.write_text("before")
+        with unittest.mock.patch.dict(os.environ, CC=str(compiler)):
+            child = self.start("grade", self.folder, "--chapter", "1", "--results", self.results, start_new_session=True)
+        wait_for("the compiler", begun.exists)
+        self.check_stop(child, os.killpg, signal.SIGINT)
+
+    def check_stop(self, child, send, number):
+        send(child.pid, number)
         out, err = child.communicate(timeout=30)
         self.assertEqual(child.returncode, 130, out + err)
         self.assertEqual((list(self.temporary.iterdir()), self.results.read_text()), ([], "before"))
         with self.assertRaises(ProcessLookupError):
             os.killpg(child.pid, 0)
+
+    def stop_and_go(self, process):
+        """Stops and continues a process. False: it had ended."""
+        def state():
+            found = Path(f"/proc/{process}/stat").read_text().split()[2]
+            return found if found in "TZ" else None
+
+        try:
+            os.kill(process, signal.SIGSTOP)
+            has_stopped = wait_for("the stop", state) == "T"
+            os.kill(process, signal.SIGCONT)
+            return has_stopped
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+
+    def test_a_grader_and_a_player_that_are_stopped_go_on(self):
+        has_stopped = False
+        while not has_stopped:  # else the player had used up its second before the signal came
+            child, check = self.start_looping()
+            players = Path(f"/proc/{check}/task/{check}/children").read_text().split()
+            has_stopped = any([self.stop_and_go(int(player)) for player in players])
+            self.assertTrue(self.stop_and_go(child.pid))
+            out, err = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 0, out + err)
+            self.assertIn("a loop without a store call does not end", out)
 
     def test_a_check_that_somebody_kills_is_no_grade(self):
         child, check = self.start_looping()
