@@ -23,9 +23,10 @@ static int share(void **state) {
 /* Return the status of a child that calls `fn`. */
 static int end_of(void (*fn)(void)) {
     int status = 0;
-    const pid_t child = fork();
+    pid_t child;
 
     memset(seen, 0, sizeof *seen);
+    child = fork();
     if (child == 0) {
         (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         if (crash_watch((const void *)&seen, on_crash) != 0)
