@@ -18,6 +18,7 @@
 \set QUIET on
 SET statement_timeout = 0;
 SET lock_timeout = 0;
+SET idle_session_timeout = 0;
 SELECT :SERVER_VERSION_NUM >= 170000 AS has_transaction_timeout \gset
 \if :has_transaction_timeout
 SET transaction_timeout = 0;
