@@ -72,12 +72,14 @@ static void test_an_exploration_becomes_arguments(void **state) {
                                                ",\"faults\":[\"failover\",\"pause\"]}"),
                      0);
     assert_string_equal(lesson.title, "redis-ttl");
-    expect_words("lab|explore|redis-ttl|--json|--choices|--orders|3|--instances|2|--stock|1|--preemptions|0|"
-                 "--faults|pause,failover");
+    expect_words(
+        "lab|explore|redis-ttl|--json|--choices|--orders|3|--instances|2|--stock|1|--preemptions|0|"
+        "--faults|pause,failover");
     assert_int_equal(read_text(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND ",\"faults\":[]}"),
                      0);
-    expect_words("lab|explore|none|--json|--orders|3|--instances|2|--stock|1|--preemptions|0|"
-                 "--faults|none");
+    expect_words(
+        "lab|explore|none|--json|--choices|--orders|3|--instances|2|--stock|1|--preemptions|0|"
+        "--faults|none");
 }
 
 #define OF(strategies) "{\"strategies\":" strategies "," RUN_REST "\"none\"}"
