@@ -117,22 +117,31 @@ static void unit_end(struct class_unit *unit, enum grading_file file, const char
     }
 }
 
-static void class_on_ended(void *data, size_t job, const char *bytes, size_t size,
-                           const char *why) {
-    const struct jobs *jobs = data;
-    struct class_unit *unit = &jobs->class->units[jobs->units[job]];
-    json_t *from = why == NULL ? json_read_as_is(bytes, size, NULL) : NULL;
-
-    if (from == NULL) {
-        unit_end(unit, GRADING_BROKEN, why != NULL ? why : "its grader had too little memory");
-        return;
-    }
+/* Take a result of class_run(). */
+static void unit_take(struct class_unit *unit, const json_t *from) {
     unit_end(unit, (enum grading_file)json_integer_value(json_object_get(from, "file")),
              json_string_value(json_object_get(from, "why")));
     if (unit->result.file != GRADING_BROKEN && unit->result.file != GRADING_STOPPED) {
         unit->result.points = (int)json_integer_value(json_object_get(from, "points"));
         unit->result.tests = json_incref(json_object_get(from, "tests"));
     }
+}
+
+static void class_on_ended(void *data, size_t job, const char *bytes, size_t size,
+                           const char *why) {
+    const struct jobs *jobs = data;
+    struct class_unit *unit = &jobs->class->units[jobs->units[job]];
+    const struct roster_file *file = file_of(jobs->class, unit->student, unit->chapter);
+    json_t *from = why == NULL ? json_read_as_is(bytes, size, NULL) : NULL;
+
+    if (from == NULL) {
+        unit_end(unit, GRADING_BROKEN, why != NULL ? why : "its grader had too little memory");
+        return;
+    }
+    unit_take(unit, from);
+    if (unit->result.tests != NULL && file->bytes != NULL)
+        kept_add(&jobs->class->kept, &jobs->class->chapters[unit->chapter], jobs->class->seed,
+                 file->bytes, file->size, from);
     json_decref(from);
 }
 
@@ -157,6 +166,25 @@ static void unit_refuse(const struct class *class, struct class_unit *unit, cons
     unit->result.tests = file->is_machine ? NULL : grading_tests(grading);
 }
 
+/* True if its result needs no process. */
+static bool unit_is_settled(const struct class *class, struct class_unit *unit) {
+    const struct roster_file *file = file_of(class, unit->student, unit->chapter);
+    const json_t *kept;
+
+    if (file->path == NULL || file->why != NULL) {
+        unit_refuse(class, unit, file->why != NULL ? file->why : "this file was not handed in");
+        return true;
+    }
+    kept = file->bytes != NULL ? kept_find(&class->kept, &class->chapters[unit->chapter],
+                                           class->seed, file->bytes, file->size)
+                               : NULL;
+    if (kept != NULL)
+        unit_take(unit, kept);
+    else
+        unit->result.file = GRADING_STOPPED; /* until it ends */
+    return kept != NULL;
+}
+
 void class_grade(struct class *class, size_t processes, const volatile bool *is_interrupted,
                  void (*tell)(size_t ended, size_t files)) {
     struct jobs jobs = {class, calloc(class->unit_count, sizeof *jobs.units), is_interrupted, tell,
@@ -168,19 +196,11 @@ void class_grade(struct class *class, size_t processes, const volatile bool *is_
                         .data = &jobs,
                         .is_interrupted = is_interrupted};
 
-    for (size_t i = 0; i < class->unit_count; i++) {
-        struct class_unit *unit = &class->units[i];
-        const struct roster_file *file = file_of(class, unit->student, unit->chapter);
-
+    for (size_t i = 0; i < class->unit_count; i++)
         if (jobs.units == NULL)
-            unit_end(unit, GRADING_BROKEN, "out of memory");
-        else if (file->path == NULL || file->why != NULL)
-            unit_refuse(class, unit, file->why != NULL ? file->why : "this file was not handed in");
-        else {
-            unit->result.file = GRADING_STOPPED; /* until it ends */
+            unit_end(&class->units[i], GRADING_BROKEN, "out of memory");
+        else if (!unit_is_settled(class, &class->units[i]))
             jobs.units[jobs.count++] = i;
-        }
-    }
     pool.jobs = jobs.count;
     if (jobs.units != NULL)
         pool_run(&pool);
@@ -218,5 +238,6 @@ void class_free(struct class *class) {
     free(class->units);
     free(class->unit_of);
     roster_free(&class->roster);
+    kept_close(&class->kept);
     *class = (struct class){0};
 }

@@ -5,6 +5,7 @@
 #define LAB_CLASS_H
 
 #include "grading.h"
+#include "kept.h"
 #include "roster.h"
 
 #include <jansson.h>
@@ -28,8 +29,9 @@ struct class {
     size_t chapter_count;
     struct class_unit *units;
     size_t unit_count;
-    size_t *unit_of; /* of [student * chapter_count + chapter] */
-    uint64_t seed;   /* of the checks' numbers */
+    size_t *unit_of;  /* of [student * chapter_count + chapter] */
+    uint64_t seed;    /* of the checks' numbers */
+    struct kept kept; /* results of earlier runs; zeroed: none */
 };
 
 /* Read the folders in `folder`, and the chapters in `lab`: one, or 0 for all. 0, or -1 with the

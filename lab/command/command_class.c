@@ -6,6 +6,7 @@
 #include "command.h"
 #include "complain.h"
 #include "sheet.h"
+#include "version.h"
 #include "whole_file.h"
 #include "wrong.h"
 
@@ -86,6 +87,10 @@ int command_class(const struct command_class *its) {
 
     if (class_read(&class, its->folder, its->chapters, (int)its->chapter, &why) != 0) {
         complain("lab grade", "%s", why.text);
+    } else if (its->keep[0] != '\0' &&
+               kept_open(&class.kept, its->keep, version_text(), &why) != 0) {
+        complain("lab grade", "--keep %s", why.text);
+        code = EXIT_INTERNAL;
     } else {
         class.seed = (uint64_t)its->seed;
         progress.begun_ms = progress.told_ms = clock_now_ms();

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct command_class {
-    const char *folder, *chapters;       /* of the students; of the chapters */
-    const char *csv, *gradescope, *page; /* the files to write; "": none */
-    int64_t processes, chapter, seed;    /* 0: one for each processor; all; the files' */
-    bool has_names;                      /* on the page */
+    const char *folder, *chapters;              /* of the students; of the chapters */
+    const char *csv, *gradescope, *page, *keep; /* the files to write; "": none */
+    int64_t processes, chapter, seed;           /* 0: one for each processor; all; the files' */
+    bool has_names;                             /* on the page */
     const volatile bool *is_interrupted;
 };
 

@@ -24,7 +24,7 @@
 
 static struct {
     int64_t chapter, seed, jobs;
-    char *chapters, *results, *csv, *gradescope, *page;
+    char *chapters, *results, *csv, *gradescope, *page, *keep;
     bool is_brief, is_live, is_class, has_names;
 } set;
 
@@ -75,6 +75,8 @@ static const struct setting grade_table[] = {
      "of a class: a folder for STUDENT/results.json, in Gradescope's format", NULL},
     {"page", 0, SETTING_TEXT, &set.page, "",
      "of a class: write a page here for the projector: what most got wrong", NULL},
+    {"keep", 0, SETTING_TEXT, &set.keep, "",
+     "of a class: a file of results; a second run grades only the files without one", NULL},
     {"names", 0, SETTING_FLAG, &set.has_names, NULL, "of a class: the page also names the students",
      NULL},
     {.name = NULL}};
@@ -307,6 +309,7 @@ static int grade_class(const char *folder) {
                                         .csv = set.csv,
                                         .gradescope = set.gradescope,
                                         .page = set.page,
+                                        .keep = set.keep,
                                         .processes = set.jobs,
                                         .chapter = set.chapter,
                                         .seed = set.seed,
@@ -326,8 +329,10 @@ static int grade(const char *folder) {
 
     if (set.is_class)
         return grade_class(folder);
-    if (set.csv[0] != '\0' || set.gradescope[0] != '\0' || set.page[0] != '\0')
-        return command_grade_refuse("lab grade", "--csv, --gradescope and --page need --class");
+    if (set.csv[0] != '\0' || set.gradescope[0] != '\0' || set.page[0] != '\0' ||
+        set.keep[0] != '\0')
+        return command_grade_refuse("lab grade",
+                                    "--csv, --gradescope, --page and --keep need --class");
     gradings = calloc(CHAPTERS, sizeof *gradings);
     if (access(folder, R_OK | X_OK) != 0)
         code = command_grade_refuse("lab grade", strerror(errno));

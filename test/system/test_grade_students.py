@@ -193,6 +193,26 @@ class GradingAClass(unittest.TestCase):
         rows = self.rows_of((self.at / "all.csv").read_text())
         self.assertEqual((rows["a"]["chapter 1"], rows["b"]["chapter 1"]), ("", "100"))
 
+    def test_a_second_run_grades_only_the_files_without_a_result(self):
+        self.hand_in("a", WRONG)
+        self.hand_in("b", ANSWER)
+        kept = self.at / "kept"
+        self.grade(self.folder, "--keep", kept, code=70, env={"CC": "no-such-compiler"})
+        first, err = self.grade(self.folder, "--keep", kept)
+        self.assertIn("2 of 2 different files", err)
+        self.hand_in("b", ANSWER + "\n")
+        self.hand_in("c", ANSWER)
+        kept.write_text(kept.read_text() + '{"key": {"cut')
+        again, err = self.grade(self.folder, "--keep", kept, "--page", self.at / "page.html")
+        self.assertIn("1 of 1 different files", err)
+        self.assertEqual(first.splitlines()[1], again.splitlines()[1])
+        self.assertIn("1 of 3 failed", (self.at / "page.html").read_text())
+        self.assertIn("0 of 0 different files", self.grade(self.folder, "--keep", kept)[1])
+        chapter = self.at / "chapters/01-one/chapter.json"
+        chapter.write_text(chapter.read_text().replace("Sell.", "Sell it."))
+        self.assertIn("3 of 3 different files", self.grade(self.folder, "--keep", kept)[1])
+        self.assertIn("--keep /nowhere/kept: No such file", self.grade(self.folder, "--keep", "/nowhere/kept", code=70)[1])
+
     def test_files_that_are_alike_are_listed(self):
         shutil.copy(ROOT / "lab/01-oversell/answer.c", self.at / "chapters/01-one/answer.c")
         for name, text in {"one": strategy(OWN), "renamed": strategy(RENAMED), "other": strategy(OTHER), "answer": ANSWER, "same answer": ANSWER + "\n"}.items():
