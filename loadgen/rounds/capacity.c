@@ -230,9 +230,10 @@ static void tell_row(struct capacity *capacity, const char *name, bool is_in_red
 
     (void)snprintf(
         capacity->sentence, sizeof capacity->sentence,
-        "%s takes no lock: orders compete %s took %s (p50), %s (p99)%s; sold %.0f/s while "
-        "there was stock",
-        name, is_in_redis ? "in Redis; a sale there" : "for the stock row; the statement that sold",
+        "%s takes no lock%s took %s (p50), %s (p99)%s; sold %.0f/s while there was stock", name,
+        is_in_redis ? ": orders compete in Redis; a sale there"
+                    : " beside the row's own: orders compete for the stock row; the statement that "
+                      "sold",
         duration_ms(usual, capacity->commit_p50_ms), duration_ms(worst, capacity->commit_p99_ms),
         is_in_redis ? "" : ", including its wait for a connection and for the row", capacity->sold);
 }

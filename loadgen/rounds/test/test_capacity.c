@@ -161,12 +161,13 @@ static void test_without_a_lock_only_the_row_is_told(void **state) {
     assert_true(is_near(capacity.commit_p50_ms, 1, 0.01));
     assert_true(is_near(capacity.sold, 800, 1e-6));
     assert_true(is_near(capacity.ceiling, 0, 1e-9));
-    assert_non_null(strstr(capacity.sentence, "atomic takes no lock"));
+    assert_non_null(strstr(capacity.sentence, "atomic takes no lock beside the row's own"));
     assert_non_null(strstr(capacity.sentence, "orders compete for the stock row"));
     assert_non_null(strstr(capacity.sentence, "1.0 ms (p50)"));
     total->redis = 800;
     make();
-    assert_non_null(strstr(capacity.sentence, "orders compete in Redis; a sale there took 1.0 ms"));
+    assert_non_null(strstr(capacity.sentence,
+                           "takes no lock: orders compete in Redis; a sale there took 1.0 ms"));
 }
 
 static void test_replies_that_told_nothing_explain_nothing(void **state) {
