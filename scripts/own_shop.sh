@@ -73,7 +73,22 @@ own_prepare() { # the processes stop when this script ends
     own_ports
 }
 
-own_run() { # own_run [--wrong] [shop new|order|check] [ARGUMENT...]
+own_load() { # own_load [ARGUMENT...]
+    leave_out_given "$@"
+    "$root/scripts/loadgen" --shop "$mine/mine.shop" "${usual[@]}" "$@"
+}
+
+# The wrong shop locks nothing, so it is as fast as this machine allows.
+own_reach() { # own_reach [ARGUMENT...]: sell with the wrong shop before, and compare
+    own_serve "${#ports[@]}" wrong
+    sell_before own_load "$@"
+    own_stop
+    own_serve "${#ports[@]}"
+    own_load --results "$RUN_DIR/reach/mine" "$@"
+    hold_limits
+}
+
+own_run() { # own_run [--wrong|--reach] [shop new|order|check] [ARGUMENT...]
     local which=()
     if [[ $* == 'shop new' ]]; then
         own_begin
@@ -81,13 +96,16 @@ own_run() { # own_run [--wrong] [shop new|order|check] [ARGUMENT...]
         exec "$root/scripts/loadgen" shop new mine
     fi
     own_prepare
+    if [[ ${1:-} == --reach ]]; then
+        own_reach "${@:2}"
+        return
+    fi
     [[ ${1:-} != --wrong ]] || { which=(wrong) && shift; }
     own_serve "${#ports[@]}" "${which[@]}"
     if [[ ${1:-} == shop && ${2:-} == @(order|check) ]]; then
         "$root/scripts/loadgen" shop "$2" "$mine/mine.shop" "${@:3}"
     else
-        leave_out_given "$@"
-        "$root/scripts/loadgen" --shop "$mine/mine.shop" "${usual[@]}" "$@"
+        own_load "$@"
     fi
 }
 
