@@ -364,6 +364,8 @@ static enum pupil_end pupil_fork(struct pupil *pupil, const char *path, unsigned
     if (pupil->process < 0)
         return pupil_broken(why, "fork");
     (void)setpgid(pupil->process, 0); /* it does the same; one of us is first */
+    /* The next pupil must not see the questions of this one. */
+    (void)madvise(pupil->paper, sizeof *pupil->paper, MADV_DONTFORK);
     pupil->group = pupil->process;
     return PUPIL_OK;
 }
