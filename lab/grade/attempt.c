@@ -350,22 +350,11 @@ static void attempt_try_values(struct pupil *other) {
 }
 
 /* It holds under our ids. Another pupil has others. */
-static void attempt_ask_again(const char *path) {
-    struct pupil_hello hello;
-    struct pupil other;
-    unsigned shift;
-
-    if (getrandom(&shift, sizeof shift, 0) != (ssize_t)sizeof shift) {
-        conclude(at.attempt, ATTEMPT_BROKEN, "getrandom: %s", strerror(errno));
-        return;
-    }
-    if (!attempt_meet(&other, path, 1 + shift % SHIFTS, &hello))
-        return;
-    plan_ask_again(&at.plan, &other, &at.exploration.setup.options, AGAIN_LEAST);
+static void attempt_ask_again(struct pupil *other) {
+    plan_ask_again(&at.plan, other, &at.exploration.setup.options, AGAIN_LEAST);
     if (at.plan.end != PLAN_OK)
         attempt_tell_plan();
-    attempt_try_values(&other);
-    pupil_stop(&other);
+    attempt_try_values(other);
 }
 
 void attempt_make_plain(char *text) {
@@ -375,23 +364,40 @@ void attempt_make_plain(char *text) {
             *text = '?';
 }
 
-static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello, const char *path) {
+static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello,
+                         struct pupil *other) {
     plan_begin(&at.plan, pupil, hello);
     if (attempt_set_up(at.check)) {
         attempt_explore();
         if (at.attempt->end == ATTEMPT_HOLDS)
             attempt_look_at_techniques();
         if (at.attempt->end == ATTEMPT_HOLDS)
-            attempt_ask_again(path);
+            attempt_ask_again(other);
     }
     plan_free(&at.plan);
 }
 
+/* Both pupils begin now: later they would copy the memory of the exploration with each question. */
+static void attempt_with_pupils(const char *path) {
+    struct pupil_hello hello, same;
+    struct pupil pupil, other;
+    unsigned shift;
+
+    if (getrandom(&shift, sizeof shift, 0) != (ssize_t)sizeof shift) {
+        conclude(at.attempt, ATTEMPT_BROKEN, "getrandom: %s", strerror(errno));
+        return;
+    }
+    if (!attempt_meet(&pupil, path, 0, &hello))
+        return;
+    if (attempt_meet(&other, path, 1 + shift % SHIFTS, &same)) {
+        attempt_with(&pupil, &hello, &other);
+        pupil_stop(&other);
+    }
+    pupil_stop(&pupil);
+}
+
 void attempt_make(const char *path, const struct check *check, const struct values *values,
                   const volatile bool *is_interrupted, struct attempt *attempt) {
-    struct pupil_hello hello;
-    struct pupil pupil;
-
     memset(&at, 0, sizeof at);
     memset(attempt, 0, sizeof *attempt);
     attempt->end = ATTEMPT_BROKEN; /* until something is known */
@@ -404,10 +410,7 @@ void attempt_make(const char *path, const struct check *check, const struct valu
         conclude(attempt, ATTEMPT_BROKEN, "view: out of memory");
         return;
     }
-    if (attempt_meet(&pupil, path, 0, &hello)) {
-        attempt_with(&pupil, &hello, path);
-        pupil_stop(&pupil);
-    }
+    attempt_with_pupils(path);
     view_free(at.view);
     /* Messages of the student's code are a part of these. */
     attempt_make_plain(attempt->summary);
